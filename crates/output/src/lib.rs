@@ -1,0 +1,1 @@
+//! What code produced, as data.
