@@ -1,1 +1,16 @@
-//! Real parts for tests.
+//! Real parts for tests: pinned Python environments, the corpus, nbformat as a judge, scratch folders.
+//! Also keeps the tally of which test ran on which part. It knows no crate of the product.
+
+mod corpus;
+mod judge;
+mod parts;
+mod scratch;
+mod tally;
+mod target;
+
+pub use corpus::{fixture, fixtures, repo_root};
+pub use judge::{Invalid, assert_valid, validate, validate_bytes};
+pub use parts::{Kind, NeededBy, PARTS, Part, python};
+pub use scratch::Scratch;
+pub use tally::{TALLY, tally};
+pub use target::target_dir;

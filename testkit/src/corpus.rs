@@ -1,0 +1,48 @@
+//! Where the repository and its notebooks are.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folder that holds the workspace's `Cargo.toml`.
+pub fn repo_root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("testkit is a folder of the repository").to_owned()
+}
+
+/// Every notebook under `fixtures/`, sorted by path.
+///
+/// # Panics
+/// When there is none, so that a test over the corpus cannot pass on nothing.
+pub fn fixtures() -> Vec<PathBuf> {
+    let root = repo_root().join("fixtures");
+    let mut found = Vec::new();
+    collect(&root, &mut found);
+    assert!(!found.is_empty(), "there is no notebook under {}", root.display());
+    found.sort();
+    found
+}
+
+/// The notebook at `fixtures/NAME`, where NAME is a path with or without `.ipynb`.
+///
+/// # Panics
+/// When there is no such file.
+pub fn fixture(name: &str) -> PathBuf {
+    let exact = repo_root().join("fixtures").join(name);
+    if exact.is_file() {
+        return exact;
+    }
+    let notebook = repo_root().join("fixtures").join(format!("{name}.ipynb"));
+    assert!(notebook.is_file(), "there is no fixture {name:?}: {} does not exist", notebook.display());
+    notebook
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries {
+        let path = entry.expect("the corpus is readable").path();
+        if path.is_dir() {
+            collect(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "ipynb") {
+            found.push(path);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The real parts that tests and benchmarks run on, in one table. `cargo xtask` builds them; this file only finds them.
+
+use std::path::{Path, PathBuf};
+
+use crate::{tally, target_dir};
+
+/// Something real that a test runs on: built once, pinned, kept under the target folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// What tests call it; also the name of its folder and of its file of pins.
+    pub name: &'static str,
+    /// How it is built.
+    pub kind: Kind,
+    /// Which command builds it.
+    pub needed_by: NeededBy,
+}
+
+/// How a part is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A Python environment in `python/NAME` under the target folder, from `testkit/python/NAME.txt`.
+    Python,
+}
+
+/// Which command needs a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NeededBy {
+    /// `cargo xtask test`, and so also `cargo xtask setup`.
+    Tests,
+    /// `cargo xtask bench` alone.
+    Bench,
+}
+
+/// Every part there is.
+pub const PARTS: &[Part] = &[
+    Part { name: "nbformat", kind: Kind::Python, needed_by: NeededBy::Tests },
+    Part { name: "bench-lean", kind: Kind::Python, needed_by: NeededBy::Bench },
+    Part { name: "bench-jupytext", kind: Kind::Python, needed_by: NeededBy::Bench },
+];
+
+const STAMP: &str = "cellist-stamp";
+
+impl Part {
+    /// The folder that the part is built in.
+    pub fn folder(&self) -> PathBuf {
+        match self.kind {
+            Kind::Python => target_dir().join("python").join(self.name),
+        }
+    }
+
+    /// The file that says the part is whole, and of what it was built.
+    pub fn stamp(&self) -> PathBuf {
+        self.folder().join(STAMP)
+    }
+
+    fn interpreter(&self, folder: &Path) -> Result<PathBuf, String> {
+        let interpreter = folder.join("bin").join("python");
+        if folder.join(STAMP).is_file() && interpreter.exists() {
+            return Ok(interpreter);
+        }
+        let command = match self.needed_by {
+            NeededBy::Tests => "setup",
+            NeededBy::Bench => "bench",
+        };
+        Err(format!("the Python environment {} is missing: run `cargo xtask {command}`", self.name))
+    }
+}
+
+/// The interpreter of a Python environment. Counts the calling test as one that ran on it.
+///
+/// # Panics
+/// When the table has no such environment or it was not built yet.
+pub fn python(name: &str) -> PathBuf {
+    let part = PARTS
+        .iter()
+        .find(|part| part.name == name && part.kind == Kind::Python)
+        .unwrap_or_else(|| panic!("there is no Python environment {name:?} in testkit's table of parts"));
+    let interpreter = part.interpreter(&part.folder()).unwrap_or_else(|missing| panic!("{missing}"));
+    tally(name);
+    interpreter
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NeededBy, PARTS};
+    use crate::Scratch;
+
+    #[test]
+    fn a_part_that_is_not_whole_says_which_command_builds_it() {
+        let scratch = Scratch::new();
+        scratch.write("bin/python", b"");
+        let ask = |needed_by| {
+            let part = PARTS.iter().find(|part| part.needed_by == needed_by).unwrap();
+            part.interpreter(scratch.path())
+        };
+        let missing = "the Python environment nbformat is missing: run `cargo xtask setup`";
+        assert_eq!(ask(NeededBy::Tests), Err(missing.to_owned()));
+        let missing = "the Python environment bench-lean is missing: run `cargo xtask bench`";
+        assert_eq!(ask(NeededBy::Bench), Err(missing.to_owned()));
+        scratch.write("cellist-stamp", b"");
+        assert_eq!(ask(NeededBy::Tests), Ok(scratch.path().join("bin/python")));
+    }
+}

@@ -1,0 +1,40 @@
+//! A folder of a test's own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+/// An empty folder that goes away with the value.
+#[derive(Debug)]
+pub struct Scratch(TempDir);
+
+impl Scratch {
+    /// A new folder in the system's place for temporary files.
+    #[expect(clippy::new_without_default, reason = "making a folder is not a default value")]
+    pub fn new() -> Self {
+        Self(tempfile::Builder::new().prefix("cellist-").tempdir().expect("the temporary folder is writable"))
+    }
+
+    /// Where the folder is.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Writes a file, with the folders above it, and says where it is.
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path().join(name);
+        fs::create_dir_all(path.parent().expect("a file in a folder has a parent"))
+            .and_then(|()| fs::write(&path, bytes))
+            .unwrap_or_else(|error| panic!("{} cannot be written: {error}", path.display()));
+        path
+    }
+
+    /// Copies a file in under its own name and says where the copy is.
+    pub fn copy(&self, file: &Path) -> PathBuf {
+        let bytes =
+            fs::read(file).unwrap_or_else(|error| panic!("{} cannot be read: {error}", file.display()));
+        let name = file.file_name().expect("a file has a name").to_string_lossy().into_owned();
+        self.write(&name, bytes)
+    }
+}

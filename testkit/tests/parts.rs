@@ -1,0 +1,40 @@
+//! The table of parts and its files of pins agree, and every pin is exact.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use testkit::{Kind, PARTS, repo_root};
+
+#[test]
+fn every_python_environment_has_its_pins_and_every_file_of_pins_its_environment() {
+    let table: BTreeSet<String> =
+        PARTS.iter().filter(|part| part.kind == Kind::Python).map(|part| part.name.to_owned()).collect();
+    let files: BTreeSet<String> = fs::read_dir(repo_root().join("testkit/python"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(table, files);
+}
+
+#[test]
+fn every_pin_is_exact() {
+    for part in PARTS.iter().filter(|part| part.kind == Kind::Python) {
+        let file = repo_root().join(format!("testkit/python/{}.txt", part.name));
+        for line in fs::read_to_string(&file).unwrap().lines() {
+            let exact = line.split_once("==").is_some_and(|(name, version)| {
+                let plain =
+                    |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "._-+".contains(c));
+                !name.is_empty() && !version.is_empty() && plain(name) && plain(version)
+            });
+            assert!(exact, "{}: {line:?} is not NAME==VERSION", file.display());
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "there is no Python environment \"cobol\"")]
+fn an_unknown_part_is_refused() {
+    testkit::python("cobol");
+}
