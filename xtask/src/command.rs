@@ -1,0 +1,70 @@
+//! The list of commands; each has a file of its own below.
+
+mod bench;
+mod check;
+mod fuzz;
+mod setup;
+mod test;
+
+use crate::failure::Failure;
+
+/// One command, as the help shows it and as `main` calls it.
+pub(crate) struct Command {
+    pub(crate) name: &'static str,
+    arguments: &'static str,
+    about: &'static str,
+    pub(crate) run: fn(&[String]) -> Result<(), Failure>,
+}
+
+pub(crate) const COMMANDS: &[Command] = &[
+    Command {
+        name: "test",
+        arguments: "",
+        about: "set up, then run every check and every test",
+        run: test::run,
+    },
+    Command {
+        name: "setup",
+        arguments: "",
+        about: "build what the tests need, and nothing else",
+        run: setup::run,
+    },
+    Command {
+        name: "check",
+        arguments: "",
+        about: "format, lints, documentation and the gates, without tests",
+        run: check::run,
+    },
+    Command {
+        name: "bench",
+        arguments: "[NAME]...",
+        about: "measure the release build beside its peers",
+        run: bench::run,
+    },
+    Command {
+        name: "fuzz",
+        arguments: "[TARGET] [--seconds N]",
+        about: "run one fuzz target or all of them, 60 seconds each unless told",
+        run: fuzz::run,
+    },
+];
+
+/// The help text.
+pub(crate) fn help() -> String {
+    let mut text = String::from("Usage: cargo xtask COMMAND\n\nCommands:\n");
+    for Command { name, arguments, about, .. } in COMMANDS {
+        text.push_str(&format!("  {:<30}{about}\n", format!("{name} {arguments}")));
+    }
+    text.push_str(
+        "\nEnvironment:\n  CELLIST_TEST_PYTHON3          the Python that environments are made with, instead of python3\n",
+    );
+    text
+}
+
+/// For commands that take no arguments.
+fn no_arguments(arguments: &[String]) -> Result<(), Failure> {
+    match arguments.first() {
+        None => Ok(()),
+        Some(word) => Err(Failure::new(format!("unexpected argument {word:?}"))),
+    }
+}

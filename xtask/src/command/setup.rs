@@ -1,0 +1,83 @@
+//! Builds the real parts of testkit's table, each once for its pins and its interpreter.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
+use std::{env, io};
+
+use testkit::{Kind, NeededBy, PARTS, Part};
+
+use super::no_arguments;
+use crate::failure::Failure;
+use crate::process::{capture, program, text};
+
+pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
+    no_arguments(arguments)?;
+    provide(NeededBy::Tests)
+}
+
+/// Makes sure that every part which a command needs is there and current.
+pub(super) fn provide(needed_by: NeededBy) -> Result<(), Failure> {
+    // Two commands at once would build in the same folder, so the second waits and then finds the work done.
+    let target = testkit::target_dir();
+    let lock = target.join("cellist-setup.lock");
+    let _held = File::create(&lock)
+        .and_then(|file| file.lock().map(|()| file))
+        .map_err(|error| Failure::new(format!("{} cannot be locked: {error}", lock.display())))?;
+    for part in PARTS.iter().filter(|part| part.needed_by == needed_by) {
+        match part.kind {
+            Kind::Python => python(part)?,
+        }
+    }
+    Ok(())
+}
+
+fn python(part: &Part) -> Result<(), Failure> {
+    let pins = testkit::repo_root().join(format!("testkit/python/{}.txt", part.name));
+    let base = env::var("CELLIST_TEST_PYTHON3").unwrap_or_else(|_| "python3".to_owned());
+    let identity =
+        capture(isolated(&base).args(["-c", "import sys; print(sys.version, sys.base_prefix)"]))
+            .map_err(|failure| failure.hint("install Python 3, or name one in CELLIST_TEST_PYTHON3"))?;
+    let stamp = format!("{identity}{}", text(&pins)?);
+    let interpreter = part.folder().join("bin").join("python");
+    if fs::read_to_string(part.stamp()).is_ok_and(|found| found == stamp) && interpreter.exists() {
+        return Ok(());
+    }
+    eprintln!("setting up the Python environment {}", part.name);
+    capture(isolated(&base).args(["-c", "import ensurepip, venv"])).map_err(|failure| {
+        failure
+            .hint("this Python cannot make environments; on Debian and Ubuntu: apt-get install python3-venv")
+    })?;
+    remove(&part.folder())?;
+    capture(isolated(&base).args(["-m", "venv"]).arg(part.folder()))?;
+    let pip = || {
+        let mut pip = isolated(&interpreter);
+        pip.args(["-m", "pip", "--disable-pip-version-check", "--no-input"]);
+        pip
+    };
+    // Without resolving: the file names everything, and the check afterwards says if it does not.
+    capture(pip().args(["install", "--quiet", "--no-deps", "--requirement"]).arg(&pins))
+        .map_err(|failure| failure.hint("the packages come from PyPI, or from where pip's settings point"))?;
+    capture(pip().arg("check"))
+        .map_err(|failure| failure.hint(format!("{} has to name every package", pins.display())))?;
+    fs::write(part.stamp(), stamp)
+        .map_err(|error| Failure::new(format!("{} cannot be written: {error}", part.stamp().display())))
+}
+
+// A Python that the caller's own settings do not bend.
+fn isolated(interpreter: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = program(interpreter);
+    for name in ["PYTHONHOME", "PYTHONPATH", "PYTHONSTARTUP", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn remove(folder: &Path) -> Result<(), Failure> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Failure::new(format!("{} cannot be removed: {error}", folder.display())))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,55 @@
+//! Everything in one go: parts, checks, tests, and at the end the counts.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::Stdio;
+use std::{fs, io, thread};
+
+use testkit::{NeededBy, PARTS, TALLY};
+
+use super::check::{CHECKS, passes};
+use super::{no_arguments, setup};
+use crate::failure::Failure;
+use crate::process::cargo;
+use crate::report::{Report, Suite};
+
+pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
+    no_arguments(arguments)?;
+    setup::provide(NeededBy::Tests)?;
+    let checks = CHECKS.iter().map(|check| (check.name, passes(check))).collect();
+    let tally = testkit::target_dir().join("cellist-tally");
+    let suite = tests(&tally).map_err(|error| Failure::new(format!("the tests cannot be run: {error}")))?;
+    let parts = PARTS.iter().filter(|part| part.needed_by == NeededBy::Tests).map(|part| part.name).collect();
+    let tally = fs::read_to_string(&tally).unwrap_or_default();
+    let report = Report { checks, suite, parts, tally };
+    report.complaints().iter().for_each(|complaint| eprintln!("error: {complaint}"));
+    print!("\n{report}");
+    if report.failed() == 0 { Ok(()) } else { Err(Failure::new("not everything passed")) }
+}
+
+fn tests(tally: &Path) -> io::Result<Suite> {
+    match fs::remove_file(tally) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    // With a single thread tests run on the main thread, which does not carry their names for the tally.
+    let threads = thread::available_parallelism().map_or(2, |threads| threads.get().max(2));
+    let mut process = cargo()
+        .args(["test", "--workspace", "--no-fail-fast"])
+        .env(TALLY, tally)
+        .env("RUST_TEST_THREADS", threads.to_string())
+        // A snapshot that differs fails; it is not written beside the old one.
+        .env("INSTA_UPDATE", "no")
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut suite = Suite::default();
+    let mut output = BufReader::new(process.stdout.take().expect("standard output was piped"));
+    let mut line = Vec::new();
+    while output.read_until(b'\n', &mut line)? > 0 {
+        io::stdout().write_all(&line)?;
+        suite.read(&String::from_utf8_lossy(&line));
+        line.clear();
+    }
+    suite.ended_well = process.wait()?.success();
+    Ok(suite)
+}
