@@ -5,13 +5,18 @@ use std::fmt;
 /// The end of a command that did not succeed.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    message: String,
+    message: Option<String>,
     hint: Option<String>,
 }
 
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None }
+        Self { message: Some(message.into()), hint: None }
+    }
+
+    /// A failure that the command has told already.
+    pub(crate) fn told() -> Self {
+        Self { message: None, hint: None }
     }
 
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
@@ -21,7 +26,7 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "error: {}", self.message)?;
+        self.message.iter().try_for_each(|message| writeln!(f, "error: {message}"))?;
         self.hint.iter().try_for_each(|hint| writeln!(f, "hint: {hint}"))
     }
 }

@@ -7,6 +7,7 @@ mod failure;
 mod gate;
 mod metadata;
 mod process;
+mod product;
 mod report;
 mod tokens;
 

@@ -135,3 +135,42 @@ impl Scope {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::Metadata;
+
+    fn package(id: &str, kind: &str) -> Value {
+        let targets = json!([{ "kind": [kind] }]);
+        json!({ "id": id, "name": id, "version": "1.0.0", "license": null, "manifest_path": "/x/Cargo.toml",
+            "targets": targets, "dependencies": [] })
+    }
+
+    fn node(id: &str, edges: &[(&str, Value)]) -> Value {
+        let edges = edges.iter().map(|(to, kind)| json!({ "pkg": to, "dep_kinds": [{ "kind": kind }] }));
+        json!({ "id": id, "deps": edges.collect::<Vec<_>>() })
+    }
+
+    #[test]
+    fn what_is_linked_leaves_out_macros_and_what_only_builds_or_tests_need() {
+        let metadata = Metadata::parse(&json!({
+            "workspace_members": ["ours"],
+            "packages": [
+                package("ours", "lib"), package("used", "lib"), package("deep", "lib"), package("derive", "proc-macro"),
+                package("inside-the-compiler", "lib"), package("builds", "lib"), package("tests", "lib"),
+            ],
+            "resolve": { "nodes": [
+                node("ours", &[("used", Value::Null), ("derive", Value::Null), ("tests", json!("dev"))]),
+                node("used", &[("deep", Value::Null), ("builds", json!("build"))]),
+                node("deep", &[("used", Value::Null)]),
+                node("derive", &[("inside-the-compiler", Value::Null)]),
+            ] },
+        }))
+        .unwrap();
+        let ours = metadata.members().next().unwrap();
+        let linked: Vec<&str> = metadata.linked(ours).iter().map(|package| package.name.as_str()).collect();
+        assert_eq!(linked, ["used", "deep"]);
+    }
+}

@@ -13,9 +13,11 @@ pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// The cargo that runs this program.
+/// The cargo that runs this program, building where it built this program.
 pub(crate) fn cargo() -> Command {
-    program(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut command = program(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.env("CARGO_TARGET_DIR", testkit::target_dir());
+    command
 }
 
 /// Runs a program with its output shown.

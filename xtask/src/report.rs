@@ -111,6 +111,11 @@ impl Report {
     }
 }
 
+/// The last line of a run.
+pub(crate) fn verdict(passed: usize, failed: usize) -> String {
+    format!("{passed} passed, {failed} failed")
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:<24}{:>8}", "checks", self.checks.len())?;
@@ -118,7 +123,7 @@ impl fmt::Display for Report {
         for (part, tests) in self.used() {
             writeln!(f, "{:<24}{tests:>8}", format!("  on real {part}"))?;
         }
-        writeln!(f, "\n{} passed, {} failed", self.passed(), self.failed())
+        writeln!(f, "\n{}", verdict(self.passed(), self.failed()))
     }
 }
 

@@ -11,11 +11,16 @@ use super::check::{CHECKS, passes};
 use super::{no_arguments, setup};
 use crate::failure::Failure;
 use crate::process::cargo;
-use crate::report::{Report, Suite};
+use crate::report::{Report, Suite, verdict};
 
 pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
     no_arguments(arguments)?;
-    setup::provide(NeededBy::Tests)?;
+    // The last line is the same for every end, so that whoever reads only that one is never misled.
+    if let Err(failure) = setup::provide(NeededBy::Tests) {
+        eprint!("{failure}");
+        println!("\n{}", verdict(0, 1));
+        return Err(Failure::told());
+    }
     let checks = CHECKS.iter().map(|check| (check.name, passes(check))).collect();
     let tally = testkit::target_dir().join("cellist-tally");
     let suite = tests(&tally).map_err(|error| Failure::new(format!("the tests cannot be run: {error}")))?;
@@ -24,7 +29,7 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
     let report = Report { checks, suite, parts, tally };
     report.complaints().iter().for_each(|complaint| eprintln!("error: {complaint}"));
     print!("\n{report}");
-    if report.failed() == 0 { Ok(()) } else { Err(Failure::new("not everything passed")) }
+    if report.failed() == 0 { Ok(()) } else { Err(Failure::told()) }
 }
 
 fn tests(tally: &Path) -> io::Result<Suite> {

@@ -9,153 +9,36 @@ use std::path::{Path, PathBuf};
 use crate::failure::Failure;
 use crate::metadata::{Metadata, Package};
 use crate::process::text;
+use crate::product::product;
 use crate::tokens::{Token, tokens};
 
 const PURE: &[&str] = &["cellist-output", "cellist-notebook"];
 
 /// Modules, primitive types and macros of `std` that compute and do nothing else.
-const STD: &[&str] = &[
-    "any",
-    "array",
-    "ascii",
-    "borrow",
-    "boxed",
-    "cell",
-    "char",
-    "clone",
-    "cmp",
-    "collections",
-    "convert",
-    "default",
-    "error",
-    "f32",
-    "f64",
-    "fmt",
-    "future",
-    "hash",
-    "hint",
-    "i8",
-    "i16",
-    "i32",
-    "i64",
-    "i128",
-    "isize",
-    "iter",
-    "marker",
-    "mem",
-    "num",
-    "ops",
-    "option",
-    "panic",
-    "pin",
-    "prelude",
-    "primitive",
-    "ptr",
-    "rc",
-    "result",
-    "slice",
-    "str",
-    "string",
-    "sync",
-    "task",
-    "u8",
-    "u16",
-    "u32",
-    "u64",
-    "u128",
-    "usize",
-    "vec",
-    "assert",
-    "assert_eq",
-    "assert_ne",
-    "concat",
-    "debug_assert",
-    "format",
-    "format_args",
-    "include_bytes",
-    "include_str",
-    "matches",
-    "stringify",
-    "unreachable",
-    "write",
-    "writeln",
-];
+const STD: &str = "
+    any array ascii borrow boxed cell char clone cmp collections convert default error f32 f64 fmt
+    future hash hint i8 i16 i32 i64 i128 isize iter marker mem num ops option panic pin prelude
+    primitive ptr rc result slice str string sync task u8 u16 u32 u64 u128 usize vec assert assert_eq
+    assert_ne concat debug_assert format format_args include_bytes include_str matches stringify
+    unreachable write writeln
+";
 
 /// Items of `std::io` that work on memory, or are only names.
-const IO: &[&str] = &[
-    "BufRead",
-    "BufReader",
-    "BufWriter",
-    "Chain",
-    "Cursor",
-    "Empty",
-    "Error",
-    "ErrorKind",
-    "IoSlice",
-    "IoSliceMut",
-    "LineWriter",
-    "Lines",
-    "Read",
-    "Result",
-    "Seek",
-    "SeekFrom",
-    "Sink",
-    "Take",
-    "Write",
-    "copy",
-    "empty",
-    "read_to_string",
-    "repeat",
-    "sink",
-];
+const IO: &str = "
+    BufRead BufReader BufWriter Chain Cursor Empty Error ErrorKind IoSlice IoSliceMut LineWriter Lines
+    Read Result Seek SeekFrom Sink Take Write copy empty read_to_string repeat sink
+";
 
 /// Macros that print, or that read the environment or code from elsewhere at build time.
-const MACROS: &[&str] = &["dbg", "env", "eprint", "eprintln", "include", "option_env", "print", "println"];
+const MACROS: &str = "dbg env eprint eprintln include option_env print println";
 
 /// Libraries whose work is what these crates leave to others.
-const LIBRARIES: &[&str] = &[
-    "async-io",
-    "async-std",
-    "chrono",
-    "crossbeam-channel",
-    "curl",
-    "directories",
-    "dirs",
-    "fastrand",
-    "fs-err",
-    "futures-executor",
-    "getrandom",
-    "home",
-    "hyper",
-    "ignore",
-    "instant",
-    "jiff",
-    "memmap2",
-    "mio",
-    "native-tls",
-    "nix",
-    "notify",
-    "num_cpus",
-    "openssl",
-    "polling",
-    "quanta",
-    "rand",
-    "rayon",
-    "reqwest",
-    "rustix",
-    "rustls",
-    "smol",
-    "socket2",
-    "tempfile",
-    "time",
-    "tokio",
-    "ureq",
-    "walkdir",
-    "web-time",
-    "which",
-    "zmq",
-    "zeromq",
-];
+const LIBRARIES: &str = "
+    async-io async-std chrono crossbeam-channel curl directories dirs fastrand fs-err futures-executor
+    getrandom home hyper ignore instant jiff memmap2 mio native-tls nix notify num_cpus openssl polling
+    quanta rand rayon reqwest rustix rustls smol socket2 tempfile time tokio ureq walkdir web-time which
+    zmq zeromq
+";
 
 pub(super) fn problems(metadata: &Metadata) -> Result<Vec<String>, Failure> {
     let mut problems = Vec::new();
@@ -176,7 +59,7 @@ pub(super) fn problems(metadata: &Metadata) -> Result<Vec<String>, Failure> {
 }
 
 fn libraries(package: &Package, linked: &[&Package]) -> Vec<String> {
-    let impure = linked.iter().filter(|library| LIBRARIES.contains(&library.name.as_str()));
+    let impure = linked.iter().filter(|library| lists(LIBRARIES, &library.name));
     impure.map(|library| format!("{} is linked with {}", package.name, library.name)).collect()
 }
 
@@ -187,7 +70,7 @@ fn sources(folder: &Path) -> Result<Vec<String>, Failure> {
     let mut scanned = Vec::new();
     let mut only_tests = Vec::new();
     for file in files {
-        let (product, test_modules) = without_tests(tokens(&text(&file)?));
+        let (product, test_modules) = product(tokens(&text(&file)?));
         only_tests.extend(test_modules.iter().map(|module| below(&file).join(module)));
         scanned.push((file, product));
     }
@@ -222,82 +105,6 @@ fn below(file: &Path) -> PathBuf {
     if top { file.parent().unwrap_or(file).to_owned() } else { file.with_extension("") }
 }
 
-/// The tokens outside of items that exist for tests alone, and the names of modules in files of their own that do.
-fn without_tests(tokens: Vec<Token>) -> (Vec<Token>, Vec<String>) {
-    let at = |index: usize| tokens.get(index).map_or("", |token: &Token| token.text.as_str());
-    let mut product = Vec::new();
-    let mut modules = Vec::new();
-    let mut index = 0;
-    while index < tokens.len() {
-        let for_tests = ["#", "[", "cfg", "(", "test", ")", "]"]
-            .iter()
-            .enumerate()
-            .all(|(offset, text)| at(index + offset) == *text);
-        if !for_tests {
-            product.push(tokens[index].clone());
-            index += 1;
-            continue;
-        }
-        index += 7;
-        while at(index) == "#" && at(index + 1) == "[" {
-            index = closing(&tokens, index + 1) + 1;
-        }
-        // Anything else, such as a field, is kept and judged as product.
-        if let Some(end) = item_end(&tokens, index) {
-            let declared = tokens[index..end].iter().position(|token| token.text == "mod");
-            if let Some(declared) = declared.filter(|_| at(end) == ";") {
-                modules.push(at(index + declared + 1).to_owned());
-            }
-            index = end + 1;
-        }
-    }
-    (product, modules)
-}
-
-// The index of the token that ends the item which starts at `start`, when one does.
-fn item_end(tokens: &[Token], start: usize) -> Option<usize> {
-    let mut index = start;
-    if tokens.get(index)?.text == "pub" {
-        index += 1;
-        if tokens.get(index)?.text == "(" {
-            index = closing(tokens, index) + 1;
-        }
-    }
-    let ended_by_block = match tokens.get(index)?.text.as_str() {
-        "use" | "static" | "type" => false,
-        "const" => tokens.get(index + 1)?.text == "fn",
-        "mod" | "fn" | "impl" | "struct" | "enum" | "trait" | "macro_rules" | "async" | "unsafe"
-        | "union" => true,
-        _ => return None,
-    };
-    while index < tokens.len() {
-        match tokens[index].text.as_str() {
-            ";" => return Some(index),
-            "{" if ended_by_block => return Some(closing(tokens, index)),
-            "{" | "(" | "[" => index = closing(tokens, index),
-            _ => {}
-        }
-        index += 1;
-    }
-    None
-}
-
-// The index of the bracket that closes the one at `open`, or of the last token.
-fn closing(tokens: &[Token], open: usize) -> usize {
-    let mut depth = 0usize;
-    for (index, token) in tokens.iter().enumerate().skip(open) {
-        match token.text.as_str() {
-            "(" | "[" | "{" => depth += 1,
-            ")" | "]" | "}" => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return index;
-        }
-    }
-    tokens.len() - 1
-}
-
 fn scan(tokens: &[Token]) -> Vec<(usize, String)> {
     let at = |index: usize| tokens.get(index).map_or("", |token: &Token| token.text.as_str());
     let mut found = Vec::new();
@@ -317,7 +124,7 @@ fn scan(tokens: &[Token]) -> Vec<(usize, String)> {
         if text == "#" && at(index + 1) == "[" && at(index + 2) == "path" {
             refuse("a module from elsewhere is not judged".to_owned());
         }
-        if MACROS.contains(&text.as_str()) && at(index + 1) == "!" {
+        if lists(MACROS, text) && at(index + 1) == "!" {
             refuse(format!("{text}! is not pure"));
         }
         let inside_a_path =
@@ -396,13 +203,17 @@ fn import<'a>(
     }
 }
 
+fn lists(words: &str, word: &str) -> bool {
+    words.split_whitespace().any(|listed| listed == word)
+}
+
 fn path_problem(path: &[&str]) -> Option<String> {
     let shown = path.join("::");
     // `io` keeps its name wherever it is imported, so it is known also without its root.
     if let Some(at) = path.iter().position(|segment| *segment == "io")
         && let Some(item) = path.get(at + 1)
     {
-        return (!IO.contains(item)).then(|| format!("{shown} is not pure"));
+        return (!lists(IO, item)).then(|| format!("{shown} is not pure"));
     }
     if path.contains(&"RandomState") {
         return Some(format!("{shown} is random"));
@@ -411,7 +222,7 @@ fn path_problem(path: &[&str]) -> Option<String> {
         ["std"] => Some("std stands alone, so what is taken from it cannot be judged".to_owned()),
         ["std", "io"] | ["std", "time", "Duration"] => None,
         ["std", module, ..] => {
-            (!STD.contains(module)).then(|| format!("{shown} is not on the list of pure parts"))
+            (!lists(STD, module)).then(|| format!("{shown} is not on the list of pure parts"))
         }
         _ => None,
     }
@@ -419,15 +230,15 @@ fn path_problem(path: &[&str]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{below, libraries, scan, sources, without_tests};
+    use super::{below, libraries, scan, sources};
     use crate::metadata::Package;
+    use crate::product::product;
     use crate::tokens::tokens;
     use std::path::Path;
 
     #[track_caller]
     fn check(source: &str, expected: &[&str]) {
-        let found: Vec<String> =
-            scan(&without_tests(tokens(source)).0).into_iter().map(|(_, what)| what).collect();
+        let found: Vec<String> = scan(&product(tokens(source)).0).into_iter().map(|(_, what)| what).collect();
         assert_eq!(found, expected, "{source}");
     }
 
