@@ -1,1 +1,37 @@
-//! A notebook document.
+//! A notebook document that keeps every byte nobody edited.
+//!
+//! Bytes in, bytes out: this crate reads and edits nbformat 4 notebooks, shows them as cell-marked text and
+//! takes that text back, compares and merges them. It knows no files, clocks, networks or kernels.
+
+mod align;
+mod cell;
+mod diff;
+mod draft;
+mod edit;
+mod error;
+mod id;
+mod json;
+mod lines;
+mod merge;
+mod notebook;
+mod operation;
+mod replace;
+mod revision;
+mod select;
+mod text;
+mod write;
+
+pub use cell::{Cell, CellType};
+pub use diff::{CellChange, CellDiff, diff};
+pub use draft::{Applied, Draft, Slot, Snapshot, SnapshotCell};
+pub use error::{Conflict, Error, Result};
+pub use id::{CellId, CellRef, Ids};
+pub use lines::{Hunk, hunks, split};
+pub use merge::{Merged, OnConflict, merge};
+pub use notebook::{Notebook, Version};
+pub use operation::{Action, Operation, Outcome};
+pub use replace::replace_once;
+pub use revision::Revision;
+pub use select::{LineRange, Selector, select_lines};
+pub use text::{ParsedText, parse_text};
+pub use write::Pieces;

@@ -1,0 +1,221 @@
+//! A notebook as someone wants it: which cells, in which order, with which type and source. Text and
+//! operations both become drafts, and a draft can be applied to a notebook that has moved on since.
+
+use serde::{Deserialize, Serialize};
+
+use crate::align::{pair, rising};
+use crate::cell::{Cell, CellType};
+use crate::error::{Error, Result};
+use crate::merge::{Cells, Ours, merge_cells};
+use crate::notebook::Notebook;
+use crate::revision::Revision;
+
+/// The cells of one revision, as far as text shows them: enough to apply an edit that was based on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// The revision's name.
+    pub revision: String,
+    /// Its cells, in order.
+    pub cells: Vec<SnapshotCell>,
+}
+
+/// One cell of a [`Snapshot`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotCell {
+    /// Its stored id, unless other cells have the same.
+    pub id: Option<String>,
+    /// Its type.
+    pub kind: CellType,
+    /// Its source.
+    pub source: String,
+}
+
+/// The cells that a notebook should have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// In the order wanted.
+    pub slots: Vec<Slot>,
+}
+
+/// One cell of a [`Draft`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// A cell of the base, with what it should have; `None` leaves it as it is there.
+    Kept {
+        /// Its position in the base.
+        from: usize,
+        /// The type it should have.
+        kind: Option<CellType>,
+        /// The source it should have.
+        source: Option<String>,
+    },
+    /// A cell that the base does not have.
+    New {
+        /// Its type.
+        kind: CellType,
+        /// Its source.
+        source: String,
+    },
+}
+
+/// What applying a draft did. Positions are those in the notebook afterwards, but for `deleted`, which holds
+/// positions before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Applied {
+    /// Cells left as they were.
+    pub kept: Vec<usize>,
+    /// Cells with another type or source.
+    pub changed: Vec<usize>,
+    /// New cells.
+    pub added: Vec<usize>,
+    /// Cells that stand elsewhere among the others.
+    pub moved: Vec<usize>,
+    /// Cells that are gone.
+    pub deleted: Vec<usize>,
+    /// For each cell, the slot of the draft that it came from.
+    #[serde(skip)]
+    pub slots: Vec<Option<usize>>,
+}
+
+impl Draft {
+    /// A draft that leaves `count` cells as they are.
+    pub fn unchanged(count: usize) -> Draft {
+        Draft { slots: (0..count).map(|from| Slot::Kept { from, kind: None, source: None }).collect() }
+    }
+}
+
+impl Notebook {
+    /// The cells as they stand.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot { revision: self.revision().to_string(), cells: self.snapshot_cells() }
+    }
+
+    pub(crate) fn snapshot_cells(&self) -> Vec<SnapshotCell> {
+        let cell = |cell: &Cell| SnapshotCell {
+            id: cell.is_named_by_stored_id().then(|| cell.id().to_string()),
+            kind: cell.cell_type(),
+            source: cell.source().into_owned(),
+        };
+        self.cells().iter().map(cell).collect()
+    }
+
+    /// Makes the notebook as `draft` says. A draft made on another revision is merged with what happened
+    /// since, cell by cell and line by line; where that cannot be, nothing is changed.
+    pub fn apply(&mut self, draft: &Draft, base: Option<&Snapshot>) -> Result<Applied> {
+        let plan = match base.filter(|base| !self.has_revision(&base.revision)) {
+            None => self.plan_of(draft),
+            Some(base) => self.plan_on(draft, base)?,
+        };
+        Ok(self.carry_out(plan))
+    }
+
+    /// Where the cells of an older snapshot stand now.
+    pub(crate) fn positions_since(&self, base: &Snapshot) -> Vec<Option<usize>> {
+        if self.has_revision(&base.revision) {
+            return (0..self.cells().len()).map(Some).collect();
+        }
+        pair(&base.cells, &self.snapshot_cells())
+    }
+
+    fn has_revision(&self, revision: &str) -> bool {
+        revision.parse::<Revision>() == Ok(self.revision())
+    }
+
+    fn plan_of(&self, draft: &Draft) -> Vec<Planned> {
+        let planned = |(slot, wanted): (usize, &Slot)| match wanted {
+            Slot::Kept { from, kind, source } => {
+                Planned { slot: Some(slot), existing: Some(*from), kind: *kind, source: source.clone() }
+            }
+            Slot::New { kind, source } => {
+                Planned { slot: Some(slot), existing: None, kind: Some(*kind), source: Some(source.clone()) }
+            }
+        };
+        draft.slots.iter().enumerate().map(planned).collect()
+    }
+
+    fn plan_on(&self, draft: &Draft, base: &Snapshot) -> Result<Vec<Planned>> {
+        let ours: Vec<Ours> = (draft.slots.iter())
+            .map(|slot| match slot {
+                Slot::Kept { from, kind, source } => Ours {
+                    from: Some(*from),
+                    kind: kind.unwrap_or(base.cells[*from].kind),
+                    source: source.clone().unwrap_or_else(|| base.cells[*from].source.clone()),
+                },
+                Slot::New { kind, source } => Ours { from: None, kind: *kind, source: source.clone() },
+            })
+            .collect();
+        let theirs = self.snapshot_cells();
+        let pairs = pair(&base.cells, &theirs);
+        let merged = merge_cells(&Cells { base: &base.cells, ours: &ours, theirs: &theirs, pairs: &pairs });
+        if !merged.conflicts.is_empty() {
+            return Err(Error::Conflicts(merged.conflicts));
+        }
+        let planned = |cell: crate::merge::MergedCell| Planned {
+            slot: cell.ours,
+            existing: cell.theirs,
+            kind: Some(cell.kind),
+            source: Some(cell.source),
+        };
+        Ok(merged.cells.into_iter().map(planned).collect())
+    }
+
+    pub(crate) fn carry_out(&mut self, plan: Vec<Planned>) -> Applied {
+        let count = self.cells.len();
+        let existing: Vec<usize> = plan.iter().filter_map(|planned| planned.existing).collect();
+        let mut is_kept = vec![false; count];
+        existing.iter().for_each(|&at| is_kept[at] = true);
+        let mut in_place = vec![false; count];
+        existing.iter().zip(rising(&existing)).for_each(|(&at, steady)| in_place[at] = steady);
+
+        let mut applied =
+            Applied { deleted: (0..count).filter(|&at| !is_kept[at]).collect(), ..Applied::default() };
+        let mut order = Vec::with_capacity(plan.len());
+        for (index, planned) in plan.into_iter().enumerate() {
+            applied.slots.push(planned.slot);
+            let Some(at) = planned.existing else {
+                // Made at the end, where its id can be checked against all others, and put in order below.
+                order.push(self.cells.len());
+                let kind = planned.kind.unwrap_or(CellType::Code);
+                self.insert(self.cells.len(), kind, &planned.source.unwrap_or_default());
+                applied.added.push(index);
+                continue;
+            };
+            order.push(at);
+            let kind = planned.kind.unwrap_or(self.cells[at].cell_type());
+            let retyped = kind != self.cells[at].cell_type();
+            let source = planned.source.filter(|source| self.cells[at].source() != *source);
+            if retyped || source.is_some() {
+                applied.changed.push(index);
+                self.set_type(at, kind);
+            } else {
+                applied.kept.push(index);
+            }
+            if let Some(source) = source {
+                self.set_source(at, &source);
+            }
+            if !in_place[at] {
+                applied.moved.push(index);
+            }
+        }
+        self.arrange(&order);
+        applied
+    }
+
+    /// Keeps the cells at the given positions, in that order.
+    fn arrange(&mut self, order: &[usize]) {
+        if order.iter().copied().eq(0..self.cells.len()) {
+            return;
+        }
+        let mut cells: Vec<Option<Cell>> = self.cells.drain(..).map(Some).collect();
+        self.cells = order.iter().filter_map(|&at| cells[at].take()).collect();
+        self.rearranged = true;
+    }
+}
+
+/// A cell to be: one that the notebook has, or a new one.
+pub(crate) struct Planned {
+    pub(crate) slot: Option<usize>,
+    pub(crate) existing: Option<usize>,
+    pub(crate) kind: Option<CellType>,
+    pub(crate) source: Option<String>,
+}

@@ -1,0 +1,175 @@
+//! The single changes a notebook takes. Each keeps every byte that it does not have to touch.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::cell::{Cell, CellType, Place};
+use crate::id::CellId;
+use crate::json::layout::Layout;
+use crate::json::scan::object_at;
+use crate::json::tree::Node;
+use crate::json::{Kind, Span, string};
+use crate::notebook::Notebook;
+
+impl Notebook {
+    /// Replaces the source of the cell at `index` and nothing else of it.
+    pub fn set_source(&mut self, index: usize, source: &str) {
+        let ascii = !source.is_ascii() && self.escapes_non_ascii();
+        self.cells[index].set_source(source, ascii);
+    }
+
+    /// Changes the type of the cell at `index`.
+    pub fn set_type(&mut self, index: usize, kind: CellType) {
+        self.cells[index].set_type(kind);
+    }
+
+    /// Puts a new cell at `index`, 0 to the number of cells. It gets an id where the format has ids.
+    pub fn insert(&mut self, index: usize, kind: CellType, source: &str) {
+        let id = self.version().has_ids().then(|| self.fresh_id());
+        let cell = self.new_cell(index, kind, source, id.as_deref());
+        self.cells.insert(index, cell);
+        self.rearranged = true;
+    }
+
+    /// Takes the cell at `index` out.
+    pub fn remove(&mut self, index: usize) -> Cell {
+        self.rearranged = true;
+        self.cells.remove(index)
+    }
+
+    /// Moves the cell at `from` so that it stands at `to`.
+    pub fn shift(&mut self, from: usize, to: usize) {
+        if from != to {
+            let cell = self.cells.remove(from);
+            self.cells.insert(to, cell);
+            self.rearranged = true;
+        }
+    }
+
+    /// Takes the outputs and the execution count off the cell at `index`.
+    pub fn clear_outputs(&mut self, index: usize) {
+        let cell = &mut self.cells[index];
+        if cell.has_outputs() {
+            cell.set("outputs", Some(b"[]".to_vec()));
+        }
+        if cell.value("execution_count").is_some_and(|count| count != b"null") {
+            cell.set("execution_count", Some(b"null".to_vec()));
+        }
+    }
+
+    /// Writes a top-level value in the layout of the file.
+    pub(crate) fn set_top_level(&mut self, key: &str, value: &Node<'_>) {
+        let layout = self.layout();
+        let mut bytes = Vec::new();
+        value.write(&layout, &layout.inside(""), false, &mut bytes);
+        self.changed.retain(|(changed, _)| changed != key);
+        self.changed.push((key.to_owned(), bytes));
+    }
+
+    /// Takes a cell of another notebook in, with all it has. It keeps its id unless that is taken here.
+    pub(crate) fn adopt(&mut self, index: usize, cell: &Cell) {
+        let stored = cell.stored_id().map(Cow::into_owned);
+        let id = match stored {
+            Some(id) if !self.knows(&id) => Some(id),
+            Some(_) => Some(self.fresh_id()),
+            None => self.version().has_ids().then(|| self.fresh_id()),
+        };
+        let mut copy = self.new_cell(index, cell.cell_type(), "", id.as_deref());
+        let ascii = self.escapes_non_ascii();
+        let mut members: Vec<(Cow<'_, str>, Node<'_>)> = Vec::new();
+        for key in cell.keys() {
+            let value = cell.value(&key).map_or_else(Node::null, Node::of);
+            members.push((key, value));
+        }
+        match (&id, members.iter_mut().find(|(key, _)| key == "id")) {
+            (Some(id), Some((_, value))) => *value = Node::text(id.as_str()),
+            (Some(id), None) => {
+                let at = members.iter().position(|(key, _)| &**key > "id").unwrap_or(members.len());
+                members.insert(at, ("id".into(), Node::text(id.as_str())));
+            }
+            (None, _) => {}
+        }
+        self.rewrite(&mut copy, &Node::Object(members), ascii);
+        self.cells.insert(index, copy);
+        self.rearranged = true;
+    }
+
+    /// An id that no cell of this notebook has.
+    pub(crate) fn fresh_id(&mut self) -> String {
+        let mut ids = self.ids.clone();
+        let id = ids.fresh(|id| self.knows(id));
+        self.ids = ids;
+        id
+    }
+
+    fn knows(&self, id: &str) -> bool {
+        self.cells.iter().any(|cell| {
+            cell.id.as_str() == id
+                || cell.value("id").is_some_and(|raw| Kind::of(raw) == Kind::String && string::is(raw, id))
+        })
+    }
+
+    /// A new cell, laid out like the cell it will stand next to.
+    fn new_cell(&mut self, index: usize, kind: CellType, source: &str, id: Option<&str>) -> Cell {
+        let mut members: Vec<(Cow<'_, str>, Node<'_>)> =
+            vec![("cell_type".into(), Node::text(kind.as_str()))];
+        if kind == CellType::Code {
+            members.push(("execution_count".into(), Node::null()));
+        }
+        if let Some(id) = id {
+            members.push(("id".into(), Node::text(id)));
+        }
+        members.push(("metadata".into(), Node::Object(Vec::new())));
+        if kind == CellType::Code {
+            members.push(("outputs".into(), Node::Array(Vec::new())));
+        }
+        members.push(("source".into(), Node::lines(source)));
+        let name = match id {
+            Some(id) => CellId(id.to_owned()),
+            None => {
+                let known: Vec<String> = self.cells.iter().map(|cell| cell.id.to_string()).collect();
+                self.next_handle(|handle| known.iter().any(|id| id == handle))
+            }
+        };
+        let (layout, indent) = self.layout_at(index);
+        let ascii = !source.is_ascii() && self.escapes_non_ascii();
+        written_cell(name, kind, &Node::Object(members), &layout, &indent, ascii)
+    }
+
+    fn rewrite(&self, cell: &mut Cell, value: &Node<'_>, ascii: bool) {
+        let indent = cell.indent().to_owned();
+        let layout = cell.layout();
+        *cell = written_cell(cell.id.clone(), cell.kind, value, &layout, &indent, ascii);
+    }
+
+    /// The layout and indent for a cell at `index`: those of a neighbour, or what the file's outermost
+    /// object suggests.
+    fn layout_at(&self, index: usize) -> (Layout, String) {
+        match self.cells.get(index.saturating_sub(1)).or(self.cells.first()) {
+            Some(neighbour) => (neighbour.layout(), neighbour.indent().to_owned()),
+            None => {
+                let layout = self.layout();
+                let indent = layout.inside(self.list_indent());
+                (layout, indent)
+            }
+        }
+    }
+}
+
+/// A cell whose text is its own: a line break with the indent, so that the layout can be read off it, and
+/// the value.
+fn written_cell(
+    id: CellId,
+    kind: CellType,
+    value: &Node<'_>,
+    layout: &Layout,
+    indent: &str,
+    ascii: bool,
+) -> Cell {
+    let mut text = format!("\n{indent}").into_bytes();
+    let start = text.len();
+    value.write(layout, indent, ascii, &mut text);
+    let span = Span { start, end: text.len() };
+    let object = object_at(&text, span).expect("what was just written is an object");
+    Cell { id, kind, text: Arc::new(text), object, place: Place::Added, changed: Vec::new() }
+}

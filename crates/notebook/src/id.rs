@@ -1,0 +1,224 @@
+//! Names of cells: the ids that notebooks store, handles for cells without one, and what a caller may write
+//! to mean a cell.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::cell::Cell;
+use crate::draft::Snapshot;
+use crate::error::{Error, Result};
+use crate::notebook::Notebook;
+
+/// The name of a cell, unique in an open notebook: the id that the file stores, or a handle when it stores
+/// none or one that several cells share. It stays the same while the notebook is open.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CellId(pub(crate) String);
+
+impl CellId {
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The handle of the `number`th cell that has no id of its own.
+    pub(crate) fn handle(number: usize) -> CellId {
+        CellId(format!("anon-{number}"))
+    }
+}
+
+impl fmt::Display for CellId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Where fresh ids come from. The seed is the caller's, so that this crate needs no randomness of its own.
+#[derive(Clone, Debug)]
+pub struct Ids {
+    state: u64,
+}
+
+impl Ids {
+    /// Ids that follow from `seed`: the same seed gives the same ids.
+    pub fn seeded(seed: u64) -> Ids {
+        Ids { state: seed }
+    }
+
+    /// An id of eight hexadecimal digits, as Jupyter makes them, that `taken` does not know.
+    pub(crate) fn fresh(&mut self, taken: impl Fn(&str) -> bool) -> String {
+        loop {
+            let id = format!("{:08x}", self.next() >> 32);
+            if !taken(&id) {
+                return id;
+            }
+        }
+    }
+
+    /// One step of the SplitMix64 generator.
+    fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+/// What a caller wrote to mean a cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CellRef {
+    /// A position, counted from 0.
+    Index(i64),
+    /// A position counted back from the end: 1 is the last cell.
+    FromEnd(usize),
+    /// An id, or digits that are an index unless some cell has them as its id.
+    Name(String),
+}
+
+impl CellRef {
+    /// What a person writes on a command line: `-1` counts from the end.
+    pub fn from_argument(text: &str) -> CellRef {
+        match text.strip_prefix('-').and_then(|digits| digits.parse().ok()) {
+            Some(back) if back > 0 => CellRef::FromEnd(back),
+            _ => CellRef::Name(text.to_owned()),
+        }
+    }
+}
+
+/// What the cells of a notebook are called: of each cell the name it goes by, and the id in the file.
+pub(crate) struct Names(Vec<(String, Option<String>)>);
+
+impl Names {
+    pub(crate) fn of_notebook(notebook: &Notebook) -> Names {
+        let names = |cell: &Cell| (cell.id().to_string(), cell.stored_id().map(Cow::into_owned));
+        Names(notebook.cells().iter().map(names).collect())
+    }
+
+    pub(crate) fn of_snapshot(snapshot: &Snapshot) -> Names {
+        let mut handles = 0..;
+        let mut handle = || CellId::handle(handles.next().unwrap_or_default()).0;
+        Names(snapshot.cells.iter().map(|cell| (cell.id.clone().unwrap_or_else(&mut handle), None)).collect())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The position of the cell that `cell` means. Slips in an id (case, a `cell:` prefix, quotes) are
+    /// forgiven when only one cell can be meant.
+    pub(crate) fn find(&self, cell: &CellRef) -> Result<usize> {
+        let count = self.len();
+        match cell {
+            CellRef::Index(index) => {
+                let at = usize::try_from(*index).ok().filter(|&at| at < count);
+                at.ok_or(Error::NoSuchCell { index: *index, count })
+            }
+            CellRef::FromEnd(back) => {
+                count.checked_sub(*back).ok_or(Error::NoSuchCell { index: -(*back as i64), count })
+            }
+            CellRef::Name(name) => self.find_name(name),
+        }
+    }
+
+    fn find_name(&self, name: &str) -> Result<usize> {
+        if let Some(index) = self.matching(name, |id| id == name)? {
+            return Ok(index);
+        }
+        if let Some(index) = digits(name) {
+            return self.find(&CellRef::Index(index));
+        }
+        let bare = undecorated(name);
+        if let Some(index) = self.matching(name, |id| id == bare)? {
+            return Ok(index);
+        }
+        if let Some(index) = self.matching(name, |id| id.eq_ignore_ascii_case(bare))? {
+            return Ok(index);
+        }
+        if let Some(index) = digits(bare) {
+            return self.find(&CellRef::Index(index));
+        }
+        Err(Error::NoSuchId { id: name.to_owned(), nearest: self.nearest(bare) })
+    }
+
+    /// The one cell whose id `is_meant`, none, or an error when there are several.
+    fn matching(&self, name: &str, is_meant: impl Fn(&str) -> bool) -> Result<Option<usize>> {
+        let indexes: Vec<usize> = (self.0.iter().enumerate())
+            .filter(|(_, (id, stored))| is_meant(id) || stored.as_deref().is_some_and(&is_meant))
+            .map(|(index, _)| index)
+            .collect();
+        match indexes.as_slice() {
+            [] => Ok(None),
+            [index] => Ok(Some(*index)),
+            _ => Err(Error::AmbiguousId { id: name.to_owned(), indexes }),
+        }
+    }
+
+    /// The id that is the fewest letters away, if it is near at all.
+    fn nearest(&self, name: &str) -> Option<String> {
+        let far = name.chars().count().div_ceil(3).max(1);
+        (self.0.iter())
+            .map(|(id, _)| (distance(id, name, far), id))
+            .filter(|(distance, _)| *distance <= far)
+            .min_by_key(|(distance, _)| *distance)
+            .map(|(_, id)| id.clone())
+    }
+}
+
+impl Notebook {
+    /// The position of the cell that `cell` means. Slips in an id (case, a `cell:` prefix, quotes) are
+    /// forgiven when only one cell can be meant.
+    pub fn find(&self, cell: &CellRef) -> Result<usize> {
+        Names::of_notebook(self).find(cell)
+    }
+
+    /// The position of the open cell with this id or handle.
+    pub fn position(&self, id: &CellId) -> Option<usize> {
+        self.cells().iter().position(|cell| cell.id() == id)
+    }
+
+    /// Ids that several cells share, each with the positions of those cells.
+    pub fn shared_ids(&self) -> Vec<(String, Vec<usize>)> {
+        let mut shared: Vec<(String, Vec<usize>)> = Vec::new();
+        for (index, cell) in self.cells().iter().enumerate() {
+            if let Some(id) = cell.stored_id().filter(|_| !cell.is_named_by_stored_id()) {
+                match shared.iter_mut().find(|(known, _)| *known == id) {
+                    Some((_, indexes)) => indexes.push(index),
+                    None => shared.push((id.into_owned(), vec![index])),
+                }
+            }
+        }
+        shared
+    }
+}
+
+fn digits(text: &str) -> Option<i64> {
+    let all_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    all_digits.then(|| text.parse().unwrap_or(i64::MAX))
+}
+
+/// An id without what slips in around it: white space, quotes, a `#` or a `cell:` prefix.
+fn undecorated(name: &str) -> &str {
+    let quotes: &[char] = &['"', '\'', '`'];
+    let bare = name.trim().trim_matches(quotes).trim();
+    let bare = bare.strip_prefix("cell:").or_else(|| bare.strip_prefix("cell-id:")).unwrap_or(bare);
+    bare.strip_prefix('#').unwrap_or(bare).trim_matches(quotes).trim()
+}
+
+/// How many letters must be put in, taken out or changed; anything beyond `far` is as good as infinite.
+pub(crate) fn distance(one: &str, other: &str, far: usize) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    if one.chars().count().abs_diff(other.len()) > far {
+        return usize::MAX;
+    }
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, a) in one.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &b) in other.iter().enumerate() {
+            let changed = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[other.len()]
+}

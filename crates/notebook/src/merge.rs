@@ -1,0 +1,424 @@
+//! Two versions of a notebook that began as one, put together: by cell, within a cell by line, and for the
+//! other values of a cell by key.
+
+use std::borrow::Cow;
+
+use crate::align::{pair, rising};
+use crate::cell::{Cell, CellType};
+use crate::draft::{Planned, SnapshotCell};
+use crate::error::{Conflict, Error, Result, listed};
+use crate::json::tree::Node;
+use crate::json::{Kind, Span, scan, string};
+use crate::lines::{MergedLines, merge_lines};
+use crate::notebook::Notebook;
+
+/// What to do where both sides changed the same lines of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnConflict {
+    /// Change nothing and show both versions.
+    Refuse,
+    /// Keep both versions in the cell's source, between markers.
+    Mark,
+}
+
+/// A merged notebook.
+#[derive(Clone, Debug)]
+pub struct Merged {
+    /// The other side's notebook with our changes in it.
+    pub notebook: Notebook,
+    /// Where one side had to give way in something that is not source, in words.
+    pub notices: Vec<String>,
+    /// The cells whose source holds conflict markers, by position.
+    pub marked: Vec<usize>,
+}
+
+/// Puts our changes of `base` into `theirs`. Bytes that we did not change stay as they are in `theirs`.
+///
+/// Sources merge by line. Where both sides changed the outputs, or the same key of metadata, ours stay and a
+/// notice says so.
+pub fn merge(base: &Notebook, ours: &Notebook, theirs: &Notebook, on_conflict: OnConflict) -> Result<Merged> {
+    let (base_cells, our_cells, their_cells) =
+        (base.snapshot_cells(), ours.snapshot_cells(), theirs.snapshot_cells());
+    let mut from: Vec<Option<usize>> = vec![None; our_cells.len()];
+    for (at, our) in pair(&base_cells, &our_cells).into_iter().enumerate() {
+        if let Some(our) = our {
+            from[our] = Some(at);
+        }
+    }
+    let slots: Vec<Ours> = (our_cells.into_iter().zip(&from))
+        .map(|(cell, from)| Ours { from: *from, kind: cell.kind, source: cell.source })
+        .collect();
+    let pairs = pair(&base_cells, &their_cells);
+    let cells = merge_cells(&Cells { base: &base_cells, ours: &slots, theirs: &their_cells, pairs: &pairs });
+    if on_conflict == OnConflict::Refuse && !cells.conflicts.is_empty() {
+        return Err(Error::Conflicts(cells.conflicts));
+    }
+
+    let mut merged = Merged { notebook: theirs.clone(), notices: Vec::new(), marked: Vec::new() };
+    merged.marked = (cells.cells.iter().enumerate())
+        .filter(|(_, cell)| cell.conflicting)
+        .map(|(index, _)| index)
+        .collect();
+    let sources: Vec<(Option<usize>, Option<usize>)> =
+        cells.cells.iter().map(|cell| (cell.ours, cell.theirs)).collect();
+    let plan = cells.cells.into_iter().map(|cell| Planned {
+        slot: cell.ours,
+        existing: cell.theirs,
+        kind: Some(cell.kind),
+        source: Some(cell.source),
+    });
+    merged.notebook.carry_out(plan.collect());
+
+    for (index, (our, their)) in sources.into_iter().enumerate() {
+        let Some(our) = our else { continue };
+        let our_cell = &ours.cells[our];
+        match their {
+            None => {
+                merged.notebook.remove(index);
+                merged.notebook.adopt(index, our_cell);
+            }
+            Some(_) => {
+                if let Some(from) = from[our] {
+                    merged.merge_cell_values(index, &base.cells[from], our_cell);
+                }
+            }
+        }
+        let cell = &mut merged.notebook.cells[index];
+        if !our_cell.is_named_by_stored_id() && !cell.is_named_by_stored_id() {
+            cell.id = our_cell.id.clone();
+        }
+    }
+    merged.name_anonymous_cells(ours.handles);
+    merged.merge_top_level(base, ours);
+    Ok(merged)
+}
+
+/// Three versions of a list of cells. `pairs` says where the cells of `base` stand in `theirs`.
+pub(crate) struct Cells<'a> {
+    pub(crate) base: &'a [SnapshotCell],
+    pub(crate) ours: &'a [Ours],
+    pub(crate) theirs: &'a [SnapshotCell],
+    pub(crate) pairs: &'a [Option<usize>],
+}
+
+/// A cell as this side wants it, and the cell of the base that it comes from.
+pub(crate) struct Ours {
+    pub(crate) from: Option<usize>,
+    pub(crate) kind: CellType,
+    pub(crate) source: String,
+}
+
+/// The merged list. Where there are conflicts, the cells hold both versions between markers.
+pub(crate) struct MergedCells {
+    pub(crate) cells: Vec<MergedCell>,
+    pub(crate) conflicts: Vec<Conflict>,
+}
+
+/// A cell of the merged list, and where each side has it.
+pub(crate) struct MergedCell {
+    pub(crate) ours: Option<usize>,
+    pub(crate) theirs: Option<usize>,
+    pub(crate) kind: CellType,
+    pub(crate) source: String,
+    pub(crate) conflicting: bool,
+}
+
+pub(crate) fn merge_cells(sides: &Cells<'_>) -> MergedCells {
+    let Cells { base, ours, theirs, pairs } = sides;
+    let mut our_place: Vec<Option<usize>> = vec![None; base.len()];
+    for (place, cell) in ours.iter().enumerate() {
+        if let Some(from) = cell.from {
+            our_place[from] = Some(place);
+        }
+    }
+    let mut base_of: Vec<Option<usize>> = vec![None; theirs.len()];
+    for (at, their) in pairs.iter().enumerate() {
+        if let Some(their) = their {
+            base_of[*their] = Some(at);
+        }
+    }
+
+    let mut conflicts = Vec::new();
+    let mut cells = Vec::new();
+    for (place, their) in theirs.iter().enumerate() {
+        let kept = |ours, conflicting| MergedCell {
+            ours,
+            theirs: Some(place),
+            kind: their.kind,
+            source: their.source.clone(),
+            conflicting,
+        };
+        let Some(from) = base_of[place] else {
+            cells.push(kept(None, false));
+            continue;
+        };
+        let before = &base[from];
+        let Some(our_place) = our_place[from] else {
+            if before.kind != their.kind || before.source != their.source {
+                conflicts.push(conflict(place, their.id.clone(), None, Some((their.kind, &their.source))));
+                cells.push(kept(None, true));
+            }
+            continue;
+        };
+        let our = &ours[our_place];
+        let lines = merge_lines(&before.source, &our.source, &their.source);
+        let kind = if our.kind == before.kind { their.kind } else { our.kind };
+        let kinds_clash = our.kind != before.kind && their.kind != before.kind && our.kind != their.kind;
+        let (source, lines_clash) = match lines {
+            MergedLines::Clean(text) => (text, false),
+            MergedLines::Conflict(text) => (text, true),
+        };
+        if kinds_clash || lines_clash {
+            conflicts.push(conflict(
+                place,
+                their.id.clone(),
+                Some((our.kind, &our.source)),
+                Some((their.kind, &their.source)),
+            ));
+        }
+        let conflicting = kinds_clash || lines_clash;
+        cells.push(MergedCell { ours: Some(our_place), theirs: Some(place), kind, source, conflicting });
+    }
+    place_ours(sides, &mut cells, &mut conflicts);
+    conflicts.sort_by_key(|conflict| conflict.index);
+    MergedCells { cells, conflicts }
+}
+
+/// Puts the cells that we added, moved or changed after they were deleted where we have them: behind the
+/// nearest cell before them that is still there.
+fn place_ours(sides: &Cells<'_>, cells: &mut Vec<MergedCell>, conflicts: &mut Vec<Conflict>) {
+    let Cells { base, ours, pairs, .. } = sides;
+    let origins: Vec<usize> = ours.iter().filter_map(|cell| cell.from).collect();
+    let mut steady = rising(&origins).into_iter();
+    for (place, our) in ours.iter().enumerate() {
+        let in_place = our.from.is_some() && steady.next().unwrap_or(true);
+        let deleted = our.from.filter(|&from| pairs[from].is_none());
+        let cell = match (our.from, deleted) {
+            (Some(from), Some(_)) => {
+                if our.kind == base[from].kind && our.source == base[from].source {
+                    continue;
+                }
+                let ours_now = Some((our.kind, our.source.as_str()));
+                conflicts.push(conflict(from, base[from].id.clone(), ours_now, None));
+                our.as_merged(place, true)
+            }
+            (Some(_), None) if in_place => continue,
+            (Some(_), None) => match cells.iter().position(|cell| cell.ours == Some(place)) {
+                Some(at) => cells.remove(at),
+                None => continue,
+            },
+            (None, _) => our.as_merged(place, false),
+        };
+        let anchor =
+            (0..place).rev().find_map(|before| cells.iter().position(|cell| cell.ours == Some(before)));
+        cells.insert(anchor.map_or(0, |at| at + 1), cell);
+    }
+}
+
+impl Ours {
+    fn as_merged(&self, place: usize, conflicting: bool) -> MergedCell {
+        MergedCell {
+            ours: Some(place),
+            theirs: None,
+            kind: self.kind,
+            source: self.source.clone(),
+            conflicting,
+        }
+    }
+}
+
+fn conflict(
+    index: usize,
+    id: Option<String>,
+    ours: Option<(CellType, &str)>,
+    theirs: Option<(CellType, &str)>,
+) -> Conflict {
+    let owned = |version: Option<(CellType, &str)>| version.map(|(kind, source)| (kind, source.to_owned()));
+    Conflict { index, id, ours: owned(ours), theirs: owned(theirs) }
+}
+
+impl Merged {
+    /// Takes over what we changed in a cell besides its source and type.
+    fn merge_cell_values(&mut self, index: usize, base: &Cell, ours: &Cell) {
+        let mut gave_way = Vec::new();
+        let mut keys: Vec<Cow<'_, str>> = ours.keys();
+        keys.extend(base.keys().into_iter().filter(|key| ours.value(key).is_none()));
+        keys.retain(|key| !matches!(&**key, "cell_type" | "source" | "id"));
+        for key in &keys {
+            let cell = &self.notebook.cells[index];
+            let code_only = matches!(&**key, "outputs" | "execution_count");
+            if code_only && cell.cell_type() != CellType::Code {
+                continue;
+            }
+            match merge_values(base.value(key), ours.value(key), cell.value(key)) {
+                Value::Theirs => {}
+                Value::Removed => self.notebook.cells[index].set(key, None),
+                Value::Ours { over_theirs } => {
+                    if over_theirs {
+                        gave_way.push(format!("`{key}`"));
+                    }
+                    self.take_value(index, key, ours);
+                }
+                Value::Both(value, over_theirs) => {
+                    if over_theirs {
+                        gave_way.push(format!("`{key}`"));
+                    }
+                    self.notebook.cells[index].set_node(key, &Node::of(&value), false);
+                }
+            }
+        }
+        if !gave_way.is_empty() {
+            let keys = gave_way.join(", ");
+            self.notices.push(format!("cell {index}: both sides changed {keys}; this side's was kept"));
+        }
+    }
+
+    /// Copies a value of ours as it stands where the layouts agree, else laid out anew.
+    fn take_value(&mut self, index: usize, key: &str, ours: &Cell) {
+        let Some(value) = ours.value(key) else { return };
+        let cell = &mut self.notebook.cells[index];
+        if cell.indent() == ours.indent() && cell.layout() == ours.layout() {
+            cell.set(key, Some(value.to_vec()));
+        } else {
+            cell.set_node(key, &Node::of(value), false);
+        }
+    }
+
+    fn merge_top_level(&mut self, base: &Notebook, ours: &Notebook) {
+        for key in ours.keys().into_iter().filter(|key| key != "cells") {
+            let theirs = self.notebook.value(&key);
+            let (value, over_theirs) = match merge_values(base.value(&key), ours.value(&key), theirs) {
+                Value::Theirs | Value::Removed => continue,
+                Value::Ours { over_theirs } => (ours.value(&key).unwrap_or_default().to_vec(), over_theirs),
+                Value::Both(value, over_theirs) => (value, over_theirs),
+            };
+            if over_theirs {
+                self.notices
+                    .push(format!("both sides changed `{key}` of the notebook; this side's was kept"));
+            }
+            self.notebook.set_top_level(&key, &Node::of(&value));
+        }
+    }
+
+    /// Gives the cells that only the other side has, and that have no id, handles that none of ours has.
+    fn name_anonymous_cells(&mut self, our_handles: usize) {
+        self.notebook.handles = self.notebook.handles.max(our_handles);
+        for index in 0..self.notebook.cells.len() {
+            let id = self.notebook.cells[index].id.clone();
+            let repeats = self.notebook.cells[..index].iter().any(|cell| cell.id == id);
+            if repeats {
+                let known: Vec<String> = self.notebook.cells.iter().map(|cell| cell.id.to_string()).collect();
+                let handle = self.notebook.next_handle(|handle| known.iter().any(|id| id == handle));
+                self.notebook.cells[index].id = handle;
+            }
+        }
+    }
+
+    /// What a person should know about the merge, in one line each.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.notices.clone();
+        if !self.marked.is_empty() {
+            remarks.push(format!("conflict markers stand in the source of cells {}", listed(&self.marked)));
+        }
+        remarks
+    }
+}
+
+/// Which side's value wins.
+enum Value {
+    Theirs,
+    Ours {
+        over_theirs: bool,
+    },
+    Removed,
+    /// An object with keys of both.
+    Both(Vec<u8>, bool),
+}
+
+fn merge_values(base: Option<&[u8]>, ours: Option<&[u8]>, theirs: Option<&[u8]>) -> Value {
+    if same(ours, base) || same(ours, theirs) {
+        return Value::Theirs;
+    }
+    let Some(our_value) = ours else {
+        // We removed it; if they changed it meanwhile, theirs stays.
+        return if same(theirs, base) { Value::Removed } else { Value::Theirs };
+    };
+    if same(theirs, base) || theirs.is_none() {
+        return Value::Ours { over_theirs: false };
+    }
+    match theirs {
+        Some(their_value) if is_object(our_value) && is_object(their_value) => {
+            merge_objects(base.filter(|base| is_object(base)).unwrap_or(b"{}"), our_value, their_value)
+        }
+        Some(_) | None => Value::Ours { over_theirs: true },
+    }
+}
+
+/// Merges two objects key by key, going into objects that both sides changed.
+fn merge_objects(base: &[u8], ours: &[u8], theirs: &[u8]) -> Value {
+    let (Some(base_object), Some(our_object), Some(their_object)) = (
+        scan::object_at(base, all(base)),
+        scan::object_at(ours, all(ours)),
+        scan::object_at(theirs, all(theirs)),
+    ) else {
+        return Value::Ours { over_theirs: true };
+    };
+    let mut over_theirs = false;
+    let mut keys: Vec<Cow<'_, str>> = Vec::new();
+    let read = |object: &crate::json::Object, text: &[u8]| -> Vec<String> {
+        object.members.iter().map(|member| string::decode(member.key.of(text)).into_owned()).collect()
+    };
+    for key in read(&their_object, theirs).into_iter().chain(read(&our_object, ours)) {
+        if !keys.iter().any(|known| **known == key) {
+            keys.push(Cow::Owned(key));
+        }
+    }
+    let mut values: Vec<(Cow<'_, str>, Vec<u8>)> = Vec::new();
+    for key in keys {
+        let base_value = base_object.get(base, &key).map(|member| member.value.of(base));
+        let our_value = our_object.get(ours, &key).map(|member| member.value.of(ours));
+        let their_value = their_object.get(theirs, &key).map(|member| member.value.of(theirs));
+        let value = match merge_values(base_value, our_value, their_value) {
+            Value::Theirs => their_value.map(<[u8]>::to_vec),
+            Value::Removed => None,
+            Value::Ours { over_theirs: over } => {
+                over_theirs |= over;
+                our_value.map(<[u8]>::to_vec)
+            }
+            Value::Both(value, over) => {
+                over_theirs |= over;
+                Some(value)
+            }
+        };
+        values.extend(value.map(|value| (key, value)));
+    }
+    let members = values.iter().map(|(key, value)| (key.clone(), Node::of(value))).collect();
+    let mut merged = Vec::new();
+    Node::Object(members).write(&crate::json::layout::Layout::default(), "", false, &mut merged);
+    Value::Both(merged, over_theirs)
+}
+
+fn all(text: &[u8]) -> Span {
+    Span { start: 0, end: text.len() }
+}
+
+fn is_object(value: &[u8]) -> bool {
+    Kind::of(value) == Kind::Object
+}
+
+/// Whether two values say the same, however they are laid out.
+pub(crate) fn same(one: Option<&[u8]>, other: Option<&[u8]>) -> bool {
+    match (one, other) {
+        (None, None) => true,
+        (Some(one), Some(other)) => one == other || plain(one) == plain(other),
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
+fn plain(value: &[u8]) -> Vec<u8> {
+    let mut node = Node::of(value);
+    node.sort();
+    let mut out = Vec::new();
+    node.write(&crate::json::layout::Layout::default(), "", false, &mut out);
+    out
+}

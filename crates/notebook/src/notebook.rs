@@ -1,0 +1,339 @@
+//! A notebook read from bytes: checked, indexed, and otherwise left as it is.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::cell::{Cell, CellType, Place, Position};
+use crate::error::{Error, Result};
+use crate::id::{CellId, Ids};
+use crate::json::layout::{Layout, indent_before};
+use crate::json::scan::{Scanner, Syntax, array_at};
+use crate::json::{Kind, Object, Span, string};
+
+/// An open notebook.
+#[derive(Clone, Debug)]
+pub struct Notebook {
+    /// The file's text as it was read.
+    pub(crate) text: Arc<Vec<u8>>,
+    pub(crate) top: Object,
+    /// The value of `cells` in `text`.
+    pub(crate) list: Span,
+    pub(crate) frame: Frame,
+    pub(crate) cells: Vec<Cell>,
+    /// Top-level keys written since the text was read.
+    pub(crate) changed: Vec<(String, Vec<u8>)>,
+    /// Whether cells were added, removed or moved since.
+    pub(crate) rearranged: bool,
+    pub(crate) ids: Ids,
+    pub(crate) handles: usize,
+    version: Version,
+}
+
+/// White space of the file's list of cells, where it has that many: before the first cell, before a later
+/// one, and behind the last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    pub(crate) first: Option<Span>,
+    pub(crate) later: Option<Span>,
+    pub(crate) tail: Option<Span>,
+}
+
+/// The version of the format that a notebook says it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// Always 4.
+    pub major: u64,
+    /// 0 to 5; a higher one is read as 5 and kept.
+    pub minor: u64,
+}
+
+impl Version {
+    /// Whether cells have ids in this version.
+    pub fn has_ids(self) -> bool {
+        self.minor >= 5
+    }
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+impl Notebook {
+    /// Reads a notebook. Fresh ids for cells to come are taken from `ids`.
+    pub fn parse(text: Vec<u8>, ids: Ids) -> Result<Notebook> {
+        if let Err(error) = std::str::from_utf8(&text) {
+            let offset = error.valid_up_to();
+            return Err(Error::NotUtf8 { line: line_at(&text, offset), offset });
+        }
+        let index = Index::read(&text).map_err(|syntax| invalid_json(&text, &syntax))?;
+        let Some(top) = index.top else {
+            return Err(Error::NotAnObject { found: index.kind.with_article() });
+        };
+        let version = version(&text, &top)?;
+        let cells_member = top.get(&text, "cells").ok_or(Error::NoCells)?;
+        let list = cells_member.value;
+        let kind = Kind::of(list.of(&text));
+        if kind != Kind::Array {
+            return Err(Error::CellsNotArray { found: kind.with_article() });
+        }
+        let lead = |found: &Found| Span { start: found.lead, end: found.value.start };
+        let frame = Frame {
+            first: index.cells.first().map(lead),
+            later: index.cells.get(1).map(lead),
+            tail: index.cells.last().map(|last| Span { start: last.value.end, end: last.trail }),
+        };
+        let text = Arc::new(text);
+        let mut notebook = Notebook {
+            cells: Vec::with_capacity(index.cells.len()),
+            text: Arc::clone(&text),
+            top,
+            list,
+            frame,
+            changed: Vec::new(),
+            rearranged: false,
+            ids,
+            handles: 0,
+            version,
+        };
+        let count = index.cells.len();
+        for (position, found) in index.cells.into_iter().enumerate() {
+            let place = match position {
+                0 if count == 1 => Position::Only,
+                0 => Position::First,
+                _ if position + 1 == count => Position::Last,
+                _ => Position::Middle,
+            };
+            let cell = read_cell(&text, position, found, place)?;
+            notebook.cells.push(cell);
+        }
+        notebook.name_cells();
+        Ok(notebook)
+    }
+
+    /// An empty notebook of format 4.5.
+    pub fn empty(ids: Ids) -> Notebook {
+        let text = "{\n \"cells\": [],\n \"metadata\": {},\n \"nbformat\": 4,\n \"nbformat_minor\": 5\n}\n";
+        Notebook::parse(text.into(), ids).expect("the text is a notebook")
+    }
+
+    /// The cells, in order.
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// The format's version.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The bytes that the notebook was read from.
+    pub fn original(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// The JSON of a top-level key as it stands, or as it was changed.
+    pub fn value(&self, key: &str) -> Option<&[u8]> {
+        match self.changed.iter().find(|(changed, _)| changed == key) {
+            Some((_, value)) => Some(value),
+            None => self.top.get(&self.text, key).map(|member| member.value.of(&self.text)),
+        }
+    }
+
+    /// The top-level keys, in order, each once.
+    pub fn keys(&self) -> Vec<String> {
+        let read =
+            self.top.members.iter().map(|member| string::decode(member.key.of(&self.text)).into_owned());
+        let mut keys: Vec<String> = Vec::new();
+        for key in read.chain(self.changed.iter().map(|(key, _)| key.clone())) {
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        keys
+    }
+
+    /// The layout of the file's outermost object.
+    pub(crate) fn layout(&self) -> Layout {
+        Layout::of(&self.text, &self.top, "")
+    }
+
+    /// The indent of the line that `cells` stands on.
+    pub(crate) fn list_indent(&self) -> &str {
+        let member = self.top.get(&self.text, "cells");
+        member.map_or("", |member| indent_before(&self.text, member.lead, member.key))
+    }
+
+    /// Whether strings that we write should escape all that is not ASCII, because the file does.
+    pub(crate) fn escapes_non_ascii(&self) -> bool {
+        self.text.is_ascii()
+            && memchr::memmem::find_iter(&self.text, b"\\u").any(|at| {
+                let digits = self.text.get(at + 2..at + 6).unwrap_or_default();
+                let code = std::str::from_utf8(digits).ok().and_then(|hex| u32::from_str_radix(hex, 16).ok());
+                code.is_some_and(|code| code > 0x7f)
+            })
+    }
+
+    /// Names each cell by its stored id where no other cell has that, and by a handle elsewhere.
+    fn name_cells(&mut self) {
+        let mut holders: HashMap<String, usize> = HashMap::new();
+        for id in self.cells.iter().filter_map(Cell::stored_id) {
+            *holders.entry(id.into_owned()).or_default() += 1;
+        }
+        for index in 0..self.cells.len() {
+            let stored = self.cells[index].stored_id().map(Cow::into_owned);
+            self.cells[index].id = match stored {
+                Some(id) if holders[&id] == 1 => CellId(id),
+                Some(_) | None => self.next_handle(|handle| holders.contains_key(handle)),
+            };
+        }
+    }
+
+    pub(crate) fn next_handle(&mut self, taken: impl Fn(&str) -> bool) -> CellId {
+        loop {
+            let handle = CellId::handle(self.handles);
+            self.handles += 1;
+            if !taken(handle.as_str()) {
+                return handle;
+            }
+        }
+    }
+}
+
+/// What one pass over the text found.
+struct Index {
+    kind: Kind,
+    top: Option<Object>,
+    cells: Vec<Found>,
+}
+
+/// An element of `cells` with the white space around it.
+struct Found {
+    lead: usize,
+    trail: usize,
+    value: Span,
+    object: Option<Object>,
+}
+
+impl Index {
+    fn read(text: &[u8]) -> std::result::Result<Index, Syntax> {
+        let start = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        let mut scanner = Scanner::new(text, start);
+        let kind = scanner.kind()?;
+        let mut cells = Vec::new();
+        let top = if kind == Kind::Object {
+            Some(scanner.object(|scanner, key| {
+                if string::is(key.of(text), "cells") && scanner.kind()? == Kind::Array {
+                    let (list, found) = read_list(scanner)?;
+                    cells = found;
+                    return Ok(list);
+                }
+                scanner.value()
+            })?)
+        } else {
+            scanner.value()?;
+            None
+        };
+        scanner.end()?;
+        Ok(Index { kind, top, cells })
+    }
+}
+
+fn read_list(scanner: &mut Scanner<'_>) -> std::result::Result<(Span, Vec<Found>), Syntax> {
+    let mut objects = Vec::new();
+    let list = scanner.array(|scanner| {
+        if scanner.kind()? == Kind::Object {
+            let object = scanner.object(|scanner, _| scanner.value())?;
+            let span = object.span;
+            objects.push(Some(object));
+            return Ok(span);
+        }
+        objects.push(None);
+        scanner.value()
+    })?;
+    let ends = (list.elements.iter().skip(1).map(|next| next.lead - 1)).chain([list.span.end - 1]);
+    let found = (list.elements.iter().zip(ends).zip(objects))
+        .map(|((element, trail), object)| Found { lead: element.lead, trail, value: element.value, object })
+        .collect();
+    Ok((list.span, found))
+}
+
+fn read_cell(text: &Arc<Vec<u8>>, index: usize, found: Found, position: Position) -> Result<Cell> {
+    let Found { lead, trail, value, object } = found;
+    let kind_found = Kind::of(value.of(text)).with_article();
+    let object = object.ok_or(Error::CellNotObject { index, found: kind_found })?;
+    let raw = |key| object.get(text, key).map(|member| member.value.of(text));
+    let cell_type = raw("cell_type").ok_or(Error::NoCellType { index })?;
+    let kind = (CellType::ALL.into_iter().find(|kind| string::is(cell_type, kind.as_str())))
+        .ok_or_else(|| Error::UnknownCellType { index, found: short(cell_type) })?;
+    check_source(index, raw("source").ok_or(Error::NoSource { index })?)?;
+    Ok(Cell {
+        id: CellId(String::new()),
+        kind,
+        text: Arc::clone(text),
+        object,
+        place: Place::Read { lead, trail, position },
+        changed: Vec::new(),
+    })
+}
+
+fn check_source(index: usize, source: &[u8]) -> Result<()> {
+    match Kind::of(source) {
+        Kind::String => Ok(()),
+        Kind::Array => {
+            let lines = array_at(source, Span { start: 0, end: source.len() });
+            let kinds =
+                lines.iter().flat_map(|lines| &lines.elements).map(|line| Kind::of(line.value.of(source)));
+            match kinds.enumerate().find(|(_, kind)| *kind != Kind::String) {
+                None => Ok(()),
+                Some((position, kind)) => {
+                    Err(Error::BadSourceLine { index, position, found: kind.with_article() })
+                }
+            }
+        }
+        other => Err(Error::BadSource { index, found: other.with_article() }),
+    }
+}
+
+fn version(text: &[u8], top: &Object) -> Result<Version> {
+    let number = |key: &'static str| match top.get(text, key) {
+        None => Ok(None),
+        Some(member) => {
+            let raw = member.value.of(text);
+            let number: Option<f64> = serde_json::from_slice(raw).ok();
+            match number {
+                Some(number) if number >= 0.0 && number.fract() == 0.0 && number < 1e9 => {
+                    Ok(Some(number as u64))
+                }
+                _ => Err(Error::BadVersion { key, found: short(raw) }),
+            }
+        }
+    };
+    let major = number("nbformat")?.ok_or(Error::NoVersion)?;
+    match major {
+        0..4 => return Err(Error::TooOld { major }),
+        4 => {}
+        5.. => return Err(Error::TooNew { major }),
+    }
+    Ok(Version { major, minor: number("nbformat_minor")?.unwrap_or(0) })
+}
+
+/// A value as it stands, or its kind when it is too long to quote.
+fn short(raw: &[u8]) -> String {
+    match std::str::from_utf8(raw) {
+        Ok(text) if raw.len() <= 40 => text.to_owned(),
+        _ => Kind::of(raw).with_article().to_owned(),
+    }
+}
+
+fn invalid_json(text: &[u8], syntax: &Syntax) -> Error {
+    let line_start = memchr::memrchr(b'\n', &text[..syntax.at]).map_or(0, |at| at + 1);
+    let before = String::from_utf8_lossy(&text[line_start..syntax.at]);
+    Error::InvalidJson {
+        line: line_at(text, syntax.at),
+        column: before.chars().count() + 1,
+        problem: syntax.problem,
+    }
+}
+
+fn line_at(text: &[u8], offset: usize) -> usize {
+    memchr::memchr_iter(b'\n', &text[..offset]).count() + 1
+}

@@ -1,0 +1,239 @@
+//! A notebook as cell-marked text, and that text as a notebook again.
+//!
+//! Each cell is a marker line, its source, and one newline. Source lines that look like markers get one more
+//! percent sign, so that the text can always be read back.
+
+use crate::cell::CellType;
+use crate::draft::{Applied, Draft, Slot, Snapshot};
+use crate::error::{Error, Result};
+use crate::id::distance;
+use crate::notebook::Notebook;
+
+impl Notebook {
+    /// The notebook as cell-marked text.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        for (index, cell) in self.cells().iter().enumerate() {
+            write_cell(&mut text, index, cell.cell_type(), &cell.source());
+        }
+        text
+    }
+
+    /// One cell as cell-marked text.
+    pub fn cell_text(&self, index: usize) -> String {
+        let cell = &self.cells()[index];
+        let mut text = String::new();
+        write_cell(&mut text, index, cell.cell_type(), &cell.source());
+        text
+    }
+
+    /// Makes the notebook as the text says. Made from the text of an older revision, it is merged with what
+    /// happened since.
+    pub fn apply_text(&mut self, text: &str, base: Option<&Snapshot>) -> Result<(Applied, Vec<String>)> {
+        let parsed = parse_text(text)?;
+        let count = base.map_or(self.cells().len(), |base| base.cells.len());
+        if text.is_empty() && count > 0 {
+            return Err(Error::EmptyText { count });
+        }
+        let source = |at: usize| match base {
+            Some(base) => base.cells[at].source.clone(),
+            None => self.cells()[at].source().into_owned(),
+        };
+        let (draft, mut notices) = parsed.draft(count, source);
+        let applied = self.apply(&draft, base)?;
+        let rewritten: Vec<usize> = (applied.changed.iter().chain(&applied.added))
+            .filter_map(|&index| applied.slots[index])
+            .collect();
+        for (line, slot, found) in &parsed.marker_like {
+            if rewritten.contains(slot) {
+                notices.push(format!("line {line}: `{found}` is kept as source; a marker is `# %% [code]`"));
+            }
+        }
+        Ok((applied, notices))
+    }
+}
+
+impl Snapshot {
+    /// The snapshot as cell-marked text.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        for (index, cell) in self.cells.iter().enumerate() {
+            write_cell(&mut text, index, cell.kind, &cell.source);
+        }
+        text
+    }
+}
+
+fn write_cell(text: &mut String, index: usize, kind: CellType, source: &str) {
+    text.push_str(&format!("# %% [{kind}] cell:{index}\n"));
+    for line in source.split_inclusive('\n') {
+        if looks_like_marker(line, 2) {
+            text.push_str("# %");
+            text.push_str(&line["# ".len()..]);
+        } else {
+            text.push_str(line);
+        }
+    }
+    text.push('\n');
+}
+
+/// Whether a line has the shape `# %% [`, with at least so many percent signs.
+fn looks_like_marker(line: &str, percents: usize) -> bool {
+    line.strip_prefix("# ").is_some_and(|rest| {
+        let after = rest.trim_start_matches('%');
+        rest.len() - after.len() >= percents && after.starts_with(" [")
+    })
+}
+
+/// Cell-marked text, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParsedText {
+    cells: Vec<ParsedCell>,
+    /// Whether the lines end in CR LF.
+    crlf: bool,
+    /// Lines of source that resemble markers: line, position of the cell, text.
+    marker_like: Vec<(usize, usize, String)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ParsedCell {
+    line: usize,
+    kind: CellType,
+    number: Option<usize>,
+    source: String,
+}
+
+/// Takes cell-marked text apart.
+pub fn parse_text(text: &str) -> Result<ParsedText> {
+    let mut parsed = ParsedText { cells: Vec::new(), crlf: false, marker_like: Vec::new() };
+    if text.is_empty() {
+        return Ok(parsed);
+    }
+    let is_marker_line = |line: &&str| line.starts_with("# %% [");
+    parsed.crlf = text.split_inclusive('\n').filter(is_marker_line).all(|line| line.ends_with("\r\n"));
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        let number = index + 1;
+        if is_marker_line(&line) {
+            let (kind, cell) = parse_marker(line.trim_end()).ok_or_else(|| Error::BadMarker {
+                line: number,
+                found: shortened(line),
+                nearest: nearest_marker(line.trim_end()),
+            })?;
+            end_cell(&mut parsed);
+            parsed.cells.push(ParsedCell { line: number, kind, number: cell, source: String::new() });
+            continue;
+        }
+        let slot = parsed.cells.len().wrapping_sub(1);
+        let Some(cell) = parsed.cells.last_mut() else {
+            let found =
+                if line.trim().is_empty() { "a blank line".into() } else { format!("`{}`", shortened(line)) };
+            return Err(Error::TextBeforeMarker { found });
+        };
+        if looks_like_marker(line, 3) {
+            cell.source.push_str("# ");
+            push_line(&mut cell.source, &line["# %".len()..], parsed.crlf);
+            continue;
+        }
+        if line.starts_with("#%%") || line.starts_with("# %%") {
+            parsed.marker_like.push((number, slot, shortened(line)));
+        }
+        push_line(&mut cell.source, line, parsed.crlf);
+    }
+    end_cell(&mut parsed);
+    Ok(parsed)
+}
+
+fn push_line(source: &mut String, line: &str, crlf: bool) {
+    match line.strip_suffix("\r\n") {
+        Some(bare) if crlf => {
+            source.push_str(bare);
+            source.push('\n');
+        }
+        Some(_) | None => source.push_str(line),
+    }
+}
+
+/// Drops the one newline that stands between a cell's source and the next marker, or the end.
+fn end_cell(parsed: &mut ParsedText) {
+    if let Some(cell) = parsed.cells.last_mut()
+        && cell.source.ends_with('\n')
+    {
+        cell.source.pop();
+    }
+}
+
+impl ParsedText {
+    /// The draft that the text asks for on a base of `count` cells, and what to tell about its markers.
+    fn draft(&self, count: usize, base_source: impl Fn(usize) -> String) -> (Draft, Vec<String>) {
+        let mut notices = Vec::new();
+        let mut used = vec![false; count];
+        let mut draft = Draft::default();
+        for cell in &self.cells {
+            let from = match cell.number {
+                Some(number) if number >= count => {
+                    let line = cell.line;
+                    notices.push(format!("line {line}: there is no cell:{number}, so this is a new cell"));
+                    None
+                }
+                Some(number) if std::mem::replace(&mut used[number], true) => {
+                    let line = cell.line;
+                    notices
+                        .push(format!("line {line}: cell:{number} was named before, so this is a new cell"));
+                    None
+                }
+                from => from,
+            };
+            draft.slots.push(match from {
+                None => Slot::New { kind: cell.kind, source: cell.source.clone() },
+                Some(from) => {
+                    // An editor that wrote CR LF throughout has not thereby changed a cell.
+                    let same = self.crlf && base_source(from).replace("\r\n", "\n") == cell.source;
+                    let source = (!same).then(|| cell.source.clone());
+                    Slot::Kept { from, kind: Some(cell.kind), source }
+                }
+            });
+        }
+        (draft, notices)
+    }
+}
+
+/// `# %% [code] cell:3`, with the number optional.
+fn parse_marker(line: &str) -> Option<(CellType, Option<usize>)> {
+    let (kind, rest) = line.strip_prefix("# %% [")?.split_once(']')?;
+    let kind = kind.parse().ok()?;
+    if rest.is_empty() {
+        return Some((kind, None));
+    }
+    let digits = rest.strip_prefix(" cell:")?;
+    let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    // A number too large to exist is one that does not exist.
+    all_digits.then(|| (kind, Some(digits.parse().unwrap_or(usize::MAX))))
+}
+
+/// What someone who wrote `line` most likely meant.
+fn nearest_marker(line: &str) -> String {
+    let rest = line.trim_start_matches("# %% [");
+    let word: String = rest.chars().take_while(|letter| letter.is_alphanumeric()).collect();
+    let word = word.to_lowercase();
+    let kind = match word.as_str() {
+        "md" | "mkd" | "text" | "markup" => CellType::Markdown,
+        "py" | "python" | "" => CellType::Code,
+        _ => CellType::ALL
+            .into_iter()
+            .min_by_key(|kind| distance(kind.as_str(), &word, 64))
+            .unwrap_or(CellType::Code),
+    };
+    let number: String = (rest.split_once("cell").map_or("", |(_, after)| after).chars())
+        .skip_while(|letter| matches!(letter, ':' | ' ' | '=' | '#'))
+        .take_while(char::is_ascii_digit)
+        .collect();
+    if number.is_empty() { format!("# %% [{kind}]") } else { format!("# %% [{kind}] cell:{number}") }
+}
+
+fn shortened(line: &str) -> String {
+    let line = line.trim_end();
+    match line.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
