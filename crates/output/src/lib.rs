@@ -1,1 +1,25 @@
-//! What code produced, as data.
+//! What code produced, as data: outputs and their MIME bundles, the text a reader gets from them, cleaning,
+//! limits, and the sentences said about them. Pure: no runtime, file, network, clock or environment.
+
+mod clean;
+mod html;
+mod limits;
+mod mime;
+pub mod notices;
+mod output;
+mod outputs;
+mod reading;
+mod sink;
+mod status;
+mod tree;
+
+pub use clean::{Ansi, Cleaner, clean};
+pub use html::to_markdown as html_to_markdown;
+pub use limits::Limits;
+pub use mime::{MimeBundle, MimeData, RawJson};
+pub use output::{Output, StreamName};
+pub use outputs::Outputs;
+pub use reading::{Beside, Image, ImageType};
+pub use sink::{LineRange, Shown, Sink, Truncation};
+pub use status::StatusEvent;
+pub use tree::{TreeLimits, json_tree};

@@ -1,0 +1,168 @@
+//! Every sentence said about output, in one place. Notices that stand in a text are in square brackets.
+
+use std::fmt::Write;
+
+use crate::sink::Truncation;
+
+/// Stands between the head and the tail of a text that was cut.
+pub const GAP: &str = "[…]";
+
+/// Where an artifact is read.
+pub fn artifact(id: &str) -> String {
+    format!("artifact://{id}")
+}
+
+/// The last line of a text that was cut: how much is shown, which lines, and where the whole is.
+pub fn truncated(cut: &Truncation, artifact_id: Option<&str>) -> String {
+    let Truncation { total_lines, shown_lines, total_bytes, shown_bytes, .. } = cut;
+    let mut notice = format!(
+        "[Output cut: {shown_lines} of {total_lines} lines and {shown_bytes} of {total_bytes} bytes are shown"
+    );
+    let ranges: Vec<String> = [cut.head, cut.tail].iter().flatten().map(|lines| lines.to_string()).collect();
+    if !ranges.is_empty() {
+        write!(notice, ", lines {}", ranges.join(" and ")).expect("writing to a string does not fail");
+    }
+    match artifact_id {
+        Some(id) => notice.push_str(&format!(". All of it: {}]", artifact(id))),
+        None => notice.push_str(".]"),
+    }
+    notice
+}
+
+/// Points to the artifact of a text that was not cut.
+pub fn kept_in(artifact_id: &str) -> String {
+    format!("[All output: {}]", artifact(artifact_id))
+}
+
+/// Above a preview that shows only the end.
+pub fn hidden_lines(count: u64, key: &str) -> String {
+    format!("… {} hidden ({key} shows all)", counted(count, "earlier line"))
+}
+
+/// Stands for an image where only text can be shown.
+pub fn image(mime: &str, bytes: usize) -> String {
+    format!("[{mime} image, {}]", counted(bytes as u64, "byte"))
+}
+
+/// Stands for a display that has no form a reader could take in.
+pub fn no_text(mime: &str) -> String {
+    format!("[{mime} output without a text form]")
+}
+
+/// An exception without traceback.
+pub fn raised(name: &str, message: &str) -> String {
+    if message.is_empty() { name.to_owned() } else { format!("{name}: {message}") }
+}
+
+/// A run that reached its time limit.
+pub fn timed_out(seconds: u64) -> String {
+    format!("Command timed out after {seconds} seconds")
+}
+
+/// A run that was cancelled by whoever asked for it.
+pub fn cancelled() -> String {
+    "Execution was cancelled".to_owned()
+}
+
+/// A call that was cancelled while others were before it.
+pub fn cancelled_in_queue() -> String {
+    "Cancelled while waiting in the queue; the code did not run".to_owned()
+}
+
+/// Code that asked for a line of input.
+pub fn input_unsupported() -> String {
+    "input() is not supported here: nobody can answer. Put the value into the code instead.".to_owned()
+}
+
+/// A failed run that left the kernel as it was.
+pub fn state_kept() -> String {
+    "The kernel's state was kept.".to_owned()
+}
+
+/// A failed run that took the kernel with it.
+pub fn state_lost() -> String {
+    "The kernel's state was lost: variables and imports are gone.".to_owned()
+}
+
+/// How a kernel process ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Death {
+    /// It exited by itself.
+    Exit(i32),
+    /// A signal ended it, by name, such as `SIGSEGV`.
+    Signal(String),
+    /// The system ended it for want of memory.
+    OutOfMemory,
+    /// Not known.
+    Unknown,
+}
+
+/// A kernel that died.
+pub fn kernel_died(death: &Death) -> String {
+    match death {
+        Death::Exit(code) => format!("The kernel died: it exited with code {code}."),
+        Death::Signal(name) => format!("The kernel died: it was ended by {name}."),
+        Death::OutOfMemory => "The kernel died: it ran out of memory.".to_owned(),
+        Death::Unknown => "The kernel died.".to_owned(),
+    }
+}
+
+/// A run on a kernel that is new since the session's last result.
+pub fn new_kernel(why: &str) -> String {
+    format!("[New kernel: {why}. Earlier state is gone.]")
+}
+
+/// Code that was run once more because the kernel died during its first run.
+pub fn retried() -> String {
+    "[The kernel died and was restarted; the code was run a second time.]".to_owned()
+}
+
+/// A kernel that died again after its restart.
+pub fn restarted_too_often() -> String {
+    "Python kernel restarted too many times in this session".to_owned()
+}
+
+/// A kernel that was killed because it ignored an interrupt.
+pub fn killed_after_interrupt(grace_seconds: u64) -> String {
+    format!(
+        "The kernel did not stop within {} of the interrupt and was killed.",
+        counted(grace_seconds, "second")
+    )
+}
+
+/// Before output that came after its execution had ended.
+pub fn late_output() -> String {
+    "[Output that came after the cell had ended:]".to_owned()
+}
+
+/// Output that was lost on its way, where that can be known.
+pub fn output_lost() -> String {
+    "[Some output was lost between the kernel and here.]".to_owned()
+}
+
+/// A run that goes on after its caller was answered.
+pub fn still_running(execution: &str) -> String {
+    format!("[Still running as execution {execution}.]")
+}
+
+/// A call of several cells that one of them ended; `number` counts from 1.
+pub fn cell_failed(number: usize, count: usize, title: Option<&str>) -> String {
+    let title = title.map(|title| format!(" ({title})")).unwrap_or_default();
+    let mut notice = format!("Cell {number} of {count}{title} failed.");
+    match count.saturating_sub(number) {
+        0 => {}
+        1 => notice.push_str(" The cell after it was not run."),
+        later => notice.push_str(&format!(" The {later} cells after it were not run.")),
+    }
+    notice
+}
+
+/// A run that printed and returned nothing.
+pub fn no_output() -> String {
+    "[No output]".to_owned()
+}
+
+fn counted(count: u64, unit: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {unit}{plural}")
+}

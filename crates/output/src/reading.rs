@@ -1,0 +1,142 @@
+//! What a reader gets from an output: one text, and beside it the data that text cannot carry.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::html;
+use crate::mime::{MimeBundle, MimeData, RawJson};
+use crate::notices;
+use crate::output::Output;
+use crate::status::StatusEvent;
+use crate::tree::{TreeLimits, json_tree};
+
+/// What an output carries beside its text.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Beside<'a> {
+    /// JSON to be shown as a tree.
+    Json(&'a RawJson),
+    /// An image.
+    Image(Image<'a>),
+    /// Something a helper in the kernel did.
+    Status(StatusEvent),
+}
+
+/// An image as it came: base64 text, not decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Image<'a> {
+    /// Its format.
+    pub kind: ImageType,
+    /// Its bytes in base64; may contain line ends.
+    pub base64: &'a str,
+}
+
+/// The image formats that travel as data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ImageType {
+    /// `image/png`
+    #[serde(rename = "image/png")]
+    Png,
+    /// `image/jpeg`
+    #[serde(rename = "image/jpeg")]
+    Jpeg,
+}
+
+impl ImageType {
+    const ALL: [ImageType; 2] = [ImageType::Png, ImageType::Jpeg];
+
+    /// The MIME type.
+    pub fn mime(self) -> &'static str {
+        match self {
+            ImageType::Png => "image/png",
+            ImageType::Jpeg => "image/jpeg",
+        }
+    }
+}
+
+impl Image<'_> {
+    /// How many bytes the base64 text stands for.
+    pub fn decoded_len(&self) -> usize {
+        let digits = self.base64.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=').count();
+        digits * 3 / 4
+    }
+}
+
+impl Output {
+    /// The text for a reader, not yet cleaned or cut; empty where there is nothing to read.
+    pub fn text(&self) -> Cow<'_, str> {
+        match self {
+            Output::Stream { text, .. } => Cow::Borrowed(text),
+            Output::Display { data, .. } | Output::Result { data, .. } => data.readable(),
+            Output::Error { name, message, traceback } if traceback.is_empty() => {
+                Cow::Owned(notices::raised(name, message))
+            }
+            Output::Error { traceback, .. } => Cow::Owned(traceback.join("\n")),
+        }
+    }
+
+    /// The data beside the text.
+    pub fn beside(&self) -> Vec<Beside<'_>> {
+        self.data().map(MimeBundle::beside).unwrap_or_default()
+    }
+}
+
+impl MimeBundle {
+    /// The text for a reader: Markdown, else plain text, else HTML as Markdown, else what the rest can be
+    /// said to be. Status events have none.
+    pub fn readable(&self) -> Cow<'_, str> {
+        let plain = self.get_text("text/plain");
+        if let Some(markdown) = self.get_text("text/markdown") {
+            return Cow::Borrowed(markdown);
+        }
+        if let Some(plain) = plain.filter(|plain| !is_stand_in(plain)) {
+            return Cow::Borrowed(plain);
+        }
+        if let Some(html) = self.get_text("text/html") {
+            let markdown = html::to_markdown(html);
+            if !markdown.is_empty() {
+                return Cow::Owned(markdown);
+            }
+        }
+        if let Some(latex) = self.get_text("text/latex") {
+            return Cow::Borrowed(latex);
+        }
+        if let Some(MimeData::Json(json)) = self.get("application/json") {
+            return Cow::Owned(json_tree(json.get(), TreeLimits::default()));
+        }
+        if let Some(image) = self.image() {
+            return Cow::Owned(notices::image(image.kind.mime(), image.decoded_len()));
+        }
+        if let Some(plain) = plain {
+            return Cow::Borrowed(plain);
+        }
+        match self.iter().map(|(mime, _)| mime).find(|mime| !StatusEvent::is_status(mime)) {
+            Some("text/html") | None => Cow::Borrowed(""),
+            Some(mime) => Cow::Owned(notices::no_text(mime)),
+        }
+    }
+
+    /// The data beside the text, in the order JSON, images, status.
+    pub fn beside(&self) -> Vec<Beside<'_>> {
+        let json = match self.get("application/json") {
+            Some(MimeData::Json(json)) => Some(Beside::Json(json)),
+            Some(MimeData::Text(_)) | None => None,
+        };
+        let images = ImageType::ALL.into_iter().filter_map(|kind| self.image_of(kind)).map(Beside::Image);
+        json.into_iter().chain(images).chain(StatusEvent::find(self).map(Beside::Status)).collect()
+    }
+
+    /// The first image.
+    pub fn image(&self) -> Option<Image<'_>> {
+        ImageType::ALL.into_iter().find_map(|kind| self.image_of(kind))
+    }
+
+    fn image_of(&self, kind: ImageType) -> Option<Image<'_>> {
+        self.get_text(kind.mime()).map(|base64| Image { kind, base64 })
+    }
+}
+
+/// Whether a plain text only names a display object of IPython, as `<IPython.core.display.HTML object>` does.
+fn is_stand_in(plain: &str) -> bool {
+    plain.starts_with("<IPython.core.display.") && plain.ends_with(" object>") && !plain.contains('\n')
+}
