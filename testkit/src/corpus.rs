@@ -46,3 +46,25 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{fixture, fixtures, repo_root};
+
+    #[test]
+    fn the_corpus_is_sorted_and_each_notebook_of_it_is_found_by_its_name() {
+        let corpus = fixtures();
+        assert!(corpus.is_sorted());
+        for path in corpus {
+            let name = path.strip_prefix(repo_root().join("fixtures")).unwrap().to_str().unwrap();
+            assert_eq!(fixture(name), path);
+            assert_eq!(fixture(name.strip_suffix(".ipynb").unwrap()), path);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "there is no fixture \"nowhere\"")]
+    fn an_unknown_notebook_is_refused() {
+        fixture("nowhere");
+    }
+}
