@@ -27,7 +27,7 @@ fn check(script: &str, arguments: &[&str]) {
     let mut command = Command::new(python("nbformat"));
     // Isolated from the caller's Python settings, and without leaving compiled files in the repository.
     command.args(["-I", "-B", "-X", "utf8"]).arg(repo_root().join(script)).args(arguments);
-    let output = command.output().unwrap();
+    let output = command.output().expect("the interpreter starts");
     let (said, complained) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{script} ended with {}\n{said}{complained}", output.status);
