@@ -1,8 +1,6 @@
 //! Every sentence said about output, in one place. Notices that stand in a text are in square brackets.
 
-use std::fmt::Write;
-
-use crate::sink::Truncation;
+use crate::sink::{LineRange, Truncation};
 
 /// Stands between the head and the tail of a text that was cut.
 pub const GAP: &str = "[…]";
@@ -18,9 +16,18 @@ pub fn truncated(cut: &Truncation, artifact_id: Option<&str>) -> String {
     let mut notice = format!(
         "[Output cut: {shown_lines} of {total_lines} lines and {shown_bytes} of {total_bytes} bytes are shown"
     );
-    let ranges: Vec<String> = [cut.head, cut.tail].iter().flatten().map(|lines| lines.to_string()).collect();
-    if !ranges.is_empty() {
-        write!(notice, ", lines {}", ranges.join(" and ")).expect("writing to a string does not fail");
+    let named = |range: LineRange| match range.first == range.last {
+        true => format!("line {range}"),
+        false => format!("lines {range}"),
+    };
+    match (cut.head, cut.tail) {
+        (Some(head), Some(tail)) if head.last == tail.first => {
+            let both = LineRange { first: head.first, last: tail.last };
+            notice.push_str(&format!(", {}, of line {} only its ends", named(both), head.last));
+        }
+        (Some(head), Some(tail)) => notice.push_str(&format!(", {} and {tail}", named(head))),
+        (Some(only), None) | (None, Some(only)) => notice.push_str(&format!(", {}", named(only))),
+        (None, None) => {}
     }
     match artifact_id {
         Some(id) => notice.push_str(&format!(". All of it: {}]", artifact(id))),
@@ -165,4 +172,85 @@ pub fn no_output() -> String {
 fn counted(count: u64, unit: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {unit}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_says_how_much_is_shown_and_where_the_rest_is() {
+        let mut cut = Truncation {
+            total_lines: 10_000,
+            shown_lines: 2000,
+            total_bytes: 88_894,
+            shown_bytes: 17_880,
+            head: Some(LineRange { first: 1, last: 160 }),
+            tail: Some(LineRange { first: 8161, last: 10_000 }),
+        };
+        assert_eq!(
+            truncated(&cut, Some("7f3a")),
+            "[Output cut: 2000 of 10000 lines and 17880 of 88894 bytes are shown, lines 1-160 and 8161-10000. \
+             All of it: artifact://7f3a]"
+        );
+        cut.head = None;
+        cut.tail = Some(LineRange { first: 10_000, last: 10_000 });
+        assert_eq!(
+            truncated(&cut, None),
+            "[Output cut: 2000 of 10000 lines and 17880 of 88894 bytes are shown, line 10000.]"
+        );
+        cut.head = Some(LineRange { first: 9999, last: 10_000 });
+        assert_eq!(
+            truncated(&cut, None),
+            "[Output cut: 2000 of 10000 lines and 17880 of 88894 bytes are shown, lines 9999-10000, \
+             of line 10000 only its ends.]"
+        );
+    }
+
+    #[test]
+    fn every_other_sentence_reads_as_it_should() {
+        let said = [
+            (artifact("7"), "artifact://7"),
+            (kept_in("7"), "[All output: artifact://7]"),
+            (hidden_lines(1, "ctrl+o"), "… 1 earlier line hidden (ctrl+o shows all)"),
+            (hidden_lines(12, "ctrl+o"), "… 12 earlier lines hidden (ctrl+o shows all)"),
+            (image("image/png", 1), "[image/png image, 1 byte]"),
+            (no_text("a/b"), "[a/b output without a text form]"),
+            (raised("KeyError", "'x'"), "KeyError: 'x'"),
+            (raised("KeyboardInterrupt", ""), "KeyboardInterrupt"),
+            (timed_out(30), "Command timed out after 30 seconds"),
+            (cancelled(), "Execution was cancelled"),
+            (cancelled_in_queue(), "Cancelled while waiting in the queue; the code did not run"),
+            (
+                input_unsupported(),
+                "input() is not supported here: nobody can answer. Put the value into the code instead.",
+            ),
+            (state_kept(), "The kernel's state was kept."),
+            (state_lost(), "The kernel's state was lost: variables and imports are gone."),
+            (kernel_died(&Death::Exit(3)), "The kernel died: it exited with code 3."),
+            (kernel_died(&Death::Signal("SIGSEGV".into())), "The kernel died: it was ended by SIGSEGV."),
+            (kernel_died(&Death::OutOfMemory), "The kernel died: it ran out of memory."),
+            (kernel_died(&Death::Unknown), "The kernel died."),
+            (
+                new_kernel("the last one was idle for 5 minutes"),
+                "[New kernel: the last one was idle for 5 minutes. Earlier state is gone.]",
+            ),
+            (retried(), "[The kernel died and was restarted; the code was run a second time.]"),
+            (restarted_too_often(), "Python kernel restarted too many times in this session"),
+            (
+                killed_after_interrupt(5),
+                "The kernel did not stop within 5 seconds of the interrupt and was killed.",
+            ),
+            (late_output(), "[Output that came after the cell had ended:]"),
+            (output_lost(), "[Some output was lost between the kernel and here.]"),
+            (still_running("e4"), "[Still running as execution e4.]"),
+            (cell_failed(1, 1, None), "Cell 1 of 1 failed."),
+            (cell_failed(2, 3, Some("load")), "Cell 2 of 3 (load) failed. The cell after it was not run."),
+            (cell_failed(1, 4, None), "Cell 1 of 4 failed. The 3 cells after it were not run."),
+            (no_output(), "[No output]"),
+        ];
+        for (sentence, expected) in said {
+            assert_eq!(sentence, expected);
+        }
+    }
 }

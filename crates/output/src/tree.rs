@@ -182,37 +182,69 @@ mod tests {
     fn a_tree_keeps_order_and_the_spelling_of_numbers() {
         let json = r#"{"name": "Ann", "n": 1e0, "big": 123456789012345678901234567890,
             "tags": ["a", {"deep": null}], "none": [], "empty": {}}"#;
-        assert_snapshot!(json_tree(json, TreeLimits::default()), @"");
+        assert_snapshot!(json_tree(json, TreeLimits::default()), @r#"
+        object, 6 keys
+          name: "Ann"
+          n: 1e0
+          big: 123456789012345678901234567890
+          tags: array, 2 items
+            0: "a"
+            1: object, 1 key
+              deep: null
+          none: []
+          empty: {}
+        "#);
     }
 
     #[test]
     fn what_is_left_out_is_counted() {
         let limits = TreeLimits { depth: 1, items: 2, string: 3, lines: 10 };
         let json = r#"{"a": [1, 2], "b": "abcdef", "c": 3, "d": 4}"#;
-        assert_snapshot!(json_tree(json, limits), @"");
+        assert_snapshot!(json_tree(json, limits), @r#"
+        object, 4 keys
+          a: array, 2 items …
+          b: "abc" … 3 more characters
+          … 2 more
+        "#);
     }
 
     #[test]
     fn a_tree_is_cut_after_its_lines() {
         let limits = TreeLimits { lines: 3, ..TreeLimits::default() };
-        assert_snapshot!(json_tree("[1,2,3,4,5]", limits), @"");
+        assert_snapshot!(json_tree("[1,2,3,4,5]", limits), @r"
+        array, 5 items
+          0: 1
+          1: 2
+        … cut after 3 lines
+        ");
     }
 
     #[test]
     fn a_tree_of_just_as_many_lines_as_allowed_is_whole() {
         let limits = TreeLimits { lines: 3, ..TreeLimits::default() };
-        assert_snapshot!(json_tree("[1,2]", limits), @"");
+        assert_snapshot!(json_tree("[1,2]", limits), @r"
+        array, 2 items
+          0: 1
+          1: 2
+        ");
     }
 
     #[test]
     fn a_string_stays_on_its_line() {
-        assert_snapshot!(json_tree(r#"{"a\nb": "x\ny\"z\u001b\u00e9"}"#, TreeLimits::default()), @"");
+        assert_snapshot!(json_tree(r#"{"a\nb": "x\ny\"z\u001b\u00e9"}"#, TreeLimits::default()), @r#"
+        object, 1 key
+          a\nb: "x\ny\"z\u{1b}é"
+        "#);
     }
 
     #[test]
     fn a_value_nested_a_hundred_thousand_deep_is_shown_to_its_limit() {
         let json = "[".repeat(100_000) + &"]".repeat(100_000);
-        assert_snapshot!(json_tree(&json, TreeLimits { depth: 2, ..TreeLimits::default() }), @"");
+        assert_snapshot!(json_tree(&json, TreeLimits { depth: 2, ..TreeLimits::default() }), @r"
+        array, 1 item
+          0: array, 1 item
+            0: array, 1 item …
+        ");
     }
 
     #[test]

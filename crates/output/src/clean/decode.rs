@@ -29,6 +29,10 @@ impl Decoder {
                 }
             }
         }
+        if let Ok(valid) = str::from_utf8(bytes) {
+            // Much the fastest way through, and nearly always taken.
+            return text(valid);
+        }
         for chunk in bytes.utf8_chunks() {
             text(chunk.valid());
             let invalid = chunk.invalid();

@@ -41,13 +41,11 @@ pub(super) fn reset_after(part: &str) -> &'static str {
 }
 
 fn head_end(text: &str, max_bytes: usize, max_lines: usize) -> usize {
-    if let Some(last) = max_lines.checked_sub(1) {
-        let by_lines = memchr_iter(b'\n', text.as_bytes()).nth(last).map_or(text.len(), |at| at + 1);
-        if by_lines <= max_bytes {
-            return by_lines;
-        }
-    } else {
-        return 0;
+    let Some(last) = max_lines.checked_sub(1) else { return 0 };
+    if let Some(at) = memchr_iter(b'\n', text.as_bytes()).nth(last)
+        && at < max_bytes
+    {
+        return at + 1;
     }
     let end = text.floor_char_boundary(max_bytes);
     match memrchr(b'\n', &text.as_bytes()[..end]) {

@@ -1,0 +1,24 @@
+//! Any bytes at all: reading them ends in an error or in a notebook that is written back as it was.
+
+use cellist_notebook::{CellType, Ids, Notebook};
+
+/// Reads `data`, and if it is a notebook, saves it, edits it and reads the result again.
+pub fn load(data: &[u8]) {
+    let Ok(notebook) = Notebook::parse(data.to_vec(), Ids::seeded(1)) else {
+        return;
+    };
+    assert_eq!(notebook.to_bytes(), data);
+
+    let mut same = notebook.clone();
+    same.apply_text(&notebook.to_text(), None).expect("text that was read can be written");
+    assert_eq!(same.to_bytes(), data);
+
+    let mut edited = notebook.clone();
+    edited.insert(notebook.cells().len() / 2, CellType::Code, "new = 'é'\n");
+    if !notebook.cells().is_empty() {
+        edited.set_source(0, "changed\n\nline");
+        edited.set_type(0, CellType::Markdown);
+    }
+    let reread = Notebook::parse(edited.to_bytes(), Ids::seeded(1)).expect("what was written is a notebook");
+    assert_eq!(reread.to_text(), edited.to_text());
+}
