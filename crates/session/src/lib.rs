@@ -1,1 +1,9 @@
-//! Owns all change.
+//! Owns all change: notebooks are loaded, locked, changed, merged and saved here, and nowhere else.
+
+mod error;
+mod home;
+mod store;
+
+pub use error::{Error, ErrorKind, Problem, Result};
+pub use home::Home;
+pub use store::{Changed, Missing, Opened, Store};
