@@ -2,6 +2,7 @@
 //! DataFrame has in each row. HTML too deep or too large to convert is shown without its tags instead.
 
 mod depth;
+mod pieces;
 mod strip;
 mod table;
 

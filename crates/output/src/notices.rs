@@ -21,6 +21,9 @@ pub fn truncated(cut: &Truncation, artifact_id: Option<&str>) -> String {
         false => format!("lines {range}"),
     };
     match (cut.head, cut.tail) {
+        (Some(head), Some(tail)) if head == tail => {
+            notice.push_str(&format!(", the ends of line {head}"));
+        }
         (Some(head), Some(tail)) if head.last == tail.first => {
             let both = LineRange { first: head.first, last: tail.last };
             notice.push_str(&format!(", {}, of line {} only its ends", named(both), head.last));

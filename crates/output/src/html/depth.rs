@@ -4,10 +4,12 @@ use std::rc::Rc;
 
 use htmd::Node;
 
-use super::strip::{Piece, Pieces};
+use super::pieces::{Piece, Pieces};
 
 /// Deeper nesting is not converted: the converter recurses.
 const MAX_DEPTH: usize = 200;
+/// More attributes in one tag are not parsed: the parser compares each with all others.
+const MAX_ATTRIBUTES: usize = 500;
 
 /// Elements that have no end tag.
 const VOID: [&str; 14] = [
@@ -39,11 +41,18 @@ pub(super) fn is_risky(html: &str) -> bool {
     let mut open: Vec<String> = Vec::new();
     let mut left_open = 0;
     for piece in Pieces::new(html) {
+        let (Piece::Start(tag) | Piece::End(tag)) = &piece else { continue };
+        if tag.uncertain || tag.attributes > MAX_ATTRIBUTES {
+            return true;
+        }
         match piece {
             Piece::Text(_) => {}
-            Piece::Start { name, .. } if VOID.contains(&name.as_str()) => {}
-            Piece::Start { name, self_closing: true } if SHAPES.contains(&name.as_str()) => {}
-            Piece::Start { name, .. } => {
+            Piece::Start(tag) => {
+                let name = tag.name;
+                let is_shape = tag.self_closing && SHAPES.contains(&name.as_str());
+                if is_shape || VOID.contains(&name.as_str()) {
+                    continue;
+                }
                 while open.last().is_some_and(|last| ends(&name, last)) {
                     open.pop();
                 }
@@ -52,8 +61,8 @@ pub(super) fn is_risky(html: &str) -> bool {
                     return true;
                 }
             }
-            Piece::End { name } => {
-                if let Some(at) = open.iter().rposition(|known| *known == name) {
+            Piece::End(tag) => {
+                if let Some(at) = open.iter().rposition(|known| *known == tag.name) {
                     left_open += open[at + 1..].iter().filter(|inner| !may_stay_open(inner)).count();
                     open.truncate(at);
                 }

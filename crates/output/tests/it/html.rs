@@ -200,6 +200,23 @@ fn end_tags_that_close_nothing_do_not_hide_the_depth() {
 }
 
 #[test]
+fn html_made_to_keep_the_parser_busy_is_stripped() {
+    let many = |html: &str| html.repeat(50_000);
+    let hidden = [
+        format!("<!--x--!>{}deep", many("<div>")),
+        format!("<div a\">{}deep", many("<div>")),
+        format!("<p {}>deep", (0..100_000).map(|n| format!("a{n} ")).collect::<String>()),
+        format!("{}deep", many("<div><style></stylex></div></style>")),
+        format!("{}deep", many("<div><table></div></table>")),
+        format!("{}deep", many("<div><script><!--<script></script></div>--></script>")),
+        format!("{}deep", (0..50_000).map(|n| format!("<p><font color={n}></p>")).collect::<String>()),
+    ];
+    for html in hidden {
+        assert!(html_to_markdown(&html).ends_with("deep"), "{}", &html[..60]);
+    }
+}
+
+#[test]
 fn long_flat_html_is_not_taken_for_deep() {
     let html = format!("<p>first{}", "<p>next <b>word</b><br>".repeat(3000));
     assert!(html_to_markdown(&html).contains("next **word**"));

@@ -73,7 +73,7 @@ fn one_long_line_is_cut_between_characters() {
     ééééé
     […]
     ééééééééééééééé
-    [Output cut: 1 of 1 lines and 40 of 2000 bytes are shown, line 1, of line 1 only its ends. All of it: artifact://7]
+    [Output cut: 1 of 1 lines and 40 of 2000 bytes are shown, the ends of line 1. All of it: artifact://7]
     ");
 }
 
