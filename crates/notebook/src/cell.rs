@@ -11,7 +11,7 @@ use crate::id::CellId;
 use crate::json::layout::{Layout, indent_before};
 use crate::json::scan::array_at;
 use crate::json::tree::Node;
-use crate::json::{Kind, Object, Span, string};
+use crate::json::{Array, Kind, Object, Span, string};
 
 /// The three kinds of cells that nbformat 4 knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -176,17 +176,17 @@ impl Cell {
         let Some(list) = list.filter(|list| !list.elements.is_empty()) else {
             return self.set_node("source", &Node::lines(source), ascii);
         };
-        let text = &self.text;
-        let old: Vec<Cow<'_, str>> =
-            list.elements.iter().map(|element| string::decode(element.value.of(text))).collect();
         let new: Vec<&str> = source.split_inclusive('\n').collect();
         if new.is_empty() {
             return self.set("source", Some(b"[]".to_vec()));
         }
+        let text = &self.text;
+        let old = lines_of(text, &list);
         let shorter = old.len().min(new.len());
-        let head = (0..shorter).take_while(|&at| old[at] == new[at]).count();
-        let tail =
-            (1..=shorter - head).take_while(|&back| old[old.len() - back] == new[new.len() - back]).count();
+        let head = (0..shorter).take_while(|&at| old[at].text == new[at]).count();
+        let tail = (1..=shorter - head)
+            .take_while(|&back| old[old.len() - back].text == new[new.len() - back])
+            .count();
 
         let first_lead = &text[list.elements[0].lead..list.elements[0].value.start];
         let later_lead = match list.elements.get(1) {
@@ -196,7 +196,7 @@ impl Cell {
         };
         let mut value = Vec::new();
         match head.checked_sub(1) {
-            Some(last) => value.extend_from_slice(&text[list.span.start..list.elements[last].value.end]),
+            Some(last) => value.extend_from_slice(&text[list.span.start..old[last].end]),
             None => value.push(b'['),
         }
         let lead = |value: &mut Vec<u8>| {
@@ -211,12 +211,11 @@ impl Cell {
             lead(&mut value);
             string::encode(line, ascii, &mut value);
         }
-        let last = list.elements.len() - tail;
         if tail > 0 {
             lead(&mut value);
-            value.extend_from_slice(&text[list.elements[last].value.start..list.span.end]);
+            value.extend_from_slice(&text[old[old.len() - tail].start..list.span.end]);
         } else {
-            value.extend_from_slice(&text[list.elements[last - 1].value.end..list.span.end]);
+            value.extend_from_slice(&text[old[old.len() - 1].end..list.span.end]);
         }
         self.set("source", Some(value));
     }
@@ -264,6 +263,34 @@ impl Cell {
         member
             .map_or_else(String::new, |member| indent_before(&self.text, member.lead, member.key).to_owned())
     }
+}
+
+/// A line of source and where its strings stand in the list.
+struct SourceLine {
+    text: String,
+    start: usize,
+    end: usize,
+}
+
+/// The lines of a source that is a list of strings. Python also ends a string at a form feed or U+2028, so
+/// that a line can be several strings; one that holds several lines counts as it stands.
+fn lines_of(text: &[u8], list: &Array) -> Vec<SourceLine> {
+    let mut lines: Vec<SourceLine> = Vec::with_capacity(list.elements.len());
+    for element in &list.elements {
+        let string = string::decode(element.value.of(text));
+        match lines.last_mut() {
+            Some(line) if !line.text.ends_with('\n') => {
+                line.text.push_str(&string);
+                line.end = element.value.end;
+            }
+            _ => lines.push(SourceLine {
+                text: string.into_owned(),
+                start: element.value.start,
+                end: element.value.end,
+            }),
+        }
+    }
+    lines
 }
 
 /// The text of a value that is a string or a list of strings, as sources and outputs keep text.

@@ -56,7 +56,7 @@ pub enum Error {
     #[error("operation {position} names cell {index}, which an earlier operation deletes")]
     AlreadyDeleted { position: usize, index: usize },
     #[error("two operations move a cell to position {index}")]
-    SameTarget { index: usize },
+    SameTarget { index: i64 },
 
     #[error("line 1: the text must begin with a cell marker, not {found}")]
     TextBeforeMarker { found: String },

@@ -46,7 +46,7 @@ pub fn merge(base: &Notebook, ours: &Notebook, theirs: &Notebook, on_conflict: O
         }
     }
     let slots: Vec<Ours> = (our_cells.into_iter().zip(&from))
-        .map(|(cell, from)| Ours { from: *from, kind: cell.kind, source: cell.source })
+        .map(|(cell, from)| Ours { from: *from, id: cell.id, kind: cell.kind, source: cell.source })
         .collect();
     let pairs = pair(&base_cells, &their_cells);
     let cells = merge_cells(&Cells { base: &base_cells, ours: &slots, theirs: &their_cells, pairs: &pairs });
@@ -104,6 +104,7 @@ pub(crate) struct Cells<'a> {
 /// A cell as this side wants it, and the cell of the base that it comes from.
 pub(crate) struct Ours {
     pub(crate) from: Option<usize>,
+    pub(crate) id: Option<String>,
     pub(crate) kind: CellType,
     pub(crate) source: String,
 }
@@ -149,7 +150,7 @@ pub(crate) fn merge_cells(sides: &Cells<'_>) -> MergedCells {
             conflicting,
         };
         let Some(from) = base_of[place] else {
-            cells.push(kept(None, false));
+            cells.push(kept(ours.iter().position(|our| our.is_the_added(their)), false));
             continue;
         };
         let before = &base[from];
@@ -207,6 +208,7 @@ fn place_ours(sides: &Cells<'_>, cells: &mut Vec<MergedCell>, conflicts: &mut Ve
                 Some(at) => cells.remove(at),
                 None => continue,
             },
+            (None, _) if cells.iter().any(|cell| cell.ours == Some(place)) => continue,
             (None, _) => our.as_merged(place, false),
         };
         let anchor =
@@ -216,6 +218,13 @@ fn place_ours(sides: &Cells<'_>, cells: &mut Vec<MergedCell>, conflicts: &mut Ve
 }
 
 impl Ours {
+    /// Whether both sides added this very cell: one id, one content.
+    fn is_the_added(&self, theirs: &SnapshotCell) -> bool {
+        self.from.is_none()
+            && self.id.is_some()
+            && (&self.id, self.kind, &self.source) == (&theirs.id, theirs.kind, &theirs.source)
+    }
+
     fn as_merged(&self, place: usize, conflicting: bool) -> MergedCell {
         MergedCell {
             ours: Some(place),

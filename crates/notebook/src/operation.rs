@@ -275,13 +275,14 @@ fn arrange(
     let total = order.len() + moves.len();
     let mut moves = moves.to_vec();
     moves.sort_by_key(|(target, _)| *target);
-    for (step, (target, at)) in moves.iter().enumerate() {
-        let index = usize::try_from(*target).ok().filter(|&index| index < total);
-        let index = index.ok_or(Error::NoSuchTarget { index: *target, count: total })?;
-        if step > 0 && moves[step - 1].0 == *target {
-            return Err(Error::SameTarget { index });
-        }
-        order.insert(index, Who::Base(*at));
+    if let Some(pair) = moves.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        return Err(Error::SameTarget { index: pair[0].0 });
+    }
+    // Sent to different places and taken in rising order, each finds its place filled up to it.
+    for (target, at) in moves {
+        let index = usize::try_from(target).ok().filter(|&index| index < total);
+        let index = index.ok_or(Error::NoSuchTarget { index: target, count: total })?;
+        order.insert(index, Who::Base(at));
     }
     Ok(order)
 }
