@@ -3,6 +3,7 @@
 use cellist_notebook::{Ids, Notebook};
 
 /// Writes `text` into an empty notebook and reads it back.
+#[expect(unreachable_pub, reason = "reached from the fuzz targets")]
 pub fn text(text: &str) {
     let mut notebook = Notebook::empty(Ids::seeded(1));
     if notebook.apply_text(text, None).is_err() {
@@ -12,6 +13,7 @@ pub fn text(text: &str) {
     let mut again = Notebook::empty(Ids::seeded(1));
     again.apply_text(&canonical, None).expect("text that was read can be written");
     assert_eq!(again.to_text(), canonical);
-    let reread = Notebook::parse(notebook.to_bytes(), Ids::seeded(1)).expect("what was written is a notebook");
+    let reread =
+        Notebook::parse(notebook.to_bytes(), Ids::seeded(1)).expect("what was written is a notebook");
     assert_eq!(reread.to_text(), canonical);
 }

@@ -142,7 +142,9 @@ impl Notebook {
                     kind: kind.unwrap_or(base.cells[*from].kind),
                     source: source.clone().unwrap_or_else(|| base.cells[*from].source.clone()),
                 },
-                Slot::New { kind, source } => Ours { from: None, id: None, kind: *kind, source: source.clone() },
+                Slot::New { kind, source } => {
+                    Ours { from: None, id: None, kind: *kind, source: source.clone() }
+                }
             })
             .collect();
         let theirs = self.snapshot_cells();

@@ -3,6 +3,7 @@
 
 pub(crate) mod layout;
 pub(crate) mod scan;
+pub(crate) mod strict;
 pub(crate) mod string;
 pub(crate) mod tree;
 

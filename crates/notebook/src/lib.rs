@@ -15,6 +15,7 @@ mod lines;
 mod merge;
 mod notebook;
 mod operation;
+mod outputs;
 mod replace;
 mod revision;
 mod select;

@@ -300,9 +300,7 @@ fn version(text: &[u8], top: &Object) -> Result<Version> {
             let raw = member.value.of(text);
             let number: Option<f64> = serde_json::from_slice(raw).ok();
             match number {
-                Some(number) if number >= 0.0 && number.fract() == 0.0 => {
-                    Ok(Some(number as u64))
-                }
+                Some(number) if number >= 0.0 && number.fract() == 0.0 => Ok(Some(number as u64)),
                 _ => Err(Error::BadVersion { key, found: short(raw) }),
             }
         }

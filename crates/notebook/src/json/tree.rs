@@ -26,7 +26,7 @@ impl<'a> Node<'a> {
         Node::Raw(Cow::Borrowed(b"null"))
     }
 
-    pub(crate) fn number(value: i64) -> Node<'a> {
+    pub(crate) fn number(value: u64) -> Node<'a> {
         Node::Raw(Cow::Owned(value.to_string().into_bytes()))
     }
 

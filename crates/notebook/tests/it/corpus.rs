@@ -16,7 +16,8 @@ fn is_in(path: &Path, folder: &str) -> bool {
 }
 
 fn open(path: &Path, bytes: &[u8]) -> Notebook {
-    Notebook::parse(bytes.to_vec(), Ids::seeded(1)).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    Notebook::parse(bytes.to_vec(), Ids::seeded(1))
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 #[test]
@@ -79,7 +80,8 @@ fn check_edit(path: &Path, bytes: &[u8], index: usize, new: &str) {
     let mut after = before.clone();
     after.set_source(index, new);
     let written = after.to_bytes();
-    let context = || format!("{} cell {index} -> {new:?}\n{}", path.display(), String::from_utf8_lossy(&written));
+    let context =
+        || format!("{} cell {index} -> {new:?}\n{}", path.display(), String::from_utf8_lossy(&written));
 
     let reread = open(path, &written);
     assert_eq!(reread.cells()[index].source(), new, "{}", context());
@@ -124,12 +126,21 @@ fn every_operation_leaves_the_other_cells_as_they_were() {
         let valid = is_in(&path, "valid") || is_in(&path, "saved");
         for at in [0, count / 2, count] {
             let mut notebook = before.clone();
-            let insert = Operation::Insert { index: at as i64, kind: CellType::Markdown, source: "# New\ntext".into() };
+            let insert = Operation::Insert {
+                index: at as i64,
+                kind: CellType::Markdown,
+                source: "# New\ntext".into(),
+            };
             notebook.perform(&[insert], None).unwrap();
             let reread = open(&path, &notebook.to_bytes());
             assert_eq!(reread.cells().len(), count + 1, "{}", path.display());
             for index in 0..count {
-                assert_eq!(raw(&reread, index + usize::from(index >= at)), raw(&before, index), "{}", path.display());
+                assert_eq!(
+                    raw(&reread, index + usize::from(index >= at)),
+                    raw(&before, index),
+                    "{}",
+                    path.display()
+                );
             }
             if valid {
                 super::assert_valid(&notebook);
@@ -146,7 +157,12 @@ fn every_operation_leaves_the_other_cells_as_they_were() {
             notebook.perform(&[Operation::Delete { cell: CellRef::Index(at as i64) }], None).unwrap();
             let reread = open(&path, &notebook.to_bytes());
             for index in (0..count).filter(|&index| index != at) {
-                assert_eq!(raw(&reread, index - usize::from(index > at)), raw(&before, index), "{}", path.display());
+                assert_eq!(
+                    raw(&reread, index - usize::from(index > at)),
+                    raw(&before, index),
+                    "{}",
+                    path.display()
+                );
             }
             let mut moved = before.clone();
             moved.perform(&[Operation::Move { cell: CellRef::Index(at as i64), index: 0 }], None).unwrap();

@@ -43,9 +43,9 @@ fn style() -> impl Strategy<Value = Style> {
     let comma = prop::sample::select(vec![",", ", ", " ,"]);
     let colon = prop::sample::select(vec![": ", ":", " : "]);
     let end = prop::sample::select(vec!["\n", "", "\n\n", " "]);
-    (newline, indent, comma, colon, any::<bool>(), end).prop_map(|(newline, indent, comma, colon, ascii, end)| {
-        Style { newline, indent, comma, colon, ascii, end }
-    })
+    (newline, indent, comma, colon, any::<bool>(), end).prop_map(
+        |(newline, indent, comma, colon, ascii, end)| Style { newline, indent, comma, colon, ascii, end },
+    )
 }
 
 impl Style {
@@ -72,9 +72,16 @@ impl Style {
         }
         let (inside, outside) = match self.newline {
             "" => (String::new(), String::new()),
-            newline => (format!("{newline}{}", self.indent.repeat(depth + 1)), format!("{newline}{}", self.indent.repeat(depth))),
+            newline => (
+                format!("{newline}{}", self.indent.repeat(depth + 1)),
+                format!("{newline}{}", self.indent.repeat(depth)),
+            ),
         };
-        let comma = if self.newline.is_empty() { self.comma.to_owned() } else { self.comma.trim_end().to_owned() + &inside };
+        let comma = if self.newline.is_empty() {
+            self.comma.to_owned()
+        } else {
+            self.comma.trim_end().to_owned() + &inside
+        };
         format!("{open}{inside}{}{outside}{close}", items.join(&comma))
     }
 
@@ -95,7 +102,14 @@ struct MadeCell {
 
 fn made_cell() -> impl Strategy<Value = MadeCell> {
     (cell_type(), source(), any::<bool>(), any::<bool>(), 0usize..40, prop::option::of(line())).prop_map(
-        |(kind, source, as_string, keys_reversed, id, output)| MadeCell { kind, source, as_string, keys_reversed, id, output },
+        |(kind, source, as_string, keys_reversed, id, output)| MadeCell {
+            kind,
+            source,
+            as_string,
+            keys_reversed,
+            id,
+            output,
+        },
     )
 }
 
@@ -104,7 +118,8 @@ fn write(style: &Style, minor: u64, cells: &[MadeCell]) -> Vec<u8> {
         let source = if made.as_string {
             style.string(&made.source)
         } else {
-            let lines: Vec<String> = made.source.split_inclusive('\n').map(|line| style.string(line)).collect();
+            let lines: Vec<String> =
+                made.source.split_inclusive('\n').map(|line| style.string(line)).collect();
             style.wrap('[', &lines, ']', 3)
         };
         let mut members = vec![style.member("cell_type", &format!("\"{}\"", made.kind))];

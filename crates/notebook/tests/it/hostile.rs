@@ -34,14 +34,16 @@ fn a_hundred_megabytes_in_one_line_are_read_and_edited() {
     notebook.set_source(0, "y");
     let written = notebook.to_bytes();
     assert!(written.ends_with(b"\"source\": [\"y\"]}], \"nbformat\": 4}"));
-    let long = open(format!("{{\"nbformat\": 4, \"cells\": [{{\"cell_type\": \"raw\", \"source\": \"{line}\"}}]}}"));
+    let long =
+        open(format!("{{\"nbformat\": 4, \"cells\": [{{\"cell_type\": \"raw\", \"source\": \"{line}\"}}]}}"));
     assert_eq!(long.cells()[0].source().len(), 100_000_000);
     assert_eq!(long.to_text().len(), 100_000_000 + "# %% [raw] cell:0\n\n".len());
 }
 
 #[test]
 fn lone_surrogates_read_as_replacements_and_stay_in_lines_nobody_edits() {
-    let text = "{\"nbformat\": 4, \"cells\": [{\"cell_type\": \"raw\", \"source\": [\"a\\ud800\\n\", \"b\"]}]}";
+    let text =
+        "{\"nbformat\": 4, \"cells\": [{\"cell_type\": \"raw\", \"source\": [\"a\\ud800\\n\", \"b\"]}]}";
     let mut notebook = open(text);
     assert_eq!(notebook.cells()[0].source(), "a\u{fffd}\nb");
     assert!(notebook.cells()[0].has_lone_surrogate());

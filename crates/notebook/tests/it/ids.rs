@@ -45,7 +45,10 @@ fn a_name_that_means_nothing_is_refused_with_the_nearest_id() {
     let error = notebook.find(&CellRef::FromEnd(3)).unwrap_err();
     assert_eq!(error.to_string(), "cell -3 does not exist: the notebook has 2 cells, 0 to 1");
     let error = find(&notebook, "99999999999999999999999").unwrap_err();
-    assert_eq!(error.to_string(), "cell 9223372036854775807 does not exist: the notebook has 2 cells, 0 to 1");
+    assert_eq!(
+        error.to_string(),
+        "cell 9223372036854775807 does not exist: the notebook has 2 cells, 0 to 1"
+    );
 }
 
 #[test]
@@ -89,7 +92,8 @@ fn a_new_cell_gets_an_id_that_no_other_cell_has() {
         let insert = Operation::Insert { index, kind: CellType::Code, source: String::new() };
         notebook.perform(&[insert], None).unwrap();
     }
-    let ids: std::collections::HashSet<String> = notebook.cells().iter().map(|cell| cell.id().to_string()).collect();
+    let ids: std::collections::HashSet<String> =
+        notebook.cells().iter().map(|cell| cell.id().to_string()).collect();
     assert_eq!(ids.len(), 200);
     assert!(ids.iter().all(|id| id.len() == 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit())));
     crate::assert_valid(&notebook);

@@ -61,7 +61,11 @@ fn a_code_cell_made_markdown_and_back_gets_its_keys_in_jupyters_order() {
     let retype = |kind| Operation::Retype { cell: CellRef::Index(0), kind };
     check(code, retype(CellType::Markdown), &markdown);
     check(&markdown, retype(CellType::Code), &code.replace("count\": 3", "count\": null"));
-    check(code, Operation::Clear { cell: CellRef::Name("a".into()) }, &code.replace("count\": 3", "count\": null"));
+    check(
+        code,
+        Operation::Clear { cell: CellRef::Name("a".into()) },
+        &code.replace("count\": 3", "count\": null"),
+    );
 }
 
 #[test]

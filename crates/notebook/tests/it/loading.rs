@@ -16,7 +16,11 @@ fn with_cells(cells: &str) -> String {
 #[test]
 fn each_fault_is_named_and_placed() {
     check("", "invalid JSON at line 1 column 1: the text ends where a value was expected", None);
-    check("{\n \"cells\": [\n", "invalid JSON at line 3 column 1: the text ends where a value was expected", None);
+    check(
+        "{\n \"cells\": [\n",
+        "invalid JSON at line 3 column 1: the text ends where a value was expected",
+        None,
+    );
     check("{\"é\": 1 \"b\"}", "invalid JSON at line 1 column 9: expected ',' or '}'", None);
     check("{} {}", "invalid JSON at line 1 column 4: there is more text after the end of the value", None);
     check(b"{\n\"a\": \"\xff\"}", "not UTF-8: invalid byte at line 2, offset 8", None);
@@ -51,7 +55,9 @@ fn each_fault_is_named_and_placed() {
         None,
     );
     check(
-        with_cells("[{\"cell_type\": \"raw\", \"source\": []}, {\"cell_type\": \"code\", \"source\": [\"a\", null]}]"),
+        with_cells(
+            "[{\"cell_type\": \"raw\", \"source\": []}, {\"cell_type\": \"code\", \"source\": [\"a\", null]}]",
+        ),
         "the `source` of cell 1 holds null at position 1, not only strings",
         None,
     );
@@ -79,8 +85,31 @@ fn a_minor_beyond_5_is_read_as_5_and_kept() {
 fn what_is_valid_json_for_serde_is_valid_for_us_and_the_other_way_round() {
     use proptest::prelude::*;
     let piece = prop::sample::select(vec![
-        "{", "}", "[", "]", ",", ":", "\"a\"", "\"\\n\"", "\"\\u00e9\"", "\"\\x\"", "\"", "1", "-", "0", ".5", "e3",
-        "1.5e-3", "true", "null", " ", "\n", "\t", "é", "\\", "\u{1}",
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "\"a\"",
+        "\"\\n\"",
+        "\"\\u00e9\"",
+        "\"\\x\"",
+        "\"",
+        "1",
+        "-",
+        "0",
+        ".5",
+        "e3",
+        "1.5e-3",
+        "true",
+        "null",
+        " ",
+        "\n",
+        "\t",
+        "é",
+        "\\",
+        "\u{1}",
     ]);
     proptest!(ProptestConfig::with_cases(4000), |(pieces in prop::collection::vec(piece, 0..12))| {
         let text = pieces.concat();

@@ -9,6 +9,7 @@ mod layouts;
 mod loading;
 mod merging;
 mod operations;
+mod outputs;
 mod replacing;
 mod selecting;
 mod text;

@@ -78,10 +78,7 @@ fn a_true_conflict_is_refused_with_both_versions_or_marked() {
 
     let marked = merge(&base, &ours, &theirs, OnConflict::Mark).unwrap();
     assert_eq!(marked.marked, [1]);
-    assert_eq!(
-        marked.notebook.cells()[1].source(),
-        "<<<<<<< ours\nours\n=======\ntheirs\n>>>>>>> theirs"
-    );
+    assert_eq!(marked.notebook.cells()[1].source(), "<<<<<<< ours\nours\n=======\ntheirs\n>>>>>>> theirs");
     crate::assert_valid(&marked.notebook);
 }
 
@@ -133,7 +130,10 @@ fn notebooks_without_ids_are_matched_by_their_sources() {
     theirs.insert(0, CellType::Code, "theirs first");
     theirs.set_source(4, "theirs");
     let theirs = open(theirs.to_bytes());
-    assert_eq!(sources(&merged(&base, &ours, &theirs)), ["theirs first", "one\ntwo\nthree", "ours", "2", "theirs"]);
+    assert_eq!(
+        sources(&merged(&base, &ours, &theirs)),
+        ["theirs first", "one\ntwo\nthree", "ours", "2", "theirs"]
+    );
 }
 
 #[test]
@@ -145,10 +145,17 @@ fn other_values_merge_by_key_and_ours_wins_with_a_notice() {
             "metadata": metadata, "nbformat": 4, "nbformat_minor": 5,
         })))
     };
-    let stream = |text: &str| serde_json::json!([{"name": "stdout", "output_type": "stream", "text": [text]}]);
-    let base = with(serde_json::json!({"k": 1}), serde_json::json!([]), serde_json::json!({"v": {"a": 1, "b": 1}}));
-    let ours = with(serde_json::json!({"k": 1, "ours": 2}), stream("o"), serde_json::json!({"v": {"a": 2, "b": 1}}));
-    let theirs = with(serde_json::json!({"theirs": 3}), stream("t"), serde_json::json!({"v": {"a": 1, "b": 3}, "w": 0}));
+    let stream =
+        |text: &str| serde_json::json!([{"name": "stdout", "output_type": "stream", "text": [text]}]);
+    let base =
+        with(serde_json::json!({"k": 1}), serde_json::json!([]), serde_json::json!({"v": {"a": 1, "b": 1}}));
+    let ours =
+        with(serde_json::json!({"k": 1, "ours": 2}), stream("o"), serde_json::json!({"v": {"a": 2, "b": 1}}));
+    let theirs = with(
+        serde_json::json!({"theirs": 3}),
+        stream("t"),
+        serde_json::json!({"v": {"a": 1, "b": 3}, "w": 0}),
+    );
     let merged = merge(&base, &ours, &theirs, OnConflict::Refuse).unwrap();
     assert_eq!(merged.notices, ["cell 0: both sides changed `outputs`; this side's was kept"]);
     let value: serde_json::Value = serde_json::from_slice(&merged.notebook.to_bytes()).unwrap();
@@ -190,8 +197,12 @@ fn differences_are_told_by_cell() {
     after.insert(3, CellType::Code, "new");
     let (changes, keys) = diff(&before, &after);
     assert_eq!(keys, [] as [String; 0]);
-    let [CellChange::Changed(first), CellChange::Changed(second), CellChange::Deleted(2), CellChange::Added(3)] =
-        changes.as_slice()
+    let [
+        CellChange::Changed(first),
+        CellChange::Changed(second),
+        CellChange::Deleted(2),
+        CellChange::Added(3),
+    ] = changes.as_slice()
     else {
         panic!("{changes:?}");
     };

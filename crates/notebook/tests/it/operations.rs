@@ -56,10 +56,16 @@ fn positions_out_of_range_are_refused_with_the_valid_ones() {
         assert_eq!(notebook.to_bytes(), before);
     };
     check(Operation::Delete { cell: at(2) }, "cell 2 does not exist: the notebook has 2 cells, 0 to 1");
-    check(Operation::Edit { cell: at(-1), source: String::new() }, "cell -1 does not exist: the notebook has 2 cells, 0 to 1");
+    check(
+        Operation::Edit { cell: at(-1), source: String::new() },
+        "cell -1 does not exist: the notebook has 2 cells, 0 to 1",
+    );
     check(insert(3, ""), "cannot insert at 3: valid positions are 0 to 2");
     check(insert(-1, ""), "cannot insert at -1: valid positions are 0 to 2");
-    check(Operation::Move { cell: at(0), index: 2 }, "cannot move to 2: the notebook has 2 cells, 0 to 1 then");
+    check(
+        Operation::Move { cell: at(0), index: 2 },
+        "cannot move to 2: the notebook has 2 cells, 0 to 1 then",
+    );
     let error = notebook(&[]).perform(&[Operation::Delete { cell: at(0) }], None).unwrap_err();
     assert_eq!(error.to_string(), "cell 0 does not exist: the notebook has no cells");
     let error = notebook(&[("a", "")]).perform(&[Operation::Clear { cell: at(1) }], None).unwrap_err();
@@ -81,7 +87,10 @@ fn in_a_batch_indexes_mean_positions_before_and_a_move_the_one_afterwards() {
     check(&[Operation::Delete { cell: at(0) }, Operation::Delete { cell: at(1) }], &["2", "3"]);
     check(&[insert(1, "x"), insert(1, "y"), insert(4, "z")], &["0", "x", "y", "1", "2", "3", "z"]);
     check(&[Operation::Delete { cell: at(0) }, insert(1, "x"), insert(0, "y")], &["y", "x", "1", "2", "3"]);
-    check(&[Operation::Move { cell: at(0), index: 3 }, Operation::Move { cell: at(3), index: 0 }], &["3", "1", "2", "0"]);
+    check(
+        &[Operation::Move { cell: at(0), index: 3 }, Operation::Move { cell: at(3), index: 0 }],
+        &["3", "1", "2", "0"],
+    );
     check(&[insert(0, "x"), Operation::Move { cell: at(3), index: 0 }], &["3", "x", "0", "1", "2"]);
     check(
         &[Operation::Edit { cell: at(2), source: "e".into() }, Operation::Move { cell: at(2), index: 0 }],
@@ -146,7 +155,8 @@ fn operations_on_an_older_revision_find_their_cells_and_merge() {
     let mut now = open(now.to_bytes());
 
     let edit = Operation::Edit { cell: at(0), source: "ONE\ntwo".into() };
-    let outcomes = now.perform(&[edit, insert(1, "ours"), Operation::Delete { cell: at(1) }], Some(&snapshot)).unwrap();
+    let outcomes =
+        now.perform(&[edit, insert(1, "ours"), Operation::Delete { cell: at(1) }], Some(&snapshot)).unwrap();
     assert_eq!(sources(&now), ["theirs", "ONE\nTWO", "ours", "changed"]);
     assert_eq!(outcomes.iter().map(|outcome| outcome.cell_index).collect::<Vec<_>>(), [1, 2, 2]);
     assert_eq!(outcomes[2].cell_source, "1");

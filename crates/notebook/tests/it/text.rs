@@ -14,7 +14,10 @@ fn refused(text: &str) -> (String, Option<String>) {
 fn each_cell_is_a_marker_its_source_and_one_newline() {
     let mut notebook = notebook(&[("a", "x = 1"), ("b", ""), ("c", "y\n")]);
     notebook.set_type(1, CellType::Markdown);
-    assert_eq!(notebook.to_text(), "# %% [code] cell:0\nx = 1\n# %% [markdown] cell:1\n\n# %% [code] cell:2\ny\n\n");
+    assert_eq!(
+        notebook.to_text(),
+        "# %% [code] cell:0\nx = 1\n# %% [markdown] cell:1\n\n# %% [code] cell:2\ny\n\n"
+    );
     assert_eq!(notebook.cell_text(2), "# %% [code] cell:2\ny\n\n");
 }
 
@@ -35,9 +38,12 @@ fn lines_that_look_like_markers_are_shown_with_one_more_percent_sign() {
 #[test]
 fn the_first_line_must_be_a_marker() {
     let hint = Some("begin with `# %% [code]`".to_owned());
-    for (text, found) in
-        [("x = 1\n", "`x = 1`"), ("\n# %% [code]\n", "a blank line"), ("  \n", "a blank line"), ("\n", "a blank line")]
-    {
+    for (text, found) in [
+        ("x = 1\n", "`x = 1`"),
+        ("\n# %% [code]\n", "a blank line"),
+        ("  \n", "a blank line"),
+        ("\n", "a blank line"),
+    ] {
         let message = format!("line 1: the text must begin with a cell marker, not {found}");
         assert_eq!(refused(text), (message, hint.clone()), "{text:?}");
     }
@@ -60,7 +66,8 @@ fn a_marker_with_a_slip_is_refused_with_the_nearest_valid_form() {
     ] {
         let text = format!("# %% [code] cell:0\nx\n{marker}\ny\n");
         let message = format!("line 3: `{marker}` is not a cell marker");
-        let hint = format!("the nearest valid form is `{nearest}`; to keep the line as source, write one more `%`");
+        let hint =
+            format!("the nearest valid form is `{nearest}`; to keep the line as source, write one more `%`");
         assert_eq!(refused(&text), (message, Some(hint)), "{marker}");
     }
 }
@@ -68,7 +75,8 @@ fn a_marker_with_a_slip_is_refused_with_the_nearest_valid_form() {
 #[test]
 fn cells_are_kept_changed_added_moved_and_deleted_as_the_text_says() {
     let mut notebook = notebook(&[("a", "0"), ("b", "1"), ("c", "2"), ("d", "3")]);
-    let text = "# %% [code] cell:3\n3\n# %% [code] cell:0\n0\n# %% [code]\nnew\n# %% [markdown] cell:1\nprose\n";
+    let text =
+        "# %% [code] cell:3\n3\n# %% [code] cell:0\n0\n# %% [code]\nnew\n# %% [markdown] cell:1\nprose\n";
     let (applied, notices) = notebook.apply_text(text, None).unwrap();
     assert_eq!(notices, [] as [&str; 0]);
     assert_eq!((applied.kept, applied.changed), (vec![0, 1], vec![3]));
@@ -189,7 +197,7 @@ fn text_of_an_older_revision_is_merged_with_what_happened_since() {
     let now = open(now.to_bytes());
 
     let mut merged = now.clone();
-    let text = snapshot.to_text().replace("three", "THREE")+ "# %% [code]\nours\n";
+    let text = snapshot.to_text().replace("three", "THREE") + "# %% [code]\nours\n";
     merged.apply_text(&text, Some(&snapshot)).unwrap();
     assert_eq!(sources(&merged), ["theirs", "ONE\ntwo\nTHREE", "2", "ours"]);
     crate::assert_valid(&merged);

@@ -1,0 +1,115 @@
+//! A cell's outputs: read from the file as data, and written into it as Jupyter writes them.
+
+use std::borrow::Cow;
+
+use cellist_output::{MimeBundle, MimeData, Output, RawJson};
+
+use crate::cell::Cell;
+use crate::json::Span;
+use crate::json::scan::array_at;
+use crate::json::strict::strict;
+use crate::json::tree::Node;
+use crate::notebook::Notebook;
+
+impl Cell {
+    /// The outputs that the cell has. What is not an output that nbformat 4 knows is left out here; in the
+    /// file it stays.
+    pub fn outputs(&self) -> Vec<Output> {
+        let Some(raw) = self.value("outputs") else {
+            return Vec::new();
+        };
+        let list = array_at(raw, Span { start: 0, end: raw.len() });
+        let elements = list.map(|list| list.elements).unwrap_or_default();
+        elements.iter().filter_map(|element| read(element.value.of(raw))).collect()
+    }
+}
+
+impl Notebook {
+    /// Gives the cell at `index` these outputs and this execution count, and touches nothing else of it.
+    pub fn set_outputs(&mut self, index: usize, outputs: &[Output], execution_count: Option<u64>) {
+        let ascii = self.escapes_non_ascii();
+        let mut list = Node::Array(outputs.iter().map(node).collect());
+        list.sort();
+        let cell = &mut self.cells[index];
+        cell.set_node("outputs", &list, ascii);
+        let count = execution_count.map_or_else(Node::null, Node::number);
+        cell.set_node("execution_count", &count, ascii);
+    }
+}
+
+fn read(raw: &[u8]) -> Option<Output> {
+    serde_json::from_slice(raw).or_else(|_| serde_json::from_slice(&strict(raw))).ok()
+}
+
+fn node(output: &Output) -> Node<'_> {
+    let text = |text: &'static str| Node::text(text);
+    let members = match output {
+        Output::Stream { name, text: written } => vec![
+            ("name", Node::text(name.to_string())),
+            ("output_type", text("stream")),
+            ("text", lines(written)),
+        ],
+        Output::Display { data, metadata, display_id: _ } => {
+            vec![("data", bundle(data)), ("metadata", json(metadata)), ("output_type", text("display_data"))]
+        }
+        Output::Result { execution_count, data, metadata, display_id: _ } => vec![
+            ("data", bundle(data)),
+            ("execution_count", execution_count.map_or_else(Node::null, Node::number)),
+            ("metadata", json(metadata)),
+            ("output_type", text("execute_result")),
+        ],
+        Output::Error { name, message, traceback } => vec![
+            ("ename", Node::text(name.as_str())),
+            ("evalue", Node::text(message.as_str())),
+            ("output_type", text("error")),
+            ("traceback", Node::Array(traceback.iter().map(|line| Node::text(line.as_str())).collect())),
+        ],
+    };
+    Node::Object(members.into_iter().map(|(key, value)| (Cow::Borrowed(key), value)).collect())
+}
+
+fn bundle(data: &MimeBundle) -> Node<'_> {
+    let members = data.iter().map(|(mime, data)| {
+        let value = match data {
+            MimeData::Text(text) if is_split(mime) => lines(text),
+            MimeData::Text(text) => Node::text(text.as_str()),
+            MimeData::Json(value) => json(value),
+        };
+        (Cow::Borrowed(mime), value)
+    });
+    Node::Object(members.collect())
+}
+
+fn json(value: &RawJson) -> Node<'_> {
+    Node::of(value.get().as_bytes())
+}
+
+/// Whether Jupyter keeps a representation as a list of lines.
+fn is_split(mime: &str) -> bool {
+    mime.starts_with("text/") || matches!(mime, "application/javascript" | "image/svg+xml")
+}
+
+/// A text as Jupyter keeps it in outputs: cut where Python sees the end of a line.
+fn lines(text: &str) -> Node<'_> {
+    let mut lines = Vec::new();
+    let mut rest = text;
+    while let Some((at, end)) = rest.char_indices().find(|(_, letter)| ends_line(*letter)) {
+        let mut cut = at + end.len_utf8();
+        if end == '\r' && rest[cut..].starts_with('\n') {
+            cut += 1;
+        }
+        lines.push(Node::text(&rest[..cut]));
+        rest = &rest[cut..];
+    }
+    if !rest.is_empty() {
+        lines.push(Node::text(rest));
+    }
+    Node::Array(lines)
+}
+
+fn ends_line(letter: char) -> bool {
+    matches!(
+        letter,
+        '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
+    )
+}
