@@ -3,8 +3,7 @@
 use cellist_notebook::{CellType, Ids, Notebook};
 
 /// Reads `data`, and if it is a notebook, saves it, edits it and reads the result again.
-#[expect(unreachable_pub, reason = "reached from the fuzz targets")]
-pub fn load(data: &[u8]) {
+pub(crate) fn load(data: &[u8]) {
     let Ok(notebook) = Notebook::parse(data.to_vec(), Ids::seeded(1)) else {
         return;
     };

@@ -3,8 +3,7 @@
 use cellist_notebook::{Ids, Notebook};
 
 /// Writes `text` into an empty notebook and reads it back.
-#[expect(unreachable_pub, reason = "reached from the fuzz targets")]
-pub fn text(text: &str) {
+pub(crate) fn text(text: &str) {
     let mut notebook = Notebook::empty(Ids::seeded(1));
     if notebook.apply_text(text, None).is_err() {
         return;

@@ -1,5 +1,6 @@
 //! The notebook crate from outside: over the corpus, over generated notebooks, and on hostile input.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 mod corpus;
 mod fuzzed;
 mod generated;
