@@ -1,0 +1,56 @@
+//! Why a kernel cannot be started or asked.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cellist_output::notices;
+
+use crate::event::Death;
+
+/// The result of asking a kernel something.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What went wrong. The message names values; advice is in [`Error::hint`].
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
+pub enum Error {
+    #[error("{} cannot be started: {reason}", .program.display())]
+    CannotStart { program: PathBuf, reason: String },
+    #[error("the kernel was not ready within {} seconds{}", .within.as_secs(), said(.stderr))]
+    NotReady { within: Duration, stderr: String },
+    #[error("the kernel ended before it was ready: {}{}", notices::kernel_died(.death), said(.stderr))]
+    DiedAtStart { death: Death, stderr: String },
+    #[error("{} is not a folder", .path.display())]
+    NoFolder { path: PathBuf },
+    #[error("the kernel is busy")]
+    Busy,
+    #[error("{}", notices::kernel_died(.death))]
+    Dead { death: Death },
+    #[error("the kernel did not answer within {} ms", .within.as_millis())]
+    NoAnswer { within: Duration },
+    #[error("the kernel said what cannot be understood: {what}")]
+    Protocol { what: String },
+    #[error("{message}")]
+    Unsupported { message: String, hint: Option<String> },
+    #[error("{what}: {source}")]
+    Io { what: String, source: std::io::Error },
+}
+
+impl Error {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Error::NoFolder { .. } => Some("name a folder that exists".into()),
+            Error::NotReady { .. } => {
+                Some("raise python.startup_timeout, or look at what the kernel printed".into())
+            }
+            Error::Unsupported { hint, .. } => hint.clone(),
+            _ => None,
+        }
+    }
+}
+
+fn said(stderr: &str) -> String {
+    let stderr = stderr.trim_end();
+    if stderr.is_empty() { String::new() } else { format!("; it said:\n{stderr}") }
+}

@@ -1,0 +1,107 @@
+//! What a running piece of code does, as one ordered stream.
+
+use bytes::Bytes;
+use cellist_output::{MimeBundle, RawJson, StreamName};
+
+pub use cellist_output::notices::Death;
+
+/// One thing that happened. An execution's events end with `Done` or `Died`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The code began to run, under this number; hidden code has none.
+    Started {
+        /// The number.
+        execution_count: Option<u64>,
+    },
+    /// Bytes written to a stream, as written. A character may be cut in two.
+    Stream {
+        /// The stream.
+        name: StreamName,
+        /// The bytes.
+        bytes: Bytes,
+        /// Whether an earlier cell wrote them, after its end.
+        late: bool,
+    },
+    /// Something displayed.
+    Display {
+        /// Its representations.
+        data: MimeBundle,
+        /// A JSON object.
+        metadata: RawJson,
+        /// The name by which a later update finds it.
+        display_id: Option<String>,
+    },
+    /// What was displayed under this name looks different now, in whichever cell it stands.
+    UpdateDisplay {
+        /// The name.
+        display_id: String,
+        /// Its representations.
+        data: MimeBundle,
+        /// A JSON object.
+        metadata: RawJson,
+    },
+    /// The value of the last expression.
+    Result {
+        /// The number of the execution.
+        execution_count: Option<u64>,
+        /// Its representations.
+        data: MimeBundle,
+        /// A JSON object.
+        metadata: RawJson,
+        /// The name by which a later update finds it.
+        display_id: Option<String>,
+    },
+    /// What the cell has shown so far goes away, at once or when the next output comes.
+    ClearOutput {
+        /// Whether to wait for the next output.
+        wait: bool,
+    },
+    /// Something was raised.
+    Error {
+        /// The exception's type.
+        name: String,
+        /// The exception's message.
+        message: String,
+        /// The traceback's lines.
+        traceback: Vec<String>,
+    },
+    /// The code asked for input, which it does not get.
+    InputRequested,
+    /// How far a progress bar is.
+    Progress {
+        /// What it counts, in the program's words.
+        label: String,
+        /// Steps done.
+        done: f64,
+        /// Steps in all, where known.
+        total: Option<f64>,
+    },
+    /// Output is known to have been lost on the way.
+    OutputLost,
+    /// The code ended and all its output was seen.
+    Done(Outcome),
+    /// The kernel died while the code ran.
+    Died(Death),
+}
+
+/// How a piece of code ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Whether it succeeded.
+    pub status: Status,
+    /// Its number; hidden code has none.
+    pub execution_count: Option<u64>,
+    /// Whether an interrupt ended it.
+    pub cancelled: bool,
+}
+
+/// Whether a piece of code succeeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It ran to its end.
+    Ok,
+    /// It raised something.
+    Error,
+    /// It was never run.
+    Aborted,
+}

@@ -1,0 +1,178 @@
+//! What every kernel can be asked.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::pin::Pin;
+
+use cellist_output::MimeBundle;
+use serde::Serialize;
+use tokio::sync::{mpsc, watch};
+
+use crate::error::Result;
+use crate::event::{Death, Event};
+
+/// What a kernel's methods return: they are called through `dyn Kernel`.
+pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
+
+/// A running kernel. All methods may be called while code runs; only one piece of code runs at a time, and
+/// queueing is the caller's.
+pub trait Kernel: Send + Sync {
+    /// What this kernel is.
+    fn identity(&self) -> Identity;
+
+    /// Whether it is idle, busy or dead, now and from now on.
+    fn state(&self) -> watch::Receiver<State>;
+
+    /// Starts running code. Its events end with [`Event::Done`] or [`Event::Died`]; dropping the receiver
+    /// does not stop the code.
+    fn execute(&self, request: Request) -> Future<'_, Result<Execution>>;
+
+    /// Interrupts the execution if it is the one that runs now, and returns at once; the execution's own
+    /// events tell whether it stopped.
+    fn interrupt(&self, execution: ExecutionId) -> Future<'_, Result<()>>;
+
+    /// What could be written at `cursor`, counted in characters.
+    fn complete<'a>(&'a self, code: &'a str, cursor: usize) -> Future<'a, Result<Completion>>;
+
+    /// What is known of the name at `cursor`, counted in characters; with `detail`, its source too.
+    fn inspect<'a>(&'a self, code: &'a str, cursor: usize, detail: bool) -> Future<'a, Result<Inspection>>;
+
+    /// Whether code could be run as it stands.
+    fn is_complete<'a>(&'a self, code: &'a str) -> Future<'a, Result<Completeness>>;
+
+    /// Ends the process and starts it anew, with all that was given at its launch. Returns when it is ready.
+    fn restart(&self) -> Future<'_, Result<Vec<String>>>;
+
+    /// Ends the kernel and everything it started; for one that was only joined, lets go of it.
+    fn shutdown(&self) -> Future<'_, ()>;
+}
+
+/// The way a kernel is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// Our own runner, which needs nothing but Python.
+    Runner,
+    /// A Jupyter kernel over ZeroMQ.
+    Jupyter,
+    /// A Jupyter kernel behind a gateway.
+    Gateway,
+    /// A recorded transcript.
+    Scripted,
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Backend::Runner => "runner",
+            Backend::Jupyter => "jupyter",
+            Backend::Gateway => "gateway",
+            Backend::Scripted => "scripted",
+        })
+    }
+}
+
+/// What a kernel is, for people and for results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// How it is run.
+    pub backend: Backend,
+    /// The name of its kernelspec, such as `python3`.
+    pub name: String,
+    /// The language it runs, in lower case.
+    pub language: String,
+    /// The language's version, where the kernel said one.
+    pub version: Option<String>,
+    /// The interpreter, where it is a local Python.
+    pub python: Option<PathBuf>,
+    /// The process, where it is a local one.
+    pub pid: Option<u32>,
+    /// What a notebook file keeps as `language_info`, as the kernel gave it.
+    pub language_info: Option<serde_json::Value>,
+}
+
+/// Whether a kernel can be asked something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Not ready yet, or starting again.
+    Starting,
+    /// Waiting for code.
+    Idle,
+    /// Running this.
+    Busy(ExecutionId),
+    /// Gone.
+    Dead(Death),
+}
+
+/// A piece of code to run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// The code.
+    pub code: String,
+    /// Whether it counts: hidden code gets no number, stays out of the history and shows no result.
+    pub hidden: bool,
+    /// Environment variables to set in the kernel's process first, or to remove (`None`).
+    pub variables: Vec<(String, Option<String>)>,
+}
+
+impl Request {
+    /// Code that counts as an execution.
+    pub fn new(code: impl Into<String>) -> Request {
+        Request { code: code.into(), ..Request::default() }
+    }
+
+    /// Code of our own, that no one sees.
+    pub fn hidden(code: impl Into<String>) -> Request {
+        Request { code: code.into(), hidden: true, ..Request::default() }
+    }
+}
+
+/// Names one run of one piece of code in one kernel process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ExecutionId(pub u64);
+
+/// Code that runs.
+#[derive(Debug)]
+pub struct Execution {
+    /// Its name.
+    pub id: ExecutionId,
+    /// What it does, in order. The channel is bounded: whoever does not read it slows the kernel down, and
+    /// nothing is lost.
+    pub events: mpsc::Receiver<Event>,
+}
+
+/// How code could go on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Completion {
+    /// What could be written, each in place of the characters `start..end`.
+    pub matches: Vec<String>,
+    /// The first character that a match replaces.
+    pub start: usize,
+    /// The character behind the last one that a match replaces.
+    pub end: usize,
+}
+
+/// What is known of a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inspection {
+    /// Whether anything was found.
+    pub found: bool,
+    /// The documentation.
+    pub data: MimeBundle,
+}
+
+/// Whether code could be run as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Completeness {
+    /// It could.
+    Complete,
+    /// It goes on, indented by this.
+    Incomplete {
+        /// White space for the next line.
+        indent: String,
+    },
+    /// It never can.
+    Invalid,
+    /// The kernel does not say.
+    Unknown,
+}

@@ -1,0 +1,41 @@
+//! What a local kernel is given when it starts.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::kernel::Kernel;
+
+/// Everything that a kernel process gets from whoever starts it. Nothing is taken from our own environment.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The folder to run in; it must exist.
+    pub cwd: PathBuf,
+    /// The whole environment of the process, already filtered.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Code of ours that runs first and is never counted or shown.
+    pub prelude: Option<String>,
+    /// Extension modules, in the order in which they run after the prelude.
+    pub modules: Vec<Module>,
+    /// How long it may take until the kernel is ready.
+    pub startup_timeout: Duration,
+    /// A private folder of ours for sockets, connection files and the like.
+    pub runtime_dir: PathBuf,
+}
+
+/// An extension module: a Python file that runs in the user's namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// The file's name without `.py`.
+    pub name: String,
+    /// The file.
+    pub path: PathBuf,
+}
+
+/// A kernel that is ready.
+pub struct Started {
+    /// The kernel.
+    pub kernel: Box<dyn Kernel>,
+    /// What its user should know: a module that failed, for instance.
+    pub notices: Vec<String>,
+}

@@ -1,0 +1,17 @@
+//! Kernels: one interface and one stream of events, whatever runs the code.
+//!
+//! A backend turns its own protocol into [`Event`]s. Nothing above this crate knows how a kernel is reached:
+//! words like channel, message or header stop here.
+
+mod error;
+mod event;
+mod kernel;
+mod launch;
+
+pub use error::{Error, Result};
+pub use event::{Death, Event, Outcome, Status};
+pub use kernel::{
+    Backend, Completeness, Completion, Execution, ExecutionId, Future, Identity, Inspection, Kernel, Request,
+    State,
+};
+pub use launch::{Launch, Module, Started};
