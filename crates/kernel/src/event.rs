@@ -6,7 +6,7 @@ use cellist_output::{MimeBundle, RawJson, StreamName};
 pub use cellist_output::notices::Death;
 
 /// One thing that happened. An execution's events end with `Done` or `Died`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The code began to run, under this number; hidden code has none.
     Started {
