@@ -1,2 +1,29 @@
-//! The binary.
-fn main() {}
+//! The binary: takes the arguments apart, runs the command that they name, prints its answer.
+
+mod answer;
+mod args;
+mod basis;
+mod command;
+mod error;
+mod input;
+mod load;
+mod paint;
+mod patch;
+mod report;
+mod target;
+mod usage;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let exit = match args::Cli::try_parse() {
+        Ok(cli) => {
+            let format = cli.format();
+            answer::deliver(cli.run(), format)
+        }
+        Err(error) => usage::deliver(&error),
+    };
+    exit.into()
+}

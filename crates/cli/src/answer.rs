@@ -1,0 +1,99 @@
+//! What a command has to say, and the one place that says it. Standard output carries the answer, standard
+//! error everything else, and a reader that went away ends it quietly.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+use crate::error::{CliError, Exit};
+
+/// Whom an answer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// Text, with notices beside it.
+    People,
+    /// One JSON object.
+    Json,
+}
+
+/// The answer of a command.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// For people: printed as it is.
+    pub(crate) text: Vec<u8>,
+    /// For programs.
+    pub(crate) json: Value,
+    /// What to know besides; part of `json` already.
+    pub(crate) notices: Vec<String>,
+    /// The status to exit with.
+    pub(crate) exit: Exit,
+}
+
+impl Answer {
+    pub(crate) fn new(text: impl Into<Vec<u8>>, json: Value) -> Answer {
+        Answer { text: text.into(), json, notices: Vec::new(), exit: Exit::Done }
+    }
+
+    /// Adds what to know besides, for people and for programs.
+    pub(crate) fn with_notices(mut self, notices: Vec<String>) -> Answer {
+        if let Value::Object(object) = &mut self.json {
+            object.insert("notices".into(), notices.clone().into());
+        }
+        self.notices = notices;
+        self
+    }
+
+    pub(crate) fn with_exit(mut self, exit: Exit) -> Answer {
+        self.exit = exit;
+        self
+    }
+}
+
+/// Prints what came of a command and gives the status to exit with.
+pub(crate) fn deliver(result: Result<Answer, CliError>, format: Format) -> Exit {
+    match result {
+        Ok(answer) => {
+            let printed = match format {
+                Format::Json => print_json(&answer.json),
+                Format::People => {
+                    answer.notices.iter().for_each(|notice| print_aside(&format!("note: {notice}")));
+                    print(&answer.text)
+                }
+            };
+            printed.map_or_else(|error| unprintable(&error), |()| answer.exit)
+        }
+        Err(error) => {
+            match format {
+                // The status tells of the failure even where nobody reads the object.
+                Format::Json => drop(print_json(&error.to_json())),
+                Format::People => print_aside(&error.to_string()),
+            }
+            error.exit
+        }
+    }
+}
+
+/// Writes to standard output. A reader that closed it has read enough.
+pub(crate) fn print(text: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// Writes one or more lines to standard error; where that is closed, nobody is there to be told.
+pub(crate) fn print_aside(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+fn print_json(value: &Value) -> io::Result<()> {
+    let mut text = serde_json::to_vec(value).map_err(io::Error::other)?;
+    text.push(b'\n');
+    print(&text)
+}
+
+fn unprintable(error: &io::Error) -> Exit {
+    print_aside(&format!("error: standard output: {}", crate::error::reason(error)));
+    Exit::NotSaved
+}

@@ -1,0 +1,112 @@
+//! What a change is based on: the file as it is, a revision that the caller names, or what was read last.
+
+use std::path::Path;
+
+use cellist_notebook::{self as notebook, Notebook, Revision, Snapshot};
+use cellist_session::{Changed, Missing, Store};
+
+use crate::error::{CliError, Exit};
+
+/// The state of a notebook that a change was made for.
+#[derive(Debug)]
+pub(crate) enum Basis {
+    /// Whatever is there.
+    Current,
+    /// The revision that the caller names; a file that has moved on is merged with.
+    Named {
+        revision: Revision,
+        /// Its cells, if it is still remembered.
+        snapshot: Option<Snapshot>,
+    },
+    /// What was read last; a file that has moved on is left alone.
+    LastRead(Revision),
+}
+
+impl Basis {
+    /// The revision given with `--base`, or the file as it is.
+    pub(crate) fn named(store: &Store, path: &Path, base: Option<Revision>) -> Basis {
+        match base {
+            Some(revision) => Basis::Named { revision, snapshot: store.recall(path, revision) },
+            None => Basis::Current,
+        }
+    }
+
+    /// For a change that replaces everything: the revision given with `--base`, or what was read last.
+    pub(crate) fn of_whole(store: &Store, path: &Path, base: Option<Revision>) -> Basis {
+        match (base, store.last_read(path)) {
+            (None, Some(revision)) if path.exists() => Basis::LastRead(revision),
+            (base, _) => Basis::named(store, path, base),
+        }
+    }
+
+    /// The revision, where there is one.
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        match self {
+            Basis::Current => None,
+            Basis::Named { revision, .. } | Basis::LastRead(revision) => Some(*revision),
+        }
+    }
+
+    /// Changes a notebook. `change` is given the snapshot to merge with, where the file has moved on.
+    pub(crate) fn change<T>(
+        &self,
+        store: &Store,
+        path: &Path,
+        missing: Missing,
+        mut change: impl FnMut(&mut Notebook, Option<&Snapshot>) -> notebook::Result<T>,
+    ) -> Result<Changed<T>, CliError> {
+        let mut refusal = None;
+        let changed = store.change(path, missing, |notebook| match self.snapshot_for(path, notebook) {
+            Ok(snapshot) => change(notebook, snapshot),
+            Err(error) => {
+                refusal = Some(error);
+                Err(notebook::Error::Conflicts(Vec::new()))
+            }
+        });
+        match refusal {
+            Some(error) => Err(error),
+            None => Ok(changed?),
+        }
+    }
+
+    fn snapshot_for(&self, path: &Path, notebook: &Notebook) -> Result<Option<&Snapshot>, CliError> {
+        let current = notebook.revision();
+        match self {
+            Basis::Current => Ok(None),
+            Basis::Named { revision, .. } | Basis::LastRead(revision) if *revision == current => Ok(None),
+            Basis::Named { snapshot: Some(snapshot), .. } => Ok(Some(snapshot)),
+            Basis::Named { revision, snapshot: None } => Err(unknown(path, *revision, current)),
+            Basis::LastRead(revision) => Err(moved_on(path, *revision, current)),
+        }
+    }
+}
+
+/// Keeps a revision that a command told of, so that `--base` can name it. It does not count as read: a text
+/// that was read before is not made for it.
+pub(crate) fn keep(store: &Store, path: &Path, notebook: &Notebook) {
+    let Some(last) = store.last_read(path) else { return };
+    store.remember(path, &notebook.snapshot());
+    if let Some(read) = store.recall(path, last) {
+        store.remember(path, &read);
+    }
+}
+
+fn moved_on(path: &Path, read: Revision, current: Revision) -> CliError {
+    let message = format!(
+        "{}: has changed since it was last read: it was at revision {read} and is at {current} now",
+        path.display()
+    );
+    CliError::new("stale", Exit::NotSaved, message)
+        .with_hint(format!("read it again, or pass --base {read} to merge a text made from what was read"))
+        .with_detail("base", read.to_string())
+        .with_detail("current", current.to_string())
+}
+
+fn unknown(path: &Path, base: Revision, current: Revision) -> CliError {
+    let message =
+        format!("{}: revision {base} is not known here, and the file is at {current} now", path.display());
+    CliError::input("unknown_revision", message)
+        .with_hint("read the notebook again and make the change on what is there now")
+        .with_detail("base", base.to_string())
+        .with_detail("current", current.to_string())
+}

@@ -1,0 +1,11 @@
+//! The commands, one file each.
+
+pub(crate) mod cell;
+pub(crate) mod completions;
+pub(crate) mod diff;
+pub(crate) mod edit;
+pub(crate) mod git_setup;
+pub(crate) mod merge;
+pub(crate) mod new;
+pub(crate) mod read;
+pub(crate) mod write;

@@ -1,0 +1,63 @@
+//! `cellist cell batch`.
+
+use std::path::PathBuf;
+
+use cellist_notebook::Operation;
+use clap::Args;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Base, Told, perform};
+use crate::answer::Answer;
+use crate::error::CliError;
+use crate::input::Content;
+
+/// Make several changes as one: all of them, or on an error none
+///
+/// Takes a JSON array of operations. An operation is an object with `action` (edit, insert, delete, move,
+/// retype, clear) and what that needs: `cell` (index or id), `index`, `type`, `source`. Indexes are those
+/// before the whole batch; a move names the index afterwards.
+#[derive(Args, Debug)]
+#[command(after_help = r#"Examples:
+  cellist cell batch nb.ipynb operations.json
+  echo '[{"action": "edit", "cell": 0, "source": "x = 1"},
+         {"action": "insert", "index": 1, "type": "markdown", "source": "Now y."},
+         {"action": "delete", "cell": "1a2b3c4d"}]' | cellist cell batch nb.ipynb"#)]
+pub(super) struct Arguments {
+    /// The notebook
+    #[arg(value_name = "NB")]
+    notebook: PathBuf,
+    /// The operations; without it, or with -, standard input
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    base: Base,
+}
+
+pub(super) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    let Arguments { notebook, file, base } = arguments;
+    let content = Content::of_file(file);
+    let text = content.text("batch")?;
+    let operations = parse(&text).map_err(|error| error.about(&content.name()))?;
+    let mut answer = perform(notebook, base, Told::List, |_, _| Ok(operations.clone()))?;
+    if answer.text.is_empty() {
+        answer.text = b"There is nothing to do.\n".to_vec();
+    }
+    Ok(answer)
+}
+
+fn parse(text: &str) -> Result<Vec<Operation>, CliError> {
+    let invalid = |problem: String| CliError::input("invalid_operation", problem);
+    let list: Vec<Value> = match serde_json::from_str(text) {
+        Ok(Value::Array(list)) => list,
+        Ok(_) => {
+            return Err(invalid("the operations must be a JSON array".into())
+                .with_hint(r#"one operation alone is [{"action": …}]"#));
+        }
+        Err(error) => return Err(invalid(format!("invalid JSON: {error}"))),
+    };
+    (list.iter().enumerate())
+        .map(|(position, value)| {
+            Operation::deserialize(value).map_err(|error| invalid(format!("operation {position}: {error}")))
+        })
+        .collect()
+}

@@ -1,0 +1,55 @@
+//! `cellist cell clear`.
+
+use std::path::PathBuf;
+
+use cellist_notebook::{Cell, CellRef, CellType, Operation, SnapshotCell};
+use clap::Args;
+
+use super::{Base, Told, perform};
+use crate::answer::Answer;
+use crate::error::CliError;
+
+/// Take the outputs and execution counts off cells, or off all of them
+///
+/// With --json, one named cell is told as an object, otherwise `results` lists the cells that were cleared.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist cell clear nb.ipynb                    # all cells
+  cellist cell clear nb.ipynb 3 1a2b3c4d")]
+pub(super) struct Arguments {
+    /// The notebook
+    #[arg(value_name = "NB")]
+    notebook: PathBuf,
+    /// The cells, by index or id; without any, all
+    #[arg(value_name = "CELL", value_parser = super::cell, allow_negative_numbers = true)]
+    cells: Vec<CellRef>,
+    #[command(flatten)]
+    base: Base,
+}
+
+pub(super) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    let Arguments { notebook, cells, base } = arguments;
+    let told = if cells.len() == 1 { Told::One } else { Told::List };
+    let mut answer = perform(notebook, base, told, |notebook, snapshot| {
+        let cells = match (cells.is_empty(), snapshot) {
+            (false, _) => cells.clone(),
+            (true, None) => those(notebook.cells(), has_run),
+            // A snapshot does not know what has outputs.
+            (true, Some(base)) => those(&base.cells, |cell: &SnapshotCell| cell.kind == CellType::Code),
+        };
+        Ok(cells.into_iter().map(|cell| Operation::Clear { cell }).collect())
+    })?;
+    if answer.text.is_empty() {
+        answer.text = b"No cell has outputs.\n".to_vec();
+    }
+    Ok(answer)
+}
+
+fn those<T>(cells: &[T], is_meant: impl Fn(&T) -> bool) -> Vec<CellRef> {
+    let meant = cells.iter().enumerate().filter(|(_, cell)| is_meant(cell));
+    meant.filter_map(|(index, _)| i64::try_from(index).ok().map(CellRef::Index)).collect()
+}
+
+fn has_run(cell: &Cell) -> bool {
+    cell.has_outputs() || cell.value("execution_count").is_some_and(|count| count != b"null")
+}

@@ -1,0 +1,57 @@
+//! `cellist cell insert`.
+
+use std::path::PathBuf;
+
+use cellist_notebook::{CellType, Operation};
+use clap::Args;
+
+use super::{Base, Source, Told, perform};
+use crate::answer::Answer;
+use crate::error::CliError;
+
+/// Put a new cell before the one at INDEX
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist cell insert nb.ipynb 0 --type markdown --source '# Title'
+  cellist cell insert nb.ipynb end < cell.py")]
+pub(super) struct Arguments {
+    /// The notebook
+    #[arg(value_name = "NB")]
+    notebook: PathBuf,
+    /// Where: 0 to the number of cells, or `end`
+    #[arg(value_parser = position, allow_negative_numbers = true)]
+    index: Position,
+    /// The type: code, markdown or raw
+    #[arg(long = "type", value_name = "TYPE", default_value = "code", value_parser = super::cell_type)]
+    kind: CellType,
+    #[command(flatten)]
+    source: Source,
+    #[command(flatten)]
+    base: Base,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Position {
+    At(i64),
+    End,
+}
+
+fn position(text: &str) -> Result<Position, String> {
+    match text {
+        "end" => Ok(Position::End),
+        _ => text.parse().map(Position::At).map_err(|_| "a position is a number or `end`".into()),
+    }
+}
+
+pub(super) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    let Arguments { notebook, index, kind, source, base } = arguments;
+    let source = source.text("insert")?;
+    perform(notebook, base, Told::One, |notebook, snapshot| {
+        let count = snapshot.map_or(notebook.cells().len(), |snapshot| snapshot.cells.len());
+        let index = match index {
+            Position::At(index) => index,
+            Position::End => i64::try_from(count).unwrap_or(i64::MAX),
+        };
+        Ok(vec![Operation::Insert { index, kind, source: source.clone() }])
+    })
+}

@@ -1,0 +1,31 @@
+//! `cellist completions`: what a shell needs to complete commands and options.
+
+use clap::{Args, CommandFactory};
+use clap_complete::{Shell, generate};
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::args::Cli;
+use crate::error::CliError;
+
+/// Print a completion script for a shell
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist completions bash > ~/.local/share/bash-completion/completions/cellist
+  cellist completions zsh > ~/.zfunc/_cellist
+  cellist completions fish > ~/.config/fish/completions/cellist.fish")]
+pub(crate) struct Arguments {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    let mut script = Vec::new();
+    generate(arguments.shell, &mut Cli::command(), "cellist", &mut script);
+    let json = json!({
+        "shell": arguments.shell.to_string(),
+        "script": String::from_utf8_lossy(&script),
+    });
+    Ok(Answer::new(script, json))
+}

@@ -1,0 +1,148 @@
+//! `cellist diff`: two notebooks cell by cell, for people, for programs and for git.
+
+mod json;
+mod people;
+mod plain;
+mod summary;
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cellist_notebook::{CellChange, Notebook, diff, hunks};
+use clap::Args;
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::error::{CliError, Exit};
+use crate::load;
+use crate::paint::{Paint, When};
+use crate::patch;
+
+/// Show what is different between two notebooks, cell by cell
+///
+/// Cells are matched by id and by content, so a moved cell is shown as moved. Sources are compared by line;
+/// outputs and metadata are summed up in a line each. The exit status is 0 when the notebooks say the same,
+/// 1 when they differ, 2 when one cannot be read.
+#[derive(Args, Debug)]
+#[command(
+    override_usage = "cellist diff [OPTIONS] <A> <B>",
+    after_help = "Examples:
+  cellist diff before.ipynb after.ipynb
+  cellist diff --json before.ipynb after.ipynb
+  cellist git-setup                              # and then: git diff, git log -p, git show"
+)]
+pub(crate) struct Arguments {
+    /// The older notebook; /dev/null stands for none
+    #[arg(required_unless_present_any = ["driver", "textconv"], value_name = "A")]
+    before: Option<PathBuf>,
+    /// The newer notebook; /dev/null stands for none
+    #[arg(required_unless_present_any = ["driver", "textconv"], value_name = "B")]
+    after: Option<PathBuf>,
+    /// When to colour
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    color: When,
+    /// Be git's external diff: take the arguments that git gives, and always exit with 0
+    #[arg(long, num_args = 1..=9, value_name = "GIT", allow_hyphen_values = true, hide_short_help = true)]
+    #[arg(conflicts_with_all = ["before", "after", "textconv"])]
+    driver: Vec<OsString>,
+    /// Be git's text conversion: print one notebook as the text that git compares by line
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["before", "after"], hide_short_help = true)]
+    textconv: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    if let Some(path) = &arguments.textconv {
+        return convert(path);
+    }
+    let paint = Paint::for_stdout(arguments.color);
+    if !arguments.driver.is_empty() {
+        return drive(&arguments.driver, paint);
+    }
+    let (Some(before), Some(after)) = (arguments.before, arguments.after) else {
+        unreachable!("clap asks for both");
+    };
+    let sides = Sides {
+        names: [before.display().to_string(), after.display().to_string()],
+        notebooks: [load::side(&before)?, load::side(&after)?],
+    };
+    let changes = sides.changes();
+    let exit = if changes.is_empty() { Exit::Done } else { Exit::Different };
+    let text = if changes.is_empty() { String::new() } else { people::view(&sides, &changes, paint) };
+    Ok(Answer::new(text, json::view(&sides, &changes)).with_exit(exit))
+}
+
+/// Two notebooks and what to call them.
+struct Sides {
+    names: [String; 2],
+    notebooks: [Notebook; 2],
+}
+
+/// What is different.
+struct Changes {
+    cells: Vec<CellChange>,
+    /// Keys of the notebook itself.
+    keys: Vec<String>,
+}
+
+impl Sides {
+    fn changes(&self) -> Changes {
+        let (cells, keys) = diff(&self.notebooks[0], &self.notebooks[1]);
+        Changes { cells, keys }
+    }
+}
+
+impl Changes {
+    fn is_empty(&self) -> bool {
+        self.cells.is_empty() && self.keys.is_empty()
+    }
+}
+
+/// git gives the path, then file, object name and mode of both sides, and for a renamed file the new path
+/// and a header besides; for a file that is not merged yet it gives the path alone.
+fn drive(given: &[OsString], paint: Paint) -> Result<Answer, CliError> {
+    let path = Path::new(&given[0]).display();
+    let (Some(before), Some(after)) = (given.get(1), given.get(4)) else {
+        return Ok(Answer::new(format!("* Unmerged path {path}\n"), json!({ "unmerged": path.to_string() })));
+    };
+    let new_path = given.get(7).map_or_else(|| path.to_string(), |new| Path::new(new).display().to_string());
+    let name = |side: &str, file: &OsString, path: &str| {
+        if file == "/dev/null" { "/dev/null".to_owned() } else { format!("{side}/{path}") }
+    };
+    let names = [name("a", before, &path.to_string()), name("b", after, &new_path)];
+    let (before, after) = (Path::new(before), Path::new(after));
+    // A side that is no notebook, such as one with conflict markers, is compared as it is: an error here
+    // would end git's whole output.
+    let (Ok(old), Ok(new)) = (load::blob(before), load::blob(after)) else {
+        return by_line(&names, before, after, paint);
+    };
+    let sides = Sides { names, notebooks: [old, new] };
+    let changes = sides.changes();
+    let mut text = people::view(&sides, &changes, paint);
+    if changes.is_empty() {
+        text.push_str("only the layout of the file differs\n");
+    }
+    Ok(Answer::new(text, json::view(&sides, &changes)))
+}
+
+/// Two files by line, whatever they hold.
+fn by_line(names: &[String; 2], before: &Path, after: &Path, paint: Paint) -> Result<Answer, CliError> {
+    let read = |path: &Path| match fs::read(path) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) => Err(CliError::unreadable(path, &error)),
+    };
+    let (before, after) = (read(before)?, read(after)?);
+    let mut text = people::title(names, paint);
+    patch::write_hunks(&before, &after, &hunks(&before, &after), paint, &mut text);
+    Ok(Answer::new(text, json!({ "before": names[0], "after": names[1] })))
+}
+
+/// Text for git to compare by line; what is no notebook goes through as it is.
+fn convert(path: &Path) -> Result<Answer, CliError> {
+    let text = match load::blob(path) {
+        Ok(notebook) => plain::text(&notebook).into_bytes(),
+        Err(_) => fs::read(path).map_err(|error| CliError::unreadable(path, &error))?,
+    };
+    let json = json!({ "text": String::from_utf8_lossy(&text) });
+    Ok(Answer::new(text, json))
+}

@@ -1,0 +1,128 @@
+//! `cellist merge`: three-way merge by cells, for people and as git's merge driver.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cellist_notebook::{CellChange, Merged, Notebook, OnConflict, diff, merge};
+use clap::Args;
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::error::{CliError, Exit};
+use crate::load;
+
+/// Put two versions of a notebook together
+///
+/// Changes of different cells both survive, and so do changes of different lines of one cell. Where both sides
+/// changed the same lines, nothing is written, both versions are shown and the exit status is 4; with --mark,
+/// the merged notebook holds both versions between conflict markers in the cell's source, and is still a valid
+/// notebook.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist merge base.ipynb ours.ipynb theirs.ipynb -o merged.ipynb
+  cellist merge --mark base.ipynb ours.ipynb theirs.ipynb > merged.ipynb
+  cellist git-setup                              # and then: git merge, git rebase, git stash pop")]
+pub(crate) struct Arguments {
+    /// What both began with
+    base: PathBuf,
+    /// One version; its outputs and metadata win where both changed them
+    ours: PathBuf,
+    /// The other version
+    theirs: PathBuf,
+    /// Where to write; without it, standard output
+    #[arg(short, long, value_name = "OUT", conflicts_with = "driver")]
+    output: Option<PathBuf>,
+    /// On a conflict, keep both versions between markers
+    #[arg(long, conflicts_with = "driver")]
+    mark: bool,
+    /// Be git's merge driver: write to OURS, with markers on a conflict, and then exit with 1
+    #[arg(long, hide_short_help = true)]
+    driver: bool,
+    /// What else git gives
+    #[arg(hide = true, requires = "driver")]
+    rest: Vec<OsString>,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    if arguments.driver {
+        return drive(&arguments);
+    }
+    let sides = [&arguments.base, &arguments.ours, &arguments.theirs];
+    let [base, ours, theirs] = [load::side(sides[0])?, load::side(sides[1])?, load::side(sides[2])?];
+    let on_conflict = if arguments.mark { OnConflict::Mark } else { OnConflict::Refuse };
+    let merged = merge(&base, &ours, &theirs, on_conflict)
+        .map_err(|error| CliError::asked(&error).with_hint(MARK_HINT))?;
+    let bytes = merged.notebook.to_bytes();
+    let mut json = json!({
+        "revision": merged.notebook.revision().to_string(),
+        "total_cells": merged.notebook.cells().len(),
+        "conflicts": merged.marked,
+    });
+    let text = match &arguments.output {
+        Some(path) => {
+            load::store().replace_raw(path, bytes, None)?;
+            json["path"] = path.to_string_lossy().into();
+            format!("Wrote {}: {} cells\n", path.display(), merged.notebook.cells().len()).into_bytes()
+        }
+        None => {
+            json["notebook"] = String::from_utf8_lossy(&bytes).into();
+            bytes
+        }
+    };
+    let exit = if merged.marked.is_empty() { Exit::Done } else { Exit::NotSaved };
+    Ok(Answer::new(text, json).with_notices(merged.remarks()).with_exit(exit))
+}
+
+const MARK_HINT: &str = "pass --mark to get a notebook that holds both versions between conflict markers";
+
+fn drive(arguments: &Arguments) -> Result<Answer, CliError> {
+    let Arguments { base, ours, theirs, .. } = arguments;
+    let (Ok(our_side), Ok(their_side)) = (load::blob(ours), load::blob(theirs)) else {
+        return merge_as_text(arguments);
+    };
+    // Both sides added the file when there is no base.
+    let base_side = load::blob(base).unwrap_or_else(|_| common(&our_side, &their_side));
+    let merged = merge(&base_side, &our_side, &their_side, OnConflict::Mark)
+        .map_err(|error| CliError::asked(&error))?;
+    // This is a file of git's own, which git reads when we are done: no other program knows it.
+    fs::write(ours, merged.notebook.to_bytes()).map_err(|error| CliError::unwritable(ours, &error))?;
+    Ok(driven(arguments, &merged))
+}
+
+fn driven(arguments: &Arguments, merged: &Merged) -> Answer {
+    let name = arguments
+        .rest
+        .get(1)
+        .map_or_else(|| arguments.ours.display().to_string(), |path| Path::new(path).display().to_string());
+    let notices = merged.remarks().iter().map(|remark| format!("{name}: {remark}")).collect();
+    let exit = if merged.marked.is_empty() { Exit::Done } else { Exit::Different };
+    Answer::new("", json!({ "conflicts": merged.marked })).with_notices(notices).with_exit(exit)
+}
+
+/// What git itself would do with a file that is no notebook on one of the sides.
+fn merge_as_text(arguments: &Arguments) -> Result<Answer, CliError> {
+    let Arguments { base, ours, theirs, .. } = arguments;
+    let status = Command::new("git")
+        .args(["merge-file", "-L", "ours", "-L", "base", "-L", "theirs"])
+        .args([ours, base, theirs])
+        .status()
+        .map_err(|error| CliError::unreadable(Path::new("git"), &error))?;
+    let exit = if status.success() { Exit::Done } else { Exit::Different };
+    Ok(Answer::new("", json!({})).with_exit(exit))
+}
+
+/// What two notebooks have in common: the cells that both have, without the sources that differ.
+fn common(ours: &Notebook, theirs: &Notebook) -> Notebook {
+    let mut common = theirs.clone();
+    let (changes, _) = diff(ours, theirs);
+    for change in changes.iter().rev() {
+        match change {
+            CellChange::Added(index) => drop(common.remove(*index)),
+            CellChange::Changed(change) if !change.source.is_empty() => common.set_source(change.after, ""),
+            CellChange::Changed(_) | CellChange::Deleted(_) => {}
+        }
+    }
+    common
+}

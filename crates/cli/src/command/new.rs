@@ -1,0 +1,40 @@
+//! `cellist new`: an empty notebook.
+
+use std::path::PathBuf;
+
+use cellist_notebook::{Ids, Notebook};
+use clap::Args;
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::error::CliError;
+use crate::load;
+use crate::target::Target;
+
+/// Make an empty notebook
+///
+/// The notebook has format 4.5 and no cells. A file that exists is left alone.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist new nb.ipynb
+  cellist new nb.ipynb && cellist cell insert nb.ipynb 0 --source 'print(1)'")]
+pub(crate) struct Arguments {
+    /// The notebook to make
+    #[arg(value_name = "NB")]
+    notebook: PathBuf,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    let target = Target { path: arguments.notebook, part: None };
+    target.check_name()?;
+    let path = &target.path;
+    let changed = load::store().create(path, &Notebook::empty(Ids::seeded(0)))?;
+    let json = json!({
+        "path": path.to_string_lossy(),
+        "revision": changed.revision.to_string(),
+        "written": true,
+        "total_cells": 0,
+    });
+    let text = format!("Made {}: an empty notebook of format 4.5\n", path.display());
+    Ok(Answer::new(text, json).with_notices(changed.notices))
+}

@@ -1,0 +1,89 @@
+//! `cellist write`: takes cell-marked text, or the JSON itself.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use cellist_notebook::{Revision, Selector, parse_text};
+use cellist_session::{Missing, Store};
+use clap::Args;
+
+use crate::answer::Answer;
+use crate::basis::{Basis, keep};
+use crate::error::CliError;
+use crate::input::Content;
+use crate::target::Target;
+use crate::{load, report};
+
+/// Make a notebook as a cell-marked text says
+///
+/// The text is what `cellist read` prints. A marker that names a cell (`cell:3`) keeps that cell with all it
+/// has, and gives it the source below; a marker without a number makes a new cell; cells that are not named are
+/// deleted; the order is that of the text. Text that was not changed leaves the file as it is, byte for byte.
+/// A notebook that does not exist is made.
+///
+/// With --base, text that was made from an older revision is merged with what happened to the file since.
+/// Without it, a file that changed since it was last read is left alone and the exit status is 4.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist read nb.ipynb > nb.txt && $EDITOR nb.txt && cellist write nb.ipynb nb.txt
+  printf '# %%%% [code]\\nprint(1)\\n' | cellist write new.ipynb
+  cellist write nb.ipynb:raw nb.json             # the JSON, which must be a notebook")]
+pub(crate) struct Arguments {
+    /// The notebook; with :raw behind it, its JSON
+    #[arg(value_name = "NB[:raw]")]
+    notebook: OsString,
+    /// The text; without it, or with -, standard input
+    file: Option<PathBuf>,
+    /// The revision that the text was made from
+    #[arg(long, value_name = "REV")]
+    base: Option<Revision>,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    let target = Target::parse(&arguments.notebook)?;
+    let content = Content::of_file(arguments.file);
+    let store = load::store();
+    match target.part {
+        None => write_text(&store, &target, &content, arguments.base),
+        Some(Selector::Raw) => write_raw(&store, &target, &content, arguments.base),
+        Some(Selector::Lines(_) | Selector::Cell(_)) => Err(target.not_whole("write")),
+    }
+}
+
+fn write_text(
+    store: &Store,
+    target: &Target,
+    content: &Content,
+    base: Option<Revision>,
+) -> Result<Answer, CliError> {
+    let path = &target.path;
+    target.check_name()?;
+    let text = content.text("write")?;
+    parse_text(&text).map_err(|error| CliError::asked(&error).about(&content.name()))?;
+    let basis = Basis::of_whole(store, path, base);
+    let changed = basis.change(store, path, Missing::StartEmpty, |notebook, snapshot| {
+        notebook.apply_text(&text, snapshot)
+    })?;
+    if changed.notebook.to_text() == text {
+        // The text is what reading the file would give, so its markers name the cells as they are now.
+        store.remember(path, &changed.notebook.snapshot());
+    } else {
+        keep(store, path, &changed.notebook);
+    }
+    Ok(report::applied(path, changed))
+}
+
+fn write_raw(
+    store: &Store,
+    target: &Target,
+    content: &Content,
+    base: Option<Revision>,
+) -> Result<Answer, CliError> {
+    let path = &target.path;
+    target.check_name()?;
+    let bytes = content.bytes("write")?;
+    let basis = Basis::of_whole(store, path, base);
+    let changed = store.replace_raw(path, bytes, basis.revision())?;
+    store.remember(path, &changed.notebook.snapshot());
+    Ok(report::replaced(path, changed))
+}

@@ -1,0 +1,209 @@
+//! What a command says when it could not be done: a kind for programs, a message, a hint, an exit status.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use cellist_notebook as notebook;
+use cellist_session as session;
+use cellist_session::{ErrorKind, Problem};
+use serde_json::{Value, json};
+
+/// How a command ended, as programs see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// It is done.
+    Done,
+    /// There are differences.
+    Different,
+    /// Bad usage or bad input; nothing was changed.
+    BadInput,
+    /// It could not be saved, or there is a conflict.
+    NotSaved,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(match exit {
+            Exit::Done => 0,
+            Exit::Different => 1,
+            Exit::BadInput => 2,
+            Exit::NotSaved => 4,
+        })
+    }
+}
+
+/// Why a command could not be done.
+#[derive(Debug)]
+pub(crate) struct CliError {
+    /// A word for programs.
+    pub(crate) kind: &'static str,
+    /// What is wrong, with the values in it.
+    pub(crate) message: String,
+    /// What to do about it.
+    pub(crate) hint: Option<String>,
+    /// The status to exit with.
+    pub(crate) exit: Exit,
+    /// More for programs, beside the message.
+    details: Vec<(&'static str, Value)>,
+}
+
+impl CliError {
+    pub(crate) fn new(kind: &'static str, exit: Exit, message: impl Into<String>) -> CliError {
+        CliError { kind, message: message.into(), hint: None, exit, details: Vec::new() }
+    }
+
+    /// Input that nothing can be done with.
+    pub(crate) fn input(kind: &'static str, message: impl Into<String>) -> CliError {
+        CliError::new(kind, Exit::BadInput, message)
+    }
+
+    /// A file that cannot be read.
+    pub(crate) fn unreadable(path: &Path, error: &io::Error) -> CliError {
+        let kind = if error.kind() == io::ErrorKind::NotFound { "not_found" } else { "unreadable" };
+        CliError::input(kind, format!("{}: {}", path.display(), reason(error)))
+    }
+
+    /// A file that cannot be written.
+    pub(crate) fn unwritable(path: &Path, error: &io::Error) -> CliError {
+        let message = format!("{}: cannot be written: {}", path.display(), reason(error));
+        CliError::new("cannot_save", Exit::NotSaved, message)
+    }
+
+    /// What is wrong with a notebook, or with what is asked of it.
+    pub(crate) fn notebook(path: &Path, error: &notebook::Error) -> CliError {
+        CliError::asked(error).about(&path.display().to_string())
+    }
+
+    /// What is wrong with what is asked, where no file is to blame.
+    pub(crate) fn asked(error: &notebook::Error) -> CliError {
+        let exit = match error {
+            notebook::Error::Conflicts(_) => Exit::NotSaved,
+            _ => Exit::BadInput,
+        };
+        let mut failure = CliError::new(kind_of(error), exit, error.to_string());
+        failure.hint = error.hint();
+        if let notebook::Error::Conflicts(conflicts) = error {
+            let conflicts = conflicts.iter().map(conflict_json).collect();
+            failure.details.push(("conflicts", Value::Array(conflicts)));
+        }
+        failure
+    }
+
+    /// Puts what the error is about in front of the message.
+    pub(crate) fn about(mut self, what: &str) -> CliError {
+        self.message = format!("{what}: {}", self.message);
+        self
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> CliError {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn with_detail(mut self, key: &'static str, value: impl Into<Value>) -> CliError {
+        self.details.push((key, value.into()));
+        self
+    }
+
+    /// The error as the one object that `--json` prints.
+    pub(crate) fn to_json(&self) -> Value {
+        let mut error = json!({ "kind": self.kind, "message": self.message, "hint": self.hint });
+        for (key, value) in &self.details {
+            error[key] = value.clone();
+        }
+        json!({ "error": error })
+    }
+}
+
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, "\nhint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl From<session::Error> for CliError {
+    fn from(error: session::Error) -> CliError {
+        let about = |problem| CliError::notebook(error.path(), problem);
+        match (error.kind(), error.problem()) {
+            (_, Problem::NotANotebook(problem) | Problem::Refused(problem) | Problem::Conflict(problem)) => {
+                about(problem)
+            }
+            (kind, _) => {
+                let (kind, exit) = match kind {
+                    ErrorKind::NotFound => ("not_found", Exit::BadInput),
+                    ErrorKind::Unreadable => ("unreadable", Exit::BadInput),
+                    ErrorKind::NotANotebook => ("invalid_notebook", Exit::BadInput),
+                    ErrorKind::BadInput => ("already_exists", Exit::BadInput),
+                    ErrorKind::Conflict => ("stale", Exit::NotSaved),
+                    ErrorKind::CannotSave => ("cannot_save", Exit::NotSaved),
+                };
+                let mut failure = CliError::new(kind, exit, error.to_string());
+                failure.hint = error.hint();
+                failure
+            }
+        }
+    }
+}
+
+/// The system's reason without its number, which says nothing to people.
+pub(crate) fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file".into(),
+        _ => {
+            let text = error.to_string();
+            let end = text.find(" (os error").unwrap_or(text.len());
+            let mut letters = text[..end].chars();
+            letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+        }
+    }
+}
+
+fn kind_of(error: &notebook::Error) -> &'static str {
+    use notebook::Error as E;
+    match error {
+        E::NotUtf8 { .. }
+        | E::InvalidJson { .. }
+        | E::NotAnObject { .. }
+        | E::NoVersion
+        | E::BadVersion { .. }
+        | E::TooOld { .. }
+        | E::TooNew { .. }
+        | E::NoCells
+        | E::CellsNotArray { .. }
+        | E::CellNotObject { .. }
+        | E::NoCellType { .. }
+        | E::UnknownCellType { .. }
+        | E::NoSource { .. }
+        | E::BadSource { .. }
+        | E::BadSourceLine { .. } => "invalid_notebook",
+        E::NoSuchCell { .. }
+        | E::NoSuchPosition { .. }
+        | E::NoSuchTarget { .. }
+        | E::NoSuchId { .. }
+        | E::AmbiguousId { .. } => "no_such_cell",
+        E::MissingContent { .. } => "missing_content",
+        E::AlreadyDeleted { .. } | E::SameTarget { .. } => "invalid_operation",
+        E::TextBeforeMarker { .. } | E::BadMarker { .. } | E::EmptyText { .. } => "invalid_text",
+        E::BadSelector { .. } | E::OutOfRange { .. } => "invalid_selector",
+        E::EmptyOld | E::OldNotFound { .. } | E::OldNotUnique { .. } => "no_match",
+        E::Conflicts(_) => "conflict",
+    }
+}
+
+fn conflict_json(conflict: &notebook::Conflict) -> Value {
+    let side = |version: &Option<(notebook::CellType, String)>| {
+        version.as_ref().map(|(kind, source)| json!({ "cell_type": kind, "source": source }))
+    };
+    json!({
+        "cell_index": conflict.index,
+        "cell_id": conflict.id,
+        "ours": side(&conflict.ours),
+        "theirs": side(&conflict.theirs),
+    })
+}

@@ -1,0 +1,83 @@
+//! Content that a command is given in a file or on standard input.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+use cellist_notebook as notebook;
+
+use crate::error::CliError;
+
+/// No cell and no notebook is this large; something endless was piped in.
+const LARGEST: u64 = 512 * 1024 * 1024;
+
+/// Where content comes from.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    /// A file.
+    File(PathBuf),
+    /// Standard input, unless that is a terminal.
+    Stdin,
+}
+
+impl Content {
+    /// A file by its name, where `-` means standard input, as no name does.
+    pub(crate) fn of_file(path: Option<PathBuf>) -> Content {
+        match path {
+            Some(path) if path != Path::new("-") => Content::File(path),
+            Some(_) | None => Content::Stdin,
+        }
+    }
+
+    /// The content, whatever bytes it holds. `action` is what wants it.
+    pub(crate) fn bytes(&self, action: &'static str) -> Result<Vec<u8>, CliError> {
+        match self {
+            Content::File(path) => File::open(path)
+                .and_then(read_bounded)
+                .map_err(|error| CliError::unreadable(path, &error))?
+                .ok_or_else(|| too_large(&path.display().to_string())),
+            Content::Stdin if io::stdin().is_terminal() => Err(missing(action)),
+            Content::Stdin => read_bounded(io::stdin().lock())
+                .map_err(|error| CliError::unreadable(Path::new("standard input"), &error))?
+                .ok_or_else(|| too_large("standard input")),
+        }
+    }
+
+    /// The content as text.
+    pub(crate) fn text(&self, action: &'static str) -> Result<String, CliError> {
+        String::from_utf8(self.bytes(action)?).map_err(|error| {
+            let (offset, bytes) = (error.utf8_error().valid_up_to(), error.as_bytes());
+            let line = bytes[..offset].iter().filter(|&&byte| byte == b'\n').count() + 1;
+            let problem = notebook::Error::NotUtf8 { line, offset };
+            CliError::input("invalid_text", problem.to_string()).about(&self.name())
+        })
+    }
+
+    /// What to call it in messages.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Content::File(path) => path.display().to_string(),
+            Content::Stdin => "standard input".into(),
+        }
+    }
+}
+
+/// What to say when there is no content for an action.
+pub(crate) fn missing(action: &'static str) -> CliError {
+    CliError::asked(&notebook::Error::MissingContent { action }).with_hint(match action {
+        "write" => "name a file, or pipe the text in",
+        "batch" => "name a file, or pipe the operations in",
+        _ => "give --source TEXT or --file FILE, or pipe the source in",
+    })
+}
+
+/// All that a reader has, or nothing when that is too much.
+fn read_bounded(reader: impl Read) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    reader.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= LARGEST).then_some(bytes))
+}
+
+fn too_large(name: &str) -> CliError {
+    CliError::input("too_large", format!("{name} is larger than {} MiB", LARGEST >> 20))
+}

@@ -1,0 +1,33 @@
+//! Notebooks that are only looked at: nothing of them is remembered, and nothing is saved.
+
+use std::fs;
+use std::path::Path;
+
+use cellist_notebook::{Ids, Notebook, Revision};
+use cellist_session::{Home, Store};
+
+use crate::error::CliError;
+
+/// The store that all commands use.
+pub(crate) fn store() -> Store {
+    Store::new(Home::from_env())
+}
+
+/// A notebook that is one side of a comparison; `/dev/null` is one without cells.
+pub(crate) fn side(path: &Path) -> Result<Notebook, CliError> {
+    if path == Path::new("/dev/null") {
+        return Ok(Notebook::empty(Ids::seeded(0)));
+    }
+    Ok(store().open(path)?.notebook)
+}
+
+/// A notebook in a temporary file of git's. Nobody is about to write that, so there is nothing to wait for.
+pub(crate) fn blob(path: &Path) -> Result<Notebook, CliError> {
+    if path == Path::new("/dev/null") {
+        return side(path);
+    }
+    let bytes = fs::read(path).map_err(|error| CliError::unreadable(path, &error))?;
+    // Ids for cells that get a new one follow from the content, so that a merge made twice is the same.
+    let seed = u64::from_str_radix(&Revision::of([bytes.as_slice()]).to_string(), 16).unwrap_or_default();
+    Notebook::parse(bytes, Ids::seeded(seed)).map_err(|error| CliError::notebook(path, &error))
+}

@@ -1,0 +1,90 @@
+//! What became of a notebook's cells, for the commands that take cell-marked text.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use cellist_notebook::{Applied, Notebook};
+use cellist_session::Changed;
+use serde_json::json;
+
+use crate::answer::Answer;
+
+/// The answer of a command that wrote, or found nothing to write.
+pub(crate) fn applied(path: &Path, changed: Changed<(Applied, Vec<String>)>) -> Answer {
+    let Changed { value: (applied, mut notices), notebook, revision, written, notices: more } = changed;
+    notices.extend(more);
+    let mut text = headline(path, &notebook, written);
+    for (label, indexes) in [
+        ("kept", &applied.kept),
+        ("changed", &applied.changed),
+        ("added", &applied.added),
+        ("moved", &applied.moved),
+        ("deleted", &applied.deleted),
+    ] {
+        if written && !indexes.is_empty() {
+            let _ = writeln!(text, "  {label:<8} {}", ranges(indexes));
+        }
+    }
+    let json = json!({
+        "path": path.to_string_lossy(),
+        "revision": revision.to_string(),
+        "written": written,
+        "total_cells": notebook.cells().len(),
+        "kept": applied.kept,
+        "changed": applied.changed,
+        "added": applied.added,
+        "moved": applied.moved,
+        "deleted": applied.deleted,
+    });
+    Answer::new(text, json).with_notices(notices)
+}
+
+/// The answer of a command that replaced the file's JSON.
+pub(crate) fn replaced(path: &Path, changed: Changed<()>) -> Answer {
+    let Changed { notebook, revision, written, notices, .. } = changed;
+    let json = json!({
+        "path": path.to_string_lossy(),
+        "revision": revision.to_string(),
+        "written": written,
+        "total_cells": notebook.cells().len(),
+    });
+    Answer::new(headline(path, &notebook, written), json).with_notices(notices)
+}
+
+fn headline(path: &Path, notebook: &Notebook, written: bool) -> String {
+    let cells = match notebook.cells().len() {
+        1 => "1 cell".into(),
+        count => format!("{count} cells"),
+    };
+    let path = path.display();
+    if written { format!("Wrote {path}: {cells}\n") } else { format!("{path} is unchanged: {cells}\n") }
+}
+
+/// `0-3, 5, 7-9`.
+fn ranges(indexes: &[usize]) -> String {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for &index in indexes {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == index => *last = index,
+            Some(_) | None => runs.push((index, index)),
+        }
+    }
+    let words = runs.iter().map(|(first, last)| match last - first {
+        0 => first.to_string(),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first}-{last}"),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ranges;
+
+    #[test]
+    fn runs_of_indexes_are_drawn_together() {
+        assert_eq!(ranges(&[0, 1, 2, 3, 5, 7, 8]), "0-3, 5, 7, 8");
+        assert_eq!(ranges(&[4]), "4");
+        assert_eq!(ranges(&[]), "");
+    }
+}
