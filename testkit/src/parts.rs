@@ -34,6 +34,7 @@ pub enum NeededBy {
 /// Every part there is.
 pub const PARTS: &[Part] = &[
     Part { name: "nbformat", kind: Kind::Python, needed_by: NeededBy::Tests },
+    Part { name: "kernels", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "bench-lean", kind: Kind::Python, needed_by: NeededBy::Bench },
     Part { name: "bench-jupytext", kind: Kind::Python, needed_by: NeededBy::Bench },
 ];
