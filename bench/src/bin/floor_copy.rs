@@ -1,0 +1,18 @@
+//! The least it takes to change a file safely: read it, write it anew, and have both file and folder on disk.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+fn main() -> io::Result<()> {
+    let mut paths = std::env::args_os().skip(1);
+    let (Some(from), Some(to)) = (paths.next(), paths.next()) else {
+        return Err(io::Error::other("usage: floor-copy FROM TO"));
+    };
+    let to = Path::new(&to);
+    let bytes = fs::read(from)?;
+    let mut file = File::create(to)?;
+    file.write_all(&bytes)?;
+    file.sync_all()?;
+    File::open(to.parent().unwrap_or(Path::new(".")))?.sync_all()
+}

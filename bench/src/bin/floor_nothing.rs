@@ -1,0 +1,3 @@
+//! The least a native program can do.
+
+fn main() {}

@@ -1,0 +1,109 @@
+//! Running programs and measuring them: wall time and peak memory, in rounds that take turns.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What one run took.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Took {
+    pub(crate) wall: Duration,
+    pub(crate) peak_bytes: u64,
+}
+
+/// What several rounds of one side took.
+pub(crate) struct Side {
+    runs: Vec<Took>,
+}
+
+impl Side {
+    pub(crate) fn wall(&self) -> Duration {
+        median(self.runs.iter().map(|run| run.wall.as_secs_f64()))
+            .map_or(Duration::ZERO, Duration::from_secs_f64)
+    }
+
+    pub(crate) fn peak_bytes(&self) -> u64 {
+        self.runs.iter().map(|run| run.peak_bytes).max().unwrap_or(0)
+    }
+
+    /// How many times as long this side takes as `other`: the median over the rounds.
+    pub(crate) fn ratio(&self, other: &Side) -> f64 {
+        let pairs = self.runs.iter().zip(&other.runs);
+        median(pairs.map(|(one, other)| one.wall.as_secs_f64() / other.wall.as_secs_f64()))
+            .unwrap_or(f64::NAN)
+    }
+}
+
+/// Runs the sides in turn, `rounds` times each, after one round that does not count. Each gets the number of the
+/// round, so that it can do fresh work.
+pub(crate) fn in_turn<const N: usize>(
+    rounds: usize,
+    mut sides: [&mut dyn FnMut(usize) -> Took; N],
+) -> [Side; N] {
+    let mut measured: [Side; N] = std::array::from_fn(|_| Side { runs: Vec::new() });
+    for round in 0..=rounds {
+        for (side, measured) in sides.iter_mut().zip(&mut measured) {
+            let took = side(round);
+            if round > 0 {
+                measured.runs.push(took);
+            }
+        }
+    }
+    measured
+}
+
+/// Runs a program to its end; one that fails ends the benchmark.
+#[expect(clippy::zombie_processes, reason = "it is waited for, by the call that also reports memory")]
+pub(crate) fn run(command: &mut Command) -> Took {
+    command.stdin(Stdio::null());
+    let start = Instant::now();
+    let child = command.spawn().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
+    let (status, peak_bytes) = wait(child.id());
+    let wall = start.elapsed();
+    assert_eq!(status, 0, "{command:?} failed");
+    Took { wall, peak_bytes }
+}
+
+/// Waits for a child, and returns its exit status and peak memory, which only the system call tells.
+#[expect(unsafe_code, reason = "the standard library has no wait that reports memory")]
+fn wait(pid: u32) -> (i32, u64) {
+    let mut status = 0;
+    // SAFETY: both pointers lead to values of ours that outlive the call, and zeroed is valid for plain integers.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        assert_eq!(libc::wait4(pid as i32, &mut status, 0, &mut usage), pid as i32);
+        usage
+    };
+    // Linux counts in KiB, macOS in bytes.
+    let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
+    (status, usage.ru_maxrss as u64 * unit)
+}
+
+/// Our program, as `cargo xtask bench` built it.
+pub(crate) fn cellist() -> PathBuf {
+    std::env::var_os("CELLIST_BENCH_BINARY").map(PathBuf::from).expect("run it as `cargo xtask bench`")
+}
+
+/// A program that stands beside this one.
+pub(crate) fn beside(name: &str) -> PathBuf {
+    std::env::current_exe().expect("this program has a path").with_file_name(name)
+}
+
+/// A peer's script.
+pub(crate) fn peer(name: &str) -> PathBuf {
+    testkit::repo_root().join("bench/peers").join(name)
+}
+
+pub(crate) fn in_ms(duration: Duration) -> String {
+    format!("{:.1} ms", duration.as_secs_f64() * 1000.0)
+}
+
+pub(crate) fn in_mb(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}

@@ -1,0 +1,60 @@
+//! A notebook to cell-marked text and back.
+
+use std::fs::{self, File};
+use std::process::{Command, Stdio};
+
+use crate::measure::{self, Took, cellist, in_ms, in_turn, peer};
+use crate::table::{Figure, Target};
+
+const ROUNDS: usize = 9;
+
+pub(crate) fn run() -> Vec<Figure> {
+    let folder = tempfile::tempdir_in(testkit::target_dir()).expect("the target folder can be written");
+    let path = |name: &str| folder.path().join(name);
+    let notebook = path("thousand.ipynb");
+    crate::made::thousand_cells(&notebook);
+    let (text, ours, theirs) = (path("text.txt"), path("ours.ipynb"), path("theirs.ipynb"));
+
+    let mut jupytext = |_| {
+        let python = testkit::python("bench-jupytext");
+        measure::run(Command::new(python).arg(peer("text_jupytext.py")).args([&notebook, &theirs]))
+    };
+    let mut cellist_text = |_| {
+        let _ = fs::remove_file(&ours);
+        let program = |words: &[&str]| {
+            let mut command = Command::new(cellist());
+            command.args(words).env("CELLIST_HOME", path("home"));
+            command
+        };
+        let read = measure::run(
+            program(&["read"]).arg(&notebook).stdout(File::create(&text).expect("the folder can be written")),
+        );
+        let write = measure::run(program(&["write"]).arg(&ours).arg(&text).stdout(Stdio::null()));
+        Took { wall: read.wall + write.wall, peak_bytes: read.peak_bytes.max(write.peak_bytes) }
+    };
+    let [peer_side, our_side] = in_turn(ROUNDS, [&mut jupytext, &mut cellist_text]);
+
+    let sources = |path: &std::path::Path| -> Vec<(String, String)> {
+        let value: serde_json::Value =
+            serde_json::from_slice(&fs::read(path).expect("it was just written")).expect("it is JSON");
+        let cells = value["cells"].as_array().cloned().unwrap_or_default();
+        let join = |source: &serde_json::Value| match source {
+            serde_json::Value::Array(lines) => {
+                lines.iter().filter_map(|line| line.as_str()).collect::<String>()
+            }
+            other => other.as_str().unwrap_or_default().to_owned(),
+        };
+        cells.iter().map(|cell| (cell["cell_type"].to_string(), join(&cell["source"]))).collect()
+    };
+    assert_eq!(sources(&ours).len(), 1000, "a cell was lost");
+    assert_eq!(sources(&ours), sources(&theirs), "our result is not the peer's");
+
+    vec![Figure {
+        promise: "times faster than jupytext's percent format",
+        other: ("jupytext", in_ms(peer_side.wall())),
+        ours: in_ms(our_side.wall()),
+        value: peer_side.ratio(&our_side),
+        unit: "x",
+        target: Target::AtLeast(50.0),
+    }]
+}
