@@ -1,5 +1,8 @@
 //! `cellist read`: a notebook as cell-marked text, or a part of it, or any file.
 
+mod oddities;
+mod outputs;
+
 use std::ffi::OsString;
 use std::ops::Range;
 
@@ -13,6 +16,9 @@ use crate::basis;
 use crate::error::CliError;
 use crate::load;
 use crate::target::Target;
+use oddities::oddities;
+
+pub(crate) use outputs::MARKER as OUTPUT_MARKER;
 
 /// Print a notebook as cell-marked text, or a part of it, or any other file
 ///
@@ -25,70 +31,100 @@ use crate::target::Target;
   cellist read nb.ipynb:12-40         some lines of that text
   cellist read nb.ipynb:5-9,30-       several ranges, the last to the end
   cellist read nb.ipynb#1a2b3c4d      one cell, by id or index
-  cellist read nb.ipynb:raw           the JSON of the file")]
+  cellist read nb.ipynb:raw           the JSON of the file
+  cellist read --outputs nb.ipynb     what the cells printed and showed, too")]
 pub(crate) struct Arguments {
     /// A file, with a selector behind it if only a part is wanted: :LINES, :raw or #CELL
     #[arg(value_name = "PATH[:SELECTOR|#CELL]")]
     path: OsString,
+    /// Show outputs below their cells, cut where they are long; `write` does not take this view
+    #[arg(long)]
+    outputs: bool,
 }
 
 pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
     let target = Target::parse(&arguments.path)?;
     let store = load::store();
-    if target.is_notebook() { read_notebook(&store, &target, format) } else { read_file(&store, &target) }
-}
-
-fn read_notebook(store: &Store, target: &Target, format: Format) -> Result<Answer, CliError> {
-    let path = &target.path;
-    let Opened { notebook, mut notices, .. } = match (store.open(path), &target.part) {
+    if !target.is_notebook() {
+        return read_file(&store, &target);
+    }
+    let opened = match (store.open(&target.path), &target.part) {
         // What is wrong with a file can only be mended by someone who sees it.
-        (Err(_), Some(Selector::Raw)) => return read_file(store, target),
+        (Err(_), Some(Selector::Raw)) => return read_file(&store, &target),
         (opened, _) => opened?,
     };
-    let refused = |error| CliError::notebook(path, &error);
-    let mut cells = 0..notebook.cells().len();
-    let text = match &target.part {
-        None => notebook.to_text().into_bytes(),
-        Some(Selector::Raw) => {
-            cells = 0..0;
-            notebook.original().to_vec()
-        }
-        Some(Selector::Lines(ranges)) => {
-            cells = touched(&notebook, ranges);
-            select_lines(&notebook.to_text(), ranges).map_err(refused)?.into_bytes()
-        }
-        Some(Selector::Cell(name)) => {
-            let index = notebook.find(&CellRef::from_argument(name)).map_err(refused)?;
-            cells = index..index + 1;
-            notebook.cell_text(index).into_bytes()
-        }
-    };
+    read_notebook(&store, &target, opened, arguments.outputs, format)
+}
+
+fn read_notebook(
+    store: &Store,
+    target: &Target,
+    opened: Opened,
+    with_outputs: bool,
+    format: Format,
+) -> Result<Answer, CliError> {
+    let path = &target.path;
+    let Opened { notebook, mut notices, .. } = opened;
+    let View { text, cells } = View::of(&notebook, target, with_outputs)?;
     match target.part {
+        None | Some(Selector::Raw) => store.remember(path, &notebook.snapshot()),
         // Whoever saw a part has not thereby seen what else changed since the last time.
-        Some(Selector::Lines(_) | Selector::Cell(_)) if store.last_read(path).is_some() => {
-            basis::keep(store, path, &notebook);
-        }
-        Some(_) | None => store.remember(path, &notebook.snapshot()),
+        Some(Selector::Lines(_) | Selector::Cell(_)) => basis::keep(store, path, &notebook),
     }
     notices.extend(oddities(&notebook));
     let json = match format {
         Format::People => Value::Null,
-        Format::Json => {
-            let mut json = json!({
-                "path": path.to_string_lossy(),
-                "revision": notebook.revision().to_string(),
-                "nbformat": notebook.version().major,
-                "nbformat_minor": notebook.version().minor,
-                "total_cells": notebook.cells().len(),
-            });
-            if target.part != Some(Selector::Raw) {
-                json["cells"] = cells.map(|index| cell_json(index, &notebook.cells()[index])).collect();
-            }
-            json["text"] = String::from_utf8_lossy(&text).into();
-            json
-        }
+        Format::Json => json!({
+            "path": path.to_string_lossy(),
+            "revision": notebook.revision().to_string(),
+            "nbformat": notebook.version().major,
+            "nbformat_minor": notebook.version().minor,
+            "total_cells": notebook.cells().len(),
+            "cells": cells
+                .map(|index| cell_json(index, &notebook.cells()[index], with_outputs))
+                .collect::<Vec<_>>(),
+            "text": String::from_utf8_lossy(&text),
+        }),
     };
     Ok(Answer::new(text, json).with_notices(notices))
+}
+
+/// What is to be seen of a notebook, and which cells that is about.
+struct View {
+    text: Vec<u8>,
+    cells: Range<usize>,
+}
+
+impl View {
+    fn of(notebook: &Notebook, target: &Target, with_outputs: bool) -> Result<View, CliError> {
+        let refused = |error| CliError::notebook(&target.path, &error);
+        let all = 0..notebook.cells().len();
+        let (text, cells) = match &target.part {
+            Some(Selector::Raw | Selector::Lines(_)) if with_outputs => {
+                let message = "--outputs shows a whole notebook or one cell";
+                return Err(CliError::input("invalid_selector", message)
+                    .with_hint("leave the selector out, or name a cell: #ID"));
+            }
+            None if with_outputs => {
+                (all.clone().map(|index| outputs::cell_text(notebook, index)).collect(), all)
+            }
+            None => (notebook.to_text(), all),
+            Some(Selector::Raw) => return Ok(View { text: notebook.original().to_vec(), cells: all }),
+            Some(Selector::Lines(ranges)) => {
+                let text = select_lines(&notebook.to_text(), ranges).map_err(refused)?;
+                (text, touched(notebook, ranges))
+            }
+            Some(Selector::Cell(name)) => {
+                let index = notebook.find(&CellRef::from_argument(name)).map_err(refused)?;
+                let text = match with_outputs {
+                    true => outputs::cell_text(notebook, index),
+                    false => notebook.cell_text(index),
+                };
+                (text, index..index + 1)
+            }
+        };
+        Ok(View { text: text.into_bytes(), cells })
+    }
 }
 
 fn read_file(store: &Store, target: &Target) -> Result<Answer, CliError> {
@@ -122,15 +158,21 @@ fn read_file(store: &Store, target: &Target) -> Result<Answer, CliError> {
     Ok(answer)
 }
 
-fn cell_json(index: usize, cell: &Cell) -> Value {
-    json!({
+fn cell_json(index: usize, cell: &Cell, with_outputs: bool) -> Value {
+    let mut json = json!({
         "index": index,
         "id": cell.stored_id(),
         "type": cell.cell_type(),
         "source": cell.source(),
         "execution_count": cell.execution_count(),
         "has_output": cell.has_outputs(),
-    })
+    });
+    if with_outputs {
+        let shown = outputs::shown(cell);
+        json["output"] = shown.text.into();
+        json["output_truncated"] = json!(shown.truncated);
+    }
+    json
 }
 
 /// The cells that some lines of the text belong to, from the first to the last of them.
@@ -147,54 +189,4 @@ fn touched(notebook: &Notebook, ranges: &[LineRange]) -> Range<usize> {
         }
     }
     cells.first().map_or(0..0, |&start| start..cells.last().map_or(start, |&end| end + 1))
-}
-
-/// What is unusual about a notebook that can be read all the same.
-fn oddities(notebook: &Notebook) -> Vec<String> {
-    let mut oddities = Vec::new();
-    let version = notebook.version();
-    if version.minor > 5 {
-        oddities.push(format!("nbformat 4.{} is read as 4.5 and kept as it is", version.minor));
-    }
-    for (id, indexes) in notebook.shared_ids() {
-        oddities.push(format!("cells {} have the same id `{id}`: name them by index", listed(&indexes)));
-    }
-    let those = |is_odd: &dyn Fn(&Cell) -> bool| -> Vec<usize> {
-        let cells = notebook.cells().iter().enumerate();
-        cells.filter(|(_, cell)| is_odd(cell)).map(|(index, _)| index).collect()
-    };
-    let nameless = those(&|cell| version.has_ids() && cell.stored_id().is_none());
-    if !nameless.is_empty() {
-        oddities.push(format!("{} no id: name {} by index", has(&nameless), it(&nameless)));
-    }
-    let halved = those(&Cell::has_lone_surrogate);
-    if !halved.is_empty() {
-        oddities.push(format!("{} half a surrogate pair, shown as U+FFFD", has(&halved)));
-    }
-    oddities
-}
-
-fn has(indexes: &[usize]) -> String {
-    match indexes {
-        [index] => format!("cell {index} has"),
-        _ => format!("cells {} have", listed(indexes)),
-    }
-}
-
-fn it(indexes: &[usize]) -> &'static str {
-    if indexes.len() == 1 { "it" } else { "them" }
-}
-
-/// `3`, `3 and 5`, `3, 5 and 9`; of many, only the first.
-fn listed(indexes: &[usize]) -> String {
-    const NAMED: usize = 8;
-    let words: Vec<String> = indexes.iter().map(usize::to_string).collect();
-    match words.as_slice() {
-        [] => String::new(),
-        [one] => one.clone(),
-        many if many.len() > NAMED => {
-            format!("{} and {} more", many[..NAMED].join(", "), many.len() - NAMED)
-        }
-        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
-    }
 }

@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use cellist_notebook::{Revision, Selector, parse_text};
+use cellist_notebook::{self as notebook, Revision, Selector, parse_text};
 use cellist_session::{Missing, Store};
 use clap::Args;
 
 use crate::answer::Answer;
 use crate::basis::{Basis, keep};
+use crate::command::read::OUTPUT_MARKER;
 use crate::error::CliError;
 use crate::input::Content;
 use crate::target::Target;
@@ -59,7 +60,7 @@ fn write_text(
     let path = &target.path;
     target.check_name()?;
     let text = content.text("write")?;
-    parse_text(&text).map_err(|error| CliError::asked(&error).about(&content.name()))?;
+    parse_text(&text).map_err(|error| refused(&error).about(&content.name()))?;
     let basis = Basis::of_whole(store, path, base);
     let changed = basis.change(store, path, Missing::StartEmpty, |notebook, snapshot| {
         notebook.apply_text(&text, snapshot)
@@ -71,6 +72,15 @@ fn write_text(
         keep(store, path, &changed.notebook);
     }
     Ok(report::applied(path, changed))
+}
+
+fn refused(error: &notebook::Error) -> CliError {
+    match error {
+        notebook::Error::BadMarker { found, .. } if found.starts_with(OUTPUT_MARKER) => {
+            CliError::asked(error).with_hint("this is what `read --outputs` prints: read it without")
+        }
+        _ => CliError::asked(error),
+    }
 }
 
 fn write_raw(

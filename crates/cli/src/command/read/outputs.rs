@@ -1,0 +1,39 @@
+//! Outputs for a reader: as text, cut where they are long, below the cell that they belong to.
+
+use cellist_notebook::{Cell, Notebook};
+use cellist_output::{Ansi, Limits, Output, Shown, Sink};
+
+/// What is shown of one cell's outputs.
+const LIMITS: Limits = Limits::new(8 * 1024, 100);
+
+/// A cell as cell-marked text with its outputs below it. The line between them has the shape of a marker and is
+/// none, so that `write` refuses this text instead of taking outputs for source.
+pub(super) fn cell_text(notebook: &Notebook, index: usize) -> String {
+    let mut text = notebook.cell_text(index);
+    let cell = &notebook.cells()[index];
+    if cell.has_outputs() {
+        text.push_str(&format!("{MARKER} cell:{index}\n"));
+        text.push_str(&shown(cell).text);
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// How the line above outputs begins.
+pub(crate) const MARKER: &str = "# %% [output]";
+
+/// The outputs of a cell as one text.
+pub(super) fn shown(cell: &Cell) -> Shown {
+    let mut sink = Sink::new(LIMITS, Ansi::Remove);
+    for output in cell.outputs() {
+        match &output {
+            Output::Stream { text, .. } => sink.push(text.as_bytes()),
+            Output::Display { .. } | Output::Result { .. } | Output::Error { .. } => {
+                sink.block(&output.text(), None);
+            }
+        }
+    }
+    sink.finish(None)
+}
