@@ -14,6 +14,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub struct Error {
     path: PathBuf,
     problem: Problem,
+    notices: Vec<String>,
 }
 
 /// What sort of error it is, for those who only need to choose how to go on.
@@ -76,7 +77,12 @@ pub enum Problem {
 
 impl Error {
     pub(crate) fn new(path: &Path, problem: Problem) -> Error {
-        Error { path: path.to_owned(), problem }
+        Error { path: path.to_owned(), problem, notices: Vec::new() }
+    }
+
+    pub(crate) fn with_notices(mut self, notices: Vec<String>) -> Error {
+        self.notices.extend(notices);
+        self
     }
 
     /// The file, as the caller named it.
@@ -87,6 +93,11 @@ impl Error {
     /// What is wrong with it.
     pub fn problem(&self) -> &Problem {
         &self.problem
+    }
+
+    /// What else the user should know, one sentence each.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
     }
 
     /// What sort of error it is.
@@ -146,7 +157,7 @@ fn save_hint(error: &io::Error) -> Option<String> {
     Some(hint.into())
 }
 
-/// An error of the operating system in the words of this program: lower case, without its number.
+/// An error of the operating system, the usual ones in our words.
 fn in_words(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "permission denied".into(),

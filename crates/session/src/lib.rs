@@ -2,6 +2,7 @@
 
 mod error;
 mod home;
+mod platform;
 mod store;
 
 pub use error::{Error, ErrorKind, Problem, Result};

@@ -1,21 +1,39 @@
 //! Notebooks as files: reading, changing under a lock, saving without loss, and what was read before.
 
+mod ancestry;
+mod content;
+mod in_place;
+mod load;
+mod lock;
 mod place;
+mod reads;
+mod recovered;
+mod save;
+mod sweep;
+mod temporary;
 
-use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use cellist_notebook::{Ids, Notebook, Revision, Snapshot};
 
 use crate::error::{Error, Problem, Result};
 use crate::home::Home;
+use content::{Content, Expected};
+use load::load;
+use lock::Lock;
 use place::Place;
+use save::{Save, Saved};
+
+/// How long a change waits for another process of ours that is changing the same notebook.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Access to notebooks on disk. All processes that share a state folder keep out of each other's way.
 #[derive(Clone, Debug)]
 pub struct Store {
     home: Home,
+    patience: Duration,
 }
 
 /// A notebook that was read.
@@ -49,14 +67,19 @@ pub struct Changed<T> {
 pub enum Missing {
     /// Say so.
     Refuse,
-    /// Start from an empty notebook; an empty file counts as missing.
+    /// Start from an empty notebook; a file without a single byte counts as missing.
     StartEmpty,
 }
 
 impl Store {
     /// A store that keeps its state in `home`.
     pub fn new(home: Home) -> Store {
-        Store { home }
+        Store { home, patience: PATIENCE }
+    }
+
+    /// The same store, with another limit on the wait for processes that change the same notebook.
+    pub fn with_patience(self, patience: Duration) -> Store {
+        Store { patience, ..self }
     }
 
     /// Its state folder.
@@ -67,10 +90,14 @@ impl Store {
     /// Reads a notebook. One that another program is just writing is waited for, two seconds at most.
     pub fn open(&self, path: &Path) -> Result<Opened> {
         let place = Place::of(path)?;
-        let bytes = place.read()?;
-        let notebook = Notebook::parse(bytes, fresh_ids())
-            .map_err(|error| Error::new(path, Problem::NotANotebook(error)))?;
-        Ok(Opened { notebook, path: place.real, notices: Vec::new() })
+        let mut notices = Vec::new();
+        // Someone is writing into the file itself, or was when it ended.
+        if lock::peek(&self.home, &place).is_some_and(|journal| journal.in_place) {
+            // If it cannot be repaired, what is there is still worth a look.
+            let _ = self.lock(&place, &mut notices);
+        }
+        let (notebook, _) = load(&place)?;
+        Ok(Opened { notebook: Arc::unwrap_or_clone(notebook), path: place.real, notices })
     }
 
     /// Reads any file, with errors as clear as those for notebooks.
@@ -86,97 +113,142 @@ impl Store {
         missing: Missing,
         mut change: impl FnMut(&mut Notebook) -> cellist_notebook::Result<T>,
     ) -> Result<Changed<T>> {
-        let mut notebook = match self.open(path) {
-            Ok(opened) => opened.notebook,
-            Err(error)
-                if missing == Missing::StartEmpty && matches!(error.problem(), Problem::NoSuchFile) =>
-            {
-                Notebook::empty(fresh_ids())
-            }
-            Err(error) => return Err(error),
-        };
-        let value = change(&mut notebook).map_err(|error| refused(path, error))?;
-        let written = notebook.is_changed() || !path.exists();
-        if written {
-            write(path, &notebook)?;
-        }
-        Ok(Changed { value, revision: notebook.revision(), notebook, written, notices: Vec::new() })
+        let place = Place::of(path)?;
+        // What cannot be changed anyway needs no lock and no state folder.
+        place.metadata().map(drop).or_else(|error| start_anyway(error, missing))?;
+        let find = || self.find(&place, missing);
+        self.update(&place, find, |found, _| {
+            let mut notebook = found.clone();
+            let value = change(&mut notebook).map_err(|error| refused(&place, error))?;
+            Ok((value, notebook.is_changed().then_some(notebook)))
+        })
     }
 
     /// Makes a new file; one that exists is not touched.
     pub fn create(&self, path: &Path, notebook: &Notebook) -> Result<Changed<()>> {
-        if Place::of(path)?.real.exists() {
-            return Err(Error::new(path, Problem::AlreadyExists));
+        let place = Place::of(path)?;
+        match place.metadata() {
+            Ok(_) => return Err(place.error(Problem::AlreadyExists)),
+            Err(error) => start_anyway(error, Missing::StartEmpty)?,
         }
-        write(path, notebook)?;
+        let mut notices = Vec::new();
+        let mut lock = self.lock(&place, &mut notices)?;
+        sweep::sweep(&self.home, &place, &mut lock, &mut notices);
+        Save::new(&self.home, &place, &mut lock, &mut notices).create(notebook)?;
         let (notebook, revision) = (notebook.clone(), notebook.revision());
-        Ok(Changed { value: (), notebook, revision, written: true, notices: Vec::new() })
+        Ok(Changed { value: (), notebook, revision, written: true, notices })
     }
 
-    /// Replaces the whole file by `bytes`, which must be a notebook. With a `base`, the file must still be at
-    /// that revision.
+    /// Replaces the whole file by `bytes`, which must be a notebook; what is there need not be one. With a
+    /// `base`, the file must still be at that revision.
     pub fn replace_raw(&self, path: &Path, bytes: Vec<u8>, base: Option<Revision>) -> Result<Changed<()>> {
-        let notebook = Notebook::parse(bytes, fresh_ids()).map_err(|error| refused(path, error))?;
-        if let (Some(base), Ok(opened)) = (base, self.open(path)) {
-            let current = opened.notebook.revision();
-            if base != current {
-                return Err(Error::new(path, Problem::ChangedSince { base, current }));
+        let place = Place::of(path)?;
+        let notebook = Notebook::parse(bytes, fresh_ids()).map_err(|error| refused(&place, error))?;
+        let find =
+            || match self.find(&place, if base.is_some() { Missing::Refuse } else { Missing::StartEmpty }) {
+                Err(error) if matches!(error.problem(), Problem::NotANotebook(_)) => {
+                    let bytes = place.read()?;
+                    Ok((Arc::new(Notebook::empty(fresh_ids())), Expected::bytes(bytes)))
+                }
+                found => found,
+            };
+        self.update(&place, find, |_, expected| {
+            let current = expected.content.revision();
+            match base {
+                Some(base) if base != current => Err(place.error(Problem::ChangedSince { base, current })),
+                Some(_) | None => Ok(((), (current != notebook.revision()).then(|| notebook.clone()))),
             }
-        }
-        write(path, &notebook)?;
-        let revision = notebook.revision();
-        Ok(Changed { value: (), notebook, revision, written: true, notices: Vec::new() })
+        })
     }
 
     /// Keeps what was read of a notebook, so that a later change can say that it was based on it. A state
-    /// folder that cannot be written to is no error: the change is then refused if the file moved on.
+    /// folder that cannot be written to is no error: a later change just cannot be merged.
     pub fn remember(&self, path: &Path, snapshot: &Snapshot) {
-        let Ok(place) = Place::of(path) else { return };
-        let Ok(folder) = self.home.folder(&format!("read/{}", place.key())) else { return };
-        if let Ok(json) = serde_json::to_vec(snapshot) {
-            let _ = fs::write(folder.join(format!("{}.json", snapshot.revision)), json);
-            let _ = fs::write(folder.join("last"), &snapshot.revision);
+        if let Ok(place) = Place::of(path) {
+            let _ = reads::remember(&self.home, &place, snapshot);
         }
     }
 
     /// What was read of a notebook at a revision, if it is still kept.
     pub fn recall(&self, path: &Path, revision: Revision) -> Option<Snapshot> {
-        let folder = self.home.path().join("read").join(Place::of(path).ok()?.key());
-        let json = fs::read(folder.join(format!("{revision}.json"))).ok()?;
-        serde_json::from_slice(&json).ok()
+        reads::recall(&self.home, &Place::of(path).ok()?, revision)
     }
 
     /// The revision of a notebook that was last remembered.
     pub fn last_read(&self, path: &Path) -> Option<Revision> {
-        let folder = self.home.path().join("read").join(Place::of(path).ok()?.key());
-        fs::read_to_string(folder.join("last")).ok()?.trim().parse().ok()
+        reads::last(&self.home, &Place::of(path).ok()?)
+    }
+
+    /// Locks, loads by `find`, and saves what `make` makes of it, if anything.
+    fn update<T>(
+        &self,
+        place: &Place,
+        find: impl FnOnce() -> Result<(Arc<Notebook>, Expected)>,
+        make: impl FnOnce(&Notebook, &Expected) -> Result<(T, Option<Notebook>)>,
+    ) -> Result<Changed<T>> {
+        let mut notices = Vec::new();
+        let mut lock = self.lock(place, &mut notices)?;
+        sweep::sweep(&self.home, place, &mut lock, &mut notices);
+        let (found, expected) = find()?;
+        let (value, made) = make(&found, &expected)?;
+        let saved = match (made, &expected.content) {
+            (None, Content::Notebook(_)) => Saved { notebook: found, written: false },
+            (made, _) => {
+                let ours = made.map_or_else(|| Arc::clone(&found), Arc::new);
+                Save::new(&self.home, place, &mut lock, &mut notices).save(found, expected, ours)?
+            }
+        };
+        let notebook = Arc::unwrap_or_clone(saved.notebook);
+        Ok(Changed { value, revision: notebook.revision(), notebook, written: saved.written, notices })
+    }
+
+    /// The notebook at a place, or the empty one to start from.
+    fn find(&self, place: &Place, missing: Missing) -> Result<(Arc<Notebook>, Expected)> {
+        match load(place) {
+            Ok((notebook, mark)) => Ok((Arc::clone(&notebook), Expected::notebook(notebook, Some(mark)))),
+            Err(error) => {
+                let empty = Arc::new(Notebook::empty(fresh_ids()));
+                let is_blank = || place.read().is_ok_and(|bytes| bytes.is_empty());
+                match error.problem() {
+                    Problem::NotANotebook(_) if missing == Missing::StartEmpty && is_blank() => {
+                        Ok((empty, Expected::bytes(Vec::new())))
+                    }
+                    _ => {
+                        start_anyway(error, missing)?;
+                        Ok((empty, Expected::nothing()))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Locks a notebook, and completes a save into the file itself that was interrupted.
+    fn lock(&self, place: &Place, notices: &mut Vec<String>) -> Result<Lock> {
+        let mut lock = Lock::take(&self.home, place, self.patience)?;
+        let repaired = in_place::repair(&self.home, place, &mut lock)
+            .map_err(|error| place.error(Problem::CannotSave(error)))?;
+        notices.extend(repaired);
+        Ok(lock)
     }
 }
 
 /// Ids for cells to come that no other process makes.
-pub(crate) fn fresh_ids() -> Ids {
+fn fresh_ids() -> Ids {
     Ids::seeded(getrandom::u64().unwrap_or_else(|_| std::process::id().into()))
 }
 
-fn refused(path: &Path, error: cellist_notebook::Error) -> Error {
+/// Whether a file that is missing is no reason to stop.
+fn start_anyway(error: Error, missing: Missing) -> Result<()> {
+    match (missing, error.problem()) {
+        (Missing::StartEmpty, Problem::NoSuchFile) => Ok(()),
+        (Missing::StartEmpty | Missing::Refuse, _) => Err(error),
+    }
+}
+
+fn refused(place: &Place, error: cellist_notebook::Error) -> Error {
     let problem = match error {
         cellist_notebook::Error::Conflicts(_) => Problem::Conflict(error),
         _ => Problem::Refused(error),
     };
-    Error::new(path, problem)
-}
-
-fn write(path: &Path, notebook: &Notebook) -> Result<()> {
-    let place = Place::of(path)?;
-    let saved = (|| {
-        let mut temporary = place.real.clone().into_os_string();
-        temporary.push(".cellist.tmp");
-        let mut file = fs::File::create(&temporary)?;
-        for piece in notebook.pieces().iter() {
-            file.write_all(piece)?;
-        }
-        file.sync_all()?;
-        fs::rename(&temporary, &place.real)
-    })();
-    saved.map_err(|error| Error::new(path, Problem::CannotSave(error)))
+    place.error(problem)
 }

@@ -1,0 +1,31 @@
+//! What each operating system does in its own way, behind one set of functions.
+
+#[cfg(target_os = "linux")]
+mod lease;
+#[cfg(not(unix))]
+mod other;
+#[cfg(unix)]
+mod unix;
+
+#[cfg(not(unix))]
+pub(crate) use other::*;
+#[cfg(unix)]
+pub(crate) use unix::*;
+
+/// Whether some process has a file open for writing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writers {
+    Some,
+    None,
+    /// The system does not tell.
+    Unknown,
+}
+
+/// Which file it is and which state of it, as far as that can be told without reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) device: u64,
+    pub(crate) number: u64,
+    length: u64,
+    modified: Option<std::time::SystemTime>,
+}

@@ -1,0 +1,165 @@
+//! Keeps our own processes apart, by a lock on a side file, and notes in that file what a save is about to
+//! do, so that the next one can tell what an interrupted one has left behind.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::place::Place;
+use crate::error::{Problem, Result};
+use crate::home::Home;
+use crate::platform;
+
+const FOLDER: &str = "locks";
+
+/// The right to change a notebook, until it is dropped or the process ends.
+pub(super) struct Lock {
+    file: File,
+    /// The name of the lock, which also names what else is kept for the notebook.
+    pub(super) key: String,
+    pub(super) journal: Journal,
+}
+
+/// What the holder of a lock is doing, or its last holder was doing when it ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Journal {
+    pub(super) pid: u32,
+    /// The notebook, for a person who looks into the file.
+    pub(super) path: String,
+    pub(super) temporaries: Vec<Noted>,
+    pub(super) in_place: bool,
+    pub(super) saved: Vec<Saved>,
+}
+
+/// A temporary file beside the notebook.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Noted {
+    pub(super) tag: String,
+    pub(super) step: Step,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Step {
+    /// It is being written and has not changed places with the notebook yet.
+    Writing,
+    /// It holds what is to be saved, or, once it has changed places with the notebook, what was there.
+    Exchanging { old: String, new: String },
+}
+
+/// A state of the notebook that we saved, or found before we did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Saved {
+    pub(super) revision: String,
+    /// When, in milliseconds since 1970.
+    pub(super) at: u64,
+}
+
+impl Lock {
+    /// Waits for the lock of the notebook at `place`.
+    pub(super) fn take(home: &Home, place: &Place, patience: Duration) -> Result<Lock> {
+        loop {
+            let key = lock_key(place);
+            let unusable = |error| place.error(Problem::NoState { folder: home.path().to_owned(), error });
+            let path = home.folder(FOLDER).map_err(unusable)?.join(format!("{key}.json"));
+            let file = lock(&path, patience).map_err(unusable)?;
+            let Some(mut file) = file else {
+                let pid = read_journal(&path).map(|journal| journal.pid).filter(|pid| *pid != 0);
+                return Err(place.error(Problem::Locked { pid }));
+            };
+            // A name that the file got or lost meanwhile makes it another lock.
+            if lock_key(place) != key {
+                continue;
+            }
+            let journal = parse_journal(&mut file).unwrap_or_default();
+            let mut lock = Lock { file, key, journal };
+            lock.journal.pid = std::process::id();
+            lock.journal.path = place.real.display().to_string();
+            lock.write().map_err(unusable)?;
+            return Ok(lock);
+        }
+    }
+
+    /// Changes the journal.
+    pub(super) fn note(&mut self, change: impl FnOnce(&mut Journal)) -> io::Result<()> {
+        change(&mut self.journal);
+        self.write()
+    }
+
+    /// Makes the journal outlast a power failure too.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    pub(super) fn forget_temporary(&mut self, tag: &str) {
+        // If this fails, the next save looks for a file that is not there.
+        let _ = self.note(|journal| journal.temporaries.retain(|noted| noted.tag != tag));
+    }
+
+    /// One short write of one line: a process that is killed leaves the old journal or the new one. What may
+    /// follow the line is the rest of a longer one before it.
+    fn write(&mut self) -> io::Result<()> {
+        let mut line = serde_json::to_vec(&self.journal)?;
+        line.push(b'\n');
+        self.file.rewind()?;
+        self.file.write_all(&line)?;
+        self.file.set_len(line.len() as u64)
+    }
+}
+
+/// The journal of a notebook that may be locked by someone else.
+pub(super) fn peek(home: &Home, place: &Place) -> Option<Journal> {
+    read_journal(&home.path().join(FOLDER).join(format!("{}.json", lock_key(place))))
+}
+
+fn read_journal(path: &Path) -> Option<Journal> {
+    parse_journal(&mut File::open(path).ok()?)
+}
+
+fn parse_journal(file: &mut File) -> Option<Journal> {
+    let mut text = Vec::new();
+    file.rewind().ok()?;
+    file.read_to_end(&mut text).ok()?;
+    serde_json::from_slice(text.split(|&byte| byte == b'\n').next()?).ok()
+}
+
+/// One lock for all names of a file that has several, else one for its path. The number of a file with one
+/// name changes with each save.
+fn lock_key(place: &Place) -> String {
+    match fs::metadata(&place.real) {
+        Ok(metadata) if platform::has_several_names(&metadata) => {
+            let mark = platform::mark(&metadata);
+            format!("file-{:x}-{:x}", mark.device, mark.number)
+        }
+        _ => place.key(),
+    }
+}
+
+/// Opens and locks a file; `None` when someone else has the lock for too long.
+fn lock(path: &PathBuf, patience: Duration) -> io::Result<Option<File>> {
+    let mut options = OpenOptions::new();
+    platform::private(options.read(true).write(true).create(true).truncate(false));
+    let file = options.open(path)?;
+    match file.try_lock() {
+        Ok(()) => return Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => {}
+        Err(TryLockError::Error(error)) => return Err(error),
+    }
+    // Waiting in the kernel is fair where trying again and again is not. A thread that waits too long is left
+    // behind; when it has the lock at last, nobody takes the file from it and that gives the lock back.
+    let (sender, receiver) = mpsc::sync_channel(0);
+    thread::spawn(move || {
+        let locked = file.lock().map(|()| file);
+        let _ = sender.send(locked);
+    });
+    match receiver.recv_timeout(patience) {
+        Ok(locked) => locked.map(Some),
+        Err(RecvTimeoutError::Timeout) => Ok(None),
+        Err(RecvTimeoutError::Disconnected) => Err(io::Error::other("the thread that waits for it ended")),
+    }
+}
