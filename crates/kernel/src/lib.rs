@@ -5,8 +5,10 @@
 
 mod error;
 mod event;
+pub mod guard;
 mod kernel;
 mod launch;
+pub mod process;
 
 pub use error::{Error, Result};
 pub use event::{Death, Event, Outcome, Status};

@@ -1,0 +1,5 @@
+//! The guard as a program of its own, for tests and for users of this crate as a library.
+
+fn main() {
+    cellist_kernel::guard::main();
+}

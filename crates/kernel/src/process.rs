@@ -1,0 +1,169 @@
+//! A child process in a group of its own: started with exactly what it is given, watched until it dies, killed
+//! as a tree.
+
+mod death;
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{OwnedFd, RawFd};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Once};
+
+use command_fds::{CommandFdExt, FdMapping};
+use rustix::process::{Pid, kill_process_group};
+use tokio::process::Command;
+use tokio::sync::watch;
+
+pub use rustix::process::Signal;
+
+use crate::error::{Error, Result};
+use crate::event::Death;
+use crate::guard::Guard;
+
+/// What a process is started with. Nothing else of ours reaches it: no variable, no descriptor.
+#[derive(Debug)]
+pub struct Spawn {
+    /// The program; a name without a slash is looked up on the `PATH` of `environment`.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// The folder to run in; it must exist.
+    pub cwd: PathBuf,
+    /// The whole environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Standard input.
+    pub stdin: Stdio,
+    /// Standard output.
+    pub stdout: Stdio,
+    /// Standard error.
+    pub stderr: Stdio,
+    /// Further descriptors, each with the number it has in the child. Ours are closed once it runs.
+    pub descriptors: Vec<(OwnedFd, RawFd)>,
+}
+
+/// A running child. Dropping it kills what is left of its group, as a backstop.
+#[derive(Debug)]
+pub struct Process {
+    group: Pid,
+    death: watch::Receiver<Option<Death>>,
+    // Set before we kill, so that our own SIGKILL is not taken for the system's.
+    killed: Arc<AtomicBool>,
+}
+
+impl Process {
+    /// Starts it, registered with the guard until its whole group is gone. Needs a tokio runtime.
+    pub fn spawn(spawn: Spawn, guard: &Guard) -> Result<Process> {
+        let Spawn { program, arguments, cwd, environment, stdin, stdout, stderr, descriptors } = spawn;
+        if !cwd.is_dir() {
+            return Err(Error::NoFolder { path: cwd });
+        }
+        seal_descriptors();
+        let cannot_start = |reason: String| Error::CannotStart { program: program.clone(), reason };
+        let mut command = Command::new(&program);
+        command
+            .args(arguments)
+            .env_clear()
+            .envs(environment)
+            .current_dir(cwd)
+            .stdin(stdin)
+            .stdout(stdout)
+            .stderr(stderr)
+            .process_group(0);
+        if !descriptors.is_empty() {
+            let mappings = descriptors
+                .into_iter()
+                .map(|(parent_fd, child_fd)| FdMapping { parent_fd, child_fd })
+                .collect();
+            command.fd_mappings(mappings).map_err(|collision| cannot_start(collision.to_string()))?;
+        }
+        let memory_kills = death::memory_kills();
+        let mut child = command.spawn().map_err(|error| cannot_start(plain(&error)))?;
+        // The command owns our ends of what the child inherited: a reader must see the end when the child closes it.
+        drop(command);
+        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let group = group.ok_or_else(|| cannot_start("it ended at once".into()))?;
+        guard.add_group(number(group));
+
+        let (tell, death) = watch::channel(None);
+        let killed = Arc::new(AtomicBool::new(false));
+        let process = Process { group, death, killed: killed.clone() };
+        let guard = guard.clone();
+        tokio::spawn(async move {
+            let status = child.wait().await;
+            // Whatever it left running goes with it; its number cannot be given to another group while one
+            // of them lives.
+            let _ = kill_process_group(group, Signal::KILL);
+            guard.remove_group(number(group));
+            let starved = !killed.load(Ordering::Relaxed) && death::memory_kills() > memory_kills;
+            let death = status.map_or(Death::Unknown, |status| death::death(status, starved));
+            tell.send_replace(Some(death));
+        });
+        Ok(process)
+    }
+
+    /// Its process id, which is also its group's.
+    pub fn id(&self) -> u32 {
+        number(self.group)
+    }
+
+    /// How it ended, when it has, now and from now on.
+    pub fn death(&self) -> watch::Receiver<Option<Death>> {
+        self.death.clone()
+    }
+
+    /// Waits until it has ended and was reaped; what it started is killed by then. May be dropped and called again.
+    pub async fn wait(&self) -> Death {
+        let mut death = self.death.clone();
+        match death.wait_for(Option::is_some).await {
+            Ok(death) => death.clone().unwrap_or(Death::Unknown),
+            Err(_) => Death::Unknown,
+        }
+    }
+
+    /// Sends a signal to the whole group; nothing happens when the process is gone.
+    pub fn signal(&self, signal: Signal) {
+        if self.death.borrow().is_none() {
+            let _ = kill_process_group(self.group, signal);
+        }
+    }
+
+    /// Kills the group at once and waits until the process was reaped.
+    pub async fn kill_tree(&self) -> Death {
+        self.kill();
+        self.wait().await
+    }
+
+    fn kill(&self) {
+        if self.death.borrow().is_none() {
+            self.killed.store(true, Ordering::Relaxed);
+            let _ = kill_process_group(self.group, Signal::KILL);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Makes sure that nothing which our own parent left open reaches a child. Ours are close-on-exec from the start.
+pub(crate) fn seal_descriptors() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| close_fds::set_fds_cloexec(3, &[]));
+}
+
+fn number(group: Pid) -> u32 {
+    group.as_raw_nonzero().get().unsigned_abs()
+}
+
+/// The system's words without its number.
+fn plain(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such program".into(),
+        io::ErrorKind::PermissionDenied => "it is not a program, or may not be run".into(),
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,157 @@
+//! The guard: what it does when its owner is gone, and that it lets a living owner's things be.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cellist_kernel::guard::Guard;
+use cellist_kernel::process::{Process, Signal, Spawn};
+use testkit::Scratch;
+
+use crate::traces::{children, in_group, until_gone};
+
+const ROLE: &str = "CELLIST_TEST_GUARD_OWNER";
+
+fn guard() -> Guard {
+    Guard::new(env!("CARGO_BIN_EXE_cellist-kernel-guard"), Vec::<String>::new())
+}
+
+fn family() -> Spawn {
+    Spawn {
+        program: "/bin/sh".into(),
+        arguments: vec![
+            "-c".into(),
+            "trap '' TERM HUP INT; sleep 600 & (sleep 600 & sleep 600) & wait".into(),
+        ],
+        cwd: "/".into(),
+        environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        stdin: Stdio::null(),
+        stdout: Stdio::null(),
+        stderr: Stdio::null(),
+        descriptors: Vec::new(),
+    }
+}
+
+/// Not a test of its own: the process that the next test kills.
+#[tokio::test]
+async fn owner() {
+    let Ok(folder) = std::env::var(ROLE) else { return };
+    let guard = guard();
+    guard.add_path(folder.as_ref());
+    let first = Process::spawn(family(), &guard).unwrap();
+    let second = Process::spawn(family(), &guard).unwrap();
+    while in_group(first.id()).len() < 4 || in_group(second.id()).len() < 4 {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    let guards: Vec<u32> = loop {
+        let guards: Vec<u32> = children(std::process::id())
+            .into_iter()
+            .filter(|id| ![first.id(), second.id()].contains(id))
+            .collect();
+        if !guards.is_empty() {
+            break guards;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    };
+    assert_eq!(guards.len(), 1, "one guard for both");
+    eprintln!("ready {} {} {}", first.id(), second.id(), guards[0]);
+    std::future::pending::<()>().await;
+}
+
+#[test]
+fn nothing_is_left_within_two_seconds_of_a_killed_owner() {
+    let scratch = Scratch::new();
+    let private = scratch.path().join("private");
+    fs::create_dir(&private).unwrap();
+    fs::write(private.join("connection.json"), "{}").unwrap();
+    let mut owner = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "guard::owner", "--nocapture", "--test-threads=1"])
+        .env(ROLE, &private)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(owner.stderr.take().unwrap()).lines();
+    let ready = lines.map_while(Result::ok).find_map(|line| line.strip_prefix("ready ").map(str::to_owned));
+    let ids: Vec<u32> = ready.unwrap().split(' ').map(|id| id.parse().unwrap()).collect();
+    let guard = ids[2];
+    // The keys of a terminal reach the guard's owner, and must not reach the guard.
+    for name in ["-INT", "-TERM", "-HUP"] {
+        assert!(Command::new("kill").args([name, &guard.to_string()]).status().unwrap().success());
+    }
+    let stat = fs::read_to_string(format!("/proc/{guard}/stat")).unwrap();
+    let session = stat.rsplit(')').next().unwrap().split_whitespace().nth(3).unwrap().to_owned();
+    assert_eq!(session, guard.to_string(), "the guard leads a session of its own");
+
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    let began = Instant::now();
+    for group in &ids[..2] {
+        until_gone(*group);
+    }
+    while private.exists()
+        || fs::read_to_string(format!("/proc/{guard}/stat")).is_ok_and(|stat| !stat.contains(") Z"))
+    {
+        assert!(began.elapsed() < Duration::from_secs(2), "the guard or the folder is still there");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[tokio::test]
+async fn a_guard_that_was_lost_is_replaced_and_knows_everything_again() {
+    let scratch = Scratch::new();
+    let kept = scratch.path().join("kept");
+    let removed = scratch.path().join("removed");
+    fs::write(&kept, "").unwrap();
+    fs::write(&removed, "").unwrap();
+    let own = guard();
+    let before = children(std::process::id());
+    own.add_path(&removed);
+    own.add_path(&kept);
+    let new = |known: &[u32]| loop {
+        if let Some(id) =
+            children(std::process::id()).into_iter().find(|id| !known.contains(id) && is_guard(*id))
+        {
+            return id;
+        }
+        thread::sleep(Duration::from_millis(2));
+    };
+    let first = new(&before);
+    assert!(Command::new("kill").args(["-KILL", &first.to_string()]).status().unwrap().success());
+    while fs::read_to_string(format!("/proc/{first}/stat")).is_ok_and(|stat| !stat.contains(") Z")) {
+        thread::sleep(Duration::from_millis(2));
+    }
+    own.remove_path(&kept);
+    let mut known = before.clone();
+    known.push(first);
+    let second = new(&known);
+    drop(own);
+    while fs::read_to_string(format!("/proc/{second}/stat")).is_ok() {
+        thread::sleep(Duration::from_millis(2));
+    }
+    assert!(kept.exists());
+    assert!(!removed.exists());
+}
+
+#[tokio::test]
+async fn a_living_owner_s_processes_are_let_be_until_it_kills_them() {
+    let own = guard();
+    let process = Process::spawn(family(), &own).unwrap();
+    process.signal(Signal::TERM);
+    assert!(process.death().borrow().is_none());
+    process.kill_tree().await;
+    until_gone(process.id());
+}
+
+#[tokio::test]
+async fn a_guard_that_cannot_start_stops_nothing() {
+    let own = Guard::new("/nowhere/guard", Vec::<String>::new());
+    let process = Process::spawn(family(), &own).unwrap();
+    process.kill_tree().await;
+}
+
+fn is_guard(id: u32) -> bool {
+    fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|name| name.starts_with("cellist-kernel"))
+}

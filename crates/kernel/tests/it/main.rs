@@ -1,0 +1,6 @@
+//! Kernels as their callers see them.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail where tests may")]
+
+mod guard;
+mod process;
+mod traces;
