@@ -1,14 +1,15 @@
 //! The single changes a notebook takes. Each keeps every byte that it does not have to touch.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::cell::{Cell, CellType, Place};
 use crate::id::CellId;
+use crate::json::Span;
 use crate::json::layout::Layout;
 use crate::json::scan::object_at;
 use crate::json::tree::Node;
-use crate::json::{Kind, Span, string};
 use crate::notebook::Notebook;
 
 impl Notebook {
@@ -25,10 +26,23 @@ impl Notebook {
 
     /// Puts a new cell at `index`, 0 to the number of cells. It gets an id where the format has ids.
     pub fn insert(&mut self, index: usize, kind: CellType, source: &str) {
-        let id = self.version().has_ids().then(|| self.fresh_id());
-        let cell = self.new_cell(index, kind, source, id.as_deref());
+        let mut taken = self.taken_ids();
+        let cell = self.new_cell(index, kind, source, None, &mut taken);
         self.cells.insert(index, cell);
         self.rearranged = true;
+    }
+
+    /// Puts a new cell behind all others; `taken` is what [`Notebook::taken_ids`] said, kept up to date here.
+    pub(crate) fn append(&mut self, kind: CellType, source: &str, taken: &mut HashSet<String>) {
+        let cell = self.new_cell(self.cells.len(), kind, source, None, taken);
+        self.cells.push(cell);
+        self.rearranged = true;
+    }
+
+    /// The names that a new cell must not have.
+    pub(crate) fn taken_ids(&self) -> HashSet<String> {
+        let stored = self.cells.iter().filter_map(|cell| cell.stored_id().map(Cow::into_owned));
+        stored.chain(self.cells.iter().map(|cell| cell.id.to_string())).collect()
     }
 
     /// Takes the cell at `index` out.
@@ -68,13 +82,11 @@ impl Notebook {
 
     /// Takes a cell of another notebook in, with all it has. It keeps its id unless that is taken here.
     pub(crate) fn adopt(&mut self, index: usize, cell: &Cell) {
-        let stored = cell.stored_id().map(Cow::into_owned);
-        let id = match stored {
-            Some(id) if !self.knows(&id) => Some(id),
-            Some(_) => Some(self.fresh_id()),
-            None => self.version().has_ids().then(|| self.fresh_id()),
-        };
-        let mut copy = self.new_cell(index, cell.cell_type(), "", id.as_deref());
+        let mut taken = self.taken_ids();
+        let wanted = cell.stored_id().filter(|id| !taken.contains(&**id)).map(Cow::into_owned);
+        let keeps_no_id = cell.stored_id().is_none() && !self.version().has_ids();
+        let mut copy = self.new_cell(index, cell.cell_type(), "", wanted, &mut taken);
+        let id = (!keeps_no_id).then(|| copy.id.to_string());
         let ascii = self.escapes_non_ascii();
         let mut members: Vec<(Cow<'_, str>, Node<'_>)> = Vec::new();
         for key in cell.keys() {
@@ -94,46 +106,38 @@ impl Notebook {
         self.rearranged = true;
     }
 
-    /// An id that no cell of this notebook has.
-    pub(crate) fn fresh_id(&mut self) -> String {
-        let mut ids = self.ids.clone();
-        let id = ids.fresh(|id| self.knows(id));
-        self.ids = ids;
-        id
-    }
-
-    fn knows(&self, id: &str) -> bool {
-        self.cells.iter().any(|cell| {
-            cell.id.as_str() == id
-                || cell.value("id").is_some_and(|raw| Kind::of(raw) == Kind::String && string::is(raw, id))
-        })
-    }
-
     /// A new cell, laid out like the cell it will stand next to.
-    fn new_cell(&mut self, index: usize, kind: CellType, source: &str, id: Option<&str>) -> Cell {
+    fn new_cell(
+        &mut self,
+        index: usize,
+        kind: CellType,
+        source: &str,
+        id: Option<String>,
+        taken: &mut HashSet<String>,
+    ) -> Cell {
+        let has_ids = id.is_some() || self.version().has_ids();
+        let id = match id {
+            Some(id) => id,
+            None if has_ids => self.ids.fresh(|id| taken.contains(id)),
+            None => self.next_handle(|handle| taken.contains(handle)).0,
+        };
+        taken.insert(id.clone());
         let mut members: Vec<(Cow<'_, str>, Node<'_>)> =
             vec![("cell_type".into(), Node::text(kind.as_str()))];
         if kind == CellType::Code {
             members.push(("execution_count".into(), Node::null()));
         }
-        if let Some(id) = id {
-            members.push(("id".into(), Node::text(id)));
+        if has_ids {
+            members.push(("id".into(), Node::text(id.as_str())));
         }
         members.push(("metadata".into(), Node::Object(Vec::new())));
         if kind == CellType::Code {
             members.push(("outputs".into(), Node::Array(Vec::new())));
         }
         members.push(("source".into(), Node::lines(source)));
-        let name = match id {
-            Some(id) => CellId(id.to_owned()),
-            None => {
-                let known: Vec<String> = self.cells.iter().map(|cell| cell.id.to_string()).collect();
-                self.next_handle(|handle| known.iter().any(|id| id == handle))
-            }
-        };
         let (layout, indent) = self.layout_at(index);
         let ascii = !source.is_ascii() && self.escapes_non_ascii();
-        written_cell(name, kind, &Node::Object(members), &layout, &indent, ascii)
+        written_cell(CellId(id.clone()), kind, &Node::Object(members), &layout, &indent, ascii)
     }
 
     fn rewrite(&self, cell: &mut Cell, value: &Node<'_>, ascii: bool) {

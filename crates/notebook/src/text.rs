@@ -165,20 +165,17 @@ fn end_cell(parsed: &mut ParsedText) {
 impl ParsedText {
     /// The draft that the text asks for on a base of `count` cells, and what to tell about its markers.
     fn draft(&self, count: usize, base_source: impl Fn(usize) -> String) -> (Draft, Vec<String>) {
-        let mut notices = Vec::new();
+        let (mut unknown, mut repeated) = (Vec::new(), Vec::new());
         let mut used = vec![false; count];
         let mut draft = Draft::default();
         for cell in &self.cells {
             let from = match cell.number {
                 Some(number) if number >= count => {
-                    let line = cell.line;
-                    notices.push(format!("line {line}: there is no cell:{number}, so this is a new cell"));
+                    unknown.push((cell.line, number));
                     None
                 }
                 Some(number) if std::mem::replace(&mut used[number], true) => {
-                    let line = cell.line;
-                    notices
-                        .push(format!("line {line}: cell:{number} was named before, so this is a new cell"));
+                    repeated.push((cell.line, number));
                     None
                 }
                 from => from,
@@ -193,7 +190,26 @@ impl ParsedText {
                 }
             });
         }
+        let mut notices = Vec::new();
+        tell(&mut notices, &unknown, "there is no", "are not there");
+        tell(&mut notices, &repeated, "an earlier marker has", "were named before");
         (draft, notices)
+    }
+}
+
+/// Tells of markers that make new cells though they name one: each by its line, many in one sentence.
+fn tell(notices: &mut Vec<String>, markers: &[(usize, usize)], one: &str, many: &str) {
+    const EACH: usize = 5;
+    if markers.len() <= EACH {
+        let each = |(line, number): &(usize, usize)| {
+            format!("line {line}: {one} cell:{number}, so this is a new cell")
+        };
+        notices.extend(markers.iter().map(each));
+    } else if let ([(line, first), ..], [.., (_, last)]) = (markers, markers) {
+        let count = markers.len();
+        notices.push(format!(
+            "line {line} and on: {count} markers, from cell:{first} to cell:{last}, name cells that {many}, so these are new cells"
+        ));
     }
 }
 

@@ -119,12 +119,25 @@ fn numbers_that_do_not_exist_or_come_twice_make_new_cells_and_are_told() {
     assert_eq!(
         notices,
         [
-            "line 3: cell:1 was named before, so this is a new cell",
             "line 5: there is no cell:7, so this is a new cell",
             "line 7: there is no cell:18446744073709551615, so this is a new cell",
+            "line 3: an earlier marker has cell:1, so this is a new cell",
         ]
     );
     assert_eq!((applied.kept, applied.added, applied.deleted), (vec![0], vec![1, 2, 3], vec![0]));
+}
+
+#[test]
+fn many_numbers_that_do_not_exist_are_told_in_one_sentence() {
+    let mut empty = Notebook::empty(Ids::seeded(0));
+    let text: String = (0..9).map(|number| format!("# %% [raw] cell:{number}\nx\n")).collect();
+    let (_, notices) = empty.apply_text(&text, None).unwrap();
+    assert_eq!(
+        notices,
+        [
+            "line 1 and on: 9 markers, from cell:0 to cell:8, name cells that are not there, so these are new cells"
+        ]
+    );
 }
 
 #[test]
