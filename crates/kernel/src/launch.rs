@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::kernel::Kernel;
+use crate::trace::Trace;
 
 /// Everything that a kernel process gets from whoever starts it. Nothing is taken from our own environment.
 #[derive(Clone, Debug)]
@@ -21,6 +22,8 @@ pub struct Launch {
     pub startup_timeout: Duration,
     /// A private folder of ours for sockets, connection files and the like.
     pub runtime_dir: PathBuf,
+    /// Where every message is written down, if anywhere.
+    pub trace: Option<Trace>,
 }
 
 /// An extension module: a Python file that runs in the user's namespace.

@@ -9,6 +9,7 @@ pub mod guard;
 mod kernel;
 mod launch;
 pub mod process;
+mod trace;
 
 pub use error::{Error, Result};
 pub use event::{Death, Event, Outcome, Status};
@@ -17,3 +18,4 @@ pub use kernel::{
     State,
 };
 pub use launch::{Launch, Module, Started};
+pub use trace::Trace;
