@@ -92,34 +92,55 @@ impl<'a> Node<'a> {
             Node::Array(items) if items.is_empty() => out.extend_from_slice(b"[]"),
             Node::Object(members) if members.is_empty() => out.extend_from_slice(b"{}"),
             Node::Array(items) => {
-                let inside = layout.inside(indent);
+                let frame = Frame::new(layout, indent);
                 out.push(b'[');
                 for (position, item) in items.iter().enumerate() {
-                    separate(layout, indent, position, out);
-                    item.write(layout, &inside, ascii, out);
+                    frame.separate(position, out);
+                    item.write(layout, &frame.inside, ascii, out);
                 }
-                out.extend_from_slice(layout.tail(indent).as_bytes());
+                out.extend_from_slice(frame.tail.as_bytes());
                 out.push(b']');
             }
             Node::Object(members) => {
-                let inside = layout.inside(indent);
+                let frame = Frame::new(layout, indent);
                 out.push(b'{');
                 for (position, (key, value)) in members.iter().enumerate() {
-                    separate(layout, indent, position, out);
+                    frame.separate(position, out);
                     string::encode(key, ascii, out);
                     out.extend_from_slice(layout.colon().as_bytes());
-                    value.write(layout, &inside, ascii, out);
+                    value.write(layout, &frame.inside, ascii, out);
                 }
-                out.extend_from_slice(layout.tail(indent).as_bytes());
+                out.extend_from_slice(frame.tail.as_bytes());
                 out.push(b'}');
             }
         }
     }
 }
 
-fn separate(layout: &Layout, indent: &str, position: usize, out: &mut Vec<u8>) {
-    if position > 0 {
-        out.push(b',');
+/// What stands around the items of one container.
+struct Frame {
+    first: String,
+    later: String,
+    tail: String,
+    inside: String,
+}
+
+impl Frame {
+    fn new(layout: &Layout, indent: &str) -> Frame {
+        Frame {
+            first: layout.lead(indent, true),
+            later: layout.lead(indent, false),
+            tail: layout.tail(indent),
+            inside: layout.inside(indent),
+        }
     }
-    out.extend_from_slice(layout.lead(indent, position == 0).as_bytes());
+
+    fn separate(&self, position: usize, out: &mut Vec<u8>) {
+        if position == 0 {
+            out.extend_from_slice(self.first.as_bytes());
+        } else {
+            out.push(b',');
+            out.extend_from_slice(self.later.as_bytes());
+        }
+    }
 }
