@@ -3,12 +3,15 @@
 //! A backend turns its own protocol into [`Event`]s. Nothing above this crate knows how a kernel is reached:
 //! words like channel, message or header stop here.
 
+pub mod choice;
+pub mod environment;
 mod error;
 mod event;
 pub mod guard;
 mod kernel;
 mod launch;
 pub mod process;
+pub mod python;
 mod trace;
 
 pub use error::{Error, Result};
