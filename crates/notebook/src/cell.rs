@@ -258,7 +258,7 @@ impl Cell {
     }
 
     /// The indent of the line that a key stands on, or would stand on.
-    fn member_indent(&self, key: &str) -> String {
+    pub(crate) fn member_indent(&self, key: &str) -> String {
         let member = self.object.get(&self.text, key).or(self.object.members.first());
         member
             .map_or_else(String::new, |member| indent_before(&self.text, member.lead, member.key).to_owned())

@@ -13,6 +13,7 @@ mod id;
 mod json;
 mod lines;
 mod merge;
+mod metadata;
 mod notebook;
 mod operation;
 mod outputs;
