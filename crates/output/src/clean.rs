@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memrchr};
 
-use decode::Decoder;
+pub use decode::Decoder;
 use escape::{Escape, Sequence, Step};
 use line::Line;
 use style::Style;

@@ -13,7 +13,7 @@ mod sink;
 mod status;
 mod tree;
 
-pub use clean::{Ansi, Cleaner, clean};
+pub use clean::{Ansi, Cleaner, Decoder, clean};
 pub use html::to_markdown as html_to_markdown;
 pub use limits::Limits;
 pub use mime::{MimeBundle, MimeData, RawJson};

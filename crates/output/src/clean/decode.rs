@@ -1,14 +1,15 @@
 //! UTF-8 from chunks split anywhere, with the result of decoding the whole lossily at once.
 
-/// Holds back the bytes of a character that is not complete yet.
+/// Turns bytes into text; holds back those of a character that is not complete yet.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Decoder {
+pub struct Decoder {
     held: [u8; 4],
     held_len: usize,
 }
 
 impl Decoder {
-    pub(super) fn push(&mut self, mut bytes: &[u8], mut text: impl FnMut(&str)) {
+    /// Takes bytes, and gives all text that is complete.
+    pub fn push(&mut self, mut bytes: &[u8], mut text: impl FnMut(&str)) {
         while self.held_len > 0 {
             let Some((&next, rest)) = bytes.split_first() else { return };
             self.held[self.held_len] = next;
@@ -50,7 +51,7 @@ impl Decoder {
     }
 
     /// The stream ends: what is held never became a character.
-    pub(super) fn finish(&mut self, mut text: impl FnMut(&str)) {
+    pub fn finish(&mut self, mut text: impl FnMut(&str)) {
         if std::mem::take(&mut self.held_len) > 0 {
             text(char::REPLACEMENT_CHARACTER.encode_utf8(&mut [0; 3]));
         }
