@@ -45,7 +45,7 @@ pub enum Error {
     NoSuchCell { index: i64, count: usize },
     #[error("cannot insert at {index}: valid positions are 0 to {count}")]
     NoSuchPosition { index: i64, count: usize },
-    #[error("cannot move to {index}: the notebook has {} then", counted_with_range(*.count))]
+    #[error("cannot move to {index}: valid positions are 0 to {}", .count.saturating_sub(1))]
     NoSuchTarget { index: i64, count: usize },
     #[error("no cell has the id `{id}`")]
     NoSuchId { id: String, nearest: Option<String> },

@@ -327,7 +327,8 @@ impl Merged {
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = self.notices.clone();
         if !self.marked.is_empty() {
-            remarks.push(format!("conflict markers stand in the source of cells {}", listed(&self.marked)));
+            let cells = if self.marked.len() == 1 { "cell" } else { "cells" };
+            remarks.push(format!("conflict markers stand in the source of {cells} {}", listed(&self.marked)));
         }
         remarks
     }

@@ -62,10 +62,7 @@ fn positions_out_of_range_are_refused_with_the_valid_ones() {
     );
     check(insert(3, ""), "cannot insert at 3: valid positions are 0 to 2");
     check(insert(-1, ""), "cannot insert at -1: valid positions are 0 to 2");
-    check(
-        Operation::Move { cell: at(0), index: 2 },
-        "cannot move to 2: the notebook has 2 cells, 0 to 1 then",
-    );
+    check(Operation::Move { cell: at(0), index: 2 }, "cannot move to 2: valid positions are 0 to 1");
     let error = notebook(&[]).perform(&[Operation::Delete { cell: at(0) }], None).unwrap_err();
     assert_eq!(error.to_string(), "cell 0 does not exist: the notebook has no cells");
     let error = notebook(&[("a", "")]).perform(&[Operation::Clear { cell: at(1) }], None).unwrap_err();
