@@ -70,13 +70,16 @@ impl Basis {
     }
 
     fn snapshot_for(&self, path: &Path, notebook: &Notebook) -> Result<Option<&Snapshot>, CliError> {
+        let Some(revision) = self.revision() else { return Ok(None) };
         let current = notebook.revision();
+        if revision == current {
+            return Ok(None);
+        }
         match self {
             Basis::Current => Ok(None),
-            Basis::Named { revision, .. } | Basis::LastRead(revision) if *revision == current => Ok(None),
             Basis::Named { snapshot: Some(snapshot), .. } => Ok(Some(snapshot)),
-            Basis::Named { revision, snapshot: None } => Err(unknown(path, *revision, current)),
-            Basis::LastRead(revision) => Err(moved_on(path, *revision, current)),
+            Basis::Named { snapshot: None, .. } => Err(unknown(path, revision, current)),
+            Basis::LastRead(_) => Err(moved_on(path, revision, current)),
         }
     }
 }

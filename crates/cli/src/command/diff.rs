@@ -110,15 +110,16 @@ fn drive(given: &[OsString], paint: Paint) -> Result<Answer, CliError> {
         if file == "/dev/null" { "/dev/null".to_owned() } else { format!("{side}/{path}") }
     };
     let names = [name("a", before, &path.to_string()), name("b", after, &new_path)];
+    let headline = people::headline(&path.to_string(), &new_path, paint);
     let (before, after) = (Path::new(before), Path::new(after));
     // A side that is no notebook, such as one with conflict markers, is compared as it is: an error here
     // would end git's whole output.
     let (Ok(old), Ok(new)) = (load::blob(before), load::blob(after)) else {
-        return by_line(&names, before, after, paint);
+        return Ok(Answer::new(headline + &by_line(&names, before, after, paint)?, json!({})));
     };
     let sides = Sides { names, notebooks: [old, new] };
     let changes = sides.changes();
-    let mut text = people::view(&sides, &changes, paint);
+    let mut text = headline + &people::view(&sides, &changes, paint);
     if changes.is_empty() {
         text.push_str("only the layout of the file differs\n");
     }
@@ -126,7 +127,7 @@ fn drive(given: &[OsString], paint: Paint) -> Result<Answer, CliError> {
 }
 
 /// Two files by line, whatever they hold.
-fn by_line(names: &[String; 2], before: &Path, after: &Path, paint: Paint) -> Result<Answer, CliError> {
+fn by_line(names: &[String; 2], before: &Path, after: &Path, paint: Paint) -> Result<String, CliError> {
     let read = |path: &Path| match fs::read(path) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) => Err(CliError::unreadable(path, &error)),
@@ -134,7 +135,7 @@ fn by_line(names: &[String; 2], before: &Path, after: &Path, paint: Paint) -> Re
     let (before, after) = (read(before)?, read(after)?);
     let mut text = people::title(names, paint);
     patch::write_hunks(&before, &after, &hunks(&before, &after), paint, &mut text);
-    Ok(Answer::new(text, json!({ "before": names[0], "after": names[1] })))
+    Ok(text)
 }
 
 /// Text for git to compare by line; what is no notebook goes through as it is.

@@ -41,13 +41,17 @@ pub(crate) struct Arguments {
     #[arg(long, hide_short_help = true)]
     driver: bool,
     /// What else git gives
-    #[arg(hide = true, requires = "driver")]
+    #[arg(hide = true)]
     rest: Vec<OsString>,
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     if arguments.driver {
         return drive(&arguments);
+    }
+    if let Some(extra) = arguments.rest.first() {
+        let message = format!("unexpected argument '{}' found", extra.display());
+        return Err(CliError::input("usage", message).with_hint("a merge has three sides: BASE OURS THEIRS"));
     }
     let sides = [&arguments.base, &arguments.ours, &arguments.theirs];
     let [base, ours, theirs] = [load::side(sides[0])?, load::side(sides[1])?, load::side(sides[2])?];

@@ -38,6 +38,12 @@ pub(super) fn view(sides: &Sides, changes: &Changes, paint: Paint) -> String {
     out
 }
 
+/// What sets a file apart from the one before it, where git shows several.
+pub(super) fn headline(before: &str, after: &str, paint: Paint) -> String {
+    let line = format!("diff --cellist a/{} b/{}", visible(before), visible(after));
+    paint.line(Ink::Title, &line) + "\n"
+}
+
 /// The two names.
 pub(super) fn title(names: &[String; 2], paint: Paint) -> String {
     let [before, after] = names;
