@@ -1,0 +1,20 @@
+//! The binary from outside: what each command prints, how it exits, and what it leaves in the file.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+mod base;
+mod cell;
+mod completions;
+mod corpus;
+mod desk;
+mod diff;
+mod edit;
+mod git;
+mod loading;
+mod many_writers;
+mod merge;
+mod new;
+mod read;
+mod selectors;
+mod streams;
+mod usage;
+mod write;

@@ -1,0 +1,429 @@
+//! Help, and arguments that are none.
+
+use insta::assert_snapshot;
+
+use crate::desk::Desk;
+
+const COMMANDS: &[&[&str]] = &[
+    &[],
+    &["read"],
+    &["write"],
+    &["edit"],
+    &["new"],
+    &["cell"],
+    &["cell", "edit"],
+    &["cell", "insert"],
+    &["cell", "delete"],
+    &["cell", "move"],
+    &["cell", "retype"],
+    &["cell", "clear"],
+    &["cell", "batch"],
+    &["diff"],
+    &["merge"],
+    &["git-setup"],
+    &["completions"],
+];
+
+#[test]
+fn every_command_has_help_with_examples_that_fits_a_terminal() {
+    let desk = Desk::new();
+    for command in COMMANDS {
+        for flag in ["-h", "--help"] {
+            let help = desk.run(&[command, &[flag][..]].concat()).ok();
+            assert_eq!(help.matches("Examples:").count(), 1, "{command:?} {flag}");
+            for line in help.lines() {
+                assert!(line.chars().count() <= 100, "{command:?} {flag}: {line}");
+            }
+        }
+        let help = desk.run(&[&["help"], *command].concat()).ok();
+        assert_eq!(help, desk.run(&[command, &["--help"][..]].concat()).ok());
+    }
+}
+
+#[test]
+fn the_first_page_shows_what_there_is() {
+    let desk = Desk::new();
+    assert_snapshot!(desk.run(&["-h"]).ok(), @r#"
+    Notebooks on the command line: read, change, compare and merge them, and lose nothing
+
+    Usage: cellist [OPTIONS] <COMMAND>
+
+    Commands:
+      read         Print a notebook as cell-marked text, or a part of it, or any other file
+      write        Make a notebook as a cell-marked text says
+      edit         Replace one exact piece of a notebook's text
+      new          Make an empty notebook
+      cell         Change single cells: edit, insert, delete, move, retype, clear, or several at once
+      diff         Show what is different between two notebooks, cell by cell
+      merge        Put two versions of a notebook together
+      git-setup    Let git compare and merge notebooks by cells
+      completions  Print a completion script for a shell
+      help         Print this message or the help of the given subcommand(s)
+
+    Options:
+          --json     Print one JSON object, for errors too
+      -h, --help     Print help (see more with '--help')
+      -V, --version  Print version
+
+    Examples:
+      cellist read nb.ipynb                          a notebook as text
+      cellist read nb.ipynb > t; cellist write nb.ipynb t
+      cellist cell insert nb.ipynb end --source 'print(1)'
+      cellist diff old.ipynb new.ipynb
+
+    State is kept in ~/.cellist, or where CELLIST_HOME says.
+    "#);
+    assert_eq!(desk.run(&[]).exit, 2);
+    assert_eq!(desk.run(&["--version"]).ok(), concat!("cellist ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn the_help_of_single_commands() {
+    let desk = Desk::new();
+    assert_snapshot!(desk.run(&["read", "--help"]).ok(), @r#"
+    Print a notebook as cell-marked text, or a part of it, or any other file
+
+    Each cell begins with a marker line such as `# %% [code] cell:3`, which is followed by its source.
+    `cellist write` takes this text back. What was read is remembered, so that a later change can be
+    merged with what others did to the file meanwhile: --json shows the revision to name with --base.
+
+    Usage: cellist read [OPTIONS] <PATH[:SELECTOR|#CELL]>
+
+    Arguments:
+      <PATH[:SELECTOR|#CELL]>
+              A file, with a selector behind it if only a part is wanted: :LINES, :raw or #CELL
+
+    Options:
+          --outputs
+              Show outputs below their cells, cut where they are long; `write` does not take this view
+
+          --json
+              Print one JSON object, for errors too
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      cellist read nb.ipynb               all cells
+      cellist read nb.ipynb:12-40         some lines of that text
+      cellist read nb.ipynb:5-9,30-       several ranges, the last to the end
+      cellist read nb.ipynb#1a2b3c4d      one cell, by id or index
+      cellist read nb.ipynb:raw           the JSON of the file
+      cellist read --outputs nb.ipynb     what the cells printed and showed, too
+    "#);
+    assert_snapshot!(desk.run(&["write", "--help"]).ok(), @r#"
+    Make a notebook as a cell-marked text says
+
+    The text is what `cellist read` prints. A marker that names a cell (`cell:3`) keeps that cell with
+    all it has, and gives it the source below; a marker without a number makes a new cell; cells that
+    are not named are deleted; the order is that of the text. Text that was not changed leaves the file
+    as it is, byte for byte. A notebook that does not exist is made.
+
+    With --base, text that was made from an older revision is merged with what happened to the file
+    since. Without it, a file that changed since it was last read is left alone and the exit status is
+    4.
+
+    Usage: cellist write [OPTIONS] <NB[:raw]> [FILE]
+
+    Arguments:
+      <NB[:raw]>
+              The notebook; with :raw behind it, its JSON
+
+      [FILE]
+              The text; without it, or with -, standard input
+
+    Options:
+          --base <REV>
+              The revision that the text was made from
+
+          --json
+              Print one JSON object, for errors too
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      cellist read nb.ipynb > nb.txt && $EDITOR nb.txt && cellist write nb.ipynb nb.txt
+      printf '# %%%% [code]\nprint(1)\n' | cellist write new.ipynb
+      cellist write nb.ipynb:raw nb.json             # the JSON, which must be a notebook
+    "#);
+    assert_snapshot!(desk.run(&["edit", "-h"]).ok(), @r#"
+    Replace one exact piece of a notebook's text
+
+    Usage: cellist edit [OPTIONS] <NB[:raw]>
+
+    Arguments:
+      <NB[:raw]>  The notebook; with :raw behind it, its JSON
+
+    Options:
+          --old <TEXT>       The piece to replace
+          --new <TEXT>       What to put there
+          --old-file <FILE>  A file with the piece to replace
+          --new-file <FILE>  A file with what to put there
+          --base <REV>       The revision that the edit was made for; a file that changed since is
+                             merged with
+          --json             Print one JSON object, for errors too
+      -h, --help             Print help (see more with '--help')
+
+    Examples:
+      cellist edit nb.ipynb --old 'x = 1' --new 'x = 2'
+      cellist edit nb.ipynb --old-file before.txt --new-file after.txt
+      cellist edit nb.ipynb:raw --old '"python3"' --new '"python3.13"'     # on the JSON
+    "#);
+    assert_snapshot!(desk.run(&["cell", "-h"]).ok(), @r#"
+    Change single cells: edit, insert, delete, move, retype, clear, or several at once
+
+    Usage: cellist cell [OPTIONS] <COMMAND>
+
+    Commands:
+      edit    Replace the source of a cell; its type, metadata, attachments and outputs stay
+      insert  Put a new cell before the one at INDEX
+      delete  Take cells out; indexes are those before any is gone
+      move    Let a cell stand at INDEX afterwards
+      retype  Change the type of a cell; what is no longer code loses its outputs
+      clear   Take the outputs and execution counts off cells, or off all of them
+      batch   Make several changes as one: all of them, or on an error none
+      help    Print this message or the help of the given subcommand(s)
+
+    Options:
+          --json  Print one JSON object, for errors too
+      -h, --help  Print help (see more with '--help')
+
+    Examples:
+      cellist cell insert nb.ipynb 0 --type markdown --source '# Title'
+      cellist cell edit nb.ipynb 1a2b3c4d --file cell.py
+      cellist cell delete nb.ipynb 3 5 -1
+    "#);
+    assert_snapshot!(desk.run(&["cell", "insert", "-h"]).ok(), @r#"
+    Put a new cell before the one at INDEX
+
+    Usage: cellist cell insert [OPTIONS] <NB> <INDEX>
+
+    Arguments:
+      <NB>     The notebook
+      <INDEX>  Where: 0 to the number of cells, or `end`
+
+    Options:
+          --type <TYPE>    The type: code, markdown or raw [default: code]
+          --source <TEXT>  The source
+          --file <FILE>    A file with the source; without --source and --file, or with -, it is read
+                           from standard input
+          --base <REV>     The revision that the change was made for; a file that changed since is
+                           merged with
+          --json           Print one JSON object, for errors too
+      -h, --help           Print help
+
+    Examples:
+      cellist cell insert nb.ipynb 0 --type markdown --source '# Title'
+      cellist cell insert nb.ipynb end < cell.py
+    "#);
+    assert_snapshot!(desk.run(&["cell", "batch", "--help"]).ok(), @r#"
+    Make several changes as one: all of them, or on an error none
+
+    Takes a JSON array of operations. An operation is an object with `action` (edit, insert, delete,
+    move, retype, clear) and what that needs: `cell` (index or id), `index`, `type`, `source`. Indexes
+    are those before the whole batch; a move names the index afterwards.
+
+    Usage: cellist cell batch [OPTIONS] <NB> [FILE]
+
+    Arguments:
+      <NB>
+              The notebook
+
+      [FILE]
+              The operations; without it, or with -, standard input
+
+    Options:
+          --base <REV>
+              The revision that the change was made for; a file that changed since is merged with
+
+          --json
+              Print one JSON object, for errors too
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      cellist cell batch nb.ipynb operations.json
+      echo '[{"action": "edit", "cell": 0, "source": "x = 1"},
+             {"action": "insert", "index": 1, "type": "markdown", "source": "Now y."},
+             {"action": "delete", "cell": "1a2b3c4d"}]' | cellist cell batch nb.ipynb
+    "#);
+    assert_snapshot!(desk.run(&["diff", "-h"]).ok(), @r#"
+    Show what is different between two notebooks, cell by cell
+
+    Usage: cellist diff [OPTIONS] <A> <B>
+
+    Arguments:
+      [A]  The older notebook; /dev/null stands for none
+      [B]  The newer notebook; /dev/null stands for none
+
+    Options:
+          --color <WHEN>  When to colour [default: auto] [possible values: auto, always, never]
+          --json          Print one JSON object, for errors too
+      -h, --help          Print help (see more with '--help')
+
+    Examples:
+      cellist diff before.ipynb after.ipynb
+      cellist diff --json before.ipynb after.ipynb
+      cellist git-setup                              # and then: git diff, git log -p, git show
+    "#);
+    assert_snapshot!(desk.run(&["merge", "--help"]).ok(), @r#"
+    Put two versions of a notebook together
+
+    Changes of different cells both survive, and so do changes of different lines of one cell. Where
+    both sides changed the same lines, nothing is written, both versions are shown and the exit status
+    is 4; with --mark, the merged notebook holds both versions between conflict markers in the cell's
+    source, and is still a valid notebook.
+
+    Usage: cellist merge [OPTIONS] <BASE> <OURS> <THEIRS>
+
+    Arguments:
+      <BASE>
+              What both began with
+
+      <OURS>
+              One version; its outputs and metadata win where both changed them
+
+      <THEIRS>
+              The other version
+
+    Options:
+      -o, --output <OUT>
+              Where to write; without it, standard output
+
+          --mark
+              On a conflict, keep both versions between markers
+
+          --driver
+              Be git's merge driver: write to OURS, with markers on a conflict, and then exit with 1
+
+          --json
+              Print one JSON object, for errors too
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      cellist merge base.ipynb ours.ipynb theirs.ipynb -o merged.ipynb
+      cellist merge --mark base.ipynb ours.ipynb theirs.ipynb > merged.ipynb
+      cellist git-setup                              # and then: git merge, git rebase, git stash pop
+    "#);
+    assert_snapshot!(desk.run(&["git-setup", "--help"]).ok(), @r#"
+    Let git compare and merge notebooks by cells
+
+    Afterwards `git diff` shows notebooks as `cellist diff` does, `git log -p` and `git show` show their
+    text, and `git merge` merges them as `cellist merge` does: a conflict leaves markers in the source
+    of the cell, in a notebook that still opens. Sets diff.cellist and merge.cellist in git's
+    configuration and adds a line to .gitattributes; whoever has no cellist set up is not disturbed by
+    that line. Doing it again changes nothing.
+
+    Usage: cellist git-setup [OPTIONS]
+
+    Options:
+          --global
+              For all repositories of this user
+
+          --remove
+              Take it back
+
+          --json
+              Print one JSON object, for errors too
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      cellist git-setup                              # in this repository
+      cellist git-setup --global                     # for all of yours
+      cellist git-setup --remove
+    "#);
+}
+
+#[test]
+fn slips_are_answered_with_what_was_meant() {
+    let desk = Desk::new();
+    let mut told = String::new();
+    for arguments in [
+        &["raed", "nb.ipynb"][..],
+        &["read", "--output", "nb.ipynb"],
+        &["cell", "instert", "nb.ipynb"],
+        &["cell", "delete", "nb.ipynb"],
+        &["merge", "a", "b", "c", "d"],
+        &["diff", "a.ipynb"],
+    ] {
+        told.push_str(&format!("$ {}\n{}\n", arguments.join(" "), desk.run(arguments).refused(2)));
+    }
+    assert_snapshot!(told, @r#"
+    $ raed nb.ipynb
+    error: unrecognized subcommand 'raed'
+
+      tip: a similar subcommand exists: 'read'
+
+    Usage: cellist [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+
+    $ read --output nb.ipynb
+    error: unexpected argument '--output' found
+
+      tip: a similar argument exists: '--outputs'
+
+    Usage: cellist read --outputs <PATH[:SELECTOR|#CELL]>
+
+    For more information, try '--help'.
+
+    $ cell instert nb.ipynb
+    error: unrecognized subcommand 'instert'
+
+      tip: a similar subcommand exists: 'insert'
+
+    Usage: cellist cell [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+
+    $ cell delete nb.ipynb
+    error: the following required arguments were not provided:
+      <CELL>...
+
+    Usage: cellist cell delete <NB> <CELL>...
+
+    For more information, try '--help'.
+
+    $ merge a b c d
+    error: unexpected argument 'd' found
+    hint: a merge has three sides: BASE OURS THEIRS
+
+    $ diff a.ipynb
+    error: the following required arguments were not provided:
+      <B>
+
+    Usage: cellist diff [OPTIONS] <A> <B>
+
+    For more information, try '--help'.
+    "#);
+}
+
+#[test]
+fn bad_usage_is_one_object_for_programs() {
+    let desk = Desk::new();
+    let mut told = String::new();
+    for arguments in [
+        &["raed", "--json"][..],
+        &["--json"],
+        &["cell", "edit", "--json"],
+        &["read", "--json", "--outptus", "x"],
+        &["write", "--json", "nb.ipynb", "--base", "x"],
+    ] {
+        let ran = desk.run(arguments);
+        assert_eq!((ran.exit, ran.err.as_str()), (2, ""), "{arguments:?}");
+        told.push_str(&String::from_utf8(ran.out).unwrap());
+    }
+    assert_snapshot!(told, @r#"
+    {"error":{"kind":"usage","message":"unrecognized subcommand 'raed'","hint":"a similar subcommand exists: 'read'"}}
+    {"error":{"kind":"usage","message":"'cellist' requires a subcommand but one was not provided","hint":"see --help"}}
+    {"error":{"kind":"usage","message":"the following required arguments were not provided: <NB> <CELL>","hint":"see --help"}}
+    {"error":{"kind":"usage","message":"unexpected argument '--outptus' found","hint":"a similar argument exists: '--outputs'"}}
+    {"error":{"kind":"usage","message":"invalid value 'x' for '--base <REV>': `x` is not a revision: one has 16 hexadecimal digits","hint":"see --help"}}
+    "#);
+}
