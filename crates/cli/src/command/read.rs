@@ -4,6 +4,7 @@ mod oddities;
 mod outputs;
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal};
 use std::ops::Range;
 
 use cellist_notebook::{Cell, CellRef, LineRange, Notebook, Selector, select_lines};
@@ -15,6 +16,7 @@ use crate::answer::{Answer, Format};
 use crate::basis;
 use crate::error::CliError;
 use crate::load;
+use crate::paint::visible;
 use crate::target::Target;
 use oddities::oddities;
 
@@ -43,6 +45,15 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
+    let mut answer = read(arguments, format)?;
+    // What a file holds may not take over the terminal that it is shown on. A pipe gets the bytes.
+    if io::stdout().is_terminal() {
+        answer.text = visible_lines(&answer.text).into_bytes();
+    }
+    Ok(answer)
+}
+
+fn read(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
     let target = Target::parse(&arguments.path)?;
     let store = load::store();
     if !target.is_notebook() {
@@ -54,6 +65,12 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
         (opened, _) => opened?,
     };
     read_notebook(&store, &target, opened, arguments.outputs, format)
+}
+
+fn visible_lines(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let lines: Vec<String> = text.split('\n').map(visible).collect();
+    lines.join("\n")
 }
 
 fn read_notebook(

@@ -85,7 +85,6 @@ fn content_that_text_may_hold_just_works() {
 #[test]
 fn a_terminal_on_standard_input_is_missing_content() {
     let desk = Desk::with(&["x"]);
-    // `script` gives the command a terminal.
     for (arguments, expected) in [
         ("cell edit nb.ipynb 0", "error: `edit` needs content"),
         ("cell insert nb.ipynb 0", "error: `insert` needs content"),
@@ -113,6 +112,13 @@ fn a_terminal_gets_colours_and_no_color_takes_them_away() {
     assert_eq!(told, always);
     let asked = Ran::of(desk.command(&arguments).env("GIT_PAGER_IN_USE", "true").env("NO_COLOR", "1")).out;
     assert_eq!(asked, plain);
+}
+
+#[test]
+fn what_a_notebook_holds_does_not_take_over_the_terminal() {
+    let desk = Desk::with(&["a\u{1b}[2Jb\r\tc"]);
+    let shown = on_a_terminal(&desk, "read nb.ipynb");
+    assert_eq!(shown, "# %% [code] cell:0\r\na^[[2Jb^M\tc\r\n");
 }
 
 /// Runs the binary on a terminal of its own and returns what appears there.
