@@ -165,7 +165,7 @@ impl Notebook {
     }
 
     pub(crate) fn carry_out(&mut self, plan: Vec<Planned>) -> Applied {
-        let count = self.cells.len();
+        let count = self.edits.cells.len();
         let existing: Vec<usize> = plan.iter().filter_map(|planned| planned.existing).collect();
         let mut is_kept = vec![false; count];
         existing.iter().for_each(|&at| is_kept[at] = true);
@@ -180,16 +180,16 @@ impl Notebook {
             applied.slots.push(planned.slot);
             let Some(at) = planned.existing else {
                 // Made at the end, where its id can be checked against all others, and put in order below.
-                order.push(self.cells.len());
+                order.push(self.edits.cells.len());
                 let kind = planned.kind.unwrap_or(CellType::Code);
                 self.append(kind, &planned.source.unwrap_or_default(), &mut taken);
                 applied.added.push(index);
                 continue;
             };
             order.push(at);
-            let kind = planned.kind.unwrap_or(self.cells[at].cell_type());
-            let retyped = kind != self.cells[at].cell_type();
-            let source = planned.source.filter(|source| self.cells[at].source() != *source);
+            let kind = planned.kind.unwrap_or(self.edits.cells[at].cell_type());
+            let retyped = kind != self.edits.cells[at].cell_type();
+            let source = planned.source.filter(|source| self.edits.cells[at].source() != *source);
             if retyped || source.is_some() {
                 applied.changed.push(index);
                 self.set_type(at, kind);
@@ -209,12 +209,12 @@ impl Notebook {
 
     /// Keeps the cells at the given positions, in that order.
     fn arrange(&mut self, order: &[usize]) {
-        if order.iter().copied().eq(0..self.cells.len()) {
+        if order.iter().copied().eq(0..self.edits.cells.len()) {
             return;
         }
-        let mut cells: Vec<Option<Cell>> = self.cells.drain(..).map(Some).collect();
-        self.cells = order.iter().filter_map(|&at| cells[at].take()).collect();
-        self.rearranged = true;
+        let mut cells: Vec<Option<Cell>> = self.edits.cells.drain(..).map(Some).collect();
+        self.edits.cells = order.iter().filter_map(|&at| cells[at].take()).collect();
+        self.edits.rearranged = true;
     }
 }
 

@@ -16,53 +16,53 @@ impl Notebook {
     /// Replaces the source of the cell at `index` and nothing else of it.
     pub fn set_source(&mut self, index: usize, source: &str) {
         let ascii = !source.is_ascii() && self.escapes_non_ascii();
-        self.cells[index].set_source(source, ascii);
+        self.edits.cells[index].set_source(source, ascii);
     }
 
     /// Changes the type of the cell at `index`.
     pub fn set_type(&mut self, index: usize, kind: CellType) {
-        self.cells[index].set_type(kind);
+        self.edits.cells[index].set_type(kind);
     }
 
     /// Puts a new cell at `index`, 0 to the number of cells. It gets an id where the format has ids.
     pub fn insert(&mut self, index: usize, kind: CellType, source: &str) {
         let mut taken = self.taken_ids();
         let cell = self.new_cell(index, kind, source, None, &mut taken);
-        self.cells.insert(index, cell);
-        self.rearranged = true;
+        self.edits.cells.insert(index, cell);
+        self.edits.rearranged = true;
     }
 
     /// Puts a new cell behind all others; `taken` is what [`Notebook::taken_ids`] said, kept up to date here.
     pub(crate) fn append(&mut self, kind: CellType, source: &str, taken: &mut HashSet<String>) {
-        let cell = self.new_cell(self.cells.len(), kind, source, None, taken);
-        self.cells.push(cell);
-        self.rearranged = true;
+        let cell = self.new_cell(self.edits.cells.len(), kind, source, None, taken);
+        self.edits.cells.push(cell);
+        self.edits.rearranged = true;
     }
 
     /// The names that a new cell must not have.
     pub(crate) fn taken_ids(&self) -> HashSet<String> {
-        let stored = self.cells.iter().filter_map(|cell| cell.stored_id().map(Cow::into_owned));
-        stored.chain(self.cells.iter().map(|cell| cell.id.to_string())).collect()
+        let stored = self.edits.cells.iter().filter_map(|cell| cell.stored_id().map(Cow::into_owned));
+        stored.chain(self.edits.cells.iter().map(|cell| cell.id.to_string())).collect()
     }
 
     /// Takes the cell at `index` out.
     pub fn remove(&mut self, index: usize) -> Cell {
-        self.rearranged = true;
-        self.cells.remove(index)
+        self.edits.rearranged = true;
+        self.edits.cells.remove(index)
     }
 
     /// Moves the cell at `from` so that it stands at `to`.
     pub fn shift(&mut self, from: usize, to: usize) {
         if from != to {
-            let cell = self.cells.remove(from);
-            self.cells.insert(to, cell);
-            self.rearranged = true;
+            let cell = self.edits.cells.remove(from);
+            self.edits.cells.insert(to, cell);
+            self.edits.rearranged = true;
         }
     }
 
     /// Takes the outputs and the execution count off the cell at `index`.
     pub fn clear_outputs(&mut self, index: usize) {
-        let cell = &mut self.cells[index];
+        let cell = &mut self.edits.cells[index];
         if cell.has_outputs() {
             cell.set("outputs", Some(b"[]".to_vec()));
         }
@@ -76,8 +76,8 @@ impl Notebook {
         let layout = self.layout();
         let mut bytes = Vec::new();
         value.write(&layout, &layout.inside(""), false, &mut bytes);
-        self.changed.retain(|(changed, _)| changed != key);
-        self.changed.push((key.to_owned(), bytes));
+        self.edits.changed.retain(|(changed, _)| changed != key);
+        self.edits.changed.push((key.to_owned(), bytes));
     }
 
     /// Takes a cell of another notebook in, with all it has. It keeps its id unless that is taken here.
@@ -102,8 +102,8 @@ impl Notebook {
             (None, _) => {}
         }
         self.rewrite(&mut copy, &Node::Object(members), ascii);
-        self.cells.insert(index, copy);
-        self.rearranged = true;
+        self.edits.cells.insert(index, copy);
+        self.edits.rearranged = true;
     }
 
     /// A new cell, laid out like the cell it will stand next to.
@@ -149,7 +149,7 @@ impl Notebook {
     /// The layout and indent for a cell at `index`: those of a neighbour, or what the file's outermost
     /// object suggests.
     fn layout_at(&self, index: usize) -> (Layout, String) {
-        match self.cells.get(index.saturating_sub(1)).or(self.cells.first()) {
+        match self.edits.cells.get(index.saturating_sub(1)).or(self.edits.cells.first()) {
             Some(neighbour) => (neighbour.layout(), neighbour.indent().to_owned()),
             None => {
                 let layout = self.layout();

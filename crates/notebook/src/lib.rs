@@ -8,6 +8,7 @@ mod cell;
 mod diff;
 mod draft;
 mod edit;
+mod edits;
 mod error;
 mod id;
 mod json;

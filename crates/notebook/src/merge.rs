@@ -71,7 +71,7 @@ pub fn merge(base: &Notebook, ours: &Notebook, theirs: &Notebook, on_conflict: O
 
     for (index, (our, their)) in sources.into_iter().enumerate() {
         let Some(our) = our else { continue };
-        let our_cell = &ours.cells[our];
+        let our_cell = &ours.edits.cells[our];
         match their {
             None => {
                 merged.notebook.remove(index);
@@ -79,11 +79,11 @@ pub fn merge(base: &Notebook, ours: &Notebook, theirs: &Notebook, on_conflict: O
             }
             Some(_) => {
                 if let Some(from) = from[our] {
-                    merged.merge_cell_values(index, &base.cells[from], our_cell);
+                    merged.merge_cell_values(index, &base.edits.cells[from], our_cell);
                 }
             }
         }
-        let cell = &mut merged.notebook.cells[index];
+        let cell = &mut merged.notebook.edits.cells[index];
         if !our_cell.is_named_by_stored_id() && !cell.is_named_by_stored_id() {
             cell.id = our_cell.id.clone();
         }
@@ -254,14 +254,14 @@ impl Merged {
         keys.extend(base.keys().into_iter().filter(|key| ours.value(key).is_none()));
         keys.retain(|key| !matches!(&**key, "cell_type" | "source" | "id"));
         for key in &keys {
-            let cell = &self.notebook.cells[index];
+            let cell = &self.notebook.edits.cells[index];
             let code_only = matches!(&**key, "outputs" | "execution_count");
             if code_only && cell.cell_type() != CellType::Code {
                 continue;
             }
             match merge_values(base.value(key), ours.value(key), cell.value(key)) {
                 Value::Theirs => {}
-                Value::Removed => self.notebook.cells[index].set(key, None),
+                Value::Removed => self.notebook.edits.cells[index].set(key, None),
                 Value::Ours { over_theirs } => {
                     if over_theirs {
                         gave_way.push(format!("`{key}`"));
@@ -272,7 +272,7 @@ impl Merged {
                     if over_theirs {
                         gave_way.push(format!("`{key}`"));
                     }
-                    self.notebook.cells[index].set_node(key, &Node::of(&value), false);
+                    self.notebook.edits.cells[index].set_node(key, &Node::of(&value), false);
                 }
             }
         }
@@ -285,7 +285,7 @@ impl Merged {
     /// Copies a value of ours as it stands where the layouts agree, else laid out anew.
     fn take_value(&mut self, index: usize, key: &str, ours: &Cell) {
         let Some(value) = ours.value(key) else { return };
-        let cell = &mut self.notebook.cells[index];
+        let cell = &mut self.notebook.edits.cells[index];
         if cell.indent() == ours.indent() && cell.layout() == ours.layout() {
             cell.set(key, Some(value.to_vec()));
         } else {
@@ -312,13 +312,14 @@ impl Merged {
     /// Gives the cells that only the other side has, and that have no id, handles that none of ours has.
     fn name_anonymous_cells(&mut self, our_handles: usize) {
         self.notebook.handles = self.notebook.handles.max(our_handles);
-        for index in 0..self.notebook.cells.len() {
-            let id = self.notebook.cells[index].id.clone();
-            let repeats = self.notebook.cells[..index].iter().any(|cell| cell.id == id);
+        for index in 0..self.notebook.edits.cells.len() {
+            let id = self.notebook.edits.cells[index].id.clone();
+            let repeats = self.notebook.edits.cells[..index].iter().any(|cell| cell.id == id);
             if repeats {
-                let known: Vec<String> = self.notebook.cells.iter().map(|cell| cell.id.to_string()).collect();
+                let known: Vec<String> =
+                    self.notebook.edits.cells.iter().map(|cell| cell.id.to_string()).collect();
                 let handle = self.notebook.next_handle(|handle| known.iter().any(|id| id == handle));
-                self.notebook.cells[index].id = handle;
+                self.notebook.edits.cells[index].id = handle;
             }
         }
     }

@@ -26,13 +26,13 @@ impl Notebook {
         let layout = self.layout();
         let before = self.value("metadata").unwrap_or(b"{}");
         let bytes = with_key(before, key, value, &layout, &layout.inside(""));
-        self.changed.retain(|(changed, _)| changed != "metadata");
-        self.changed.push(("metadata".to_owned(), bytes));
+        self.edits.changed.retain(|(changed, _)| changed != "metadata");
+        self.edits.changed.push(("metadata".to_owned(), bytes));
     }
 
     /// Gives one key of a cell's metadata a value.
     pub fn set_cell_metadata(&mut self, index: usize, key: &str, value: &Value) {
-        let cell = &mut self.cells[index];
+        let cell = &mut self.edits.cells[index];
         if cell.metadata().get(key) == Some(value) {
             return;
         }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::cell::{Cell, CellType, Place, Position};
+use crate::edits::Tracked;
 use crate::error::{Error, Result};
 use crate::id::{CellId, Ids};
 use crate::json::layout::{Layout, indent_before};
@@ -20,11 +21,7 @@ pub struct Notebook {
     /// The value of `cells` in `text`.
     pub(crate) list: Span,
     pub(crate) frame: Frame,
-    pub(crate) cells: Vec<Cell>,
-    /// Top-level keys written since the text was read.
-    pub(crate) changed: Vec<(String, Vec<u8>)>,
-    /// Whether cells were added, removed or moved since.
-    pub(crate) rearranged: bool,
+    pub(crate) edits: Tracked,
     pub(crate) ids: Ids,
     pub(crate) handles: usize,
     version: Version,
@@ -83,18 +80,17 @@ impl Notebook {
         };
         let text = Arc::new(text);
         let mut notebook = Notebook {
-            cells: Vec::with_capacity(index.cells.len()),
             text: Arc::clone(&text),
             top,
             list,
             frame,
-            changed: Vec::new(),
-            rearranged: false,
+            edits: Tracked::default(),
             ids,
             handles: 0,
             version,
         };
         let count = index.cells.len();
+        let mut cells = Vec::with_capacity(count);
         for (position, found) in index.cells.into_iter().enumerate() {
             let place = match position {
                 0 if count == 1 => Position::Only,
@@ -102,9 +98,9 @@ impl Notebook {
                 _ if position + 1 == count => Position::Last,
                 _ => Position::Middle,
             };
-            let cell = read_cell(&text, position, found, place)?;
-            notebook.cells.push(cell);
+            cells.push(read_cell(&text, position, found, place)?);
         }
+        notebook.edits = cells.into();
         notebook.name_cells();
         Ok(notebook)
     }
@@ -117,7 +113,7 @@ impl Notebook {
 
     /// The cells, in order.
     pub fn cells(&self) -> &[Cell] {
-        &self.cells
+        &self.edits.cells
     }
 
     /// The format's version.
@@ -132,7 +128,7 @@ impl Notebook {
 
     /// The JSON of a top-level key as it stands, or as it was changed.
     pub fn value(&self, key: &str) -> Option<&[u8]> {
-        match self.changed.iter().find(|(changed, _)| changed == key) {
+        match self.edits.changed.iter().find(|(changed, _)| changed == key) {
             Some((_, value)) => Some(value),
             None => self.top.get(&self.text, key).map(|member| member.value.of(&self.text)),
         }
@@ -143,7 +139,7 @@ impl Notebook {
         let read =
             self.top.members.iter().map(|member| string::decode(member.key.of(&self.text)).into_owned());
         let mut keys: Vec<String> = Vec::new();
-        for key in read.chain(self.changed.iter().map(|(key, _)| key.clone())) {
+        for key in read.chain(self.edits.changed.iter().map(|(key, _)| key.clone())) {
             if !keys.contains(&key) {
                 keys.push(key);
             }
@@ -175,12 +171,12 @@ impl Notebook {
     /// Names each cell by its stored id where no other cell has that, and by a handle elsewhere.
     fn name_cells(&mut self) {
         let mut holders: HashMap<String, usize> = HashMap::new();
-        for id in self.cells.iter().filter_map(Cell::stored_id) {
+        for id in self.edits.cells.iter().filter_map(Cell::stored_id) {
             *holders.entry(id.into_owned()).or_default() += 1;
         }
-        for index in 0..self.cells.len() {
-            let stored = self.cells[index].stored_id().map(Cow::into_owned);
-            self.cells[index].id = match stored {
+        for index in 0..self.edits.cells.len() {
+            let stored = self.edits.cells[index].stored_id().map(Cow::into_owned);
+            self.edits.cells[index].id = match stored {
                 Some(id) if holders[&id] == 1 => CellId(id),
                 Some(_) | None => self.next_handle(|handle| holders.contains_key(handle)),
             };

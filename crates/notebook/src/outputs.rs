@@ -30,7 +30,7 @@ impl Notebook {
         let ascii = self.escapes_non_ascii();
         let mut list = Node::Array(outputs.iter().map(node).collect());
         list.sort();
-        let cell = &mut self.cells[index];
+        let cell = &mut self.edits.cells[index];
         cell.set_node("outputs", &list, ascii);
         let count = execution_count.map_or_else(Node::null, Node::number);
         cell.set_node("execution_count", &count, ascii);

@@ -71,7 +71,9 @@ impl<'a> Pieces<'a> {
 impl Notebook {
     /// Whether saving would change the file.
     pub fn is_changed(&self) -> bool {
-        self.rearranged || !self.changed.is_empty() || self.cells.iter().any(|cell| !cell.changed.is_empty())
+        self.edits.rearranged
+            || !self.edits.changed.is_empty()
+            || self.edits.cells.iter().any(|cell| !cell.changed.is_empty())
     }
 
     /// The notebook's bytes: those it was read from wherever nothing was changed.
@@ -84,7 +86,7 @@ impl Notebook {
         }
         pieces.copy(&self.text, Span { start: 0, end: self.top.span.start });
         let last_cells = self.top.get(&self.text, "cells").map(|member| member.value);
-        let added = (self.changed.iter())
+        let added = (self.edits.changed.iter())
             .filter(|(key, _)| self.top.get(&self.text, key).is_none())
             .map(|(key, value)| (key.as_str(), value.as_slice()))
             .collect();
@@ -92,7 +94,8 @@ impl Notebook {
             let key = member.key.of(&self.text);
             if Some(member.value) == last_cells {
                 Part::Cells(self)
-            } else if let Some((_, value)) = self.changed.iter().find(|(changed, _)| string::is(key, changed))
+            } else if let Some((_, value)) =
+                self.edits.changed.iter().find(|(changed, _)| string::is(key, changed))
             {
                 Part::Written(value)
             } else {
@@ -110,13 +113,13 @@ impl Notebook {
 
     /// The revision of the notebook as it stands, changes included.
     pub fn revision(&self) -> Revision {
-        Revision::of(self.pieces().iter())
+        self.edits.revision(|| Revision::of(self.pieces().iter()))
     }
 
     fn write_list<'a>(&'a self, pieces: &mut Pieces<'a>) {
         let text = &self.text;
-        if self.cells.is_empty() {
-            if self.rearranged {
+        if self.edits.cells.is_empty() {
+            if self.edits.rearranged {
                 pieces.add(&b"[]"[..]);
             } else {
                 pieces.copy(text, self.list);
@@ -125,7 +128,7 @@ impl Notebook {
         }
         let frame = self.list_frame();
         pieces.copy(text, Span { start: self.list.start, end: self.list.start + 1 });
-        for (index, cell) in self.cells.iter().enumerate() {
+        for (index, cell) in self.edits.cells.iter().enumerate() {
             if index > 0 {
                 frame.comma(pieces, text, cell);
             }
@@ -140,7 +143,7 @@ impl Notebook {
                 _ => pieces.add(frame.later_lead.clone()),
             }
             write_cell(pieces, cell);
-            let last = index + 1 == self.cells.len();
+            let last = index + 1 == self.edits.cells.len();
             match cell.place {
                 Place::Read { trail, position: Position::Last | Position::Only, .. } if last => {
                     pieces.copy(text, Span { start: cell.object.span.end, end: trail });

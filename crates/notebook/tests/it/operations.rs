@@ -164,3 +164,19 @@ fn operations_on_an_older_revision_find_their_cells_and_merge() {
         "cell 3 (c) was changed on both sides\n--- this side: deleted\n--- the other side [code]\nchanged"
     );
 }
+
+#[test]
+fn the_revision_follows_every_change_and_every_way_back() {
+    let mut notebook = notebook(&[("a", "0"), ("b", "1")]);
+    let first = notebook.revision();
+    notebook.set_source(0, "x");
+    let second = notebook.revision();
+    assert_ne!(first, second);
+    assert_eq!(second, open(notebook.to_bytes()).revision());
+    notebook.set_source(0, "0");
+    assert_eq!(notebook.revision(), first);
+    notebook.insert(0, CellType::Raw, "");
+    assert_ne!(notebook.revision(), first);
+    notebook.remove(0);
+    assert_eq!(notebook.revision(), first);
+}
