@@ -1,0 +1,13 @@
+//! The store on real files, with real processes beside it.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod bed;
+mod foreign;
+mod interrupted;
+mod killed;
+mod locked;
+mod paths;
+mod reading;
+mod refused;
+mod remembered;

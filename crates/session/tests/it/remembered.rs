@@ -1,0 +1,41 @@
+//! What was read is there for a later change.
+
+use std::fs;
+
+use crate::bed::Bed;
+
+#[test]
+fn what_was_read_can_be_recalled_by_its_revision() {
+    let bed = Bed::new(&["a"]);
+    assert_eq!(bed.store.last_read(&bed.path), None);
+    let first = bed.store.open(&bed.path).unwrap().notebook.snapshot();
+    bed.store.remember(&bed.path, &first);
+    bed.add("b").unwrap();
+    let second = bed.store.open(&bed.path).unwrap().notebook.snapshot();
+    bed.store.remember(&bed.path, &second);
+
+    let link = bed.scratch.path().join("link.ipynb");
+    std::os::unix::fs::symlink(&bed.path, &link).unwrap();
+    for path in [&bed.path, &link] {
+        assert_eq!(bed.store.last_read(path), Some(second.revision.parse().unwrap()));
+        assert_eq!(bed.store.recall(path, first.revision.parse().unwrap()), Some(first.clone()));
+    }
+    bed.store.remember(&bed.path, &first);
+    assert_eq!(bed.store.last_read(&bed.path), Some(first.revision.parse().unwrap()));
+}
+
+#[test]
+fn only_so_many_revisions_are_kept() {
+    let bed = Bed::new(&[]);
+    let mut revisions = Vec::new();
+    for number in 0..40 {
+        let snapshot = bed.add(&number.to_string()).unwrap().notebook.snapshot();
+        bed.store.remember(&bed.path, &snapshot);
+        revisions.push(snapshot.revision.parse().unwrap());
+    }
+    let recalled = revisions.iter().filter(|revision| bed.store.recall(&bed.path, **revision).is_some());
+    assert_eq!(recalled.count(), 16);
+    assert!(bed.store.recall(&bed.path, revisions[39]).is_some());
+    let kept = fs::read_dir(bed.store.home().path().join("read")).unwrap().next().unwrap().unwrap();
+    assert_eq!(fs::read_dir(kept.path()).unwrap().count(), 17);
+}
