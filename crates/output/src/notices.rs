@@ -39,6 +39,11 @@ pub fn truncated(cut: &Truncation, artifact_id: Option<&str>) -> String {
     notice
 }
 
+/// Stands in a list of outputs where some were left out.
+pub fn left_out(bytes: u64) -> String {
+    format!("[{} of output left out here]\n", counted(bytes, "byte"))
+}
+
 /// Points to the artifact of a text that was not cut.
 pub fn kept_in(artifact_id: &str) -> String {
     format!("[All output: {}]", artifact(artifact_id))
@@ -214,6 +219,7 @@ mod tests {
     fn every_other_sentence_reads_as_it_should() {
         let said = [
             (artifact("7"), "artifact://7"),
+            (left_out(12), "[12 bytes of output left out here]\n"),
             (kept_in("7"), "[All output: artifact://7]"),
             (hidden_lines(1, "ctrl+o"), "… 1 earlier line hidden (ctrl+o shows all)"),
             (hidden_lines(12, "ctrl+o"), "… 12 earlier lines hidden (ctrl+o shows all)"),

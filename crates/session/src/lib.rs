@@ -3,6 +3,7 @@
 mod error;
 mod home;
 mod platform;
+pub mod run;
 mod store;
 
 pub use error::{Error, ErrorKind, Problem, Result};

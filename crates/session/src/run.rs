@@ -1,0 +1,336 @@
+//! Running code: the cells of a notebook in order, or one piece of code alone. What to do is decided by small
+//! pure parts; this file carries it out.
+
+mod advice;
+mod brief;
+mod cells;
+mod document;
+mod drive;
+mod kept;
+mod pace;
+mod parameters;
+mod record;
+mod report;
+
+use std::time::{Duration, Instant};
+
+use cellist_kernel::{Event, Kernel, Request};
+use cellist_notebook::CellId;
+
+use crate::error::Error;
+use document::Saving;
+use drive::{Moment, drive};
+use kept::Kept;
+use pace::Pace;
+use record::Record;
+
+pub use advice::Surroundings;
+pub use cells::{Selection, title};
+pub use document::Document;
+pub use drive::{Cancel, Canceller};
+pub use kept::MAX_OUTPUT;
+pub use parameters::{Literal, ParameterError};
+pub use record::{Bar, Reading};
+pub use report::{CellReport, KernelReport, KernelState, Raised, Report, RunReport, Status};
+
+/// How often outputs of a cell that still runs are saved.
+const SAVE_EVERY: Duration = Duration::from_secs(5);
+
+/// How long code may take to stop after it was interrupted, when nothing else is said.
+pub const GRACE: Duration = Duration::from_secs(5);
+
+/// How a notebook is to be run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Which cells.
+    pub cells: Selection,
+    /// Values given from outside.
+    pub parameters: Vec<(String, Literal)>,
+    /// Whether a cell that fails ends the run.
+    pub allow_errors: bool,
+    /// How long one cell may take.
+    pub timeout: Option<Duration>,
+    /// How long a cell may take to stop.
+    pub grace: Duration,
+    /// How many bytes of a cell's outputs the file gets; all of them without a limit.
+    pub max_output: Option<usize>,
+    /// What a reader gets of each cell.
+    pub reading: Reading,
+}
+
+/// A cell that is about to run.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Where it stands in the notebook.
+    pub index: usize,
+    /// How many of the cells to run are before it.
+    pub position: usize,
+    /// How many cells are to run in all.
+    pub count: usize,
+    /// What to call it.
+    pub title: String,
+    /// Its code.
+    pub source: String,
+}
+
+/// Someone who watches a run. What it is told must not make it wait.
+pub trait Observer {
+    /// A cell begins.
+    fn started(&mut self, step: &Step);
+    /// What the cell that runs shows at this moment, if that changed.
+    fn shows(&mut self, text: String, bar: Option<&Bar>);
+    /// A cell has ended.
+    fn finished(&mut self, report: &CellReport);
+}
+
+/// What came of a run, and what kept its outputs out of the file, if anything did.
+#[derive(Debug)]
+pub struct Ran {
+    /// What came of it.
+    pub report: RunReport,
+    /// Why the outputs could not be saved.
+    pub save_error: Option<Error>,
+}
+
+/// Why a run did not begin.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each is the error of a part and says what it is")]
+pub enum CannotRun {
+    #[error(transparent)]
+    Cells(#[from] cellist_notebook::Error),
+    #[error(transparent)]
+    Parameters(#[from] ParameterError),
+}
+
+/// Makes a notebook ready to be run: puts the parameters in and finds the cells. Nothing is saved yet.
+pub fn prepare(document: &mut Document, plan: &Plan, language: &str) -> Result<Vec<CellId>, CannotRun> {
+    let mut cells = plan.cells.resolve(document.notebook())?;
+    if plan.parameters.is_empty() {
+        return Ok(cells);
+    }
+    let injected = document.change(|notebook| parameters::inject(notebook, &plan.parameters, language));
+    let (id, unmarked) = injected?;
+    if unmarked {
+        document.note("no cell is tagged `parameters`, so the parameters come first");
+    }
+    if !cells.contains(&id) {
+        cells.push(id);
+    }
+    let order: Vec<CellId> = document.notebook().cells().iter().map(|cell| cell.id().clone()).collect();
+    cells.sort_by_key(|cell| order.iter().position(|known| known == cell));
+    Ok(cells)
+}
+
+/// Runs cells in order and saves their outputs: at the end, on an error, when it is cancelled, and every five
+/// seconds in between.
+pub async fn run(
+    document: &mut Document,
+    kernel: &dyn Kernel,
+    cells: &[CellId],
+    plan: &Plan,
+    around: &Surroundings,
+    cancel: &mut Cancel,
+    observer: &mut dyn Observer,
+) -> Ran {
+    let begun = Instant::now();
+    let identity = kernel.identity();
+    if let Some(language) = &identity.language_info {
+        let known = document.notebook().metadata().get("language_info") == Some(language);
+        if !known {
+            document.change(|notebook| notebook.set_metadata("language_info", language));
+        }
+    }
+    let runs = |id: &&CellId| {
+        let cell = document.find(id).map(|index| &document.notebook().cells()[index]);
+        cell.is_some_and(cells::is_run)
+    };
+    let cells: Vec<CellId> = cells.iter().filter(runs).cloned().collect();
+    let mut run =
+        Running { document, shown: Vec::new(), saving: None, saved_at: Instant::now(), notices: Vec::new() };
+    let mut reports: Vec<CellReport> = Vec::new();
+    let mut status = Status::Ok;
+    for (position, id) in cells.iter().enumerate() {
+        // Cancelled while nothing ran: the next cell does not begin.
+        if cancel.is_asked() {
+            status = Status::Cancelled;
+            break;
+        }
+        let Some(index) = run.document.find(id) else {
+            run.notices.push(format!("cell {id} was deleted while the notebook ran, and was not run"));
+            continue;
+        };
+        let notebook = run.document.notebook();
+        let cell = &notebook.cells()[index];
+        let step = Step {
+            index,
+            position,
+            count: cells.len(),
+            title: title(notebook, index),
+            source: cell.source().into_owned(),
+        };
+        let stored = cell.is_named_by_stored_id().then(|| cell.id().to_string());
+        let may_fail = plan.allow_errors || cells::may_fail(cell);
+        observer.started(&step);
+        let started = Instant::now();
+        let mut record = Record::new(plan.reading, plan.max_output);
+        let mut pace = Pace::new(started, plan.timeout, plan.grace);
+        let request = Request::new(step.source);
+        let driven = drive(kernel, request, &mut record, &mut pace, cancel, |record, moment| match moment {
+            Moment::Event(event) => run.heard(record, event),
+            Moment::Tick => {
+                if std::mem::take(&mut record.is_new) {
+                    observer.shows(record.text(), record.bar.as_ref());
+                    run.unsaved(id, record);
+                }
+            }
+        });
+        if let Err(error) = driven.await {
+            run.notices.push(error.to_string());
+            record.abandoned();
+        }
+        let report = record.report(started.elapsed(), &pace, plan.timeout, &identity, around);
+        run.document.set_outputs(id, &record.kept.outputs(), record.execution_count);
+        let lost = report.kernel.state == KernelState::Lost;
+        let ends = match report.status {
+            Status::Ok => false,
+            Status::Error => lost || !may_fail,
+            Status::Timeout => lost || !plan.allow_errors,
+            Status::Cancelled => true,
+        };
+        if ends || report.status == Status::Timeout {
+            status = report.status;
+        }
+        run.keep(id, record);
+        let report = CellReport { index, id: stored, may_fail, report };
+        observer.finished(&report);
+        reports.push(report);
+        if ends {
+            break;
+        }
+    }
+    let save_error = run.save().await.err();
+    let Running { document, mut notices, .. } = run;
+    if save_error.is_some()
+        && let Some(path) = document.rescue()
+    {
+        notices.push(format!("the notebook with its outputs is kept in {}", path.display()));
+    }
+    notices.extend(document.take_notices());
+    let report = RunReport {
+        notebook: document.path().to_owned(),
+        status,
+        saved: save_error.is_none(),
+        output: document.output().to_owned(),
+        duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+        not_run: cells.len() - reports.len(),
+        cells: reports,
+        notices,
+    };
+    Ran { report, save_error }
+}
+
+/// A run that is going on.
+struct Running<'a> {
+    document: &'a mut Document,
+    /// Cells that have run, with what they show: a later cell may still change that.
+    shown: Vec<(CellId, Option<u64>, Kept)>,
+    saving: Option<Saving>,
+    saved_at: Instant,
+    notices: Vec<String>,
+}
+
+impl Running<'_> {
+    /// Gives an event to whatever cell it belongs to.
+    fn heard(&mut self, record: &mut Record, event: &Event) {
+        match event {
+            Event::Stream { late: true, .. } if !self.shown.is_empty() => {
+                if let Some((id, count, kept)) = self.shown.last_mut() {
+                    kept.apply(event);
+                    self.document.set_outputs(id, &kept.outputs(), *count);
+                }
+                return;
+            }
+            Event::UpdateDisplay { display_id, data, metadata }
+            | Event::Display { display_id: Some(display_id), data, metadata }
+            | Event::Result { display_id: Some(display_id), data, metadata, .. } => {
+                for (id, count, kept) in &mut self.shown {
+                    if kept.has_display_ids() && kept.update(display_id, data, metadata) {
+                        self.document.set_outputs(id, &kept.outputs(), *count);
+                    }
+                }
+            }
+            _ => {}
+        }
+        record.kept.apply(event);
+    }
+
+    /// A cell has ended. It is remembered while something may still change what it shows: late output of the
+    /// last one, updates of displays that have a name.
+    fn keep(&mut self, id: &CellId, record: Record) {
+        if self.shown.last().is_some_and(|(_, _, last)| !last.has_display_ids()) {
+            self.shown.pop();
+        }
+        self.shown.push((id.clone(), record.execution_count, record.kept));
+    }
+
+    /// Something is new in a cell that runs. Now and then it is saved.
+    fn unsaved(&mut self, id: &CellId, record: &Record) {
+        self.saving = self.saving.take().and_then(|saving| self.document.look(saving));
+        if self.saved_at.elapsed() >= SAVE_EVERY && self.saving.is_none() {
+            self.saved_at = Instant::now();
+            self.document.set_outputs(id, &record.kept.outputs(), record.execution_count);
+            self.saving = self.document.begin_save();
+        }
+    }
+
+    async fn save(&mut self) -> Result<(), Error> {
+        if let Some(saving) = self.saving.take() {
+            // What could not be saved then may be saved now.
+            let _ = self.document.finish(saving).await;
+        }
+        match self.document.begin_save() {
+            Some(saving) => self.document.finish(saving).await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// One piece of code to run.
+#[derive(Clone, Debug)]
+pub struct Once<'a> {
+    /// The code.
+    pub code: &'a str,
+    /// How long it may take.
+    pub timeout: Option<Duration>,
+    /// How long it may take to stop.
+    pub grace: Duration,
+    /// What a reader gets.
+    pub reading: Reading,
+}
+
+/// Runs one piece of code. `hears` is told of each event and must not wait.
+pub async fn execute_once(
+    kernel: &dyn Kernel,
+    once: &Once<'_>,
+    around: &Surroundings,
+    cancel: &mut Cancel,
+    mut hears: impl FnMut(&Event),
+) -> cellist_kernel::Result<Report> {
+    let started = Instant::now();
+    // What is reported is cut to the limits anyway; this much is enough to cut it from.
+    let room = once.reading.limits.max_bytes.saturating_mul(4);
+    let mut record = Record::new(once.reading, Some(room));
+    let mut pace = Pace::new(started, once.timeout, once.grace);
+    let request = Request::new(once.code);
+    let driven = drive(kernel, request, &mut record, &mut pace, cancel, |record, moment| {
+        if let Moment::Event(event) = moment {
+            record.kept.apply(event);
+            hears(event);
+        }
+    });
+    driven.await?;
+    Ok(record.report(started.elapsed(), &pace, once.timeout, &kernel.identity(), around))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! Outputs cut down for a reader who pays for each byte, in the shape in which they came.
+
+use cellist_output::{Limits, MimeBundle, MimeData, Output, StreamName, notices};
+
+use super::kept::weight;
+
+/// Images and other data travel whole up to this size, however little text is wanted.
+const MAX_DATA: usize = 1024 * 1024;
+
+/// The outputs with their text within the limits: the last of it, as much as there is room for.
+pub(crate) fn brief(outputs: &[Output], limits: &Limits) -> Vec<Output> {
+    let small: Vec<Output> = outputs.iter().map(|output| small(output, limits)).collect();
+    let mut room = limits.max_bytes;
+    let mut shown: Vec<Output> = Vec::new();
+    let mut left_out: u64 = 0;
+    for output in small.into_iter().rev() {
+        let size = text_weight(&output);
+        match (&output, room.checked_sub(size)) {
+            (_, Some(rest)) => {
+                room = rest;
+                shown.push(output);
+            }
+            (Output::Stream { name, text }, None) if room > 0 && left_out == 0 => {
+                let tail = &text[text.ceil_char_boundary(text.len() - room)..];
+                left_out += (text.len() - tail.len()) as u64;
+                shown.push(Output::stream(*name, tail));
+                room = 0;
+            }
+            (_, None) => {
+                left_out += size as u64;
+                room = 0;
+            }
+        }
+    }
+    if left_out > 0 {
+        shown.push(Output::stream(StreamName::Stderr, notices::left_out(left_out)));
+    }
+    shown.reverse();
+    shown
+}
+
+/// An output without what is too large for anyone.
+fn small(output: &Output, limits: &Limits) -> Output {
+    let cut = |data: &MimeBundle| {
+        let mut kept = MimeBundle::new();
+        for (mime, value) in data.iter() {
+            match value {
+                MimeData::Text(text) if is_text(mime) && text.len() > limits.max_bytes => {
+                    let end = text.floor_char_boundary(limits.max_bytes / 2);
+                    let rest = (text.len() - end) as u64;
+                    // Half a page of HTML is worse than none.
+                    if mime != "text/html" {
+                        kept.insert(
+                            mime,
+                            format!("{}\n{}", &text[..end], notices::left_out(rest).trim_end()),
+                        );
+                    }
+                }
+                MimeData::Text(text) if text.len() > MAX_DATA => {}
+                MimeData::Json(json) if json.get().len() > MAX_DATA => {}
+                whole => kept.insert(mime, whole.clone()),
+            }
+        }
+        kept
+    };
+    match output {
+        Output::Display { data, metadata, .. } => {
+            Output::Display { data: cut(data), metadata: metadata.clone(), display_id: None }
+        }
+        Output::Result { execution_count, data, metadata, .. } => Output::Result {
+            execution_count: *execution_count,
+            data: cut(data),
+            metadata: metadata.clone(),
+            display_id: None,
+        },
+        Output::Stream { .. } | Output::Error { .. } => output.clone(),
+    }
+}
+
+fn text_weight(output: &Output) -> usize {
+    match output {
+        Output::Display { data, .. } | Output::Result { data, .. } => data
+            .iter()
+            .filter(|(mime, _)| is_text(mime))
+            .filter_map(|(_, it)| it.as_text())
+            .map(str::len)
+            .sum(),
+        Output::Stream { .. } | Output::Error { .. } => weight(output),
+    }
+}
+
+fn is_text(mime: &str) -> bool {
+    mime.starts_with("text/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_text_stays_and_what_is_left_out_is_counted() {
+        let limits = Limits::new(10, 100);
+        let outputs = [
+            Output::stream(StreamName::Stderr, "gone"),
+            Output::stream(StreamName::Stdout, "0123456789"),
+            Output::display(MimeBundle::text("text/plain", "end").with("image/png", "A".repeat(500))),
+        ];
+        let brief = brief(&outputs, &limits);
+        assert_eq!(brief.len(), 3);
+        assert_eq!(brief[0], Output::stream(StreamName::Stderr, notices::left_out(7)));
+        assert_eq!(brief[1], Output::stream(StreamName::Stdout, "3456789"));
+        assert_eq!(brief[2], outputs[2]);
+    }
+
+    #[test]
+    fn a_huge_result_is_cut_and_a_huge_picture_left_out() {
+        let huge =
+            MimeBundle::text("text/plain", "x".repeat(5000)).with("image/png", "A".repeat(2 * MAX_DATA));
+        let [Output::Display { data, .. }] = &brief(&[Output::display(huge)], &Limits::new(1000, 10))[..]
+        else {
+            panic!("one display")
+        };
+        assert!(data.get_text("text/plain").unwrap().len() < 700);
+        assert_eq!(data.get("image/png"), None);
+    }
+
+    #[test]
+    fn what_is_small_enough_is_as_it_was() {
+        let outputs = vec![Output::stream(StreamName::Stdout, "a"), Output::stream(StreamName::Stderr, "b")];
+        assert_eq!(brief(&outputs, &Limits::for_screen()), outputs);
+    }
+}

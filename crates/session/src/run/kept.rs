@@ -1,0 +1,359 @@
+//! The outputs of a cell as its notebook keeps them: all of them up to a limit, beyond it the first and the
+//! last, with a notice between. Memory is bounded as the file is.
+
+use std::collections::VecDeque;
+
+use cellist_kernel::Event;
+use cellist_output::{Decoder, MimeBundle, MimeData, Output, Outputs, RawJson, StreamName, notices};
+
+/// What the file gets of one cell when nothing else is said: 10 MiB.
+pub const MAX_OUTPUT: usize = 10 * 1024 * 1024;
+
+/// Text behind the head is held in pieces of this size, so that the oldest can go.
+const PIECE: usize = 64 * 1024;
+
+/// The outputs of one cell, as they come.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    /// Bytes of the head, and of the tail; `None` keeps everything.
+    half: Option<usize>,
+    head: Outputs,
+    head_bytes: usize,
+    tail: VecDeque<Output>,
+    tail_bytes: usize,
+    dropped_bytes: u64,
+    clear_before_next: bool,
+    stdout: Decoder,
+    stderr: Decoder,
+}
+
+impl Kept {
+    pub(crate) fn new(limit: Option<usize>) -> Kept {
+        Kept {
+            half: limit.map(|limit| limit / 2),
+            head: Outputs::new(),
+            head_bytes: 0,
+            tail: VecDeque::new(),
+            tail_bytes: 0,
+            dropped_bytes: 0,
+            clear_before_next: false,
+            stdout: Decoder::default(),
+            stderr: Decoder::default(),
+        }
+    }
+
+    /// Takes what an event adds or changes.
+    pub(crate) fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Stream { name, bytes, .. } => self.stream(*name, bytes),
+            Event::Display { data, metadata, display_id } => self.push(Output::Display {
+                data: data.clone(),
+                metadata: metadata.clone(),
+                display_id: display_id.clone(),
+            }),
+            Event::Result { execution_count, data, metadata, display_id } => self.push(Output::Result {
+                execution_count: *execution_count,
+                data: data.clone(),
+                metadata: metadata.clone(),
+                display_id: display_id.clone(),
+            }),
+            Event::Error { name, message, traceback } => self.push(Output::Error {
+                name: name.clone(),
+                message: message.clone(),
+                traceback: traceback.clone(),
+            }),
+            Event::UpdateDisplay { display_id, data, metadata } => {
+                self.update(display_id, data, metadata);
+            }
+            Event::ClearOutput { wait } => self.clear(*wait),
+            Event::Started { .. }
+            | Event::InputRequested
+            | Event::Progress { .. }
+            | Event::OutputLost
+            | Event::Done(_)
+            | Event::Died(_) => {}
+        }
+    }
+
+    /// Whether anything can be updated later on.
+    pub(crate) fn has_display_ids(&self) -> bool {
+        self.head.iter().chain(&self.tail).any(|output| output.display_id().is_some())
+    }
+
+    /// Replaces what is displayed under an id, and says whether anything is.
+    pub(crate) fn update(&mut self, id: &str, data: &MimeBundle, metadata: &RawJson) -> bool {
+        let mut updated = self.head.update_display(id, data, metadata);
+        for output in &mut self.tail {
+            match output {
+                Output::Display { data: old, metadata: old_metadata, display_id: Some(known) }
+                | Output::Result { data: old, metadata: old_metadata, display_id: Some(known), .. }
+                    if known == id =>
+                {
+                    old.clone_from(data);
+                    old_metadata.clone_from(metadata);
+                    updated += 1;
+                }
+                Output::Stream { .. }
+                | Output::Display { .. }
+                | Output::Result { .. }
+                | Output::Error { .. } => {}
+            }
+        }
+        updated > 0
+    }
+
+    /// The outputs as they stand. A character that is not complete yet is left out.
+    pub(crate) fn outputs(&self) -> Vec<Output> {
+        let mut all = Outputs::new();
+        // The id of a display is known to all its copies already; it must not update them again here.
+        self.head.iter().for_each(|output| all.push(anonymous(output)));
+        let mut tail = self.tail.iter();
+        if self.dropped_bytes > 0 {
+            let cut = match self.tail.front() {
+                Some(Output::Stream { name, text }) => {
+                    tail.next();
+                    // The rest of a line whose start is gone goes with it.
+                    let from = text.find('\n').map_or(0, |at| at + 1);
+                    Some((*name, &text[from..], from))
+                }
+                _ => None,
+            };
+            let left_out = self.dropped_bytes + cut.map_or(0, |(_, _, from)| from as u64);
+            all.push_stream(StreamName::Stderr, &notices::left_out(left_out));
+            if let Some((name, rest, _)) = cut.filter(|(_, rest, _)| !rest.is_empty()) {
+                all.push_stream(name, rest);
+            }
+        }
+        tail.for_each(|output| all.push(anonymous(output)));
+        all.into()
+    }
+
+    /// Ends both streams: what was held back of a character never became one.
+    pub(crate) fn finish(&mut self) {
+        for name in [StreamName::Stdout, StreamName::Stderr] {
+            let mut text = String::new();
+            self.decoder(name).finish(|piece| text.push_str(piece));
+            self.text(name, &text);
+        }
+    }
+
+    fn decoder(&mut self, name: StreamName) -> &mut Decoder {
+        match name {
+            StreamName::Stdout => &mut self.stdout,
+            StreamName::Stderr => &mut self.stderr,
+        }
+    }
+
+    fn stream(&mut self, name: StreamName, bytes: &[u8]) {
+        let mut decoder = std::mem::take(self.decoder(name));
+        decoder.push(bytes, |text| self.text(name, text));
+        *self.decoder(name) = decoder;
+    }
+
+    fn text(&mut self, name: StreamName, mut text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.clear_if_due();
+        let room = match self.half {
+            None => usize::MAX,
+            Some(half) if self.tail.is_empty() => half.saturating_sub(self.head_bytes),
+            Some(_) => 0,
+        };
+        let (first, rest) = text.split_at(whole_lines(text, room));
+        if !first.is_empty() {
+            self.head.push_stream(name, first);
+            self.head_bytes += first.len();
+        }
+        text = rest;
+        while !text.is_empty() {
+            let (piece, rest) = text.split_at(text.floor_char_boundary(PIECE));
+            match self.tail.back_mut() {
+                Some(Output::Stream { name: last, text: so_far })
+                    if *last == name && so_far.len() + piece.len() <= PIECE =>
+                {
+                    so_far.push_str(piece);
+                }
+                _ => self.tail.push_back(Output::stream(name, piece)),
+            }
+            self.tail_bytes += piece.len();
+            self.drop_oldest();
+            text = rest;
+        }
+    }
+
+    fn push(&mut self, output: Output) {
+        self.clear_if_due();
+        if let Output::Display { data, metadata, display_id: Some(id) }
+        | Output::Result { data, metadata, display_id: Some(id), .. } = &output
+        {
+            self.update(id, data, metadata);
+        }
+        let size = weight(&output);
+        let fits = self.half.is_none_or(|half| self.tail.is_empty() && self.head_bytes + size <= half);
+        if fits {
+            self.head_bytes += size;
+            self.head.push(output);
+        } else {
+            self.tail_bytes += size;
+            self.tail.push_back(output);
+            self.drop_oldest();
+        }
+    }
+
+    fn clear(&mut self, wait: bool) {
+        self.clear_before_next = wait;
+        if !wait {
+            self.head = Outputs::new();
+            self.tail.clear();
+            (self.head_bytes, self.tail_bytes, self.dropped_bytes) = (0, 0, 0);
+        }
+    }
+
+    fn clear_if_due(&mut self) {
+        if self.clear_before_next {
+            self.clear(false);
+        }
+    }
+
+    /// Lets the oldest go while what stays fills the tail.
+    fn drop_oldest(&mut self) {
+        let Some(half) = self.half else { return };
+        while let Some(oldest) = self.tail.front().map(weight)
+            && self.tail_bytes - oldest >= half
+            && self.tail.len() > 1
+        {
+            self.tail.pop_front();
+            self.tail_bytes -= oldest;
+            self.dropped_bytes += oldest as u64;
+        }
+    }
+}
+
+/// How much of a text to take so that it fits: all of it, or else whole lines, or of a long line a part.
+fn whole_lines(text: &str, room: usize) -> usize {
+    if text.len() <= room {
+        return text.len();
+    }
+    let end = text.floor_char_boundary(room);
+    match text[..end].rfind('\n') {
+        Some(at) => at + 1,
+        None if text.len() > PIECE => end,
+        None => 0,
+    }
+}
+
+/// What an output takes up in a file, nearly.
+pub(super) fn weight(output: &Output) -> usize {
+    match output {
+        Output::Stream { text, .. } => text.len(),
+        Output::Display { data, metadata, .. } | Output::Result { data, metadata, .. } => {
+            let each = |(mime, data): (&str, &MimeData)| {
+                mime.len()
+                    + match data {
+                        MimeData::Text(text) => text.len(),
+                        MimeData::Json(json) => json.get().len(),
+                    }
+            };
+            data.iter().map(each).sum::<usize>() + metadata.get().len()
+        }
+        Output::Error { name, message, traceback } => {
+            name.len() + message.len() + traceback.iter().map(String::len).sum::<usize>()
+        }
+    }
+}
+
+fn anonymous(output: &Output) -> Output {
+    match output {
+        Output::Display { data, metadata, .. } => {
+            Output::Display { data: data.clone(), metadata: metadata.clone(), display_id: None }
+        }
+        Output::Result { execution_count, data, metadata, .. } => Output::Result {
+            execution_count: *execution_count,
+            data: data.clone(),
+            metadata: metadata.clone(),
+            display_id: None,
+        },
+        Output::Stream { .. } | Output::Error { .. } => output.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(kept: &mut Kept, name: StreamName, bytes: &[u8]) {
+        kept.apply(&Event::Stream { name, bytes: bytes.to_vec().into(), late: false });
+    }
+
+    fn display(id: Option<&str>, text: &str) -> Event {
+        Event::Display {
+            data: MimeBundle::text("text/plain", text),
+            metadata: RawJson::empty_object(),
+            display_id: id.map(str::to_owned),
+        }
+    }
+
+    fn said(kept: &Kept) -> Vec<String> {
+        kept.outputs().iter().map(|output| output.text().into_owned()).collect()
+    }
+
+    #[test]
+    fn chunks_of_a_stream_are_one_output_and_a_character_may_be_cut_in_two() {
+        let mut kept = Kept::new(None);
+        for chunk in "é1\né2\n".as_bytes().chunks(1) {
+            write(&mut kept, StreamName::Stdout, chunk);
+        }
+        write(&mut kept, StreamName::Stderr, b"oh\xff");
+        write(&mut kept, StreamName::Stdout, b"3\xe2\x82");
+        kept.finish();
+        assert_eq!(said(&kept), ["é1\né2\n", "oh\u{fffd}", "3\u{fffd}"]);
+    }
+
+    #[test]
+    fn past_the_limit_the_first_and_the_last_stay_with_one_notice_between() {
+        let mut kept = Kept::new(Some(4 * PIECE));
+        for line in 0..1_000_000 {
+            write(&mut kept, StreamName::Stdout, format!("line {line}\n").as_bytes());
+        }
+        kept.apply(&display(None, "the end"));
+        kept.finish();
+        let said = said(&kept);
+        let [head, notice, tail, end] = said.as_slice() else { panic!("{} outputs", said.len()) };
+        assert!(head.starts_with("line 0\nline 1\n") && head.ends_with('\n'));
+        assert!(tail.starts_with("line ") && tail.ends_with("line 999999\n") && end == "the end");
+        assert!(head.len() <= 2 * PIECE && tail.len() <= 3 * PIECE, "{} {}", head.len(), tail.len());
+        let total: usize = (0..1_000_000).map(|line| format!("line {line}\n").len()).sum();
+        assert_eq!(*notice, notices::left_out((total - head.len() - tail.len()) as u64));
+    }
+
+    #[test]
+    fn one_large_output_is_kept_whole() {
+        let mut kept = Kept::new(Some(1000));
+        kept.apply(&display(None, &"x".repeat(100_000)));
+        assert_eq!(said(&kept), ["x".repeat(100_000)]);
+    }
+
+    #[test]
+    fn clearing_forgets_what_was_left_out_too() {
+        let mut kept = Kept::new(Some(PIECE));
+        write(&mut kept, StreamName::Stdout, &vec![b'x'; 10 * PIECE]);
+        assert_eq!(said(&kept).len(), 3);
+        kept.apply(&Event::ClearOutput { wait: true });
+        assert_eq!(said(&kept).len(), 3);
+        write(&mut kept, StreamName::Stdout, b"new");
+        assert_eq!(said(&kept), ["new"]);
+    }
+
+    #[test]
+    fn an_update_finds_displays_on_both_sides_of_the_cut() {
+        let mut kept = Kept::new(Some(PIECE));
+        kept.apply(&display(Some("d"), "first"));
+        write(&mut kept, StreamName::Stdout, &vec![b'x'; 10 * PIECE]);
+        kept.apply(&display(Some("d"), "second"));
+        let update = MimeBundle::text("text/plain", "third");
+        assert!(kept.update("d", &update, &RawJson::empty_object()));
+        let said = said(&kept);
+        assert_eq!((said[0].as_str(), said[4].as_str()), ("third", "third"));
+    }
+}

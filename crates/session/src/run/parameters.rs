@@ -1,0 +1,308 @@
+//! Parameters of a run: values given from outside, written into a cell of their own behind the one that holds
+//! the defaults. Names and tags are those of papermill.
+
+use cellist_notebook::{CellId, CellType, Notebook};
+use serde_json::{Value, json};
+
+/// Marks the cell that holds the defaults.
+const DEFAULTS: &str = "parameters";
+/// Marks the cell that holds what was given.
+const INJECTED: &str = "injected-parameters";
+
+/// A value given from outside.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Literal {
+    /// Nothing.
+    Null,
+    /// Yes or no.
+    Bool(bool),
+    /// A whole number, as it was spelt.
+    Int(String),
+    /// A number.
+    Float(f64),
+    /// A text.
+    Text(String),
+    /// Several values.
+    List(Vec<Literal>),
+    /// Values by name.
+    Map(Vec<(String, Literal)>),
+}
+
+impl Literal {
+    /// What a text means: `True`, `False`, `None` and numbers are what they look like, all else is text.
+    pub fn typed(text: &str) -> Literal {
+        match text {
+            "True" => return Literal::Bool(true),
+            "False" => return Literal::Bool(false),
+            "None" => return Literal::Null,
+            _ => {}
+        }
+        let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+        let is_whole =
+            digits.split('_').all(|part| !part.is_empty() && part.bytes().all(|it| it.is_ascii_digit()));
+        if is_whole {
+            let sign = if text.starts_with('-') { "-" } else { "" };
+            let number = digits.replace('_', "");
+            let number = number.trim_start_matches('0');
+            return Literal::Int(format!("{sign}{}", if number.is_empty() { "0" } else { number }));
+        }
+        // Rust reads "infinity" and "nan" as numbers, as Python does.
+        text.parse().map_or_else(|_| Literal::Text(text.to_owned()), Literal::Float)
+    }
+}
+
+impl From<Value> for Literal {
+    fn from(value: Value) -> Literal {
+        match value {
+            Value::Null => Literal::Null,
+            Value::Bool(yes) => Literal::Bool(yes),
+            Value::Number(number) if number.is_f64() => Literal::Float(number.as_f64().unwrap_or_default()),
+            Value::Number(number) => Literal::Int(number.to_string()),
+            Value::String(text) => Literal::Text(text),
+            Value::Array(items) => Literal::List(items.into_iter().map(Literal::from).collect()),
+            Value::Object(members) => {
+                Literal::Map(members.into_iter().map(|(key, value)| (key, value.into())).collect())
+            }
+        }
+    }
+}
+
+/// Why parameters cannot be given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
+pub enum ParameterError {
+    #[error("parameters cannot be given to a notebook in {language}")]
+    Language { language: String },
+    #[error("`{name}` cannot be the name of a parameter in {language}")]
+    Name { name: String, language: String },
+}
+
+impl ParameterError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            ParameterError::Language { .. } => {
+                let known: Vec<&str> = LANGUAGES.iter().map(|dialect| dialect.name).collect();
+                Some(format!("they can be given in {}", known.join(", ")))
+            }
+            ParameterError::Name { .. } => Some("a name has letters, digits and underscores".into()),
+        }
+    }
+}
+
+/// Puts the cell with the parameters into a notebook, in place of the one of an earlier run, and says which
+/// it is. The other value tells that no cell is marked as holding the defaults.
+pub(crate) fn inject(
+    notebook: &mut Notebook,
+    parameters: &[(String, Literal)],
+    language: &str,
+) -> Result<(CellId, bool), ParameterError> {
+    let source = assignments(parameters, language)?;
+    let tagged = |tag: &str| notebook.cells().iter().position(|cell| cell.has_tag(tag));
+    let (injected, defaults) = (tagged(INJECTED), tagged(DEFAULTS));
+    let index = match (injected, defaults) {
+        (Some(index), _) => {
+            notebook.set_source(index, &source);
+            index
+        }
+        (None, defaults) => {
+            let index = defaults.map_or(0, |index| index + 1);
+            notebook.insert(index, CellType::Code, &source);
+            notebook.set_cell_metadata(index, "tags", &json!([INJECTED]));
+            index
+        }
+    };
+    Ok((notebook.cells()[index].id().clone(), injected.is_none() && defaults.is_none()))
+}
+
+/// How a language spells values.
+struct Dialect {
+    name: &'static str,
+    assign: &'static str,
+    null: &'static str,
+    yes_no: [&'static str; 2],
+    not_finite: [&'static str; 3],
+    list: [&'static str; 2],
+    map: [&'static str; 3],
+}
+
+const LANGUAGES: &[Dialect] = &[
+    Dialect {
+        name: "python",
+        assign: " = ",
+        null: "None",
+        yes_no: ["True", "False"],
+        not_finite: ["float('nan')", "float('inf')", "float('-inf')"],
+        list: ["[", "]"],
+        map: ["{", ": ", "}"],
+    },
+    Dialect {
+        name: "R",
+        assign: " = ",
+        null: "NULL",
+        yes_no: ["TRUE", "FALSE"],
+        not_finite: ["NaN", "Inf", "-Inf"],
+        list: ["list(", ")"],
+        map: ["list(", " = ", ")"],
+    },
+    Dialect {
+        name: "julia",
+        assign: " = ",
+        null: "nothing",
+        yes_no: ["true", "false"],
+        not_finite: ["NaN", "Inf", "-Inf"],
+        list: ["[", "]"],
+        map: ["Dict(", " => ", ")"],
+    },
+];
+
+fn assignments(parameters: &[(String, Literal)], language: &str) -> Result<String, ParameterError> {
+    let dialect = (LANGUAGES.iter().find(|dialect| dialect.name.eq_ignore_ascii_case(language)))
+        .ok_or_else(|| ParameterError::Language { language: language.to_owned() })?;
+    let mut lines = vec!["# Parameters".to_owned()];
+    for (name, value) in parameters {
+        let mut letters = name.chars();
+        let is_name = letters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+            && letters.all(|letter| letter.is_alphanumeric() || letter == '_');
+        if !is_name {
+            return Err(ParameterError::Name { name: name.clone(), language: dialect.name.to_owned() });
+        }
+        lines.push(format!("{name}{}{}", dialect.assign, dialect.spell(value)));
+    }
+    Ok(lines.join("\n") + "\n")
+}
+
+impl Dialect {
+    fn spell(&self, value: &Literal) -> String {
+        match value {
+            Literal::Null => self.null.to_owned(),
+            Literal::Bool(true) => self.yes_no[0].to_owned(),
+            Literal::Bool(false) => self.yes_no[1].to_owned(),
+            Literal::Int(digits) => digits.clone(),
+            Literal::Float(number) if number.is_nan() => self.not_finite[0].to_owned(),
+            Literal::Float(number) if number.is_infinite() => {
+                self.not_finite[if *number > 0.0 { 1 } else { 2 }].to_owned()
+            }
+            Literal::Float(number) => format!("{number:?}"),
+            Literal::Text(text) => self.quote(text),
+            Literal::List(items) => {
+                let items: Vec<String> = items.iter().map(|item| self.spell(item)).collect();
+                format!("{}{}{}", self.list[0], items.join(", "), self.list[1])
+            }
+            Literal::Map(members) => {
+                let [open, between, close] = self.map;
+                let member = |(key, value): &(String, Literal)| {
+                    format!("{}{between}{}", self.quote(key), self.spell(value))
+                };
+                let members: Vec<String> = members.iter().map(member).collect();
+                format!("{open}{}{close}", members.join(", "))
+            }
+        }
+    }
+
+    fn quote(&self, text: &str) -> String {
+        let mut quoted = String::from("\"");
+        for letter in text.chars() {
+            match letter {
+                '"' => quoted.push_str("\\\""),
+                '\\' => quoted.push_str("\\\\"),
+                '\n' => quoted.push_str("\\n"),
+                '\r' => quoted.push_str("\\r"),
+                '\t' => quoted.push_str("\\t"),
+                '$' if self.name == "julia" => quoted.push_str("\\$"),
+                control if control.is_control() => quoted.push_str(&format!("\\u{:04x}", control as u32)),
+                plain => quoted.push(plain),
+            }
+        }
+        quoted + "\""
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cellist_notebook::Ids;
+
+    use super::*;
+
+    #[test]
+    fn a_text_is_what_it_looks_like() {
+        for (text, expected) in [
+            ("1", "1"),
+            ("-007", "-7"),
+            ("1_000", "1000"),
+            ("99999999999999999999", "99999999999999999999"),
+            ("0.10", "0.1"),
+            ("1e3", "1000.0"),
+            ("inf", "float('inf')"),
+            ("nan", "float('nan')"),
+            ("True", "True"),
+            ("None", "None"),
+            ("true", "\"true\""),
+            ("2024-01-01", "\"2024-01-01\""),
+            ("a \"b\" \\ c\nd", "\"a \\\"b\\\" \\\\ c\\nd\""),
+            ("", "\"\""),
+            ("[1, 2]", "\"[1, 2]\""),
+        ] {
+            assert_eq!(LANGUAGES[0].spell(&Literal::typed(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn each_language_spells_its_own() {
+        let value = Literal::from(json!({ "a": [1, 2.5, null], "b": true }));
+        let spelt: Vec<String> = LANGUAGES.iter().map(|dialect| dialect.spell(&value)).collect();
+        assert_eq!(
+            spelt,
+            [
+                r#"{"a": [1, 2.5, None], "b": True}"#,
+                r#"list("a" = list(1, 2.5, NULL), "b" = TRUE)"#,
+                r#"Dict("a" => [1, 2.5, nothing], "b" => true)"#,
+            ]
+        );
+    }
+
+    fn notebook(cells: &[&[&str]]) -> Notebook {
+        let mut notebook = Notebook::empty(Ids::seeded(7));
+        for (index, tags) in cells.iter().enumerate() {
+            notebook.insert(index, CellType::Code, "x = 1\n");
+            notebook.set_cell_metadata(index, "tags", &json!(tags));
+        }
+        notebook
+    }
+
+    fn sources(notebook: &Notebook) -> Vec<String> {
+        notebook.cells().iter().map(|cell| cell.source().into_owned()).collect()
+    }
+
+    #[test]
+    fn the_cell_goes_behind_the_defaults_and_is_replaced_by_the_next_run() {
+        let mut notebook = notebook(&[&[], &["parameters"], &[]]);
+        let given = |x: &str| vec![("x".to_owned(), Literal::typed(x))];
+        let (id, unmarked) = inject(&mut notebook, &given("5"), "python").unwrap();
+        assert!(!unmarked);
+        assert_eq!(sources(&notebook), ["x = 1\n", "x = 1\n", "# Parameters\nx = 5\n", "x = 1\n"]);
+        assert!(notebook.cells()[2].has_tag("injected-parameters"));
+        let (again, _) = inject(&mut notebook, &given("6"), "Python").unwrap();
+        assert_eq!(again, id);
+        assert_eq!(sources(&notebook)[2], "# Parameters\nx = 6\n");
+        assert_eq!(notebook.cells().len(), 4);
+    }
+
+    #[test]
+    fn without_defaults_the_cell_goes_first_and_that_is_told() {
+        let mut notebook = notebook(&[&[]]);
+        let (_, unmarked) = inject(&mut notebook, &[("x".into(), Literal::Null)], "R").unwrap();
+        assert!(unmarked);
+        assert_eq!(sources(&notebook)[0], "# Parameters\nx = NULL\n");
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_refused() {
+        let mut notebook = notebook(&[&[]]);
+        let name = inject(&mut notebook, &[("a b".into(), Literal::Null)], "python").unwrap_err();
+        assert_eq!(name.to_string(), "`a b` cannot be the name of a parameter in python");
+        let language = inject(&mut notebook, &[], "cobol").unwrap_err();
+        assert_eq!(language.to_string(), "parameters cannot be given to a notebook in cobol");
+        assert_eq!(notebook.cells().len(), 1);
+    }
+}

@@ -1,0 +1,231 @@
+//! One execution as it goes: its events, applied to what the file keeps and to what a reader sees.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cellist_kernel::{Death, Event, Identity, Status as KernelStatus};
+use cellist_output::{Ansi, Limits, Output, Sink, notices};
+
+use super::advice::{Surroundings, advice};
+use super::brief::brief;
+use super::kept::Kept;
+use super::pace::Pace;
+use super::report::{KernelReport, KernelState, Raised, Report, Status};
+
+/// How much of an execution is kept, and for whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    /// What a reader gets.
+    pub limits: Limits,
+    /// What becomes of colours in the text.
+    pub ansi: Ansi,
+}
+
+/// How far a progress bar of the program is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bar {
+    /// What it counts, in the program's words.
+    pub label: String,
+    /// Steps done.
+    pub done: f64,
+    /// Steps in all, where known.
+    pub total: Option<f64>,
+}
+
+/// An execution that is going on.
+pub(crate) struct Record {
+    pub(crate) kept: Kept,
+    pub(crate) execution_count: Option<u64>,
+    pub(crate) bar: Option<Bar>,
+    /// Whether anything came since someone last looked.
+    pub(crate) is_new: bool,
+    sink: Sink,
+    limits: Limits,
+    raised: Option<Raised>,
+    stdin_requested: bool,
+    lost_output: bool,
+    said_late: bool,
+    ended: Option<Ended>,
+}
+
+enum Ended {
+    Done { status: KernelStatus, cancelled: bool },
+    Died(Death),
+}
+
+impl Record {
+    pub(crate) fn new(reading: Reading, max_output: Option<usize>) -> Record {
+        Record {
+            kept: Kept::new(max_output),
+            execution_count: None,
+            bar: None,
+            is_new: false,
+            sink: Sink::new(reading.limits, reading.ansi),
+            limits: reading.limits,
+            raised: None,
+            stdin_requested: false,
+            lost_output: false,
+            said_late: false,
+            ended: None,
+        }
+    }
+
+    /// Takes an event. Late output is the reader's here; whose file it belongs to is the caller's to decide.
+    pub(crate) fn apply(&mut self, event: &Event) {
+        self.is_new = true;
+        match event {
+            Event::Started { execution_count } => self.execution_count = *execution_count,
+            Event::Stream { bytes, late, .. } => {
+                if *late && !self.said_late {
+                    self.said_late = true;
+                    self.sink.block(&notices::late_output(), None);
+                }
+                self.sink.push(bytes);
+            }
+            Event::Display { data, display_id, .. } => {
+                self.sink.block(&data.readable(), display_id.as_deref());
+            }
+            Event::Result { data, display_id, execution_count, .. } => {
+                self.execution_count = self.execution_count.or(*execution_count);
+                self.sink.block(&data.readable(), display_id.as_deref());
+            }
+            Event::UpdateDisplay { display_id, data, .. } => {
+                self.sink.update(display_id, &data.readable());
+            }
+            Event::ClearOutput { wait } => self.sink.clear(*wait),
+            Event::Error { name, message, traceback } => {
+                let output = Output::Error {
+                    name: name.clone(),
+                    message: message.clone(),
+                    traceback: traceback.clone(),
+                };
+                self.sink.block(&output.text(), None);
+                self.raised = Some(Raised {
+                    ename: name.clone(),
+                    evalue: message.clone(),
+                    traceback: traceback.clone(),
+                });
+            }
+            Event::InputRequested => self.stdin_requested = true,
+            Event::Progress { label, done, total } => {
+                self.bar = Some(Bar { label: label.clone(), done: *done, total: *total });
+            }
+            Event::OutputLost => self.lost_output = true,
+            Event::Done(outcome) => {
+                self.execution_count = outcome.execution_count.or(self.execution_count);
+                self.ended = Some(Ended::Done { status: outcome.status, cancelled: outcome.cancelled });
+            }
+            Event::Died(death) => self.ended = Some(Ended::Died(death.clone())),
+        }
+    }
+
+    /// The kernel is gone without a word.
+    pub(crate) fn abandoned(&mut self) {
+        self.ended.get_or_insert(Ended::Died(Death::Unknown));
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// What a reader sees at this moment.
+    pub(crate) fn text(&self) -> String {
+        self.sink.snapshot(None).text
+    }
+
+    /// What came of it.
+    pub(crate) fn report(
+        &mut self,
+        duration: Duration,
+        pace: &Pace,
+        limit: Option<Duration>,
+        identity: &Identity,
+        around: &Surroundings,
+    ) -> Report {
+        self.kept.finish();
+        let mut kernel = KernelReport::of(identity);
+        let mut notices = self.notices(pace, limit, identity, around);
+        let mut error = self.raised.clone();
+        let status = match (pace.cause(), &self.ended) {
+            (Some(cause), _) => Status::from(cause),
+            (None, Some(Ended::Done { cancelled: true, .. })) => Status::Cancelled,
+            (None, Some(Ended::Done { status: KernelStatus::Ok, .. })) => Status::Ok,
+            (None, _) => Status::Error,
+        };
+        if let Some(Ended::Died(death)) = &self.ended {
+            kernel.state = KernelState::Lost;
+            let said = notices::kernel_died(death);
+            error = error.or_else(|| {
+                (!pace.killed()).then(|| Raised {
+                    ename: "DeadKernelError".into(),
+                    evalue: said.clone(),
+                    traceback: Vec::new(),
+                })
+            });
+            if !pace.killed() {
+                notices.push(said);
+            }
+            notices.push(notices::state_lost());
+        } else if matches!(status, Status::Timeout | Status::Cancelled) {
+            notices.push(notices::state_kept());
+        }
+        let shown = self.sink.clone().finish(None);
+        let mut text = shown.text;
+        for notice in &notices {
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(notice);
+        }
+        Report {
+            status,
+            exit_code: match status {
+                Status::Ok => Some(0),
+                Status::Error => Some(1),
+                Status::Timeout | Status::Cancelled => None,
+            },
+            text,
+            outputs: brief(&self.kept.outputs(), &self.limits),
+            error,
+            execution_count: self.execution_count,
+            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+            cancelled: matches!(status, Status::Timeout | Status::Cancelled),
+            stdin_requested: self.stdin_requested,
+            truncated: shown.truncated,
+            artifact: None,
+            kernel,
+            notices,
+        }
+    }
+
+    fn notices(
+        &self,
+        pace: &Pace,
+        limit: Option<Duration>,
+        identity: &Identity,
+        around: &Surroundings,
+    ) -> Vec<String> {
+        let mut said = Vec::new();
+        if self.lost_output {
+            said.push(notices::output_lost());
+        }
+        if self.stdin_requested {
+            said.push(notices::input_unsupported());
+        }
+        if let Some(raised) = &self.raised {
+            let python = identity.python.clone().unwrap_or_else(|| PathBuf::from("python3"));
+            said.extend(advice(&raised.ename, &raised.evalue, Some(&python), around));
+        }
+        match pace.cause() {
+            Some(super::pace::Cause::Timeout) => {
+                said.push(notices::timed_out(limit.unwrap_or_default().as_secs()));
+            }
+            Some(super::pace::Cause::Cancel) => said.push(notices::cancelled()),
+            None => {}
+        }
+        if pace.killed() {
+            said.push(notices::killed_after_interrupt(pace.grace().as_secs()));
+        }
+        said
+    }
+}

@@ -1,0 +1,145 @@
+//! What came of code that ran, as data. Its JSON is the interface of every command that runs code.
+
+use std::path::PathBuf;
+
+use cellist_kernel::{Backend, Identity};
+use cellist_output::{Output, Truncation};
+use serde::Serialize;
+
+use super::pace::Cause;
+
+/// How a piece of code ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// It ran to its end.
+    Ok,
+    /// It raised something, or its kernel died.
+    Error,
+    /// It ran longer than it may.
+    Timeout,
+    /// Whoever asked for it did not want it any more.
+    Cancelled,
+}
+
+impl From<Cause> for Status {
+    fn from(cause: Cause) -> Status {
+        match cause {
+            Cause::Timeout => Status::Timeout,
+            Cause::Cancel => Status::Cancelled,
+        }
+    }
+}
+
+/// An exception.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Raised {
+    /// Its type.
+    pub ename: String,
+    /// Its message.
+    pub evalue: String,
+    /// The lines of its traceback.
+    pub traceback: Vec<String>,
+}
+
+/// What became of the variables and imports in a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KernelState {
+    /// They are as the code left them.
+    Kept,
+    /// They are gone with the kernel.
+    Lost,
+}
+
+/// The kernel that ran the code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct KernelReport {
+    /// How it was run.
+    pub backend: Backend,
+    /// The interpreter, where it is a local Python.
+    pub python: Option<PathBuf>,
+    /// What became of its state.
+    pub state: KernelState,
+    /// Whether it was started anew for this code.
+    pub restarted: bool,
+}
+
+impl KernelReport {
+    /// Of a kernel whose state is kept.
+    pub fn of(identity: &Identity) -> KernelReport {
+        KernelReport {
+            backend: identity.backend,
+            python: identity.python.clone(),
+            state: KernelState::Kept,
+            restarted: false,
+        }
+    }
+}
+
+/// What came of one piece of code.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// How it ended.
+    pub status: Status,
+    /// 0, 1, or nothing where it was stopped.
+    pub exit_code: Option<i32>,
+    /// What a reader gets, with notices at its end.
+    pub text: String,
+    /// The outputs, their text within the same limits.
+    pub outputs: Vec<Output>,
+    /// What was raised.
+    pub error: Option<Raised>,
+    /// The number of the execution.
+    pub execution_count: Option<u64>,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// Whether it was stopped, for whatever reason.
+    pub cancelled: bool,
+    /// Whether it asked for input, which it did not get.
+    pub stdin_requested: bool,
+    /// How much was cut off the text.
+    pub truncated: Option<Truncation>,
+    /// Where all of the output is kept.
+    pub artifact: Option<String>,
+    /// What ran it.
+    pub kernel: KernelReport,
+    /// What else its reader should know; part of `text` already.
+    pub notices: Vec<String>,
+}
+
+/// What came of one cell.
+#[derive(Clone, Debug, Serialize)]
+pub struct CellReport {
+    /// Where it stands in the notebook.
+    pub index: usize,
+    /// Its id, where the file stores one.
+    pub id: Option<String>,
+    /// Whether it may fail without ending the run.
+    #[serde(skip)]
+    pub may_fail: bool,
+    /// What came of its code.
+    #[serde(flatten)]
+    pub report: Report,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunReport {
+    /// The notebook.
+    pub notebook: PathBuf,
+    /// How the run ended: as its last cell did, or well.
+    pub status: Status,
+    /// Whether all outputs are in the file.
+    pub saved: bool,
+    /// The file that has the outputs.
+    pub output: PathBuf,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// The cells that were run, in order.
+    pub cells: Vec<CellReport>,
+    /// How many cells were to run and did not.
+    pub not_run: usize,
+    /// What else its reader should know.
+    pub notices: Vec<String>,
+}
