@@ -60,14 +60,17 @@ pub fn diff(before: &Notebook, after: &Notebook) -> (Vec<CellChange>, Vec<String
             *told += 1;
         }
     };
+    // Where the next cell that both have in place stood: what was deleted before it is told first.
+    let mut next_old = vec![before.cells().len(); after.cells().len() + 1];
+    for index in (0..after.cells().len()).rev() {
+        next_old[index] = old_of[index].filter(|_| in_place[index]).unwrap_or(next_old[index + 1]);
+    }
     for (index, cell) in after.cells().iter().enumerate() {
+        tell_deleted(&mut changes, &mut told, next_old[index]);
         let Some(old) = old_of[index] else {
             changes.push(CellChange::Added(index));
             continue;
         };
-        if in_place[index] {
-            tell_deleted(&mut changes, &mut told, old);
-        }
         let change = CellDiff {
             before: old,
             after: index,

@@ -87,11 +87,11 @@ fn every_kind_of_change_has_its_title() {
       metadata: tags added
       outputs: display_data image/png → none
 
-    moved cell 0 → 3 [code] b9b45dce-f5ea-4980-97b4-ad432af32fc7
-
     deleted cell 4 [code] 301ebe4d-8966-401d-b534-205213a597cd
     -{}['missing 🔑']
       outputs: error KeyError
+
+    moved cell 0 → 3 [code] b9b45dce-f5ea-4980-97b4-ad432af32fc7
 
     changed cell 5 → 4 [code] bf1e622f-9a56-4958-a687-cb0da9a90b40
       metadata: tags added

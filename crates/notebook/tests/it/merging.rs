@@ -209,4 +209,9 @@ fn differences_are_told_by_cell() {
     assert_eq!((first.source.len(), first.retyped, first.moved), (1, false, false));
     assert!(second.retyped);
     assert_eq!(diff(&before, &before).0, []);
+
+    let mut replaced = before.clone();
+    replaced.remove(1);
+    replaced.insert(1, CellType::Code, "in its place");
+    assert_eq!(diff(&before, &replaced).0, [CellChange::Deleted(1), CellChange::Added(1)]);
 }
