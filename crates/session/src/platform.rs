@@ -1,6 +1,8 @@
 //! What each operating system does in its own way, behind one set of functions.
 
 #[cfg(target_os = "linux")]
+mod large_pages;
+#[cfg(target_os = "linux")]
 mod lease;
 #[cfg(not(unix))]
 mod other;
@@ -11,6 +13,14 @@ mod unix;
 pub(crate) use other::*;
 #[cfg(unix)]
 pub(crate) use unix::*;
+
+/// Makes the room that a buffer has cheaper to fill, where the system can.
+pub(crate) fn prepare_large(buffer: &mut Vec<u8>) {
+    #[cfg(target_os = "linux")]
+    large_pages::advise(buffer);
+    #[cfg(not(target_os = "linux"))]
+    let _ = buffer;
+}
 
 /// Whether some process has a file open for writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -64,6 +64,7 @@ fn read_once(path: &Path) -> io::Result<(Vec<u8>, Mark, Mark)> {
     // One more than the file is long, so that reading its end does not double the buffer.
     let capacity = usize::try_from(metadata.len()).unwrap_or(usize::MAX).saturating_add(1);
     bytes.try_reserve_exact(capacity).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    platform::prepare_large(&mut bytes);
     file.read_to_end(&mut bytes)?;
     Ok((bytes, platform::mark(&metadata), platform::mark(&file.metadata()?)))
 }
