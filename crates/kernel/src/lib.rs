@@ -13,6 +13,7 @@ mod launch;
 pub mod process;
 pub mod python;
 mod trace;
+pub mod zmq;
 
 pub use error::{Error, Result};
 pub use event::{Death, Event, Outcome, Status};

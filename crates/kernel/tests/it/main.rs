@@ -4,3 +4,4 @@
 mod guard;
 mod process;
 mod traces;
+mod zmq;

@@ -1,0 +1,225 @@
+//! Progress bars that are widgets, as tqdm draws them in notebooks: a bar between two texts, in a box. Their
+//! messages are read for how far they are; other widgets are let be.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use crate::event::Event;
+
+/// How many widgets are remembered; a program that makes more does not get more of our memory.
+const MOST: usize = 2000;
+
+#[derive(Debug, Default)]
+pub(super) struct Bars(HashMap<String, Widget>);
+
+/// What is remembered of a widget.
+#[derive(Debug)]
+enum Widget {
+    Bar { description: String, value: f64, max: f64, uncounted: bool },
+    Text(String),
+    Box { left: String, bar: String, right: Option<String> },
+}
+
+/// The content of a message about a widget.
+#[derive(Deserialize)]
+pub(super) struct Comm {
+    comm_id: String,
+    #[serde(default)]
+    data: Data,
+}
+
+#[derive(Default, Deserialize)]
+struct Data {
+    #[serde(default)]
+    state: State,
+}
+
+#[derive(Default, Deserialize)]
+struct State {
+    #[serde(rename = "_model_name")]
+    model: Option<String>,
+    // A bar's is a number, a text's is a text, a selection's may be anything.
+    value: Option<serde_json::Value>,
+    max: Option<serde_json::Value>,
+    description: Option<serde_json::Value>,
+    bar_style: Option<serde_json::Value>,
+    children: Option<serde_json::Value>,
+}
+
+impl Bars {
+    pub(super) fn open(&mut self, comm: Comm) -> Option<Event> {
+        let Comm { comm_id, data: Data { state } } = comm;
+        if self.0.len() >= MOST && !self.0.contains_key(&comm_id) {
+            return None;
+        }
+        let text = |value: &Option<serde_json::Value>| {
+            value.as_ref().and_then(|value| value.as_str()).unwrap_or_default().to_owned()
+        };
+        let number = |value: &Option<serde_json::Value>| value.as_ref().and_then(serde_json::Value::as_f64);
+        let widget = match state.model.as_deref()? {
+            "FloatProgressModel" | "IntProgressModel" => Widget::Bar {
+                description: text(&state.description),
+                value: number(&state.value).unwrap_or_default(),
+                max: number(&state.max).unwrap_or(100.0),
+                // tqdm draws a bar without a known end as a full one in the colour of notes.
+                uncounted: text(&state.bar_style) == "info" && number(&state.max) == Some(1.0),
+            },
+            "HTMLModel" | "LabelModel" => Widget::Text(text(&state.value)),
+            "HBoxModel" => {
+                let [left, bar, right @ ..] = &children(state.children.as_ref())[..] else { return None };
+                Widget::Box { left: left.clone(), bar: bar.clone(), right: right.first().cloned() }
+            }
+            _ => return None,
+        };
+        self.0.insert(comm_id, widget);
+        None
+    }
+
+    /// A widget's new state: an event when it is a bar, or the count beside a bar whose end is not known.
+    pub(super) fn update(&mut self, comm: &Comm) -> Option<Event> {
+        let state = &comm.data.state;
+        match self.0.get_mut(&comm.comm_id)? {
+            Widget::Bar { description, value, max, uncounted } => {
+                if let Some(text) = state.description.as_ref().and_then(|text| text.as_str()) {
+                    *description = text.to_owned();
+                }
+                if let Some(new) = state.max.as_ref().and_then(serde_json::Value::as_f64) {
+                    *max = new;
+                    *uncounted = false;
+                }
+                *value = state.value.as_ref().and_then(serde_json::Value::as_f64)?;
+                self.progress(&comm.comm_id)
+            }
+            Widget::Text(text) => {
+                state.value.as_ref().and_then(|new| new.as_str())?.clone_into(text);
+                let counts = self.0.values().find_map(|widget| match widget {
+                    Widget::Box { bar, right, .. } if right.as_ref() == Some(&comm.comm_id) => {
+                        Some(bar.clone())
+                    }
+                    _ => None,
+                })?;
+                match self.0.get(&counts) {
+                    Some(Widget::Bar { uncounted: true, .. }) => self.progress(&counts),
+                    _ => None,
+                }
+            }
+            Widget::Box { .. } => None,
+        }
+    }
+
+    pub(super) fn close(&mut self, comm: &Comm) {
+        self.0.remove(&comm.comm_id);
+    }
+
+    fn progress(&self, id: &str) -> Option<Event> {
+        let Widget::Bar { description, value, max, uncounted } = self.0.get(id)? else { return None };
+        let texts = self.0.values().find_map(|widget| match widget {
+            Widget::Box { left, bar, right } if bar == id => Some((left, right)),
+            _ => None,
+        });
+        let text = |id: &String| match self.0.get(id) {
+            Some(Widget::Text(text)) => text.as_str(),
+            _ => "",
+        };
+        let (left, right) = match texts {
+            Some((left, right)) => (text(left), right.as_ref().map_or("", text)),
+            None => ("", ""),
+        };
+        let label =
+            if description.is_empty() { label(left) } else { description.trim_end_matches([':', ' ']) };
+        let (done, total) = if *uncounted { (leading_number(right)?, None) } else { (*value, Some(*max)) };
+        Some(Event::Progress { label: label.to_owned(), done, total })
+    }
+}
+
+/// `work:  30%` is a bar of `work`.
+fn label(left: &str) -> &str {
+    let text = left.trim();
+    let text =
+        text.strip_suffix('%').map_or(text, |text| text.trim_end_matches(|c: char| c.is_ascii_digit()));
+    text.trim_end().trim_end_matches(':')
+}
+
+/// `123it [00:01, …]` has done 123.
+fn leading_number(right: &str) -> Option<f64> {
+    let right = right.trim_start();
+    let end = right.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(right.len());
+    right[..end].parse().ok()
+}
+
+fn children(value: Option<&serde_json::Value>) -> Vec<String> {
+    let children = value.and_then(serde_json::Value::as_array).map_or(&[][..], Vec::as_slice);
+    let ids = children.iter().filter_map(|child| child.as_str()?.strip_prefix("IPY_MODEL_"));
+    ids.map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn comm(id: &str, state: &Value) -> Comm {
+        serde_json::from_value(json!({"comm_id": id, "data": {"state": state}})).unwrap()
+    }
+
+    fn tqdm(left: &str, bar: &Value, right: &str) -> Bars {
+        let mut bars = Bars::default();
+        bars.open(comm("l", &json!({"_model_name": "HTMLModel", "value": left})));
+        bars.open(comm("b", bar));
+        bars.open(comm("r", &json!({"_model_name": "HTMLModel", "value": right})));
+        let parts = json!(["IPY_MODEL_l", "IPY_MODEL_b", "IPY_MODEL_r"]);
+        bars.open(comm("box", &json!({"_model_name": "HBoxModel", "children": parts})));
+        bars
+    }
+
+    fn progress(label: &str, done: f64, total: Option<f64>) -> Option<Event> {
+        Some(Event::Progress { label: label.into(), done, total })
+    }
+
+    #[test]
+    fn a_bar_tells_its_label_and_how_far_it_is() {
+        let bar = json!({"_model_name": "FloatProgressModel", "value": 0.0, "max": 10.0, "bar_style": ""});
+        let mut bars = tqdm("load:   0%", &bar, "0/10 [00:00&lt;?, ?it/s]");
+        assert_eq!(bars.update(&comm("b", &json!({"value": 3.0}))), progress("load", 3.0, Some(10.0)));
+        assert_eq!(bars.update(&comm("l", &json!({"value": "write:  40%"}))), None);
+        assert_eq!(bars.update(&comm("b", &json!({"value": 4.0}))), progress("write", 4.0, Some(10.0)));
+        assert_eq!(bars.update(&comm("b", &json!({"bar_style": "success"}))), None);
+    }
+
+    #[test]
+    fn a_bar_without_an_end_counts_by_the_text_beside_it() {
+        let bar = json!({"_model_name": "FloatProgressModel", "value": 1.0, "max": 1.0, "bar_style": "info"});
+        let mut bars = tqdm("", &bar, "0it [00:00, ?it/s]");
+        let text = json!({"value": " 57it [00:01, 41.2it/s]"});
+        assert_eq!(bars.update(&comm("r", &text)), progress("", 57.0, None));
+    }
+
+    #[test]
+    fn a_bar_that_stands_alone_has_its_description() {
+        let mut bars = Bars::default();
+        bars.open(comm("b", &json!({"_model_name": "IntProgressModel", "description": "Loading:"})));
+        assert_eq!(bars.update(&comm("b", &json!({"value": 7}))), progress("Loading", 7.0, Some(100.0)));
+        bars.close(&comm("b", &json!({})));
+        assert_eq!(bars.update(&comm("b", &json!({"value": 8}))), None);
+    }
+
+    #[test]
+    fn other_widgets_and_strange_states_do_no_harm() {
+        let mut bars = Bars::default();
+        for state in [
+            json!({}),
+            json!({"_model_name": "SliderModel", "value": [1, 2]}),
+            json!({"_model_name": "FloatProgressModel", "value": "x", "max": [], "description": 3}),
+            json!({"_model_name": "HBoxModel", "children": 7}),
+        ] {
+            assert_eq!(bars.open(comm("w", &state)), None);
+            assert_eq!(bars.update(&comm("w", &json!({"value": {"a": 1}}))), None);
+        }
+        for at in 0..2 * MOST {
+            bars.open(comm(&at.to_string(), &json!({"_model_name": "HTMLModel"})));
+        }
+        assert_eq!(bars.0.len(), MOST);
+    }
+}

@@ -1,0 +1,431 @@
+//! One kernel process with its sockets and tasks, from its start to its end. A restart makes a new one.
+
+use std::collections::HashMap;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use zeromq::{ReqSocket, Socket, SocketRecv, SocketSend, ZmqMessage};
+
+use super::connection::{Channel, Connection, Place, Private};
+use super::lanes::{self, Lane, Pending};
+use super::listener::{Command, Interrupter, Listener};
+use super::log::Log;
+use super::setup;
+use super::trace::Tracer;
+use super::wire::{Key, Message, Session};
+use super::{InterruptMode, KernelCommand};
+use crate::error::{Error, Result};
+use crate::event::Death;
+use crate::guard::Guard;
+use crate::kernel::State;
+use crate::launch::Launch;
+use crate::process::{Process, Spawn};
+
+/// Commands that wait for the listener, which is never long away.
+const COMMANDS: usize = 64;
+
+/// How long to wait for a first message before asking once more: the kernel may not know of us yet.
+const NUDGE: Duration = Duration::from_millis(50);
+
+/// How long a kernel may take to leave when asked.
+const LEAVE: Duration = Duration::from_secs(2);
+
+/// How long a kernel that runs already may take to answer.
+const JOIN: Duration = Duration::from_secs(5);
+
+const BEAT: Duration = Duration::from_secs(5);
+
+/// Beats in a row that a kernel which is not our child may miss.
+const MISSED: u32 = 3;
+
+pub(super) struct Live {
+    pub(super) session: Arc<Session>,
+    pub(super) shell: Lane,
+    control: Lane,
+    pub(super) pending: Arc<Pending>,
+    pub(super) commands: mpsc::Sender<Command>,
+    pub(super) info: KernelInfo,
+    /// Whether the kernel works for someone else.
+    pub(super) taken: watch::Receiver<bool>,
+    /// The variables that were last set by hidden code.
+    pub(super) variables: Mutex<HashMap<String, Option<String>>>,
+    pub(super) process: Option<Arc<Process>>,
+    listener: Mutex<Option<JoinHandle<()>>>,
+    watchers: Vec<JoinHandle<()>>,
+    // Dropped after the process.
+    log: Option<Log>,
+    private: Mutex<Option<Private>>,
+}
+
+/// What a kernel says of itself.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct KernelInfo {
+    #[serde(default)]
+    pub(super) language_info: serde_json::Value,
+}
+
+impl KernelInfo {
+    pub(super) fn language(&self) -> Option<String> {
+        self.language_info["name"].as_str().map(str::to_lowercase)
+    }
+
+    pub(super) fn version(&self) -> Option<String> {
+        self.language_info["version"].as_str().map(str::to_owned)
+    }
+}
+
+impl Live {
+    /// Starts a kernel process and waits until it can be used; what it started is gone when this fails or is
+    /// dropped.
+    pub(super) async fn start(
+        command: &KernelCommand,
+        launch: &Launch,
+        guard: &Guard,
+        state: &Arc<watch::Sender<State>>,
+    ) -> Result<(Live, Vec<String>)> {
+        let tracer = Tracer::new(launch.trace.clone());
+        if !launch.cwd.is_dir() {
+            return Err(Error::NoFolder { path: launch.cwd.clone() });
+        }
+        let private = Private::create(&launch.runtime_dir, &command.name, guard)?;
+        let (process, mut log) = spawn(command, launch, &private, guard)?;
+        let ready = async {
+            let mut live =
+                Live::connect(&private.connection, Some((process.clone(), command)), state, tracer).await?;
+            let setup = live.set_up(command, launch).await?;
+            live.watchers.push(watch_death(&process, state, &live.pending));
+            Ok::<_, Error>((live, setup))
+        };
+        let failure = tokio::select! {
+            ready = ready => match ready {
+                Ok((mut live, notices)) => {
+                    live.log = Some(log);
+                    live.private = Mutex::new(Some(private));
+                    return Ok((live, notices));
+                }
+                Err(error) => error,
+            },
+            death = process.wait() => Error::DiedAtStart { death, stderr: String::new() },
+            () = tokio::time::sleep(launch.startup_timeout) => {
+                Error::NotReady { within: launch.startup_timeout, stderr: String::new() }
+            }
+        };
+        process.kill_tree().await;
+        let said = log.last_words().await;
+        Err(match failure {
+            Error::DiedAtStart { .. } if said.contains("No module named ipykernel") => no_ipykernel(command),
+            Error::DiedAtStart { death, .. } => Error::DiedAtStart { death, stderr: said },
+            Error::NotReady { within, .. } => Error::NotReady { within, stderr: said },
+            other => other,
+        })
+    }
+
+    /// Connects to a kernel that somebody else started.
+    pub(super) async fn join(
+        connection: &Connection,
+        state: &Arc<watch::Sender<State>>,
+        tracer: Tracer,
+    ) -> Result<Live> {
+        let joined = tokio::time::timeout(JOIN, Live::connect(connection, None, state, tracer));
+        let mut live = joined.await.map_err(|_| Error::NoAnswer { within: JOIN })??;
+        live.watchers.push(watch_beats(connection.place(Channel::Heartbeat), state, &live));
+        Ok(live)
+    }
+
+    /// Returns when the kernel has answered and was heard.
+    async fn connect(
+        connection: &Connection,
+        child: Option<(Arc<Process>, &KernelCommand)>,
+        state: &Arc<watch::Sender<State>>,
+        tracer: Tracer,
+    ) -> Result<Live> {
+        let failed = |source| Error::Io { what: "the kernel cannot be reached".into(), source };
+        let session = Arc::new(Session::new(Key::new(&connection.key)).map_err(failed)?);
+        let [iopub, shell, control, stdin] =
+            [Channel::Iopub, Channel::Shell, Channel::Control, Channel::Stdin]
+                .map(|channel| connection.place(channel));
+        let (iopub, shell, control, stdin) = tokio::try_join!(
+            lanes::subscriber(&iopub),
+            lanes::dealer(&shell, &session),
+            lanes::dealer(&control, &session),
+            lanes::dealer(&stdin, &session),
+        )
+        .map_err(|error| failed(lanes::as_io(error)))?;
+
+        let pending = Arc::new(Pending::default());
+        let (commands, receiver) = mpsc::channel(COMMANDS);
+        let answer = {
+            let (pending, commands) = (pending.clone(), commands.clone());
+            move |message: Message| {
+                let unclaimed = pending.answer(message).filter(|message| message.kind == "execute_reply");
+                let commands = commands.clone();
+                async move {
+                    if let Some(reply) = unclaimed {
+                        let _ = commands.send(Command::Reply(reply)).await;
+                    }
+                }
+            }
+        };
+        let shell = lanes::open(shell, Channel::Shell, session.clone(), tracer.clone(), answer.clone());
+        let control = lanes::open(control, Channel::Control, session.clone(), tracer.clone(), answer);
+        open_stdin(stdin, &session, &tracer, &commands);
+
+        let (heard, has_heard) = watch::channel(false);
+        let (taking, taken) = watch::channel(false);
+        let interrupter = match &child {
+            Some((process, command)) if command.interrupt_mode == InterruptMode::Signal => {
+                Interrupter::Signal(process.clone())
+            }
+            _ => Interrupter::Message(control.clone()),
+        };
+        let listener = Listener {
+            socket: iopub,
+            session: session.clone(),
+            commands: receiver,
+            shell: shell.clone(),
+            interrupter,
+            state: state.clone(),
+            death: child.as_ref().map(|(process, _)| process.death()),
+            heard,
+            taken: taking,
+            tracer,
+        };
+        let listener = tokio::spawn(listener.run());
+        let mut live = Live {
+            session,
+            shell,
+            control,
+            pending,
+            commands,
+            info: KernelInfo::default(),
+            taken,
+            variables: Mutex::default(),
+            process: child.map(|(process, _)| process),
+            listener: Mutex::new(Some(listener)),
+            watchers: Vec::new(),
+            log: None,
+            private: Mutex::new(None),
+        };
+        live.info = live.until_ready(has_heard).await?;
+        Ok(live)
+    }
+
+    async fn until_ready(&self, mut heard: watch::Receiver<bool>) -> Result<KernelInfo> {
+        loop {
+            let reply = self
+                .ask("kernel_info_request", &json!({}))
+                .await
+                .ok_or(Error::Dead { death: Death::Unknown })?;
+            if let Ok(Ok(_)) = tokio::time::timeout(NUDGE, heard.wait_for(|heard| *heard)).await {
+                return reply.read().map_err(|error| Error::Protocol { what: error.to_string() });
+            }
+        }
+    }
+
+    async fn set_up(&self, command: &KernelCommand, launch: &Launch) -> Result<Vec<String>> {
+        let language = self.info.language().unwrap_or_else(|| command.language.to_lowercase());
+        if !is_python(&language) {
+            return Ok(Vec::new());
+        }
+        let reply = self.ask("execute_request", &setup::request(launch)).await;
+        let reply = reply.ok_or(Error::Dead { death: Death::Unknown })?;
+        let setup = setup::answer(&reply);
+        if setup.kernel_waits {
+            let _ = self.commands.send(Command::KernelWaits).await;
+        }
+        Ok(setup.notices)
+    }
+
+    /// Asks and waits for the answer; none when the kernel is gone. Forgotten when dropped.
+    pub(super) async fn ask(&self, kind: &str, content: &serde_json::Value) -> Option<Message> {
+        let (id, frames) = self.session.build(kind, None, content);
+        let answer = self.pending.expect(id);
+        self.shell.send(frames).await;
+        answer.get().await
+    }
+
+    /// The messages that bring a process's variables to these values; none when they have them.
+    pub(super) fn set_variables(&self, wanted: &[(String, Option<String>)]) -> Option<Vec<Bytes>> {
+        let mut known = self.variables.lock().unwrap_or_else(PoisonError::into_inner);
+        let changes: Vec<_> =
+            wanted.iter().filter(|(name, value)| known.get(name) != Some(value)).cloned().collect();
+        if changes.is_empty() {
+            return None;
+        }
+        let code = setup::variables(&changes);
+        known.extend(changes);
+        Some(self.session.build("execute_request", None, &setup::execute(&code, true)).1)
+    }
+
+    /// Asks a kernel of ours to leave, kills what is left of it, and removes its files; lets go of another's.
+    pub(super) async fn end(&self, ask: bool) {
+        if let Some(process) = &self.process {
+            if ask {
+                let (_, frames) = self.session.build("shutdown_request", None, &json!({"restart": false}));
+                self.control.send(frames).await;
+                let _ = tokio::time::timeout(LEAVE, process.wait()).await;
+            }
+            process.kill_tree().await;
+        } else {
+            let _ = self.commands.send(Command::Leave).await;
+        }
+        let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(listener) = listener {
+            let _ = listener.await;
+        }
+        self.pending.close();
+        self.private.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.watchers.iter().for_each(JoinHandle::abort);
+        if let Some(listener) = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            listener.abort();
+        }
+    }
+}
+
+pub(super) fn is_python(language: &str) -> bool {
+    language == "python" || language == "ipython"
+}
+
+fn spawn(
+    command: &KernelCommand,
+    launch: &Launch,
+    private: &Private,
+    guard: &Guard,
+) -> Result<(Arc<Process>, Log)> {
+    let failed = |source| Error::Io { what: "no pipe can be made".into(), source };
+    let (reader, writer) = std::io::pipe().map_err(failed)?;
+    let log = Log::read(reader).map_err(failed)?;
+    let mut argv = command.argv_for(&private.file).into_iter();
+    let program = argv.next().unwrap_or_default();
+    let mut environment = launch.environment.clone();
+    environment.extend(command.env.iter().cloned());
+    // ipykernel leaves by itself when this process is gone.
+    environment.push(("JPY_PARENT_PID".into(), std::process::id().to_string().into()));
+    let spawn = Spawn {
+        program: program.clone().into(),
+        arguments: argv.collect(),
+        cwd: launch.cwd.clone(),
+        environment,
+        stdin: Stdio::null(),
+        stdout: writer.try_clone().map_err(failed)?.into(),
+        stderr: writer.into(),
+        descriptors: Vec::new(),
+    };
+    let process = Process::spawn(spawn, guard).map_err(|error| match error {
+        Error::CannotStart { program, reason } => Error::Unsupported {
+            message: format!(
+                "the kernel {} ({}) cannot be started: {}: {reason}",
+                command.name,
+                command.display_name,
+                program.display()
+            ),
+            hint: Some(format!("install {}, or choose another kernel", program.display())),
+        },
+        other => other,
+    })?;
+    Ok((Arc::new(process), log))
+}
+
+fn no_ipykernel(command: &KernelCommand) -> Error {
+    let python = command.python.clone().or_else(|| command.argv.first().map(Into::into)).unwrap_or_default();
+    Error::Unsupported {
+        message: format!("ipykernel is not installed for {}", python.display()),
+        hint: Some(format!("{} -m pip install ipykernel", python.display())),
+    }
+}
+
+/// A kernel that asks for input although it was told not to gets an empty line.
+fn open_stdin(
+    socket: zeromq::DealerSocket,
+    session: &Arc<Session>,
+    tracer: &Tracer,
+    commands: &mpsc::Sender<Command>,
+) {
+    let (replies, mut waiting) = mpsc::channel::<Message>(1);
+    let lane = lanes::open(socket, Channel::Stdin, session.clone(), tracer.clone(), move |message| {
+        let replies = replies.clone();
+        async move {
+            if message.kind == "input_request" {
+                let _ = replies.send(message).await;
+            }
+        }
+    });
+    let (session, commands) = (session.clone(), commands.downgrade());
+    tokio::spawn(async move {
+        // Ends with the kernel: nobody else listens to commands then.
+        loop {
+            let Some(commands) = commands.upgrade() else { break };
+            tokio::select! {
+                question = waiting.recv() => {
+                    let Some(question) = question else { break };
+                    let _ = commands.send(Command::InputRequested).await;
+                    let (_, frames) = session.build("input_reply", Some(&question), &json!({"value": ""}));
+                    lane.send(frames).await;
+                }
+                () = commands.closed() => break,
+            }
+        }
+    });
+}
+
+/// Tells the state when the process dies, at once.
+fn watch_death(
+    process: &Process,
+    state: &Arc<watch::Sender<State>>,
+    pending: &Arc<Pending>,
+) -> JoinHandle<()> {
+    let mut death = process.death();
+    let (state, pending) = (state.clone(), pending.clone());
+    tokio::spawn(async move {
+        let death = match death.wait_for(Option::is_some).await {
+            Ok(death) => death.clone().unwrap_or(Death::Unknown),
+            Err(_) => return,
+        };
+        // A restart has said already that it is starting.
+        state.send_if_modified(|state| match state {
+            State::Idle | State::Busy(_) => {
+                *state = State::Dead(death);
+                true
+            }
+            State::Starting | State::Dead(_) => false,
+        });
+        pending.close();
+    })
+}
+
+/// The only sign of life of a kernel that is not our child. One that is slow is not dead: it must be silent for
+/// several beats and refuse a new connection.
+fn watch_beats(place: Place, state: &Arc<watch::Sender<State>>, live: &Live) -> JoinHandle<()> {
+    let (state, pending, commands) = (state.clone(), live.pending.clone(), live.commands.clone());
+    tokio::spawn(async move {
+        let mut missed = 0;
+        while missed < MISSED {
+            tokio::time::sleep(BEAT).await;
+            match tokio::time::timeout(BEAT, beat(&place)).await {
+                Ok(Some(())) => missed = 0,
+                Ok(None) | Err(_) => missed += 1,
+            }
+        }
+        state.send_replace(State::Dead(Death::Unknown));
+        pending.close();
+        let _ = commands.send(Command::Gone).await;
+    })
+}
+
+async fn beat(place: &Place) -> Option<()> {
+    let mut socket = ReqSocket::new();
+    socket.connect(&place.endpoint()).await.ok()?;
+    socket.send(ZmqMessage::from("beat")).await.ok()?;
+    socket.recv().await.ok().map(drop)
+}

@@ -1,0 +1,366 @@
+//! What a kernel's messages mean for the code that runs: pure, from messages to events.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use cellist_output::{MimeBundle, RawJson, StreamName};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::bars::{Bars, Comm};
+use super::text::Text;
+use super::wire::Message;
+use crate::event::{Event, Outcome, Status};
+
+/// How many earlier executions are known, to tell their late output from what others made the kernel do.
+const REMEMBERED: usize = 1000;
+
+/// How much output of earlier executions waits for the next one; past it the oldest goes.
+const LATE: usize = 256 * 1024;
+
+/// Something to tell, in order. A stream's text is turned into events when there is room for them.
+#[derive(Debug)]
+pub(super) enum Item {
+    Event(Event),
+    Text { name: StreamName, text: Text, late: bool },
+}
+
+impl Item {
+    /// Roughly what it holds in memory, for a message of that size.
+    pub(super) fn size(&self, message: usize) -> usize {
+        match self {
+            Item::Event(_) => message,
+            Item::Text { text, .. } => text.len(),
+        }
+    }
+}
+
+/// Follows one kernel process.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    running: Option<Running>,
+    earlier: VecDeque<String>,
+    late: VecDeque<(StreamName, Bytes)>,
+    bars: Bars,
+}
+
+#[derive(Debug)]
+struct Running {
+    request: String,
+    hidden: bool,
+    python: bool,
+    started: bool,
+    raised: bool,
+    idle: bool,
+    reply: Option<Reply>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Reply {
+    status: String,
+    execution_count: Option<u64>,
+    ename: Option<String>,
+    evalue: Option<String>,
+    #[serde(default)]
+    traceback: Vec<String>,
+}
+
+impl Reading {
+    /// A request of ours was sent.
+    pub(super) fn begin(&mut self, request: String, hidden: bool, python: bool) {
+        self.running = Some(Running {
+            request,
+            hidden,
+            python,
+            started: false,
+            raised: false,
+            idle: false,
+            reply: None,
+        });
+    }
+
+    /// Whether the kernel has said that it works on the request.
+    pub(super) fn has_started(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.started)
+    }
+
+    /// Whether the reply was seen but not yet the end of the output.
+    pub(super) fn awaits_idle(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.reply.is_some() && !running.idle)
+    }
+
+    /// A message that everyone gets.
+    pub(super) fn hear(&mut self, message: &Message) -> Vec<Item> {
+        let mut items = Vec::new();
+        let parent = message.parent.as_deref();
+        let own = self.running.as_ref().is_some_and(|running| Some(running.request.as_str()) == parent);
+        if own {
+            self.hear_own(message, &mut items);
+        } else if self.earlier.iter().any(|earlier| Some(earlier.as_str()) == parent) {
+            self.hear_late(message, &mut items);
+        }
+        if let "comm_open" | "comm_msg" | "comm_close" = message.kind.as_str() {
+            self.hear_comm(message, &mut items);
+        }
+        items
+    }
+
+    fn hear_own(&mut self, message: &Message, items: &mut Vec<Item>) {
+        match message.kind.as_str() {
+            "status" => match message.read() {
+                Ok(StatusContent { execution_state }) if execution_state == "idle" => {
+                    if let Some(running) = &mut self.running {
+                        running.idle = true;
+                    }
+                }
+                // Hidden code is not announced in any other way.
+                Ok(_) if self.running.as_ref().is_some_and(|running| running.hidden) => {
+                    self.start(None, items)
+                }
+                Ok(_) | Err(_) => {}
+            },
+            "execute_input" => {
+                let count = message.read::<InputContent>().ok().and_then(|input| input.execution_count);
+                self.start(count, items);
+            }
+            kind => {
+                let heard = output(kind, message);
+                if !heard.is_empty() {
+                    self.start(None, items);
+                }
+                for item in &heard {
+                    let Item::Event(Event::Error { name, .. }) = item else { continue };
+                    if let Some(running) = &mut self.running {
+                        running.raised = true;
+                    }
+                    // What ipykernel raises in place of asking someone who said that nobody can be asked.
+                    if name == "StdinNotImplementedError" {
+                        items.push(Item::Event(Event::InputRequested));
+                    }
+                }
+                items.extend(heard);
+            }
+        }
+    }
+
+    /// What an earlier execution of ours still does: its text is kept, its displays may be updated, and the rest
+    /// has no place any more.
+    fn hear_late(&mut self, message: &Message, items: &mut Vec<Item>) {
+        match message.kind.as_str() {
+            "stream" => {
+                let Some(Item::Text { name, mut text, .. }) = stream(message) else { return };
+                if self.running.as_ref().is_some_and(|running| !running.hidden) {
+                    self.start(None, items);
+                    items.push(Item::Text { name, text, late: true });
+                } else {
+                    while let Some(piece) = text.next_piece() {
+                        self.late.push_back((name, piece));
+                    }
+                    let mut held: usize = self.late.iter().map(|(_, piece)| piece.len()).sum();
+                    while held > LATE && self.late.len() > 1 {
+                        held -= self.late.pop_front().map_or(0, |(_, piece)| piece.len());
+                    }
+                }
+            }
+            "update_display_data" if self.running.is_some() => {
+                items.extend(output("update_display_data", message))
+            }
+            _ => {}
+        }
+    }
+
+    fn hear_comm(&mut self, message: &Message, items: &mut Vec<Item>) {
+        let Ok(comm) = message.read::<Comm>() else { return };
+        let event = match message.kind.as_str() {
+            "comm_open" => self.bars.open(comm),
+            "comm_msg" => self.bars.update(&comm),
+            _ => {
+                self.bars.close(&comm);
+                None
+            }
+        };
+        if self.running.is_some() {
+            items.extend(event.map(Item::Event));
+        }
+    }
+
+    fn start(&mut self, execution_count: Option<u64>, items: &mut Vec<Item>) {
+        let Some(running) = &mut self.running else { return };
+        if running.started {
+            return;
+        }
+        running.started = true;
+        items.push(Item::Event(Event::Started { execution_count }));
+        if !running.hidden {
+            let late = self.late.drain(..);
+            items.extend(late.map(|(name, bytes)| Item::Event(Event::Stream { name, bytes, late: true })));
+        }
+    }
+
+    /// The answer to the request that runs.
+    pub(super) fn reply(&mut self, message: &Message) {
+        let Some(running) = &mut self.running else { return };
+        if message.parent.as_deref() == Some(&running.request) {
+            let unknown = || Reply {
+                status: "error".into(),
+                execution_count: None,
+                ename: None,
+                evalue: None,
+                traceback: Vec::new(),
+            };
+            running.reply = Some(message.read().unwrap_or_else(|_| unknown()));
+        }
+    }
+
+    /// Somebody was asked for input all the same.
+    pub(super) fn input_requested(&mut self) -> Vec<Item> {
+        let mut items = Vec::new();
+        if self.running.is_some() {
+            self.start(None, &mut items);
+            items.push(Item::Event(Event::InputRequested));
+        }
+        items
+    }
+
+    /// The end, when both the reply and the end of the output were seen, or when the output's end is given up.
+    pub(super) fn finish(&mut self, interrupted: bool, give_up: bool) -> Option<Vec<Item>> {
+        let over =
+            self.running.as_ref().is_some_and(|running| running.reply.is_some() && (running.idle || give_up));
+        if !over {
+            return None;
+        }
+        let mut items = Vec::new();
+        self.start(None, &mut items);
+        let running = self.running.take()?;
+        let reply = running.reply?;
+        if !running.idle {
+            items.push(Item::Event(Event::OutputLost));
+        }
+        let status = match reply.status.as_str() {
+            "ok" => Status::Ok,
+            "error" => Status::Error,
+            _ => Status::Aborted,
+        };
+        let name = reply.ename.unwrap_or_default();
+        // Python says by the exception that it was the interrupt; of other languages only the failure is known.
+        let by_interrupt =
+            status == Status::Aborted || !running.python || INTERRUPTS.contains(&name.as_str());
+        let cancelled = interrupted && status != Status::Ok && by_interrupt;
+        if status == Status::Error && !running.raised && !name.is_empty() {
+            let message = reply.evalue.unwrap_or_default();
+            items.push(Item::Event(Event::Error { name, message, traceback: reply.traceback }));
+        }
+        let execution_count = if running.hidden { None } else { reply.execution_count };
+        items.push(Item::Event(Event::Done(Outcome { status, execution_count, cancelled })));
+        self.remember(running.request);
+        Some(items)
+    }
+
+    /// The kernel is gone: whether something ran.
+    pub(super) fn die(&mut self) -> bool {
+        self.running.take().is_some()
+    }
+
+    fn remember(&mut self, request: String) {
+        if self.earlier.len() == REMEMBERED {
+            self.earlier.pop_front();
+        }
+        self.earlier.push_back(request);
+    }
+}
+
+const INTERRUPTS: [&str; 2] = ["KeyboardInterrupt", "CancelledError"];
+
+/// The output in a message, if it is one.
+fn output(kind: &str, message: &Message) -> Vec<Item> {
+    let item = match kind {
+        "stream" => stream(message),
+        "display_data" => message.read().ok().map(|DisplayContent { data, metadata, transient, .. }| {
+            Item::Event(Event::Display { data, metadata, display_id: transient.display_id })
+        }),
+        "execute_result" => {
+            message.read().ok().map(|DisplayContent { data, metadata, transient, execution_count }| {
+                Item::Event(Event::Result {
+                    execution_count,
+                    data,
+                    metadata,
+                    display_id: transient.display_id,
+                })
+            })
+        }
+        "update_display_data" => message.read().ok().and_then(|content: DisplayContent| {
+            let DisplayContent { data, metadata, transient, .. } = content;
+            Some(Item::Event(Event::UpdateDisplay { display_id: transient.display_id?, data, metadata }))
+        }),
+        "clear_output" => {
+            message.read().ok().map(|ClearContent { wait }| Item::Event(Event::ClearOutput { wait }))
+        }
+        "error" => message.read().ok().map(|ErrorContent { ename, evalue, traceback }| {
+            Item::Event(Event::Error { name: ename, message: evalue, traceback })
+        }),
+        _ => return Vec::new(),
+    };
+    // Output that cannot be read is output that is lost.
+    vec![item.unwrap_or(Item::Event(Event::OutputLost))]
+}
+
+fn stream(message: &Message) -> Option<Item> {
+    #[derive(Deserialize)]
+    struct Content<'a> {
+        #[serde(borrow, default)]
+        name: Cow<'a, str>,
+        #[serde(borrow)]
+        text: &'a RawValue,
+    }
+    let content: Content<'_> = serde_json::from_slice(&message.content).ok()?;
+    let name = if content.name == "stderr" { StreamName::Stderr } else { StreamName::Stdout };
+    let json = content.text.get();
+    json.starts_with('"').then(|| Item::Text {
+        name,
+        text: Text::new(message.content.slice_ref(json.as_bytes())),
+        late: false,
+    })
+}
+
+#[derive(Deserialize)]
+struct StatusContent {
+    execution_state: String,
+}
+
+#[derive(Deserialize)]
+struct InputContent {
+    execution_count: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct DisplayContent {
+    data: MimeBundle,
+    #[serde(default)]
+    metadata: RawJson,
+    #[serde(default)]
+    transient: Transient,
+    #[serde(default)]
+    execution_count: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+struct Transient {
+    display_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ClearContent {
+    #[serde(default)]
+    wait: bool,
+}
+
+#[derive(Deserialize)]
+struct ErrorContent {
+    #[serde(default)]
+    ename: String,
+    #[serde(default)]
+    evalue: String,
+    #[serde(default)]
+    traceback: Vec<String>,
+}

@@ -1,0 +1,158 @@
+//! The hidden code that sets up a Python kernel, and how its answer reads.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::wire::{Message, unhex};
+use crate::launch::Launch;
+
+const SCRIPT: &str = include_str!("start.py");
+const RESULT: &str = "_cellist_started";
+
+/// The request that sets up a kernel. Names that it needs are gone when it was answered.
+pub(super) fn request(launch: &Launch) -> serde_json::Value {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let modules: Vec<_> = launch
+        .modules
+        .iter()
+        .map(|module| json!({"name": module.name, "path": text(&module.path)}))
+        .collect();
+    let cwd = launch.cwd.canonicalize().unwrap_or_else(|_| launch.cwd.clone());
+    let given = json!({"cwd": text(&cwd), "prelude": launch.prelude, "modules": modules});
+    let code = format!(
+        "{SCRIPT}\n{RESULT} = _cellist_start({})\ndel _cellist_start\n",
+        python_text(&given.to_string())
+    );
+    let mut request = execute(&code, true);
+    request["user_expressions"] = json!({"started": format!("globals().pop({RESULT:?})")});
+    request
+}
+
+/// What a setup came to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Setup {
+    pub(super) notices: Vec<String>,
+    pub(super) kernel_waits: bool,
+}
+
+pub(super) fn answer(message: &Message) -> Setup {
+    #[derive(Deserialize)]
+    struct Reply {
+        ename: Option<String>,
+        evalue: Option<String>,
+        #[serde(default)]
+        user_expressions: serde_json::Value,
+    }
+    #[derive(Deserialize)]
+    struct Started {
+        failed: Vec<Failure>,
+        kernel_waits: bool,
+    }
+    #[derive(Deserialize)]
+    struct Failure {
+        name: Option<String>,
+        error: String,
+        message: String,
+        line: Option<u64>,
+    }
+
+    let Ok(reply) = message.read::<Reply>() else { return Setup::default() };
+    if let Some(name) = reply.ename {
+        let said = cellist_output::notices::raised(&name, &reply.evalue.unwrap_or_default());
+        return Setup {
+            notices: vec![format!("The kernel could not be set up: {said}")],
+            kernel_waits: false,
+        };
+    }
+    let text = reply.user_expressions["started"]["data"]["text/plain"].as_str().unwrap_or_default();
+    let started = unhex(text.trim_matches(['\'', '"']).as_bytes())
+        .and_then(|json| serde_json::from_slice::<Started>(&json).ok());
+    let Some(started) = started else { return Setup::default() };
+    let notices = started.failed.into_iter().map(|Failure { name, error, message, line }| {
+        let what = name.map_or_else(|| "The prelude".to_owned(), |name| format!("Extension module {name}"));
+        let place = line.map(|line| format!(" in line {line}")).unwrap_or_default();
+        format!("{what} failed{place}: {}", cellist_output::notices::raised(&error, &message))
+    });
+    Setup { notices: notices.collect(), kernel_waits: started.kernel_waits }
+}
+
+/// Code that sets and removes variables of a Python process, and leaves no name behind.
+pub(super) fn variables(changes: &[(String, Option<String>)]) -> String {
+    let lines = changes.iter().map(|(name, value)| match value {
+        Some(value) => {
+            format!("__import__('os').environ[{}] = {}\n", python_text(name), python_text(value))
+        }
+        None => format!("__import__('os').environ.pop({}, None)\n", python_text(name)),
+    });
+    lines.collect()
+}
+
+/// A request to run code; hidden code is not counted, kept or shown.
+pub(super) fn execute(code: &str, hidden: bool) -> serde_json::Value {
+    json!({
+        "code": code,
+        "silent": hidden,
+        "store_history": !hidden,
+        "user_expressions": {},
+        "allow_stdin": false,
+        "stop_on_error": false,
+    })
+}
+
+/// A text as Python writes it: what JSON escapes, Python escapes in the same way.
+fn python_text(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn read(content: &serde_json::Value) -> Setup {
+        let content = Bytes::from(content.to_string());
+        answer(&Message { kind: "execute_reply".into(), id: "1".into(), parent: None, content })
+    }
+
+    fn hex(json: &serde_json::Value) -> String {
+        let digits: String = json.to_string().bytes().map(|byte| format!("{byte:02x}")).collect();
+        format!("'{digits}'")
+    }
+
+    #[test]
+    fn what_failed_is_told_with_its_line() {
+        let started = json!({"kernel_waits": true, "failed": [
+            {"name": null, "error": "NameError", "message": "no x", "line": 2},
+            {"name": "mine", "error": "OSError", "message": "", "line": null},
+        ]});
+        let reply = json!({"user_expressions": {"started": {"data": {"text/plain": hex(&started)}}}});
+        let notices = vec![
+            "The prelude failed in line 2: NameError: no x".into(),
+            "Extension module mine failed: OSError".into(),
+        ];
+        assert_eq!(read(&reply), Setup { notices, kernel_waits: true });
+    }
+
+    #[test]
+    fn a_kernel_that_answers_otherwise_is_let_be() {
+        assert_eq!(read(&json!({})), Setup::default());
+        assert_eq!(
+            read(&json!({"user_expressions": {"started": {"data": {"text/plain": "'zz'"}}}})),
+            Setup::default()
+        );
+        let raised = read(&json!({"status": "error", "ename": "SyntaxError", "evalue": "old"}));
+        assert_eq!(raised.notices, ["The kernel could not be set up: SyntaxError: old"]);
+    }
+
+    #[test]
+    fn texts_are_quoted_for_python() {
+        let code = variables(&[("A".into(), Some("it's \"x\"\n\\é😀".into())), ("B".into(), None)]);
+        assert_eq!(
+            code,
+            "__import__('os').environ[\"A\"] = \"it's \\\"x\\\"\\n\\\\é😀\"\n__import__('os').environ.pop(\"B\", None)\n"
+        );
+    }
+}

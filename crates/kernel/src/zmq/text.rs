@@ -1,0 +1,156 @@
+//! A long JSON string, read in pieces: a stream's text may be as large as memory allows once, but not twice.
+
+use bytes::{Buf, Bytes};
+
+/// What is left of a JSON string, without its quotes and still escaped.
+#[derive(Clone, Debug)]
+pub(super) struct Text(Bytes);
+
+impl Text {
+    /// How many bytes of JSON a piece is made of, at most.
+    pub(super) const PIECE: usize = 128 * 1024;
+
+    /// Takes a JSON string with its quotes, which must be one.
+    pub(super) fn new(json: Bytes) -> Text {
+        let end = json.len().saturating_sub(1).max(1);
+        Text(if json.len() < 2 { Bytes::new() } else { json.slice(1..end) })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The next piece, as UTF-8; none at the end.
+    pub(super) fn next_piece(&mut self) -> Option<Bytes> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let end = piece_end(&self.0, Self::PIECE);
+        let piece = unescape(&self.0[..end]);
+        self.0.advance(end);
+        Some(Bytes::from(piece))
+    }
+}
+
+/// Where a piece may end: behind `most` bytes or a little earlier, never inside an escape sequence or between
+/// two that make one character together.
+fn piece_end(json: &[u8], most: usize) -> usize {
+    if json.len() <= most {
+        return json.len();
+    }
+    let mut at = 0;
+    while at < most {
+        let Some(found) = memchr::memchr(b'\\', &json[at..most]) else { return most };
+        let start = at + found;
+        let (_, length) = escape(&json[start..]);
+        if start + length > most && start > 0 {
+            return start;
+        }
+        at = start + length;
+    }
+    at
+}
+
+fn unescape(json: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(found) = memchr::memchr(b'\\', rest) {
+        text.extend_from_slice(&rest[..found]);
+        let (character, length) = escape(&rest[found..]);
+        text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+        rest = &rest[found + length..];
+    }
+    text.extend_from_slice(rest);
+    text
+}
+
+/// The character that stands at the start, where a backslash is, and how many bytes it takes.
+fn escape(json: &[u8]) -> (char, usize) {
+    let simple = |character| (character, 2);
+    match json.get(1) {
+        Some(b'n') => simple('\n'),
+        Some(b't') => simple('\t'),
+        Some(b'r') => simple('\r'),
+        Some(b'b') => simple('\u{8}'),
+        Some(b'f') => simple('\u{c}'),
+        Some(b'u') => {
+            let unit = |at: usize| {
+                let digits = std::str::from_utf8(json.get(at..at + 4)?).ok()?;
+                u16::from_str_radix(digits, 16).ok()
+            };
+            let Some(first) = unit(2) else { return (char::REPLACEMENT_CHARACTER, json.len().min(6)) };
+            if let Some(character) = char::from_u32(u32::from(first)) {
+                return (character, 6);
+            }
+            let second = if json.get(6..8) == Some(b"\\u".as_slice()) { unit(8) } else { None };
+            let pair = second.and_then(|second| char::decode_utf16([first, second]).next()?.ok());
+            pair.map_or((char::REPLACEMENT_CHARACTER, 6), |character| (character, 12))
+        }
+        Some(other) => simple(char::from(*other)),
+        None => (char::REPLACEMENT_CHARACTER, 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn pieces(json: &str) -> (String, usize) {
+        let mut text = Text::new(Bytes::from(json.to_owned()));
+        let (mut all, mut count) = (Vec::new(), 0);
+        while let Some(piece) = text.next_piece() {
+            all.extend_from_slice(&piece);
+            count += 1;
+        }
+        (String::from_utf8(all).unwrap(), count)
+    }
+
+    #[test]
+    fn escapes_are_read_as_json_has_them() {
+        let json = r#""a\n\t\r\b\f\"\\\/\u00e9\ud83d\ude00é😀""#;
+        assert_eq!(pieces(json).0, "a\n\t\r\u{8}\u{c}\"\\/é😀é😀");
+        assert_eq!(pieces(r#""\ud83dx\ude00""#).0, "\u{fffd}x\u{fffd}");
+        assert_eq!(pieces(r#""""#), (String::new(), 0));
+    }
+
+    #[test]
+    fn a_long_text_comes_in_pieces_and_no_escape_is_cut() {
+        for shift in 0..14 {
+            let text = format!("{}{}", "x".repeat(shift), "\u{1}\n\\n".repeat(Text::PIECE));
+            let json = serde_json::to_string(&text).unwrap();
+            let (read, count) = pieces(&json);
+            assert_eq!(read, text);
+            assert!(count >= json.len() / Text::PIECE);
+        }
+        let json = format!("\"{}\"", r"\ud83d\ude00".repeat(Text::PIECE / 6));
+        assert_eq!(pieces(&json).0, "😀".repeat(Text::PIECE / 6));
+    }
+
+    proptest! {
+        #[test]
+        fn every_text_is_read_as_a_json_library_reads_it(text: String, most in 12_usize..40) {
+            let json = serde_json::to_string(&text).unwrap();
+            let mut rest = &json.as_bytes()[1..json.len() - 1];
+            let mut read = Vec::new();
+            while !rest.is_empty() {
+                let end = piece_end(rest, most);
+                read.extend(unescape(&rest[..end]));
+                rest = &rest[end..];
+            }
+            prop_assert_eq!(String::from_utf8(read).unwrap(), text);
+        }
+
+        #[test]
+        fn nothing_breaks_the_reader(json: Vec<u8>, most in 12_usize..40) {
+            let mut rest = json.as_slice();
+            while !rest.is_empty() {
+                let end = piece_end(rest, most);
+                prop_assert!(end > 0 && end <= rest.len());
+                unescape(&rest[..end]);
+                rest = &rest[end..];
+            }
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Messages as frames: built, signed, verified and taken apart. Contents stay bytes until someone needs them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use hmac::{Hmac, KeyInit, Mac};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+
+const DELIMITER: &[u8] = b"<IDS|MSG>";
+const PROTOCOL: &str = "5.3";
+
+/// What signs messages. An empty key signs nothing and takes everything, as the protocol has it.
+#[derive(Clone)]
+pub(super) struct Key(Option<Hmac<Sha256>>);
+
+impl Key {
+    pub(super) fn new(key: &str) -> Key {
+        if key.is_empty() { Key(None) } else { Key(Hmac::new_from_slice(key.as_bytes()).ok()) }
+    }
+
+    fn sign(&self, parts: &[Bytes]) -> String {
+        use std::fmt::Write;
+        let Some(mac) = &self.0 else { return String::new() };
+        let mut mac = mac.clone();
+        parts.iter().for_each(|part| mac.update(part));
+        mac.finalize().into_bytes().iter().fold(String::with_capacity(64), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+    }
+
+    fn verifies(&self, signature: &[u8], parts: &[Bytes]) -> bool {
+        let Some(mac) = &self.0 else { return true };
+        let Some(signature) = unhex(signature) else { return false };
+        let mut mac = mac.clone();
+        parts.iter().for_each(|part| mac.update(part));
+        mac.verify_slice(&signature).is_ok()
+    }
+}
+
+/// A message that was received and verified.
+#[derive(Clone, Debug)]
+pub(super) struct Message {
+    pub(super) kind: String,
+    pub(super) id: String,
+    /// The id of the message that this one answers or belongs to.
+    pub(super) parent: Option<String>,
+    /// JSON, and valid UTF-8.
+    pub(super) content: Bytes,
+}
+
+impl Message {
+    /// Reads the content, or what of it is known.
+    pub(super) fn read<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
+        serde_json::from_slice(&self.content)
+    }
+}
+
+/// Why frames are not a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Garbled {
+    #[error("no delimiter")]
+    NoDelimiter,
+    #[error("too few frames")]
+    TooShort,
+    #[error("the signature does not fit")]
+    WrongSignature,
+    #[error("the header cannot be read")]
+    BadHeader,
+}
+
+/// Takes frames apart. Buffers behind the content are left alone.
+pub(super) fn parse(frames: &[Bytes], key: &Key) -> Result<Message, Garbled> {
+    #[derive(Deserialize)]
+    struct Header {
+        msg_id: String,
+        msg_type: String,
+    }
+    #[derive(Deserialize)]
+    struct Parent {
+        msg_id: Option<String>,
+    }
+
+    let delimiter = frames.iter().position(|frame| frame == DELIMITER).ok_or(Garbled::NoDelimiter)?;
+    let rest = &frames[delimiter + 1..];
+    let (signature, rest) = rest.split_first().ok_or(Garbled::TooShort)?;
+    let signed = rest.get(..4).ok_or(Garbled::TooShort)?;
+    if !key.verifies(signature, signed) {
+        return Err(Garbled::WrongSignature);
+    }
+    let header: Header = serde_json::from_slice(&signed[0]).map_err(|_| Garbled::BadHeader)?;
+    let parent = serde_json::from_slice::<Parent>(&signed[1]).ok().and_then(|parent| parent.msg_id);
+    // Python writes what was no character in the first place as the bytes it came from.
+    let content = match std::str::from_utf8(&signed[3]) {
+        Ok(_) => signed[3].clone(),
+        Err(_) => Bytes::from(String::from_utf8_lossy(&signed[3]).into_owned()),
+    };
+    Ok(Message { kind: header.msg_type, id: header.msg_id, parent, content })
+}
+
+/// Builds the messages of one client.
+pub(super) struct Session {
+    id: String,
+    next: AtomicU64,
+    key: Key,
+}
+
+impl Session {
+    pub(super) fn new(key: Key) -> std::io::Result<Session> {
+        Ok(Session { id: random_hex(16)?, next: AtomicU64::new(0), key })
+    }
+
+    /// The name under which our sockets are known: a kernel sends requests for input to the one that asked it.
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(super) fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// A signed message and its id.
+    pub(super) fn build(
+        &self,
+        kind: &str,
+        parent: Option<&Message>,
+        content: &impl Serialize,
+    ) -> (String, Vec<Bytes>) {
+        #[derive(Serialize)]
+        struct Header<'a> {
+            msg_id: &'a str,
+            session: &'a str,
+            username: &'static str,
+            date: &'static str,
+            msg_type: &'a str,
+            version: &'static str,
+        }
+        let header = |id: &str, kind: &str| {
+            let header = Header {
+                msg_id: id,
+                session: &self.id,
+                username: "cellist",
+                date: DATE,
+                msg_type: kind,
+                version: PROTOCOL,
+            };
+            json(&header)
+        };
+        // Kernels read the date and do nothing with it.
+        const DATE: &str = "1970-01-01T00:00:00Z";
+
+        let id = format!("{}_{}", self.id, self.next.fetch_add(1, Ordering::Relaxed));
+        let parent =
+            parent.map_or_else(|| Bytes::from_static(b"{}"), |parent| header(&parent.id, &parent.kind));
+        let signed = [header(&id, kind), parent, Bytes::from_static(b"{}"), json(content)];
+        let signature = Bytes::from(self.key.sign(&signed));
+        let mut frames = vec![Bytes::from_static(DELIMITER), signature];
+        frames.extend(signed);
+        (id, frames)
+    }
+}
+
+/// Bytes that nobody can guess, as hexadecimal digits.
+pub(super) fn random_hex(bytes: usize) -> std::io::Result<String> {
+    let mut random = vec![0; bytes];
+    getrandom::fill(&mut random)?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Reads hexadecimal digits.
+pub(super) fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    if !digits.len().is_multiple_of(2) {
+        return None;
+    }
+    digits.chunks_exact(2).map(|pair| Some(digit(&pair[0])? << 4 | digit(&pair[1])?)).collect()
+}
+
+fn json(value: &impl Serialize) -> Bytes {
+    Bytes::from(serde_json::to_vec(value).unwrap_or_else(|_| b"{}".to_vec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn built(key: &str) -> Vec<Bytes> {
+        let session = Session::new(Key::new(key)).unwrap();
+        session.build("execute_request", None, &json!({"code": "pass"})).1
+    }
+
+    #[test]
+    fn a_message_comes_back_as_it_was_built_whatever_stands_around_it() {
+        let mut frames = vec![Bytes::from_static(b"topic"), Bytes::from_static(b"\x00\xff")];
+        frames.extend(built("secret"));
+        frames.push(Bytes::from_static(b"a buffer"));
+        let message = parse(&frames, &Key::new("secret")).unwrap();
+        assert_eq!(message.kind, "execute_request");
+        assert_eq!(message.parent, None);
+        assert_eq!(&message.content[..], br#"{"code":"pass"}"#);
+    }
+
+    #[test]
+    fn an_answer_names_the_message_it_belongs_to() {
+        let session = Session::new(Key::new("k")).unwrap();
+        let (id, frames) = session.build("input_request", None, &json!({}));
+        let question = parse(&frames, session.key()).unwrap();
+        let (_, frames) = session.build("input_reply", Some(&question), &json!({"value": ""}));
+        assert_eq!(parse(&frames, session.key()).unwrap().parent, Some(id));
+    }
+
+    #[test]
+    fn the_signature_is_the_one_that_jupyter_writes() {
+        let parts = vec![Bytes::from_static(b"{}"); 4];
+        // hmac.new(b"secret", b"{}" * 4, "sha256").hexdigest()
+        let expected = "34982f0bfec60e7b933ffde06c1ecab0fba073717a95ab943d1dd06f82c2d5e4";
+        assert_eq!(Key::new("secret").sign(&parts), expected);
+    }
+
+    #[test]
+    fn what_is_not_signed_with_the_key_is_refused() {
+        let key = Key::new("secret");
+        assert_eq!(parse(&built("other"), &key).unwrap_err(), Garbled::WrongSignature);
+        assert_eq!(parse(&built(""), &key).unwrap_err(), Garbled::WrongSignature);
+        for part in 2..6 {
+            let mut frames = built("secret");
+            frames[part] = Bytes::from_static(b"{\"msg_id\":\"1\",\"msg_type\":\"status\"}");
+            assert_eq!(parse(&frames, &key).unwrap_err(), Garbled::WrongSignature);
+        }
+        assert!(parse(&built("whatever"), &Key::new("")).is_ok());
+    }
+
+    #[test]
+    fn bytes_that_are_no_character_do_not_spoil_a_message() {
+        let mut frames = built("");
+        frames[5] = Bytes::from_static(b"{\"text\":\"a\xffb\"}");
+        let message = parse(&frames, &Key::new("")).unwrap();
+        assert_eq!(&message.content[..], "{\"text\":\"a\u{fffd}b\"}".as_bytes());
+    }
+
+    #[test]
+    fn hexadecimal_digits_are_read_in_pairs() {
+        assert_eq!(unhex(b"00fFa0"), Some(vec![0, 255, 160]));
+        assert_eq!(unhex(b"0"), None);
+        assert_eq!(unhex(b"0g"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_frames_at_all_can_break_the_parser(
+            frames in proptest::collection::vec(
+                prop_oneof![
+                    proptest::collection::vec(any::<u8>(), 0..64),
+                    Just(DELIMITER.to_vec()),
+                    Just(b"{}".to_vec()),
+                    Just(br#"{"msg_id":"1","msg_type":"status"}"#.to_vec()),
+                ],
+                0..10,
+            ),
+            key in prop_oneof![Just(""), Just("secret")],
+        ) {
+            let frames: Vec<Bytes> = frames.into_iter().map(Bytes::from).collect();
+            let _ = parse(&frames, &Key::new(key));
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Real Jupyter kernels over ZeroMQ.
+
+mod bed;
+mod running;
