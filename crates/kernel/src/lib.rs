@@ -9,9 +9,11 @@ mod error;
 mod event;
 pub mod guard;
 mod kernel;
+pub mod kernelspec;
 mod launch;
 pub mod process;
 pub mod python;
+pub mod runner;
 mod trace;
 pub mod zmq;
 

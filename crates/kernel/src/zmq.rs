@@ -49,7 +49,7 @@ const TAKEN: Duration = Duration::from_millis(300);
 pub struct KernelCommand {
     /// The program and its arguments; `{connection_file}` stands for the file that it must read.
     pub argv: Vec<OsString>,
-    /// Variables on top of those of the launch.
+    /// Variables on top of those of the launch; `${NAME}` in a value stands for one of them.
     pub env: Vec<(OsString, OsString)>,
     /// The name of the kernelspec, such as `python3`.
     pub name: String,

@@ -24,6 +24,7 @@ use crate::error::{Error, Result};
 use crate::event::Death;
 use crate::guard::Guard;
 use crate::kernel::State;
+use crate::kernelspec::expand;
 use crate::launch::Launch;
 use crate::process::{Process, Spawn};
 
@@ -309,7 +310,14 @@ fn spawn(
     let mut argv = command.argv_for(&private.file).into_iter();
     let program = argv.next().unwrap_or_default();
     let mut environment = launch.environment.clone();
-    environment.extend(command.env.iter().cloned());
+    for (name, value) in &command.env {
+        let known = |name: &str| {
+            let (_, value) = launch.environment.iter().rev().find(|(known, _)| known == name)?;
+            Some(value.to_string_lossy().into_owned())
+        };
+        let value = value.to_str().map_or_else(|| value.clone(), |value| expand(value, known).into());
+        environment.push((name.clone(), value));
+    }
     // ipykernel leaves by itself when this process is gone.
     environment.push(("JPY_PARENT_PID".into(), std::process::id().to_string().into()));
     let spawn = Spawn {
