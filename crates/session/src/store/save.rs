@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::sync::Arc;
+use std::thread;
 
 use cellist_notebook::{Notebook, OnConflict, merge};
 
@@ -21,6 +22,9 @@ use crate::platform;
 
 /// How often a save starts over because another program has written to the file again.
 const MAX_ROUNDS: usize = 20;
+
+/// From how many bytes on a second thread pays.
+const LARGE: usize = 4 << 20;
 
 const THEIRS: &str = "what another program wrote meanwhile";
 
@@ -190,7 +194,14 @@ impl<'a> Save<'a> {
         }
         let temporary = Temporary::new(self.place);
         self.note(&temporary, Step::Writing)?;
-        let new = match temporary.write(Access::Private, ours) {
+        // The journal names both revisions; they are worked out while the disk has its own work to do.
+        let written = thread::scope(|scope| {
+            if ours.original().len() >= LARGE {
+                scope.spawn(|| (expected.content.revision(), ours.revision()));
+            }
+            temporary.write(Access::Private, ours)
+        });
+        let new = match written {
             Ok(new) => new,
             Err(error) => {
                 self.discard(&temporary);
