@@ -15,7 +15,7 @@ use crate::environment::Variables;
 
 pub use asking::settle;
 pub use files::{Disk, Files, Kind};
-pub use layout::has_module;
+pub use layout::{has_module, version};
 pub use shim::Shim;
 
 /// What the search looks at.
@@ -158,9 +158,15 @@ pub fn candidates(around: &Surroundings<'_>) -> Vec<Candidate> {
     }
     let mut seen: Vec<PathBuf> = Vec::new();
     found.retain(|candidate| {
-        let new = !seen.contains(&candidate.path);
-        seen.push(candidate.path.clone());
-        new
+        // The same program under several names is one; two environments may share theirs and are still two.
+        let identity = match &candidate.verdict {
+            Ok(Interpreter { path, environment: None, shim: None, .. }) => around.files.real(path),
+            Ok(Interpreter { path, .. }) => path.clone(),
+            Err(_) => candidate.path.clone(),
+        };
+        let is_new = !seen.contains(&identity);
+        seen.push(identity);
+        is_new
     });
     found
 }

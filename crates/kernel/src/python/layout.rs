@@ -28,6 +28,25 @@ pub fn has_module(around: &Surroundings<'_>, interpreter: &Path, module: &str) -
     folders.iter().any(|folder| holds(around.files, folder, module))
 }
 
+/// The version of an interpreter, as exactly as its files tell.
+pub fn version(around: &Surroundings<'_>, interpreter: &Path) -> Option<String> {
+    let files = around.files;
+    if let Some(environment) = environment_of(files, interpreter) {
+        let said = ["version", "version_info"].iter().find_map(|key| setting(files, &environment, key));
+        return said.map(|version| version.split('.').take(3).collect::<Vec<_>>().join("."));
+    }
+    let real = files.real(interpreter);
+    let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let above = real.parent().and_then(Path::parent)?;
+    // A folder that holds one version is often named after it.
+    let folder = above.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let short = name.strip_prefix("python").and_then(short_version);
+    match short_version(&folder) {
+        Some(version) if short.is_none() || short.as_ref() == Some(&version) => Some(folder),
+        _ => short.or_else(|| versions_below(files, above).into_iter().next()),
+    }
+}
+
 /// The folders that an interpreter imports from, its standard library left out.
 fn import_folders(around: &Surroundings<'_>, interpreter: &Path) -> Vec<PathBuf> {
     let files = around.files;
