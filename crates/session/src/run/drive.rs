@@ -48,7 +48,8 @@ impl Cancel {
         self.0.try_recv().is_ok()
     }
 
-    async fn asked(&mut self) {
+    /// Waits until somebody asks.
+    pub async fn asked(&mut self) {
         if self.0.recv().await.is_none() {
             std::future::pending().await
         }
