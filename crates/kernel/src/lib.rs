@@ -13,6 +13,7 @@ pub mod kernelspec;
 mod launch;
 pub mod process;
 pub mod python;
+pub mod runner;
 mod trace;
 pub mod zmq;
 

@@ -1,0 +1,256 @@
+//! What the host and the runner say to each other, one JSON object a line.
+
+use cellist_output::{MimeBundle, RawJson};
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Event, Outcome, Status};
+use crate::kernel::{ExecutionId, Request};
+use crate::launch::Launch;
+
+/// The version of the protocol that we speak.
+pub(super) const PROTOCOL: u64 = 1;
+
+/// A frame longer than this is not one: the runner refuses to make it.
+pub(super) const LARGEST_FRAME: usize = 256 * 1024 * 1024 + 1024;
+
+/// What is asked of a runner.
+#[derive(Serialize)]
+#[serde(tag = "request", rename_all = "snake_case")]
+pub(super) enum Ask<'a> {
+    Start { token: &'a str, prelude: Option<&'a str>, modules: Vec<ModuleFile<'a>> },
+    Execute { execution: u64, code: &'a str, hidden: bool, variables: Variables<'a> },
+    Interrupt { id: u64, execution: u64 },
+    Complete { id: u64, code: &'a str, cursor: usize },
+    Inspect { id: u64, code: &'a str, cursor: usize, detail: bool },
+    IsComplete { id: u64, code: &'a str },
+    Exit,
+}
+
+/// A module to run.
+#[derive(Serialize)]
+pub(super) struct ModuleFile<'a> {
+    name: &'a str,
+    path: String,
+}
+
+/// Variables in the order in which they are set.
+pub(super) struct Variables<'a>(&'a [(String, Option<String>)]);
+
+impl Serialize for Variables<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+impl<'a> Ask<'a> {
+    pub(super) fn start(token: &'a str, launch: &'a Launch) -> Ask<'a> {
+        let modules = launch.modules.iter().map(|module| ModuleFile {
+            name: &module.name,
+            path: module.path.to_string_lossy().into_owned(),
+        });
+        Ask::Start { token, prelude: launch.prelude.as_deref(), modules: modules.collect() }
+    }
+
+    pub(super) fn execute(id: ExecutionId, request: &'a Request) -> Ask<'a> {
+        let Request { code, hidden, variables } = request;
+        Ask::Execute { execution: id.0, code, hidden: *hidden, variables: Variables(variables) }
+    }
+
+    /// The line that is sent.
+    pub(super) fn line(&self) -> Vec<u8> {
+        let mut line = serde_json::to_vec(self).expect("strings and numbers can be written as JSON");
+        line.push(b'\n');
+        line
+    }
+
+    /// The line without what nobody else may know.
+    pub(super) fn traced(&self) -> String {
+        let line = match self {
+            Ask::Start { modules, .. } => {
+                serde_json::json!({"request": "start", "modules": modules}).to_string()
+            }
+            Ask::Execute { execution, code, hidden, variables } => serde_json::json!({
+                "request": "execute", "execution": execution, "hidden": hidden,
+                "code": if *hidden { "…" } else { *code },
+                "variables": variables.0.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+            })
+            .to_string(),
+            _ => String::from_utf8_lossy(&self.line()).trim_end().to_owned(),
+        };
+        shortened(&line)
+    }
+}
+
+/// A line for the trace.
+pub(super) fn shortened(line: &str) -> String {
+    const MOST: usize = 2000;
+    match line.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}… ({} bytes)", &line[..end], line.len()),
+        None => line.to_owned(),
+    }
+}
+
+/// What a runner says.
+#[derive(Debug)]
+pub(super) enum Frame {
+    Hello(Hello),
+    Started { execution: u64, execution_count: Option<u64> },
+    Event(Event),
+    Done { execution: u64, outcome: Outcome },
+}
+
+/// What a runner says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Hello {
+    pub(super) protocol: u64,
+    pub(super) python: String,
+    pub(super) executable: String,
+    pub(super) notices: Vec<String>,
+}
+
+/// The answer to a question.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Reply {
+    pub(super) reply_to: u64,
+    pub(super) error: Option<String>,
+    #[serde(default)]
+    pub(super) matches: Vec<String>,
+    #[serde(default)]
+    pub(super) start: usize,
+    #[serde(default)]
+    pub(super) end: usize,
+    #[serde(default)]
+    pub(super) found: bool,
+    #[serde(default)]
+    pub(super) data: MimeBundle,
+    pub(super) status: Option<String>,
+    #[serde(default)]
+    pub(super) indent: String,
+}
+
+/// A line of the runner's.
+#[derive(Debug)]
+pub(super) enum Line {
+    /// A frame that has a place among the text.
+    Placed { mark: u64, frame: Frame },
+    /// An answer, which has none.
+    Reply(Reply),
+}
+
+/// Reads a line.
+pub(super) fn read(line: &[u8]) -> serde_json::Result<Line> {
+    #[derive(Deserialize)]
+    struct Name<'a> {
+        #[serde(borrow)]
+        frame: std::borrow::Cow<'a, str>,
+        mark: Option<u64>,
+    }
+    let Name { frame, mark } = serde_json::from_slice(line)?;
+    if frame == "reply" {
+        return serde_json::from_slice(line).map(Line::Reply);
+    }
+    let mark = mark.ok_or_else(|| missing("mark"))?;
+    let Fields {
+        execution,
+        execution_count,
+        data,
+        metadata,
+        display_id,
+        wait,
+        name,
+        message,
+        traceback,
+        status,
+        cancelled,
+        protocol,
+        python,
+        executable,
+        notices,
+    } = serde_json::from_slice(line)?;
+    let data = data.unwrap_or_default();
+    let metadata = metadata.unwrap_or_default();
+    let execution = execution.ok_or_else(|| missing("execution"));
+    let frame = match &*frame {
+        "hello" => Frame::Hello(Hello { protocol, python, executable, notices }),
+        "started" => Frame::Started { execution: execution?, execution_count },
+        "display" => Frame::Event(Event::Display { data, metadata, display_id }),
+        "update_display" => {
+            let display_id = display_id.ok_or_else(|| missing("display_id"))?;
+            Frame::Event(Event::UpdateDisplay { display_id, data, metadata })
+        }
+        "result" => Frame::Event(Event::Result { execution_count, data, metadata, display_id }),
+        "clear_output" => Frame::Event(Event::ClearOutput { wait }),
+        "error" => Frame::Event(Event::Error { name, message, traceback }),
+        "input_requested" => Frame::Event(Event::InputRequested),
+        "done" => {
+            let status = match status.as_deref() {
+                Some("ok") => Status::Ok,
+                _ => Status::Error,
+            };
+            Frame::Done { execution: execution?, outcome: Outcome { status, execution_count, cancelled } }
+        }
+        other => return Err(serde::de::Error::custom(format!("there is no frame {other:?}"))),
+    };
+    Ok(Line::Placed { mark, frame })
+}
+
+fn missing(field: &'static str) -> serde_json::Error {
+    serde::de::Error::missing_field(field)
+}
+
+// Not a tagged enum: serde would buffer the fields, and buffered JSON does not stay as it was written.
+#[derive(Deserialize)]
+struct Fields {
+    execution: Option<u64>,
+    execution_count: Option<u64>,
+    data: Option<MimeBundle>,
+    metadata: Option<RawJson>,
+    display_id: Option<String>,
+    #[serde(default)]
+    wait: bool,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    traceback: Vec<String>,
+    status: Option<String>,
+    #[serde(default)]
+    cancelled: bool,
+    #[serde(default)]
+    protocol: u64,
+    #[serde(default)]
+    python: String,
+    #[serde(default)]
+    executable: String,
+    #[serde(default)]
+    notices: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_display_keeps_its_json_as_it_was_written() {
+        let line = br#"{"mark":3,"data":{"application/json":{"b":1e0,"a":2}},"metadata":{},"display_id":null,"frame":"display"}"#;
+        let Line::Placed { mark: 3, frame: Frame::Event(Event::Display { data, .. }) } = read(line).unwrap()
+        else {
+            panic!("not a display");
+        };
+        assert_eq!(serde_json::to_string(&data).unwrap(), r#"{"application/json":{"b":1e0,"a":2}}"#);
+    }
+
+    #[test]
+    fn a_frame_that_is_not_known_is_refused() {
+        assert_eq!(read(br#"{"frame":"x","mark":1}"#).unwrap_err().to_string(), "there is no frame \"x\"");
+    }
+
+    #[test]
+    fn a_trace_has_the_names_of_variables_and_not_their_values() {
+        let request =
+            Request { variables: vec![("TOKEN".into(), Some("secret".into()))], ..Request::new("print(1)") };
+        let line = Ask::execute(ExecutionId(4), &request).traced();
+        assert!(line.contains("TOKEN") && line.contains("print(1)") && !line.contains("secret"), "{line}");
+    }
+}
