@@ -1,8 +1,6 @@
 //! A notebook as someone wants it: which cells, in which order, with which type and source. Text and
 //! operations both become drafts, and a draft can be applied to a notebook that has moved on since.
 
-use std::collections::HashSet;
-
 use serde::{Deserialize, Serialize};
 
 use crate::align::{pair, rising};
@@ -174,7 +172,7 @@ impl Notebook {
 
         let mut applied =
             Applied { deleted: (0..count).filter(|&at| !is_kept[at]).collect(), ..Applied::default() };
-        let mut taken = if plan.len() > existing.len() { self.taken_ids() } else { HashSet::new() };
+        let mut surroundings = None;
         let mut order = Vec::with_capacity(plan.len());
         for (index, planned) in plan.into_iter().enumerate() {
             applied.slots.push(planned.slot);
@@ -182,7 +180,8 @@ impl Notebook {
                 // Made at the end, where its id can be checked against all others, and put in order below.
                 order.push(self.edits.cells.len());
                 let kind = planned.kind.unwrap_or(CellType::Code);
-                self.append(kind, &planned.source.unwrap_or_default(), &mut taken);
+                let surroundings = surroundings.get_or_insert_with(|| self.surroundings(count));
+                self.append(kind, &planned.source.unwrap_or_default(), surroundings);
                 applied.added.push(index);
                 continue;
             };

@@ -26,23 +26,33 @@ impl Notebook {
 
     /// Puts a new cell at `index`, 0 to the number of cells. It gets an id where the format has ids.
     pub fn insert(&mut self, index: usize, kind: CellType, source: &str) {
-        let mut taken = self.taken_ids();
-        let cell = self.new_cell(index, kind, source, None, &mut taken);
+        let cell = self.new_cell(kind, source, None, &mut self.surroundings(index));
         self.edits.cells.insert(index, cell);
         self.edits.rearranged = true;
     }
 
-    /// Puts a new cell behind all others; `taken` is what [`Notebook::taken_ids`] said, kept up to date here.
-    pub(crate) fn append(&mut self, kind: CellType, source: &str, taken: &mut HashSet<String>) {
-        let cell = self.new_cell(self.edits.cells.len(), kind, source, None, taken);
+    /// Puts a new cell behind all others.
+    pub(crate) fn append(&mut self, kind: CellType, source: &str, surroundings: &mut Surroundings) {
+        let cell = self.new_cell(kind, source, None, surroundings);
         self.edits.cells.push(cell);
         self.edits.rearranged = true;
     }
 
-    /// The names that a new cell must not have.
-    pub(crate) fn taken_ids(&self) -> HashSet<String> {
-        let stored = self.edits.cells.iter().filter_map(|cell| cell.stored_id().map(Cow::into_owned));
-        stored.chain(self.edits.cells.iter().map(|cell| cell.id.to_string())).collect()
+    /// What new cells at `index` have to fit in with: the layout of a neighbour, or what the file's outermost
+    /// object suggests.
+    pub(crate) fn surroundings(&self, index: usize) -> Surroundings {
+        let cells = &self.edits.cells;
+        let stored = cells.iter().filter_map(|cell| cell.stored_id().map(Cow::into_owned));
+        let taken = stored.chain(cells.iter().map(|cell| cell.id.to_string())).collect();
+        let (layout, indent) = match cells.get(index.saturating_sub(1)).or(cells.first()) {
+            Some(neighbour) => (neighbour.layout(), neighbour.indent().to_owned()),
+            None => {
+                let layout = self.layout();
+                let indent = layout.inside(self.list_indent());
+                (layout, indent)
+            }
+        };
+        Surroundings { taken, layout, indent }
     }
 
     /// Takes the cell at `index` out.
@@ -82,10 +92,10 @@ impl Notebook {
 
     /// Takes a cell of another notebook in, with all it has. It keeps its id unless that is taken here.
     pub(crate) fn adopt(&mut self, index: usize, cell: &Cell) {
-        let mut taken = self.taken_ids();
-        let wanted = cell.stored_id().filter(|id| !taken.contains(&**id)).map(Cow::into_owned);
+        let mut surroundings = self.surroundings(index);
+        let wanted = cell.stored_id().filter(|id| !surroundings.taken.contains(&**id)).map(Cow::into_owned);
         let keeps_no_id = cell.stored_id().is_none() && !self.version().has_ids();
-        let mut copy = self.new_cell(index, cell.cell_type(), "", wanted, &mut taken);
+        let mut copy = self.new_cell(cell.cell_type(), "", wanted, &mut surroundings);
         let id = (!keeps_no_id).then(|| copy.id.to_string());
         let ascii = self.escapes_non_ascii();
         let mut members: Vec<(Cow<'_, str>, Node<'_>)> = Vec::new();
@@ -106,15 +116,15 @@ impl Notebook {
         self.edits.rearranged = true;
     }
 
-    /// A new cell, laid out like the cell it will stand next to.
+    /// A new cell. It gets a fresh id unless one is given.
     fn new_cell(
         &mut self,
-        index: usize,
         kind: CellType,
         source: &str,
         id: Option<String>,
-        taken: &mut HashSet<String>,
+        surroundings: &mut Surroundings,
     ) -> Cell {
+        let Surroundings { taken, layout, indent } = surroundings;
         let has_ids = id.is_some() || self.version().has_ids();
         let id = match id {
             Some(id) => id,
@@ -122,8 +132,8 @@ impl Notebook {
             None => self.next_handle(|handle| taken.contains(handle)).0,
         };
         taken.insert(id.clone());
-        let mut members: Vec<(Cow<'_, str>, Node<'_>)> =
-            vec![("cell_type".into(), Node::text(kind.as_str()))];
+        let mut members: Vec<(Cow<'_, str>, Node<'_>)> = Vec::with_capacity(6);
+        members.push(("cell_type".into(), Node::text(kind.as_str())));
         if kind == CellType::Code {
             members.push(("execution_count".into(), Node::null()));
         }
@@ -135,9 +145,8 @@ impl Notebook {
             members.push(("outputs".into(), Node::Array(Vec::new())));
         }
         members.push(("source".into(), Node::lines(source)));
-        let (layout, indent) = self.layout_at(index);
         let ascii = !source.is_ascii() && self.escapes_non_ascii();
-        written_cell(CellId(id.clone()), kind, &Node::Object(members), &layout, &indent, ascii)
+        written_cell(CellId(id.clone()), kind, &Node::Object(members), layout, indent, ascii)
     }
 
     fn rewrite(&self, cell: &mut Cell, value: &Node<'_>, ascii: bool) {
@@ -145,19 +154,14 @@ impl Notebook {
         let layout = cell.layout();
         *cell = written_cell(cell.id.clone(), cell.kind, value, &layout, &indent, ascii);
     }
+}
 
-    /// The layout and indent for a cell at `index`: those of a neighbour, or what the file's outermost
-    /// object suggests.
-    fn layout_at(&self, index: usize) -> (Layout, String) {
-        match self.edits.cells.get(index.saturating_sub(1)).or(self.edits.cells.first()) {
-            Some(neighbour) => (neighbour.layout(), neighbour.indent().to_owned()),
-            None => {
-                let layout = self.layout();
-                let indent = layout.inside(self.list_indent());
-                (layout, indent)
-            }
-        }
-    }
+/// What a new cell has to fit in with.
+pub(crate) struct Surroundings {
+    /// Names that other cells have.
+    taken: HashSet<String>,
+    layout: Layout,
+    indent: String,
 }
 
 /// A cell whose text is its own: a line break with the indent, so that the layout can be read off it, and
@@ -170,7 +174,9 @@ fn written_cell(
     indent: &str,
     ascii: bool,
 ) -> Cell {
-    let mut text = format!("\n{indent}").into_bytes();
+    let mut text = Vec::with_capacity(512);
+    text.extend_from_slice(b"\n");
+    text.extend_from_slice(indent.as_bytes());
     let start = text.len();
     value.write(layout, indent, ascii, &mut text);
     let span = Span { start, end: text.len() };
