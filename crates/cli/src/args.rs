@@ -3,20 +3,24 @@
 use clap::{Parser, Subcommand};
 
 use crate::answer::{Answer, Format};
-use crate::command::{cell, completions, diff, edit, git_setup, merge, new, read, write};
+use crate::command::{
+    cell, completions, diff, doctor, edit, exec, git_setup, guard, kernels, merge, new, read, run, write,
+};
 use crate::error::CliError;
 
-/// Notebooks on the command line: read, change, compare and merge them, and lose nothing
+/// Notebooks on the command line: run, read, change, compare and merge them, and lose nothing
 ///
 /// A change touches only the bytes of what was edited. Files that other programs change at the same time are
-/// merged by cell. Exit status: 0 done, 1 differences, 2 bad usage or bad input (nothing changed), 4 could not
-/// save, or a conflict.
+/// merged by cell. Exit status: 0 done, 1 differences or code that failed, 2 bad usage or bad input (nothing
+/// changed), 3 no Python or kernel, 4 could not save, or a conflict, 124 timed out, 130 interrupted.
 #[derive(Parser, Debug)]
 #[command(
     name = "cellist",
     version,
     arg_required_else_help = true,
     after_help = "Examples:
+  cellist run nb.ipynb                           its cells, with their outputs saved
+  cellist exec 'print(6 * 7)'                    code alone
   cellist read nb.ipynb                          a notebook as text
   cellist read nb.ipynb > t; cellist write nb.ipynb t
   cellist cell insert nb.ipynb end --source 'print(1)'
@@ -34,6 +38,8 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    Run(run::Arguments),
+    Exec(exec::Arguments),
     Read(read::Arguments),
     Write(write::Arguments),
     Edit(edit::Arguments),
@@ -42,7 +48,10 @@ enum Command {
     Diff(diff::Arguments),
     Merge(merge::Arguments),
     GitSetup(git_setup::Arguments),
+    Kernels(kernels::Arguments),
+    Doctor(doctor::Arguments),
     Completions(completions::Arguments),
+    Guard(guard::Arguments),
 }
 
 impl Cli {
@@ -53,6 +62,8 @@ impl Cli {
     pub(crate) fn run(self) -> Result<Answer, CliError> {
         let format = self.format();
         match self.command {
+            Command::Run(arguments) => run::run(arguments, format),
+            Command::Exec(arguments) => exec::run(arguments, format),
             Command::Read(arguments) => read::run(arguments, format),
             Command::Write(arguments) => write::run(arguments),
             Command::Edit(arguments) => edit::run(arguments),
@@ -61,7 +72,10 @@ impl Cli {
             Command::Diff(arguments) => diff::run(arguments),
             Command::Merge(arguments) => merge::run(arguments),
             Command::GitSetup(arguments) => git_setup::run(arguments),
+            Command::Kernels(arguments) => kernels::run(arguments),
+            Command::Doctor(arguments) => doctor::run(arguments),
             Command::Completions(arguments) => completions::run(arguments),
+            Command::Guard(arguments) => guard::run(arguments),
         }
     }
 }

@@ -3,9 +3,14 @@
 pub(crate) mod cell;
 pub(crate) mod completions;
 pub(crate) mod diff;
+pub(crate) mod doctor;
 pub(crate) mod edit;
+pub(crate) mod exec;
 pub(crate) mod git_setup;
+pub(crate) mod guard;
+pub(crate) mod kernels;
 pub(crate) mod merge;
 pub(crate) mod new;
 pub(crate) mod read;
+pub(crate) mod run;
 pub(crate) mod write;

@@ -17,19 +17,30 @@ pub(crate) enum Exit {
     Done,
     /// There are differences.
     Different,
+    /// The code that was run failed.
+    CodeFailed,
     /// Bad usage or bad input; nothing was changed.
     BadInput,
+    /// There is no Python or no kernel to run code with.
+    NoKernel,
     /// It could not be saved, or there is a conflict.
     NotSaved,
+    /// The code took longer than it may.
+    TimedOut,
+    /// A signal asked to stop.
+    Interrupted,
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
         ExitCode::from(match exit {
             Exit::Done => 0,
-            Exit::Different => 1,
+            Exit::Different | Exit::CodeFailed => 1,
             Exit::BadInput => 2,
+            Exit::NoKernel => 3,
             Exit::NotSaved => 4,
+            Exit::TimedOut => 124,
+            Exit::Interrupted => 130,
         })
     }
 }
@@ -88,6 +99,17 @@ impl CliError {
             let conflicts = conflicts.iter().map(conflict_json).collect();
             failure.details.push(("conflicts", Value::Array(conflicts)));
         }
+        failure
+    }
+
+    /// A kernel that does not start, or does not do what it is asked.
+    pub(crate) fn kernel(error: &cellist_kernel::Error) -> CliError {
+        let (kind, exit) = match error {
+            cellist_kernel::Error::NoFolder { .. } => ("no_such_folder", Exit::BadInput),
+            _ => ("no_kernel", Exit::NoKernel),
+        };
+        let mut failure = CliError::new(kind, exit, error.to_string());
+        failure.hint = error.hint();
         failure
     }
 

@@ -3,13 +3,19 @@
 mod answer;
 mod args;
 mod basis;
+mod clock;
 mod command;
 mod error;
 mod input;
+mod interrupts;
+mod kernel;
 mod load;
 mod paint;
+mod parameters;
 mod patch;
+mod progress;
 mod report;
+mod startup;
 mod target;
 mod usage;
 

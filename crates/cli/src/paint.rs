@@ -48,6 +48,17 @@ impl Paint {
         Paint { on }
     }
 
+    /// No colour at all.
+    #[cfg(test)]
+    pub(crate) fn never() -> Paint {
+        Paint { on: false }
+    }
+
+    /// Whether there is colour.
+    pub(crate) fn is_on(self) -> bool {
+        self.on
+    }
+
     /// A line in its colour, without the line's end.
     pub(crate) fn line(self, ink: Ink, text: &str) -> String {
         let code = match ink {

@@ -1,0 +1,258 @@
+//! `cellist doctor`: looks at everything that running code depends on, and says of each fault what to do.
+
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use cellist_kernel::choice::Decision;
+use cellist_kernel::environment::Variables;
+use cellist_output::{Ansi, Limits};
+use cellist_session::run::{Cancel, GRACE, Once, Reading, Report, Status, execute_once};
+use clap::Args;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::clock::spoken;
+use crate::error::{CliError, Exit};
+use crate::kernel::{Found, KernelFlags};
+use crate::paint::{Ink, Paint, When};
+use crate::startup::Stages;
+
+/// Check Python, kernels, gateway, terminal and host; each failing line says what to do
+///
+/// Unlike other commands this one starts what it finds, to see that it works.
+///
+/// Exit status: 0 when nothing fails, 3 when no code can be run, 1 when something else fails.
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    flags: KernelFlags,
+}
+
+/// What came of a look at one thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Verdict {
+    Ok,
+    /// It does not work and nothing needs it.
+    Warning,
+    Failed,
+}
+
+/// A line of the result.
+#[derive(Clone, Debug, Serialize)]
+struct Check {
+    name: &'static str,
+    status: Verdict,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Check {
+    fn new(name: &'static str, status: Verdict, message: impl Into<String>) -> Check {
+        Check { name, status, message: message.into(), hint: None }
+    }
+
+    fn hint(mut self, hint: impl Into<String>) -> Check {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| CliError::new("system", Exit::NoKernel, error.to_string()))?;
+    let checks = runtime.block_on(examine(&arguments.flags));
+    let failed =
+        |name: &str| checks.iter().any(|check| check.name == name && check.status == Verdict::Failed);
+    let any = checks.iter().any(|check| check.status == Verdict::Failed);
+    let exit = match (failed("python") || failed("runner"), any) {
+        (true, _) => Exit::NoKernel,
+        (false, true) => Exit::CodeFailed,
+        (false, false) => Exit::Done,
+    };
+    let json = json!({ "ok": !any, "checks": checks });
+    let text = for_people(&checks, Paint::for_stdout(When::Auto));
+    Ok(Answer::new(text, json).with_exit(exit))
+}
+
+async fn examine(flags: &KernelFlags) -> Vec<Check> {
+    let cwd = std::env::current_dir();
+    let found = Found::look(cwd.iter().cloned().collect(), flags.python());
+    let mut checks = Vec::new();
+    let folder = match cwd {
+        Ok(folder) => {
+            checks.push(Check::new("folder", Verdict::Ok, folder.display().to_string()));
+            folder
+        }
+        Err(_) => {
+            let gone = Check::new("folder", Verdict::Failed, "the current folder does not exist any more");
+            checks.push(gone.hint("change to a folder that exists"));
+            PathBuf::from("/")
+        }
+    };
+    checks.push(state(found.home.path()));
+    checks.extend(pythons(&found));
+    if let Some(interpreter) = found.interpreter() {
+        checks.push(starts("runner", flags, &found, Decision::Runner(interpreter.clone()), &folder).await);
+        checks.push(match found.has_module(&interpreter.path, "ipykernel") {
+            true => {
+                starts("ipykernel", flags, &found, Decision::Ipykernel(interpreter.clone()), &folder).await
+            }
+            false => {
+                let message = format!("not installed in {}; the runner is used", interpreter.path.display());
+                Check::new("ipykernel", Verdict::Ok, message)
+            }
+        });
+    }
+    checks.extend(kernels(&found));
+    checks.push(gateway(&found.variables));
+    checks.push(terminal(&found.variables));
+    checks.push(Check::new("host", Verdict::Ok, "none is running, and none is needed"));
+    checks
+}
+
+/// The state folder must take files.
+fn state(home: &Path) -> Check {
+    let probe = home.join(format!("doctor-{}", std::process::id()));
+    let tried =
+        fs::create_dir_all(home).and_then(|()| fs::write(&probe, b"")).and_then(|()| fs::remove_file(&probe));
+    match tried {
+        Ok(()) => Check::new("state", Verdict::Ok, home.display().to_string()),
+        Err(error) => {
+            let message =
+                format!("{} cannot be written to: {}", home.display(), crate::error::reason(&error));
+            Check::new("state", Verdict::Failed, message)
+                .hint("set CELLIST_HOME to a folder that you can write to")
+        }
+    }
+}
+
+/// The Python that is used, and those that were wanted more and are broken.
+fn pythons(found: &Found) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for candidate in found.pythons.iter().take_while(|candidate| candidate.verdict.is_err()) {
+        let Err(flaw) = &candidate.verdict else { continue };
+        let message = format!("{} ({}): {flaw}", candidate.path.display(), candidate.origin);
+        let check = Check::new("environment", Verdict::Failed, message);
+        checks.push(match flaw.hint(&candidate.path) {
+            Some(hint) => check.hint(hint),
+            None => check.hint("remove it, or name another Python with --python PATH"),
+        });
+    }
+    checks.push(match found.interpreter() {
+        Some(interpreter) => {
+            let version = found.version(&interpreter.path).map_or_else(String::new, |it| format!(" ({it})"));
+            Check::new("python", Verdict::Ok, format!("{}{version}", interpreter.path.display()))
+        }
+        None => Check::new("python", Verdict::Failed, "none was found")
+            .hint("install Python 3.8 or newer, or name one with --python PATH"),
+    });
+    checks
+}
+
+/// Starts a kernel and lets it reckon.
+async fn starts(
+    name: &'static str,
+    flags: &KernelFlags,
+    found: &Found,
+    decision: Decision,
+    folder: &Path,
+) -> Check {
+    let begun = Instant::now();
+    let python = match &decision {
+        Decision::Runner(it) | Decision::Ipykernel(it) => it.path.display().to_string(),
+        Decision::Spec(name) => name.clone(),
+    };
+    let mut stages = Stages::new(&found.variables);
+    let ready = match flags.launch(found, decision, folder, &mut stages).await {
+        Ok(ready) => ready,
+        Err(error) => {
+            let check = Check::new(name, Verdict::Failed, error.message);
+            let install = format!("install it anew: {python} -m pip install --force-reinstall ipykernel");
+            let other = "name another Python with --python PATH".to_owned();
+            let fallback = if name == "ipykernel" { install } else { other };
+            return check.hint(error.hint.unwrap_or(fallback));
+        }
+    };
+    let reading = Reading { limits: Limits::for_screen(), ansi: Ansi::Remove };
+    let once = Once { code: "print(6 * 7)", timeout: Some(Duration::from_secs(30)), grace: GRACE, reading };
+    let report = execute_once(&*ready.kernel, &once, &ready.around, &mut Cancel::never(), |_| {}).await;
+    ready.kernel.shutdown().await;
+    match report {
+        Ok(Report { status: Status::Ok, text, .. }) if text == "42\n" => Check::new(
+            name,
+            Verdict::Ok,
+            format!("works on {python}, ready and done in {}", spoken(begun.elapsed())),
+        ),
+        Ok(report) => Check::new(name, Verdict::Failed, format!("6 * 7 came to {:?}", report.text))
+            .hint("name another Python with --python PATH"),
+        Err(error) => Check::new(name, Verdict::Failed, error.to_string())
+            .hint(error.hint().unwrap_or_else(|| "name another Python with --python PATH".into())),
+    }
+}
+
+fn kernels(found: &Found) -> Vec<Check> {
+    let broken = found.specs.iter().filter_map(|spec| Some((spec, found.missing_program(spec)?)));
+    let mut checks: Vec<Check> = broken
+        .map(|(spec, program)| {
+            let message = format!("{} starts with `{program}`, which is not there", spec.name);
+            Check::new("kernel", Verdict::Failed, message).hint(format!(
+                "install {}, or remove {}",
+                spec.language,
+                spec.folder.display()
+            ))
+        })
+        .collect();
+    checks.extend(found.broken_specs.iter().map(|(file, why)| {
+        Check::new("kernel", Verdict::Failed, format!("{} is not a kernelspec: {why}", file.display()))
+            .hint(format!("install the kernel anew, or remove {}", file.parent().unwrap_or(file).display()))
+    }));
+    let names: Vec<&str> = found
+        .specs
+        .iter()
+        .filter(|spec| found.missing_program(spec).is_none())
+        .map(|spec| spec.name.as_str())
+        .collect();
+    let message = if names.is_empty() { "no kernelspecs".to_owned() } else { names.join(", ") };
+    checks.push(Check::new("kernels", Verdict::Ok, message));
+    checks
+}
+
+fn gateway(variables: &Variables) -> Check {
+    match variables.text("PI_PYTHON_GATEWAY_URL") {
+        None => Check::new("gateway", Verdict::Ok, "none is set"),
+        Some(url) => Check::new("gateway", Verdict::Failed, format!("{url}: gateways are not supported yet"))
+            .hint("unset PI_PYTHON_GATEWAY_URL, or give --backend runner or --backend jupyter"),
+    }
+}
+
+fn terminal(variables: &Variables) -> Check {
+    if !io::stdout().is_terminal() {
+        return Check::new("terminal", Verdict::Ok, "none: plain text");
+    }
+    let name = variables.text("TERM").unwrap_or_default();
+    match name.as_str() {
+        "" | "dumb" => Check::new("terminal", Verdict::Warning, format!("TERM is {name:?}: plain text"))
+            .hint("set TERM to what the terminal is, xterm-256color for instance"),
+        _ => Check::new("terminal", Verdict::Ok, name),
+    }
+}
+
+fn for_people(checks: &[Check], paint: Paint) -> String {
+    let mut lines = Vec::new();
+    for check in checks {
+        let (mark, ink) = match check.status {
+            Verdict::Ok => ("✓", Ink::Added),
+            Verdict::Warning => ("!", Ink::Position),
+            Verdict::Failed => ("✗", Ink::Removed),
+        };
+        lines.push(format!("{} {:<12} {}", paint.line(ink, mark), check.name, check.message));
+        if let Some(hint) = &check.hint {
+            lines.push(format!("  {:<12} {}", "", paint.line(Ink::Title, hint)));
+        }
+    }
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,149 @@
+//! `cellist exec`: one piece of code, on a kernel of its own.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cellist_kernel::Identity;
+use cellist_kernel::choice::Wanted;
+use cellist_output::{Ansi, Limits};
+use cellist_session::run::{Cancel, GRACE, Once, Reading, Report, Status, execute_once};
+use clap::Args;
+use serde_json::json;
+
+use crate::answer::{Answer, Format};
+use crate::command::run::name_kernel;
+use crate::error::{CliError, Exit};
+use crate::input::Content;
+use crate::interrupts;
+use crate::kernel::KernelFlags;
+use crate::paint::{Paint, When};
+
+/// The limits of a time limit, in seconds, and what it is when nothing is said.
+const SHORTEST: u64 = 1;
+const LONGEST: u64 = 600;
+const USUAL: u64 = 30;
+
+/// Run a piece of code on a new kernel
+///
+/// What it prints and displays goes to standard output, cut in the middle where it is long; a line on standard
+/// error names what ran it. The kernel ends with the command.
+///
+/// Exit status: 0 done, 1 the code failed, 2 bad usage or bad input, 3 no Python or kernel, 124 timed out,
+/// 130 interrupted.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist exec 'import sys; sys.version'
+  cellist exec -f script.py --cwd data --timeout 120
+  echo 'print(1)' | cellist exec -")]
+pub(crate) struct Arguments {
+    /// The code; `-` reads it from standard input
+    #[arg(value_name = "CODE", allow_hyphen_values = true, conflicts_with = "file")]
+    code: Option<String>,
+    /// A file with the code
+    #[arg(short, long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// The folder to run in
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// How many seconds the code may take, 1 to 600
+    #[arg(long, value_name = "SECONDS", default_value_t = USUAL as f64)]
+    timeout: f64,
+    /// A kernel by name; see `cellist kernels`
+    #[arg(long, value_name = "NAME", display_order = 501)]
+    kernel: Option<String>,
+    #[command(flatten)]
+    flags: KernelFlags,
+}
+
+pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
+    let code = arguments.code()?;
+    let cwd = working_folder(arguments.cwd.as_deref())?;
+    let timeout = Duration::from_secs_f64(arguments.timeout.clamp(SHORTEST as f64, LONGEST as f64));
+    let paint = Paint::for_stdout(When::Auto);
+    let is_live = format == Format::People && io::stdout().is_terminal();
+    let ansi = if is_live && paint.is_on() { Ansi::KeepColour } else { Ansi::Remove };
+    let reading = Reading { limits: Limits::for_screen(), ansi };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| CliError::new("system", Exit::NoKernel, error.to_string()))?;
+    let (report, mut notices, identity) = runtime.block_on(async {
+        let (canceller, mut cancel) = Cancel::channel();
+        interrupts::hand_on(&canceller);
+        let (wanted, kernel) = (Wanted::nothing(), arguments.kernel.as_deref());
+        let starting = arguments.flags.start(&cwd, vec![cwd.clone()], kernel, &wanted);
+        let ready = tokio::select! {
+            ready = starting => ready?,
+            () = cancel.asked() => return Err(CliError::interrupted()),
+        };
+        let once = Once { code: &code, timeout: Some(timeout), grace: GRACE, reading };
+        let report = execute_once(&*ready.kernel, &once, &ready.around, &mut cancel, |_| {}).await;
+        let identity = ready.kernel.identity();
+        ready.kernel.shutdown().await;
+        let report = report.map_err(|error| CliError::kernel(&error))?;
+        Ok((report, ready.notices, identity))
+    })?;
+    answer(report, &mut notices, &identity, format)
+}
+
+impl Arguments {
+    fn code(&self) -> Result<String, CliError> {
+        match (&self.code, &self.file) {
+            (Some(code), None) if code != "-" => Ok(code.clone()),
+            (None, None) if io::stdin().is_terminal() => {
+                Err(CliError::input("missing_content", "there is no code to run")
+                    .with_hint("give the code, or -f FILE, or pipe it in"))
+            }
+            (_, file) => Content::of_file(file.clone()).text("exec"),
+        }
+    }
+}
+
+/// The folder that code runs in, which must be there.
+pub(crate) fn working_folder(named: Option<&Path>) -> Result<PathBuf, CliError> {
+    let Some(named) = named else {
+        return std::env::current_dir().map_err(|_| {
+            CliError::input("no_such_folder", "the current folder does not exist any more")
+                .with_hint("change to a folder that exists, or name one with --cwd")
+        });
+    };
+    let missing = |what: &str| {
+        CliError::input("no_such_folder", format!("{}: {what}", named.display()))
+            .with_hint("name a folder that exists with --cwd")
+    };
+    match std::fs::metadata(named) {
+        Ok(found) if found.is_dir() => {
+            std::path::absolute(named).map_err(|error| CliError::unreadable(named, &error))
+        }
+        Ok(_) => Err(missing("is not a folder")),
+        Err(_) => Err(missing("no such folder")),
+    }
+}
+
+fn answer(
+    report: Report,
+    notices: &mut Vec<String>,
+    identity: &Identity,
+    format: Format,
+) -> Result<Answer, CliError> {
+    let exit = match report.status {
+        Status::Ok => Exit::Done,
+        Status::Error => Exit::CodeFailed,
+        Status::Timeout => Exit::TimedOut,
+        Status::Cancelled => Exit::Interrupted,
+    };
+    if format == Format::People {
+        name_kernel(identity);
+    }
+    let mut text = report.text.clone();
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let mut json = serde_json::to_value(&report).unwrap_or_else(|_| json!({}));
+    let mut all = notices.clone();
+    all.extend(report.notices);
+    json["notices"] = json!(all);
+    let mut answer = Answer::new(text, json).with_exit(exit);
+    // Those of the code itself stand at the end of its text.
+    answer.notices = std::mem::take(notices);
+    Ok(answer)
+}

@@ -1,0 +1,148 @@
+//! `cellist kernels`: what can run code here, and why something cannot.
+
+use std::path::Path;
+
+use cellist_kernel::python::Candidate;
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::error::CliError;
+use crate::kernel::Found;
+use crate::paint::{Ink, Paint, When};
+
+/// List what can run code: Pythons in the order in which they are wanted, and Jupyter kernels
+///
+/// Nothing is started to find out. The first Python that can be used is the one that is used; it runs code by
+/// itself, or by its ipykernel where it has that.
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {}
+
+pub(crate) fn run(_: Arguments) -> Result<Answer, CliError> {
+    let folders = std::env::current_dir().into_iter().collect();
+    let found = Found::look(folders, None);
+    let used = found.interpreter().map(|interpreter| interpreter.path.clone());
+    let pythons: Vec<Value> =
+        found.pythons.iter().map(|candidate| python_json(&found, candidate, used.as_deref())).collect();
+    let mut kernels: Vec<Value> = found
+        .specs
+        .iter()
+        .map(|spec| {
+            let missing = found.missing_program(spec);
+            let reason =
+                missing.as_ref().map(|program| format!("it starts with `{program}`, which is not there"));
+            let hint = missing.as_ref().map(|program| {
+                format!(
+                    "install {}, so that `{program}` is there, or remove {}",
+                    spec.language,
+                    spec.folder.display()
+                )
+            });
+            json!({
+                "name": spec.name,
+                "display_name": spec.display_name,
+                "language": spec.language,
+                "path": spec.folder.to_string_lossy(),
+                "usable": missing.is_none(),
+                "reason": reason,
+                "hint": hint,
+            })
+        })
+        .collect();
+    kernels.extend(found.broken_specs.iter().map(|(file, why)| broken_json(file, why)));
+    let text = for_people(&pythons, &kernels, Paint::for_stdout(When::Auto));
+    Ok(Answer::new(text, json!({ "pythons": pythons, "kernels": kernels })))
+}
+
+fn python_json(found: &Found, candidate: &Candidate, used: Option<&Path>) -> Value {
+    let interpreter = candidate.verdict.as_ref().ok();
+    let flaw = candidate.verdict.as_ref().err();
+    let path = interpreter.map_or(&candidate.path, |interpreter| &interpreter.path);
+    json!({
+        "path": path.to_string_lossy(),
+        "found_at": candidate.path.to_string_lossy(),
+        "origin": candidate.origin,
+        "environment": interpreter.and_then(|it| it.environment.as_ref()).map(|it| it.to_string_lossy()),
+        "version": interpreter.and_then(|_| found.version(path)),
+        "ipykernel": interpreter.is_some_and(|_| found.has_module(path, "ipykernel")),
+        "usable": interpreter.is_some(),
+        "used": interpreter.is_some_and(|it| Some(it.path.as_path()) == used),
+        "reason": flaw.map(ToString::to_string),
+        "hint": flaw.and_then(|flaw| flaw.hint(&candidate.path)),
+    })
+}
+
+/// A file that should be a kernelspec and is none.
+fn broken_json(file: &Path, why: &str) -> Value {
+    let folder = file.parent().unwrap_or(file);
+    json!({
+        "name": folder.file_name().unwrap_or_default().to_string_lossy(),
+        "display_name": null,
+        "language": null,
+        "path": folder.to_string_lossy(),
+        "usable": false,
+        "reason": format!("{} is not a kernelspec: {why}", file.display()),
+        "hint": format!("install the kernel anew, or remove {}", folder.display()),
+    })
+}
+
+fn for_people(pythons: &[Value], kernels: &[Value], paint: Paint) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut lines = vec![paint.line(Ink::Title, "Python")];
+    if pythons.is_empty() {
+        lines.push("  none: install Python 3.8 or newer, or name one with --python PATH".to_owned());
+    }
+    for python in pythons {
+        let usable = python["usable"] == true;
+        let mark = match (python["used"] == true, usable) {
+            (true, _) => paint.line(Ink::Added, "→"),
+            (false, true) => " ".to_owned(),
+            (false, false) => paint.line(Ink::Removed, "✗"),
+        };
+        let detail = if usable {
+            let ways = if python["ipykernel"] == true { "runner, ipykernel" } else { "runner" };
+            let version = python["version"].as_str().map_or_else(String::new, |it| format!("{it} · "));
+            format!("{version}{ways} · from {}", origin(&text(&python["origin"])))
+        } else {
+            text(&python["reason"])
+        };
+        lines.push(format!("{mark} {}  {}", text(&python["path"]), paint.line(Ink::Aside, &detail)));
+        if let Some(hint) = python["hint"].as_str() {
+            lines.push(format!("    {}", paint.line(Ink::Aside, hint)));
+        }
+    }
+    lines.push(String::new());
+    lines.push(paint.line(Ink::Title, "Jupyter kernels"));
+    if kernels.is_empty() {
+        lines.push("  none".to_owned());
+    }
+    for kernel in kernels {
+        let usable = kernel["usable"] == true;
+        let mark = if usable { " ".to_owned() } else { paint.line(Ink::Removed, "✗") };
+        let detail = match kernel["reason"].as_str() {
+            Some(reason) => reason.to_owned(),
+            None => format!(
+                "{} · {} · {}",
+                text(&kernel["display_name"]),
+                text(&kernel["language"]),
+                text(&kernel["path"])
+            ),
+        };
+        lines.push(format!("{mark} {}  {}", text(&kernel["name"]), paint.line(Ink::Aside, &detail)));
+        if let Some(hint) = kernel["hint"].as_str() {
+            lines.push(format!("    {}", paint.line(Ink::Aside, hint)));
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+fn origin(word: &str) -> &'static str {
+    match word {
+        "active" => "VIRTUAL_ENV",
+        "conda" => "CONDA_PREFIX",
+        "located" => "a folder of the project",
+        "managed" => "the state folder",
+        "path" => "PATH",
+        _ => "the command line",
+    }
+}

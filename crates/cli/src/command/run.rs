@@ -1,0 +1,265 @@
+//! `cellist run`: the cells of a notebook, in order, with their outputs saved.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cellist_kernel::choice::Wanted;
+use cellist_kernel::environment::Variables;
+use cellist_output::{Ansi, Limits};
+use cellist_session::Store;
+use cellist_session::run::{
+    Cancel, CannotRun, CellReport, Document, GRACE, Literal, MAX_OUTPUT, Plan, Ran, Reading, RunReport,
+    Selection, Status, prepare, run as run_cells,
+};
+use clap::Args;
+use serde_json::json;
+
+use crate::answer::{Answer, Format, print_aside};
+use crate::clock::spoken;
+use crate::error::{CliError, Exit};
+use crate::kernel::KernelFlags;
+use crate::paint::{Ink, Paint, When};
+use crate::parameters::{self, Assignment};
+use crate::progress::Progress;
+use crate::target::Target;
+use crate::{interrupts, load};
+
+/// Run a notebook's cells in order and save their outputs
+///
+/// The first cell that fails ends the run, and the outputs up to there are saved. Cells tagged `raises-exception`
+/// may fail; cells tagged `skip-execution` are left alone. Parameters go into a cell of their own behind the one
+/// tagged `parameters`; a second run replaces it. The kernel is a new one that ends with the run.
+///
+/// Exit status: 0 done, 1 a cell failed, 2 bad usage or bad input, 3 no Python or kernel, 4 could not save,
+/// 124 timed out, 130 interrupted.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist run nb.ipynb
+  cellist run nb.ipynb -o out.ipynb -p alpha=0.5 -p name=test
+  cellist run nb.ipynb --cells 0-3,plot --allow-errors
+  cellist run nb.ipynb --backend runner --python ./venv --timeout 60")]
+pub(crate) struct Arguments {
+    /// The notebook
+    #[arg(value_name = "NB")]
+    notebook: PathBuf,
+    /// Save to this file and leave the notebook as it is
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// Run only these cells: indexes, ranges and ids, separated by commas
+    #[arg(long, value_name = "CELLS", value_delimiter = ',', allow_hyphen_values = true)]
+    cells: Vec<String>,
+    /// A parameter: True, False, None and numbers are what they look like, all else is text
+    #[arg(short, long = "param", value_name = "NAME=VALUE")]
+    param: Vec<Assignment>,
+    /// A parameter that is text, whatever it looks like
+    #[arg(short, long = "raw-param", value_name = "NAME=TEXT")]
+    raw_param: Vec<Assignment>,
+    /// A YAML or JSON file of parameters
+    #[arg(short = 'f', long = "param-file", visible_alias = "parameters-file", value_name = "FILE")]
+    param_file: Vec<PathBuf>,
+    /// Go on after a cell that failed
+    #[arg(long)]
+    allow_errors: bool,
+    /// How many seconds a cell may take; without it there is no limit
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    timeout: Option<Duration>,
+    /// Save all output of a cell, where otherwise 10 MiB are kept
+    #[arg(long)]
+    full_outputs: bool,
+    /// A kernel by name; see `cellist kernels`
+    #[arg(long, value_name = "NAME", display_order = 501)]
+    kernel: Option<String>,
+    #[command(flatten)]
+    flags: KernelFlags,
+}
+
+pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
+    let target = Target { path: arguments.notebook.clone(), part: None };
+    let paint = Paint::for_stdout(When::Auto);
+    let parameters = parameters::collect(&arguments.param_file, &arguments.param, &arguments.raw_param)?;
+    let plan = arguments.plan(parameters, paint, format);
+    let store = load::store();
+    let mut document = open(&store, &target.path, arguments.output.as_deref())?;
+    let cwd = folder_of(&target.path)?;
+    let wanted = Wanted::of_metadata(&document.notebook().metadata());
+    let language = arguments.kernel.clone().map_or_else(|| wanted.language.clone(), |_| None);
+    let refused = |error| CliError::cannot_run(&target.path, &error);
+    let cells = prepare(&mut document, &plan, language.as_deref().unwrap_or("python")).map_err(refused)?;
+
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| CliError::new("system", Exit::NoKernel, error.to_string()))?;
+    let (ran, notices) = runtime.block_on(async {
+        let (canceller, mut cancel) = Cancel::channel();
+        interrupts::hand_on(&canceller);
+        let mut folders = vec![cwd.clone()];
+        folders.extend(std::env::current_dir().ok());
+        let starting = arguments.flags.start(&cwd, folders, arguments.kernel.as_deref(), &wanted);
+        let ready = tokio::select! {
+            ready = starting => ready?,
+            () = cancel.asked() => return Err(CliError::interrupted()),
+        };
+        let mut progress = match format {
+            Format::Json => Progress::silent(),
+            Format::People => {
+                print_aside_heading(&target.path, &ready.kernel.identity(), paint);
+                Progress::on_stdout(paint, !Variables::of_process().is_on("PI_PYTHON_IPC_TRACE"))
+            }
+        };
+        let ran = run_cells(
+            &mut document,
+            &*ready.kernel,
+            &cells,
+            &plan,
+            &ready.around,
+            &mut cancel,
+            &mut progress,
+        )
+        .await;
+        ready.kernel.shutdown().await;
+        progress.end();
+        Ok((ran, ready.notices))
+    })?;
+    answer(ran, notices, paint)
+}
+
+impl Arguments {
+    fn plan(&self, parameters: Vec<(String, Literal)>, paint: Paint, format: Format) -> Plan {
+        let colour = paint.is_on() && format == Format::People;
+        let ansi = if colour { Ansi::KeepColour } else { Ansi::Remove };
+        Plan {
+            cells: match self.cells.as_slice() {
+                [] => Selection::All,
+                cells => Selection::Named(cells.iter().map(|name| name.trim().to_owned()).collect()),
+            },
+            parameters,
+            allow_errors: self.allow_errors,
+            timeout: self.timeout,
+            grace: GRACE,
+            max_output: (!self.full_outputs).then_some(MAX_OUTPUT),
+            reading: Reading { limits: Limits::for_screen(), ansi },
+        }
+    }
+}
+
+/// Seconds, as a whole number or with a fraction.
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    if seconds <= 0.0 {
+        return Err("a time limit is more than 0 seconds".into());
+    }
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
+
+fn open(store: &Store, path: &Path, output: Option<&Path>) -> Result<Document, CliError> {
+    if let Some(output) = output {
+        Target { path: output.to_owned(), part: None }.check_name()?;
+        let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+        // Better known before the run than after it.
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            let message = format!("{}: the folder {} does not exist", output.display(), folder.display());
+            return Err(CliError::input("not_found", message).with_hint("make the folder first"));
+        }
+    }
+    Ok(Document::open(store, path, output)?)
+}
+
+/// The folder of a notebook, in which its kernel starts.
+fn folder_of(path: &Path) -> Result<PathBuf, CliError> {
+    let whole = std::path::absolute(path).map_err(|error| CliError::unreadable(path, &error))?;
+    Ok(whole.parent().unwrap_or(Path::new("/")).to_owned())
+}
+
+fn print_aside_heading(path: &Path, identity: &cellist_kernel::Identity, paint: Paint) {
+    if io::stdout().is_terminal() {
+        let heading = format!("{} · {}", path.display(), on_what(identity));
+        let _ = crate::answer::print(format!("{}\n\n", paint.line(Ink::Aside, &heading)).as_bytes());
+    }
+}
+
+/// What runs the code, in a few words.
+pub(crate) fn on_what(identity: &cellist_kernel::Identity) -> String {
+    let language = match &identity.version {
+        Some(version) => format!("{} {version}", identity.language),
+        None => identity.language.clone(),
+    };
+    match &identity.python {
+        Some(python) => format!("{} · {} ({language})", identity.backend, python.display()),
+        None => format!("{} · {} ({language})", identity.backend, identity.name),
+    }
+}
+
+fn answer(ran: Ran, notices: Vec<String>, paint: Paint) -> Result<Answer, CliError> {
+    let Ran { mut report, save_error } = ran;
+    report.notices.splice(0..0, notices);
+    let mut exit = match report.status {
+        Status::Ok => Exit::Done,
+        Status::Error => Exit::CodeFailed,
+        Status::Timeout => Exit::TimedOut,
+        Status::Cancelled => Exit::Interrupted,
+    };
+    if let Some(error) = &save_error {
+        exit = Exit::NotSaved;
+        report.notices.push(error.to_string());
+        report.notices.extend(error.hint());
+    }
+    let notices = std::mem::take(&mut report.notices);
+    let text = summary(&report, paint);
+    let json = serde_json::to_value(&report).unwrap_or_else(|_| json!({}));
+    Ok(Answer::new(text, json).with_notices(notices).with_exit(exit))
+}
+
+/// One line at the end of it all.
+fn summary(report: &RunReport, paint: Paint) -> String {
+    let counted = |count: usize| if count == 1 { "1 cell".to_owned() } else { format!("{count} cells") };
+    let time = spoken(Duration::from_millis(report.duration_ms));
+    let failed = |cell: &&CellReport| cell.report.status != Status::Ok;
+    let python = report.cells.first().map(|cell| match &cell.report.kernel.python {
+        Some(python) => format!(" · {} {}", cell.report.kernel.backend, python.display()),
+        None => format!(" · {}", cell.report.kernel.backend),
+    });
+    let mut line = format!("ran {} in {time}", counted(report.cells.len()));
+    let bad = report.cells.iter().filter(failed).count();
+    match (report.status, report.cells.iter().rfind(failed)) {
+        (Status::Ok, Some(_)) => line.push_str(&format!(", {bad} failed as they may")),
+        (Status::Ok, None) => {}
+        (Status::Error, Some(cell)) => line.push_str(&format!(", cell {} failed", cell.index)),
+        (Status::Timeout, Some(cell)) => line.push_str(&format!(", cell {} timed out", cell.index)),
+        (Status::Error | Status::Timeout, None) => {}
+        (Status::Cancelled, _) => line.push_str(", interrupted"),
+    }
+    if report.not_run > 0 {
+        line.push_str(&format!(", {} not run", report.not_run));
+    }
+    match report.saved {
+        true => line.push_str(&format!(" · saved {}", report.output.display())),
+        false => line.push_str(" · NOT SAVED"),
+    }
+    line.push_str(&python.unwrap_or_default());
+    let ink = if report.status == Status::Ok && report.saved { Ink::Added } else { Ink::Removed };
+    format!("{}\n", paint.line(ink, &line))
+}
+
+impl CliError {
+    fn cannot_run(path: &Path, error: &CannotRun) -> CliError {
+        match error {
+            CannotRun::Cells(error) => CliError::notebook(path, error),
+            CannotRun::Parameters(error) => {
+                let failure = CliError::input("invalid_parameter", error.to_string());
+                match error.hint() {
+                    Some(hint) => failure.with_hint(hint),
+                    None => failure,
+                }
+            }
+        }
+    }
+
+    pub(crate) fn interrupted() -> CliError {
+        CliError::new("interrupted", Exit::Interrupted, "interrupted before anything ran")
+    }
+}
+
+/// Tells on standard error what a result was made by.
+pub(crate) fn name_kernel(identity: &cellist_kernel::Identity) {
+    print_aside(&format!("[{}]", on_what(identity)));
+}

@@ -1,0 +1,321 @@
+//! From flags to a kernel that is ready: what is there, which way to run code, and how it is started.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cellist_kernel::choice::{self, Asked, Available, Decision, Offer, Wanted, Wish};
+use cellist_kernel::environment::{Filtered, PassEnv, Variables, filter, for_interpreter};
+use cellist_kernel::guard::Guard;
+use cellist_kernel::kernelspec::{self, KernelSpec};
+use cellist_kernel::python::{self, Candidate, Disk, Interpreter, has_module};
+use cellist_kernel::zmq::{self, KernelCommand};
+use cellist_kernel::{Kernel, Launch, Module, runner};
+use cellist_session::Home;
+use cellist_session::run::Surroundings;
+use clap::{Args, ValueEnum};
+
+use crate::error::{CliError, Exit};
+use crate::startup::{self, Stages};
+
+/// How long the runner may take to be ready, and how long a Jupyter kernel may.
+const RUNNER_STARTUP: Duration = Duration::from_secs(10);
+const JUPYTER_STARTUP: Duration = Duration::from_secs(60);
+
+/// What is to run the code.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct KernelFlags {
+    /// The way to run code
+    #[arg(long, value_enum, value_name = "BACKEND", default_value_t, display_order = 500)]
+    backend: Backend,
+    /// The Python to use: a program, or the folder of an environment
+    #[arg(long, value_name = "PATH", display_order = 502)]
+    python: Option<PathBuf>,
+    /// The address of a Jupyter gateway
+    #[arg(long, value_name = "URL", display_order = 503)]
+    gateway: Option<String>,
+    /// A variable that the kernel gets although it is not on the list, or `all`
+    #[arg(long, value_name = "NAME", display_order = 504)]
+    pass_env: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Backend {
+    /// A kernelspec for other languages, ipykernel where Python has it, else the runner
+    #[default]
+    Auto,
+    /// The embedded runner, which needs nothing but Python
+    Runner,
+    /// A Jupyter kernel over ZeroMQ
+    Jupyter,
+    /// A Jupyter gateway
+    Gateway,
+}
+
+/// What there is to run code with, as it was found.
+pub(crate) struct Found {
+    pub(crate) variables: Variables,
+    pub(crate) home: Home,
+    pub(crate) pythons: Vec<Candidate>,
+    pub(crate) specs: Vec<KernelSpec>,
+    /// Files that should be kernelspecs, and why they are none.
+    pub(crate) broken_specs: Vec<(PathBuf, String)>,
+    folders: Vec<PathBuf>,
+}
+
+/// A kernel that is ready, with all that its user should know.
+pub(crate) struct Ready {
+    pub(crate) kernel: Box<dyn Kernel>,
+    pub(crate) around: Surroundings,
+    pub(crate) notices: Vec<String>,
+}
+
+impl Found {
+    /// Looks around. `folders` are where work is done, the nearest first.
+    pub(crate) fn look(folders: Vec<PathBuf>, named: Option<&Path>) -> Found {
+        let (variables, home) = (Variables::of_process(), Home::from_env());
+        let mut found = Found {
+            variables,
+            home,
+            pythons: Vec::new(),
+            specs: Vec::new(),
+            broken_specs: Vec::new(),
+            folders,
+        };
+        let around = found.around();
+        found.pythons = match named {
+            Some(path) => vec![python::named(&around, &found.absolute(path))],
+            None => python::candidates(&around),
+        };
+        let interpreter = found.interpreter().map(|interpreter| interpreter.path.clone());
+        let kernels = kernelspec::search(&found.variables, interpreter.as_deref());
+        (found.specs, found.broken_specs) = (kernels.specs, kernels.broken);
+        found
+    }
+
+    /// The Python that is used.
+    pub(crate) fn interpreter(&self) -> Option<&Interpreter> {
+        self.pythons.iter().find_map(|candidate| candidate.verdict.as_ref().ok())
+    }
+
+    pub(crate) fn has_module(&self, interpreter: &Path, module: &str) -> bool {
+        has_module(&self.around(), interpreter, module)
+    }
+
+    pub(crate) fn version(&self, interpreter: &Path) -> Option<String> {
+        python::version(&self.around(), interpreter)
+    }
+
+    /// The kernelspecs as the choice sees them.
+    pub(crate) fn offers(&self) -> Vec<Offer> {
+        let offer = |spec: &KernelSpec| Offer {
+            name: spec.name.clone(),
+            language: spec.language.clone(),
+            missing_program: self.missing_program(spec),
+        };
+        self.specs.iter().map(offer).collect()
+    }
+
+    /// The program that a kernelspec starts with, if that is not there.
+    pub(crate) fn missing_program(&self, spec: &KernelSpec) -> Option<String> {
+        let program = Path::new(spec.argv.first()?);
+        let is_there = if program.components().count() > 1 {
+            program.is_file()
+        } else {
+            self.variables.path_folders().iter().any(|folder| folder.join(program).is_file())
+        };
+        (!is_there).then(|| program.display().to_string())
+    }
+
+    fn around(&self) -> python::Surroundings<'_> {
+        python::Surroundings {
+            files: &Disk,
+            variables: &self.variables,
+            folders: &self.folders,
+            home: self.home.path(),
+        }
+    }
+
+    fn absolute(&self, path: &Path) -> PathBuf {
+        // A bare name is looked up on PATH.
+        if path.components().count() > 1 || path.exists() {
+            return std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        }
+        path.to_owned()
+    }
+}
+
+impl KernelFlags {
+    /// The Python that was named.
+    pub(crate) fn python(&self) -> Option<&Path> {
+        self.python.as_deref()
+    }
+
+    /// Decides how to run code, from what is there.
+    pub(crate) fn decide(
+        &self,
+        found: &Found,
+        kernel: Option<&str>,
+        wanted: &Wanted,
+    ) -> Result<Decision, CliError> {
+        let asked = Asked {
+            backend: match self.backend {
+                Backend::Auto => Wish::Auto,
+                Backend::Runner => Wish::Runner,
+                Backend::Jupyter => Wish::Jupyter,
+                Backend::Gateway => Wish::Gateway,
+            },
+            kernel: kernel.map(str::to_owned),
+            gateway: self.gateway.clone().or_else(|| found.variables.text("PI_PYTHON_GATEWAY_URL")),
+            skip_check: found.variables.is_on("PI_PYTHON_SKIP_CHECK"),
+        };
+        let interpreter = found.interpreter().map(|interpreter| interpreter.path.clone());
+        let has_ipykernel = interpreter.is_some_and(|path| found.has_module(&path, "ipykernel"));
+        let offers = found.offers();
+        let available = Available { pythons: &found.pythons, has_ipykernel, offers: &offers };
+        choice::choose(&asked, wanted, &available).map_err(|refusal| {
+            let failure = CliError::new(refusal.kind(), Exit::NoKernel, refusal.to_string());
+            match refusal.hint() {
+                Some(hint) => failure.with_hint(hint),
+                None => failure,
+            }
+        })
+    }
+
+    /// Looks around and starts a kernel in a folder.
+    pub(crate) async fn start(
+        &self,
+        cwd: &Path,
+        folders: Vec<PathBuf>,
+        kernel: Option<&str>,
+        wanted: &Wanted,
+    ) -> Result<Ready, CliError> {
+        let mut stages = Stages::new(&Variables::of_process());
+        let found = Found::look(folders, self.python.as_deref());
+        stages.done("looked for Python and kernels");
+        let decision = self.decide(&found, kernel, wanted)?;
+        stages.done(&format!("decided: {}", in_words(&decision)));
+        let ready = self.launch(&found, decision, cwd, &mut stages).await?;
+        stages.done("the kernel is ready");
+        Ok(ready)
+    }
+
+    /// Starts what was decided on.
+    pub(crate) async fn launch(
+        &self,
+        found: &Found,
+        decision: Decision,
+        cwd: &Path,
+        stages: &mut Stages,
+    ) -> Result<Ready, CliError> {
+        let Filtered { variables, removed } =
+            filter(&found.variables, &PassEnv::new(self.pass_env.iter().cloned()));
+        let mut notices = passed_over(found);
+        let (decision, variables) = match decision {
+            Decision::Runner(interpreter) => {
+                let interpreter = settle(found, interpreter, cwd).await?;
+                let variables = for_interpreter(variables, &interpreter);
+                (Decision::Runner(interpreter), variables)
+            }
+            Decision::Ipykernel(interpreter) => {
+                let interpreter = settle(found, interpreter, cwd).await?;
+                let variables = for_interpreter(variables, &interpreter);
+                (Decision::Ipykernel(interpreter), variables)
+            }
+            Decision::Spec(name) => (Decision::Spec(name), variables),
+        };
+        stages.done("made the environment");
+        let (modules, untrusted) = modules(found.home.path(), cwd);
+        notices.extend(untrusted);
+        let launch = |startup_timeout| Launch {
+            cwd: cwd.to_owned(),
+            environment: variables.clone().into_list(),
+            prelude: None,
+            modules: modules.clone(),
+            startup_timeout,
+            // Stays from one start to the next, so that the runner is compiled once.
+            runtime_dir: found.home.path().join("run"),
+            trace: startup::trace(&found.variables),
+        };
+        let guard = guard();
+        let (started, python) = match &decision {
+            Decision::Runner(interpreter) => {
+                let started = runner::start(&interpreter.path, launch(RUNNER_STARTUP), &guard).await;
+                (started, Some(interpreter.path.clone()))
+            }
+            Decision::Ipykernel(interpreter) => {
+                let command = KernelCommand::ipykernel(&interpreter.path);
+                let started = zmq::start(command, launch(JUPYTER_STARTUP), &guard).await;
+                (started, Some(interpreter.path.clone()))
+            }
+            Decision::Spec(name) => {
+                let spec = found.specs.iter().find(|spec| spec.name == *name);
+                let spec = spec.ok_or_else(|| {
+                    CliError::new("no_kernel", Exit::NoKernel, format!("no kernel `{name}`"))
+                })?;
+                (zmq::start(spec.command(), launch(JUPYTER_STARTUP), &guard).await, None)
+            }
+        };
+        let started = started.map_err(|error| CliError::kernel(&error))?;
+        notices.extend(started.notices);
+        let has_pip = python.is_some_and(|python| found.has_module(&python, "pip"));
+        let around = Surroundings { hidden_variables: removed, has_pip };
+        Ok(Ready { kernel: started.kernel, around, notices })
+    }
+}
+
+async fn settle(found: &Found, interpreter: Interpreter, cwd: &Path) -> Result<Interpreter, CliError> {
+    let memory = found.home.path().join("cache").join("interpreters.json");
+    let path = interpreter.path.clone();
+    python::settle(interpreter, &memory, &found.variables, cwd).await.map_err(|flaw| {
+        CliError::new("no_python", Exit::NoKernel, format!("{} cannot be used: {flaw}", path.display()))
+            .with_hint("name another one with --python PATH")
+    })
+}
+
+/// Our own binary, in the role that outlives us.
+pub(crate) fn guard() -> Guard {
+    match std::env::current_exe() {
+        Ok(program) => Guard::new(program, ["guard"]),
+        Err(_) => Guard::none(),
+    }
+}
+
+/// Interpreters that were wanted before the one that is used, and why they are not.
+fn passed_over(found: &Found) -> Vec<String> {
+    let before = found.pythons.iter().take_while(|candidate| candidate.verdict.is_err());
+    let said = before.filter_map(|candidate| {
+        let flaw = candidate.verdict.as_ref().err()?;
+        Some(format!("{} was passed over: {flaw}", candidate.path.display()))
+    });
+    said.collect()
+}
+
+/// The user's own modules, and what to say about those of a folder that nobody has vouched for.
+fn modules(home: &Path, cwd: &Path) -> (Vec<Module>, Option<String>) {
+    let below = |folder: PathBuf| -> Vec<Module> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut modules: Vec<Module> = entries
+            .filter(|path| path.extension().is_some_and(|ending| ending == "py") && path.is_file())
+            .filter_map(|path| Some(Module { name: path.file_stem()?.to_string_lossy().into_owned(), path }))
+            .collect();
+        modules.sort_by(|one, other| one.name.cmp(&other.name));
+        modules
+    };
+    let folder = cwd.join(".cellist").join("modules");
+    let foreign = below(folder.clone()).len();
+    let said = (foreign > 0).then(|| {
+        format!(
+            "{} was not loaded: a folder's own modules run only when the folder is trusted",
+            folder.display()
+        )
+    });
+    (below(home.join("modules")), said)
+}
+
+fn in_words(decision: &Decision) -> String {
+    match decision {
+        Decision::Runner(interpreter) => format!("the runner on {}", interpreter.path.display()),
+        Decision::Ipykernel(interpreter) => format!("ipykernel of {}", interpreter.path.display()),
+        Decision::Spec(name) => format!("the kernel {name}"),
+    }
+}
