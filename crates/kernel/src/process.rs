@@ -1,4 +1,4 @@
-//! A child process in a group of its own: started with exactly what it is given, watched until it dies, killed
+//! A child process in a session and group of its own: started with exactly what it is given, watched until it dies, killed
 //! as a tree.
 
 mod death;
@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
 
 use command_fds::{CommandFdExt, FdMapping};
+use process_wrap::tokio::{CommandWrap, CommandWrapper, ProcessSession};
 use rustix::process::{Pid, kill_process_group};
 use tokio::process::Command;
 use tokio::sync::watch;
@@ -69,8 +70,11 @@ impl Process {
             .current_dir(cwd)
             .stdin(stdin)
             .stdout(stdout)
-            .stderr(stderr)
-            .process_group(0);
+            .stderr(stderr);
+        // A session of its own is a group of its own, too, and without a terminal: a program that asks for a
+        // password there fails, where it would be stopped for good if it were only in the background.
+        let core = CommandWrap::from(Command::new(&program));
+        ProcessSession.pre_spawn(&mut command, &core).map_err(|error| cannot_start(error.to_string()))?;
         if !descriptors.is_empty() {
             let mappings = descriptors
                 .into_iter()

@@ -73,6 +73,20 @@ async fn a_child_gets_its_variables_its_folder_and_its_descriptors_and_nothing_e
 }
 
 #[tokio::test]
+async fn a_child_leads_a_session_and_has_no_terminal() {
+    let (mut said, say) = std::io::pipe().unwrap();
+    let mut spawn =
+        shell("echo $$; cut -d' ' -f5,6 /proc/$$/stat; (: </dev/tty) 2>/dev/null && echo terminal; exit 0");
+    spawn.stdout = say.into();
+    let process = Process::spawn(spawn, &Guard::none()).unwrap();
+    assert_eq!(process.wait().await, Death::Exit(0));
+    let mut text = String::new();
+    said.read_to_string(&mut text).unwrap();
+    let id = process.id();
+    assert_eq!(text, format!("{id}\n{id} {id}\n"));
+}
+
+#[tokio::test]
 async fn a_tree_is_killed_with_all_its_branches() {
     let process =
         Process::spawn(shell("sleep 600 & (sleep 600 & sleep 600) & wait"), &Guard::none()).unwrap();
@@ -95,8 +109,10 @@ async fn what_a_dead_child_left_running_goes_with_it() {
 
 #[tokio::test]
 async fn a_signal_reaches_the_whole_group() {
-    let process = Process::spawn(shell("trap 'exit 4' INT; sleep 600"), &Guard::none()).unwrap();
-    while in_group(process.id()).len() < 2 {
+    let process = Process::spawn(shell("trap 'exit 4' INT; sleep 600; exit 5"), &Guard::none()).unwrap();
+    let sleeps =
+        |id: u32| std::fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|name| name == "sleep\n");
+    while !in_group(process.id()).into_iter().any(sleeps) {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     process.signal(Signal::INT);
