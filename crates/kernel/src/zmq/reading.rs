@@ -247,7 +247,9 @@ impl Reading {
         let by_interrupt =
             status == Status::Aborted || !running.python || INTERRUPTS.contains(&name.as_str());
         let cancelled = interrupted && status != Status::Ok && by_interrupt;
-        if status == Status::Error && !running.raised && !name.is_empty() {
+        // IPython tells of a magic that does not exist on standard error, and of nothing else there.
+        let told = running.python && name == "UsageError";
+        if status == Status::Error && !running.raised && !name.is_empty() && !told {
             let message = reply.evalue.unwrap_or_default();
             items.push(Item::Event(Event::Error { name, message, traceback: reply.traceback }));
         }
