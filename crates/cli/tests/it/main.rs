@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 mod base;
+mod bench;
 mod cell;
 mod completions;
 mod corpus;
@@ -16,5 +17,6 @@ mod new;
 mod read;
 mod selectors;
 mod streams;
+mod suite;
 mod usage;
 mod write;

@@ -1,0 +1,65 @@
+//! One suite of notebooks with the outputs that they must have, on everything that runs code. What may differ
+//! between two ways to run code is a closed list, in `suite/same.rs`; anything else fails.
+
+mod same;
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::bench::Backend;
+use crate::desk::Desk;
+
+fn notebook(name: &str) -> PathBuf {
+    testkit::repo_root().join("crates/cli/tests/suite").join(format!("{name}.ipynb"))
+}
+
+#[track_caller]
+fn check(name: &str, backend: Backend) {
+    let desk = Desk::new();
+    let expected = fs::read(notebook(name)).unwrap();
+    let mut blank: Value = serde_json::from_slice(&expected).unwrap();
+    for cell in blank["cells"].as_array_mut().unwrap() {
+        if cell["cell_type"] == "code" {
+            cell["outputs"] = serde_json::json!([]);
+            cell["execution_count"] = Value::Null;
+        }
+    }
+    desk.write("nb.ipynb", blank.to_string());
+    let ran = desk.run_on(backend, &["run", "nb.ipynb"]);
+    assert_eq!(ran.exit, 0, "{}", ran.all());
+    let expected: Value = serde_json::from_slice(&expected).unwrap();
+    let found: Value = serde_json::from_slice(&desk.read("nb.ipynb")).unwrap();
+    let differences = same::differences(&expected, &found);
+    assert!(differences.is_empty(), "{name} on {backend:?}:\n{}", differences.join("\n"));
+}
+
+macro_rules! suite {
+    ($($name:ident: $($backend:ident)+;)+) => {$(
+        mod $name {
+            $(
+                #[test]
+                #[expect(non_snake_case, reason = "named after the way to run code")]
+                fn $backend() {
+                    super::check(stringify!($name).trim_start_matches("r#"), crate::bench::Backend::$backend);
+                }
+            )+
+        }
+    )+};
+}
+
+suite! {
+    streams: Runner BareRunner Ipykernel;
+    results: Runner BareRunner Ipykernel;
+    displays: Runner BareRunner Ipykernel;
+    errors: Runner BareRunner Ipykernel;
+    r#async: Runner BareRunner Ipykernel;
+    processes: Runner BareRunner Ipykernel;
+    state: Runner BareRunner Ipykernel;
+    magics: Runner BareRunner Ipykernel;
+    pandas: Runner Ipykernel;
+    matplotlib: Runner Ipykernel;
+    plotly: Runner Ipykernel;
+    widgets: Runner Ipykernel;
+}
