@@ -53,7 +53,7 @@ def library(name):
 
 
 def _replace_surrogates(error):
-    return "\ufffd" * (error.end - error.start), error.end
+    return b"\xef\xbf\xbd" * (error.end - error.start), error.end
 
 
 # Half a surrogate pair cannot travel as UTF-8; an escape would be refused by the reader.
@@ -113,6 +113,8 @@ class Interrupts:
     def __init__(self):
         # Code that must not be left half way: see `whole`.
         self.whole_codes = set()
+        # Code of ours that runs a loop.
+        self.loop_codes = set()
         self.armed = False
         self.deferred = False
         self.happened = False
@@ -152,7 +154,7 @@ class Interrupts:
     def _in_loop(self, frame):
         """Whether the loop itself runs, rather than code of a task."""
         loop_folder = os.path.dirname(sys.modules["asyncio"].__file__)
-        while frame is not None and frame.f_code.co_filename != HERE:
+        while frame is not None and frame.f_code not in self.loop_codes:
             name = frame.f_code.co_filename
             if os.path.dirname(name) != loop_folder and os.path.basename(name) != "selectors.py":
                 return False
@@ -228,6 +230,7 @@ class Outlet:
         if self.forked:
             return
         self.turn(OTHERS)
+        interrupts.settle()
 
     @interrupts.whole
     def _send(self, body, ordered):
@@ -290,29 +293,33 @@ class Outlet:
 OTHERS = object()
 
 
-class Pipe(io.FileIO):
-    """A pipe that a child may have made non-blocking."""
-
-    def write(self, data):
-        written = io.FileIO.write(self, data)
-        while written is None:
-            os.set_blocking(self.fileno(), True)
-            written = io.FileIO.write(self, data)
-        return written
-
-
 class Buffer(io.BufferedWriter):
-    """Keeps the beginning of a line until its end, and marks each turn from the other stream."""
+    """Keeps the beginning of a line until its end, and marks each turn from the other stream.
+
+    A child may have made the pipe non-blocking; that is taken back when it is noticed.
+    """
 
     def __init__(self, outlet, number):
-        io.BufferedWriter.__init__(self, Pipe(outlet.pipes[number], "w", closefd=False))
+        io.BufferedWriter.__init__(self, io.FileIO(outlet.pipes[number], "w", closefd=False))
         self.outlet = outlet
 
     def write(self, data):
         if self.outlet.written is not self:
             self.outlet.turn(self)
             interrupts.settle()
-        return io.BufferedWriter.write(self, data)
+        try:
+            return io.BufferedWriter.write(self, data)
+        except BlockingIOError as error:
+            os.set_blocking(self.fileno(), True)
+            rest = memoryview(data).cast("B")[error.characters_written :]
+            return error.characters_written + io.BufferedWriter.write(self, rest)
+
+    def flush(self):
+        try:
+            io.BufferedWriter.flush(self)
+        except BlockingIOError:
+            os.set_blocking(self.fileno(), True)
+            io.BufferedWriter.flush(self)
 
 
 class TextStream(io.TextIOWrapper):
@@ -825,10 +832,9 @@ def _after_subprocess(module):
         return start(self, *arguments, **keys)
 
     def _handle_exitstatus(self, *arguments, **keys):
-        # What the child wrote comes before what is written now.
-        if runner.outlet.written is not None:
-            runner.outlet.separate()
-        return end(self, *arguments, **keys)
+        end(self, *arguments, **keys)
+        # What the child wrote comes before what is written from now on.
+        runner.outlet.written = OTHERS
 
     popen._execute_child = _execute_child
     popen._handle_exitstatus = _handle_exitstatus
@@ -1509,6 +1515,7 @@ class Tasks:
     def __init__(self):
         self.loop = None
         self.in_cell = False
+        self.turning = False
 
     def prepare(self):
         """Makes the loop, if a cell may want one."""
@@ -1520,12 +1527,11 @@ class Tasks:
             asyncio.set_event_loop(self.loop)
             for name in ("run_until_complete", "run_forever"):
                 setattr(self.loop, name, self._outside(getattr(self.loop, name)))
-            kind = getattr(asyncio, "Runner", None)
-            if kind is not None:
-                if not hasattr(kind.run, "__wrapped__"):
-                    kind.run = self._outside(kind.run)
-            elif not hasattr(asyncio.run, "__wrapped__"):
+            if not hasattr(asyncio.run, "__wrapped__"):
                 asyncio.run = asyncio.runners.run = self._outside(asyncio.run)
+                kind = getattr(asyncio, "Runner", None)
+                if kind is not None:
+                    kind.run = self._outside(kind.run)
         if self.in_cell:
             asyncio._set_running_loop(self.loop)
 
@@ -1545,6 +1551,7 @@ class Tasks:
                     asyncio._set_running_loop(outer)
                 asyncio.set_event_loop(outer)
 
+        interrupts.loop_codes.add(run.__code__)
         return library("functools").wraps(function)(run)
 
     def enter(self):
@@ -1580,19 +1587,27 @@ class Tasks:
 
     def turn(self):
         """Between cells: lets tasks go on until a request comes."""
+        self.turning = True
         try:
             self.loop.run_forever()
         except BaseException as error:
             sys.excepthook(type(error), error, error.__traceback__)
+        finally:
+            self.turning = False
 
     def wake(self):
         """From another thread: a request came."""
         loop = self.loop
         if loop is not None:
             try:
-                loop.call_soon_threadsafe(loop.stop)
+                loop.call_soon_threadsafe(self._stop_turning)
             except RuntimeError:
                 pass
+
+    def _stop_turning(self):
+        # The cell may have begun by now, and then it is the loop of the cell.
+        if self.turning:
+            self.loop.stop()
 
 
 # --- Magics in the source ----------------------------------------------------------------------------------------
@@ -3321,7 +3336,7 @@ def complete(request):
         names = list(names) + module_names(found.group(1) + ".", True)
         word = found.group(2)
         return matches([name for name in names if name.startswith(word)], cursor - len(word), cursor)
-    found = re.search(r"([A-Za-z_][\w.]*)\[(['\"])([^'\"\]]*)$", line)
+    found = re.search(r"([^\W\d](?:[\w.]|\[[^\[\]]*\])*)\[(['\"])([^'\"\]]*)$", line)
     if found:
         keys = keys_of(look_up(found.group(1), namespace))
         word, quote = found.group(3), found.group(2)

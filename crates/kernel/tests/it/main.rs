@@ -4,5 +4,6 @@
 mod guard;
 mod kernelspec;
 mod process;
+mod runner;
 mod traces;
 mod zmq;

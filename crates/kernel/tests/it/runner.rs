@@ -1,0 +1,13 @@
+//! The embedded runner, on real interpreters.
+
+mod bed;
+mod displays;
+mod interrupts;
+mod libraries;
+mod magics;
+mod processes;
+mod questions;
+mod starting;
+mod streams;
+mod tasks;
+mod values;

@@ -1,0 +1,223 @@
+//! Forks, children, and the ends of processes.
+
+use std::process::Command;
+
+use cellist_kernel::{Death, Event, Request, State};
+
+use super::bed::{Bed, all, bare_python};
+use crate::traces::until_gone;
+
+#[tokio::test]
+async fn multiprocessing_works_with_fork_and_with_spawn() {
+    let bed = Bed::new();
+    bed.file("work.py", "def double(x):\n    print('working', x, flush=True)\n    return 2 * x\n");
+    let session = bed.start().await;
+    let code = "
+import multiprocessing, work
+def triple(x): return 3 * x
+with multiprocessing.get_context('fork').Pool(2) as pool:
+    print(pool.map(triple, [1, 2]))
+for method in ('fork', 'spawn'):
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        print(method, pool.map(work.double, [1, 2]))
+";
+    let heard = session.run(code).await;
+    let said = heard.stdout();
+    assert!(heard.is_ok(), "{heard}");
+    for line in ["[3, 6]", "fork [2, 4]", "spawn [2, 4]", "working 1", "working 2"] {
+        assert!(said.lines().any(|said| said == line), "{line}: {said}");
+    }
+    assert_eq!(heard.stderr(), "");
+    session.end().await;
+}
+
+#[tokio::test]
+async fn a_forked_child_prints_and_says_nothing_else() {
+    let session = Bed::new().start().await;
+    let code = "
+import os, warnings
+warnings.simplefilter('ignore', DeprecationWarning)
+print('half', end='')
+pid = os.fork()
+if pid == 0:
+    print(' child')
+    display('from the child')
+    os._exit(0)
+os.waitpid(pid, 0)
+print(' parent')
+";
+    session.check(&[(code, r"stdout half child\n'from the child'\n parent\n")]).await;
+    // A child that falls out of the cell ends there, and an error in it is only printed.
+    let code = "
+pid = os.fork()
+if pid == 0:
+    x = 'child'
+else:
+    print(os.waitpid(pid, 0)[1])
+";
+    session.check(&[(code, r"stdout 0\n"), ("x", "error NameError: name 'x' is not defined\nfailed")]).await;
+    let heard = session.run("pid = os.fork()\nif pid == 0:\n    1 / 0\nprint(os.waitpid(pid, 0)[1])").await;
+    assert_eq!(heard.stdout(), "256\n");
+    assert!(heard.stderr().contains("ZeroDivisionError") && heard.is_ok(), "{heard}");
+    session.end().await;
+}
+
+#[tokio::test]
+async fn a_forked_child_has_no_hold_on_the_protocol() {
+    let session = Bed::new().start().await;
+    let code = "
+import os, warnings
+warnings.simplefilter('ignore', DeprecationWarning)
+def listing():
+    return sorted(os.readlink('/proc/self/fd/' + n) for n in os.listdir('/proc/self/fd') if os.path.exists('/proc/self/fd/' + n))
+mine = listing()
+r, w = os.pipe()
+if os.fork() == 0:
+    os.close(r)
+    os.write(w, repr(len(set(listing()) - {os.readlink('/proc/self/fd/%d' % w)})).encode())
+    os._exit(0)
+os.close(w)
+before = len(set(mine))
+child = int(os.read(r, 100))
+os.wait()
+before - child";
+    session.check(&[(code, "result text/plain=2")]).await;
+    session.check(&[("import subprocess\nsubprocess.run(['ls', '/proc/self/fd'], capture_output=True).stdout.split()[:3]", "result text/plain=[b'0', b'1', b'2']")]).await;
+    let heard =
+        session.run("len(subprocess.run(['ls', '/proc/self/fd'], capture_output=True).stdout.split())").await;
+    assert_eq!(heard.result(), Some("4"), "{heard}");
+    session.end().await;
+}
+
+#[tokio::test]
+async fn threads_of_pools_and_their_errors_are_seen() {
+    let session = Bed::new().start().await;
+    let code = "
+from concurrent.futures import ThreadPoolExecutor
+import threading
+with ThreadPoolExecutor(4) as pool:
+    print(sum(pool.map(lambda n: n * n, range(100))))
+thread = threading.Thread(target=lambda: 1 / 0)
+thread.start()
+thread.join()
+threading.current_thread() is threading.main_thread()";
+    let heard = session.run(code).await;
+    assert_eq!(heard.stdout(), "328350\n");
+    assert!(heard.stderr().contains("ZeroDivisionError"), "{heard}");
+    assert_eq!(heard.result(), Some("True"));
+    session.end().await;
+}
+
+#[tokio::test]
+async fn how_a_kernel_died_is_learnt_with_all_that_it_had_said() {
+    for (code, death) in [
+        ("os._exit(7)", Death::Exit(7)),
+        ("os.kill(os.getpid(), 9)", Death::Signal("SIGKILL".into())),
+        ("import ctypes\nctypes.string_at(0)", Death::Signal("SIGSEGV".into())),
+    ] {
+        let session = Bed::new().start().await;
+        let heard = session
+            .run(&format!("import os, sys\nprint('last words')\nprint('error', file=sys.stderr)\n{code}"))
+            .await;
+        assert_eq!(heard.0.last(), Some(&Event::Died(death.clone())), "{heard}");
+        assert_eq!(heard.stdout(), "last words\n");
+        assert!(heard.stderr().starts_with("error\n"), "{heard}");
+        assert_eq!(*session.kernel.state().borrow(), State::Dead(death));
+        let refused = session.kernel.execute(Request::new("1")).await.unwrap_err();
+        assert!(refused.to_string().contains("kernel"), "{refused}");
+        session.kernel.restart().await.unwrap();
+        session.check(&[("1", "result text/plain=1")]).await;
+        session.end().await;
+    }
+}
+
+#[tokio::test]
+async fn a_restart_forgets_everything_and_gives_what_the_launch_gave() {
+    let mut bed = Bed::new();
+    bed.launch.prelude = Some("given = 'prelude'".into());
+    let session = bed.start().await;
+    let first = session.kernel.identity().pid;
+    session.check(&[("x = 1\nimport subprocess\nchild = subprocess.Popen(['sleep', '600'])", "")]).await;
+    session.kernel.restart().await.unwrap();
+    until_gone(first.unwrap());
+    assert_ne!(session.kernel.identity().pid, first);
+    session
+        .check(&[(
+            "'x' in dir(), given, In",
+            "result text/plain=(False, 'prelude', ['', \"'x' in dir(), given, In\"])",
+        )])
+        .await;
+    session.end().await;
+}
+
+#[tokio::test]
+async fn leaving_runs_what_was_registered_for_the_end() {
+    let session = Bed::new().start().await;
+    let left = session.bed.launch.cwd.join("left");
+    session.check(&[("import atexit\natexit.register(lambda: open('left', 'w').close());", "")]).await;
+    let pid = session.kernel.identity().pid.unwrap();
+    session.kernel.shutdown().await;
+    until_gone(pid);
+    assert!(left.exists());
+}
+
+#[tokio::test]
+async fn a_kernel_that_will_not_leave_is_killed() {
+    let session = Bed::new().start().await;
+    session.check(&[("import threading\nthreading.Thread(target=threading.Event().wait).start()", "")]).await;
+    session.end().await;
+    let session = Bed::new().start().await;
+    let execution = session.kernel.execute(Request::new("while True: pass")).await.unwrap();
+    session.kernel.shutdown().await;
+    assert!(matches!(all(execution).await.last(), Some(Event::Died(Death::Signal(_)))));
+    session.end().await;
+}
+
+#[tokio::test]
+async fn a_dropped_kernel_is_gone() {
+    let session = Bed::new().start().await;
+    let pid = session.kernel.identity().pid.unwrap();
+    session.check(&[("import subprocess\nchild = subprocess.Popen(['sleep', '600'])", "")]).await;
+    drop(session);
+    // The task that owned it has to be given a turn.
+    tokio::task::yield_now().await;
+    tokio::task::spawn_blocking(move || until_gone(pid)).await.unwrap();
+}
+
+/// The host of this test is a Python that speaks the protocol, so that it can be killed.
+#[test]
+fn a_runner_ends_with_its_host_even_when_that_is_killed() {
+    let folder = testkit::Scratch::new();
+    let source = testkit::repo_root().join("crates/kernel/runner");
+    let host = folder.write(
+        "host.py",
+        format!(
+            "
+import json, os, subprocess, sys, time
+r, w = os.pipe(); fr, fw = os.pipe()
+boot = 'import sys; sys.path.insert(0, {source:?}); import cellist_runner; cellist_runner.main(%d, %d)' % (r, fw)
+child = subprocess.Popen([sys.executable, '-c', boot], pass_fds=(r, fw), start_new_session=True, stdout=subprocess.DEVNULL)
+os.close(r); os.close(fw)
+frames = os.fdopen(fr)
+def ask(**request): os.write(w, json.dumps(request).encode() + b'\\n')
+ask(request='start', token='t')
+assert json.loads(frames.readline())['frame'] == 'hello'
+ask(request='execute', execution=1, code='import subprocess, time\\nsubprocess.Popen([\"sleep\", \"600\"])\\ndisplay(1)\\ntime.sleep(600)')
+while json.loads(frames.readline())['frame'] != 'display': pass
+print(child.pid, flush=True)
+time.sleep(600)
+",
+            source = source.display().to_string()
+        ),
+    );
+    let mut host =
+        Command::new(bare_python()).arg("-B").arg(host).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(host.stdout.take().unwrap()), &mut line)
+        .unwrap();
+    let group: u32 = line.trim().parse().unwrap();
+    assert_eq!(crate::traces::in_group(group).len(), 2);
+    host.kill().unwrap();
+    host.wait().unwrap();
+    until_gone(group);
+}
