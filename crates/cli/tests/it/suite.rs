@@ -1,6 +1,7 @@
 //! One suite of notebooks with the outputs that they must have, on everything that runs code. What may differ
 //! between two ways to run code is a closed list, in `suite/same.rs`; anything else fails.
 
+mod behaviour;
 mod same;
 
 use std::fs;

@@ -147,5 +147,5 @@ fn raised_at(error: &Value) -> Option<String> {
         let number = place.split_once(", line ")?.1;
         Some(number.chars().take_while(char::is_ascii_digit).collect::<String>())
     };
-    traceback.lines().filter_map(line).last()
+    traceback.lines().filter_map(line).next_back()
 }
