@@ -42,9 +42,11 @@ pub(super) fn behind(around: &Surroundings<'_>, path: &Path) -> Result<Behind, F
         return Ok(Behind::Itself);
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    if text.contains("pyenv") {
+    let runs =
+        |tool: &str| text.contains(&format!("{tool} exec")) || text.contains(&format!("{tool}\" exec"));
+    if runs("pyenv") {
         pyenv(around, path, root, &name)
-    } else if text.contains("asdf") {
+    } else if runs("asdf") {
         asdf(around, path, root, &name)
     } else {
         Ok(unknown(around, "a version manager", path))
