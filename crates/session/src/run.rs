@@ -308,13 +308,13 @@ pub struct Once<'a> {
     pub reading: Reading,
 }
 
-/// Runs one piece of code. `hears` is told of each event and must not wait.
+/// Runs one piece of code. `shows` is told what it shows while it runs, if that changed, and must not wait.
 pub async fn execute_once(
     kernel: &dyn Kernel,
     once: &Once<'_>,
     around: &Surroundings,
     cancel: &mut Cancel,
-    mut hears: impl FnMut(&Event),
+    mut shows: impl FnMut(String, Option<&Bar>),
 ) -> cellist_kernel::Result<Report> {
     let started = Instant::now();
     // What is reported is cut to the limits anyway; this much is enough to cut it from.
@@ -322,10 +322,12 @@ pub async fn execute_once(
     let mut record = Record::new(once.reading, Some(room));
     let mut pace = Pace::new(started, once.timeout, once.grace);
     let request = Request::new(once.code);
-    let driven = drive(kernel, request, &mut record, &mut pace, cancel, |record, moment| {
-        if let Moment::Event(event) = moment {
-            record.kept.apply(event);
-            hears(event);
+    let driven = drive(kernel, request, &mut record, &mut pace, cancel, |record, moment| match moment {
+        Moment::Event(event) => record.kept.apply(event),
+        Moment::Tick => {
+            if std::mem::take(&mut record.is_new) {
+                shows(record.text(), record.bar.as_ref());
+            }
         }
     });
     driven.await?;

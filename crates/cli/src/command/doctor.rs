@@ -179,7 +179,7 @@ async fn starts(
     };
     let reading = Reading { limits: Limits::for_screen(), ansi: Ansi::Remove };
     let once = Once { code: "print(6 * 7)", timeout: Some(Duration::from_secs(30)), grace: GRACE, reading };
-    let report = execute_once(&*ready.kernel, &once, &ready.around, &mut Cancel::never(), |_| {}).await;
+    let report = execute_once(&*ready.kernel, &once, &ready.around, &mut Cancel::never(), |_, _| {}).await;
     ready.kernel.shutdown().await;
     match report {
         Ok(Report { status: Status::Ok, text, .. }) if text == "42\n" => Check::new(

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use cellist_kernel::Identity;
 use cellist_kernel::choice::Wanted;
+use cellist_kernel::environment::Variables;
 use cellist_output::{Ansi, Limits};
-use cellist_session::run::{Cancel, GRACE, Once, Reading, Report, Status, execute_once};
+use cellist_session::run::{Bar, Cancel, GRACE, Observer, Once, Reading, Report, Status, Step, execute_once};
 use clap::Args;
 use serde_json::json;
 
@@ -18,6 +19,7 @@ use crate::input::Content;
 use crate::interrupts;
 use crate::kernel::KernelFlags;
 use crate::paint::{Paint, When};
+use crate::progress::Progress;
 
 /// The limits of a time limit, in seconds, and what it is when nothing is said.
 const SHORTEST: u64 = 1;
@@ -61,7 +63,8 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
     let cwd = working_folder(arguments.cwd.as_deref())?;
     let timeout = Duration::from_secs_f64(arguments.timeout.clamp(SHORTEST as f64, LONGEST as f64));
     let paint = Paint::for_stdout(When::Auto);
-    let is_live = format == Format::People && io::stdout().is_terminal();
+    let is_traced = Variables::of_process().is_on("PI_PYTHON_IPC_TRACE");
+    let is_live = format == Format::People && io::stdout().is_terminal() && !is_traced;
     let ansi = if is_live && paint.is_on() { Ansi::KeepColour } else { Ansi::Remove };
     let reading = Reading { limits: Limits::for_screen(), ansi };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -76,7 +79,17 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
             () = cancel.asked() => return Err(CliError::interrupted()),
         };
         let once = Once { code: &code, timeout: Some(timeout), grace: GRACE, reading };
-        let report = execute_once(&*ready.kernel, &once, &ready.around, &mut cancel, |_| {}).await;
+        let mut progress = if is_live { Progress::on_stdout(paint, true) } else { Progress::silent() };
+        progress.started(&Step {
+            index: 0,
+            position: 0,
+            count: 1,
+            title: title(&code),
+            source: String::new(),
+        });
+        let shows = |text: String, bar: Option<&Bar>| progress.shows(text, bar);
+        let report = execute_once(&*ready.kernel, &once, &ready.around, &mut cancel, shows).await;
+        progress.end();
         let identity = ready.kernel.identity();
         ready.kernel.shutdown().await;
         let report = report.map_err(|error| CliError::kernel(&error))?;
@@ -96,6 +109,11 @@ impl Arguments {
             (_, file) => Content::of_file(file.clone()).text("exec"),
         }
     }
+}
+
+/// What to call the code while it runs.
+fn title(code: &str) -> String {
+    code.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }
 
 /// The folder that code runs in, which must be there.

@@ -221,6 +221,7 @@ fn summary(report: &RunReport, paint: Paint) -> String {
     let mut line = format!("ran {} in {time}", counted(report.cells.len()));
     let bad = report.cells.iter().filter(failed).count();
     match (report.status, report.cells.iter().rfind(failed)) {
+        (Status::Ok, Some(_)) if bad == 1 => line.push_str(", 1 failed as it may"),
         (Status::Ok, Some(_)) => line.push_str(&format!(", {bad} failed as they may")),
         (Status::Ok, None) => {}
         (Status::Error, Some(cell)) => line.push_str(&format!(", cell {} failed", cell.index)),
@@ -237,7 +238,8 @@ fn summary(report: &RunReport, paint: Paint) -> String {
     }
     line.push_str(&python.unwrap_or_default());
     let ink = if report.status == Status::Ok && report.saved { Ink::Added } else { Ink::Removed };
-    format!("{}\n", paint.line(ink, &line))
+    let gap = if io::stdout().is_terminal() { "\n" } else { "" };
+    format!("{gap}{}\n", paint.line(ink, &line))
 }
 
 impl CliError {

@@ -57,12 +57,12 @@ impl Live {
         self.frame = self.frame.wrapping_add(1);
         let (width, height) = size();
         let room = width.saturating_sub(8);
-        let left = match step.count - step.position - 1 {
-            0 => "the last one".to_owned(),
-            1 => "1 more".to_owned(),
-            more => format!("{more} more"),
+        let time = spoken(now.saturating_duration_since(self.since));
+        let aside = match (step.count, step.count - step.position - 1) {
+            (1, _) => time,
+            (_, 0) => format!("{time} · the last one"),
+            (_, more) => format!("{time} · {more} more"),
         };
-        let aside = format!("{} · {left}", spoken(now.saturating_duration_since(self.since)));
         let words = fitting(&title(&step.title), room.saturating_sub(aside.width() + 2));
         let mut lines = vec![format!(
             "{} {} {} {}",
