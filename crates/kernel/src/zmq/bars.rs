@@ -16,7 +16,7 @@ pub(super) struct Bars(HashMap<String, Widget>);
 /// What is remembered of a widget.
 #[derive(Debug)]
 enum Widget {
-    Bar { description: String, value: f64, max: f64, uncounted: bool },
+    Bar { description: String, value: f64, max: f64 },
     Text(String),
     Box { left: String, bar: String, right: Option<String> },
 }
@@ -43,7 +43,6 @@ struct State {
     value: Option<serde_json::Value>,
     max: Option<serde_json::Value>,
     description: Option<serde_json::Value>,
-    bar_style: Option<serde_json::Value>,
     children: Option<serde_json::Value>,
 }
 
@@ -62,8 +61,6 @@ impl Bars {
                 description: text(&state.description),
                 value: number(&state.value).unwrap_or_default(),
                 max: number(&state.max).unwrap_or(100.0),
-                // tqdm draws a bar without a known end as a full one in the colour of notes.
-                uncounted: text(&state.bar_style) == "info" && number(&state.max) == Some(1.0),
             },
             "HTMLModel" | "LabelModel" => Widget::Text(text(&state.value)),
             "HBoxModel" => {
@@ -80,29 +77,24 @@ impl Bars {
     pub(super) fn update(&mut self, comm: &Comm) -> Option<Event> {
         let state = &comm.data.state;
         match self.0.get_mut(&comm.comm_id)? {
-            Widget::Bar { description, value, max, uncounted } => {
+            Widget::Bar { description, value, max } => {
                 if let Some(text) = state.description.as_ref().and_then(|text| text.as_str()) {
                     *description = text.to_owned();
                 }
                 if let Some(new) = state.max.as_ref().and_then(serde_json::Value::as_f64) {
                     *max = new;
-                    *uncounted = false;
                 }
                 *value = state.value.as_ref().and_then(serde_json::Value::as_f64)?;
                 self.progress(&comm.comm_id)
             }
             Widget::Text(text) => {
                 state.value.as_ref().and_then(|new| new.as_str())?.clone_into(text);
-                let counts = self.0.values().find_map(|widget| match widget {
-                    Widget::Box { bar, right, .. } if right.as_ref() == Some(&comm.comm_id) => {
-                        Some(bar.clone())
-                    }
+                endless_count(text)?;
+                let counted = self.0.values().find_map(|widget| match widget {
+                    Widget::Box { bar, right, .. } if right.as_ref() == Some(&comm.comm_id) => Some(bar),
                     _ => None,
-                })?;
-                match self.0.get(&counts) {
-                    Some(Widget::Bar { uncounted: true, .. }) => self.progress(&counts),
-                    _ => None,
-                }
+                });
+                self.progress(counted?)
             }
             Widget::Box { .. } => None,
         }
@@ -113,7 +105,7 @@ impl Bars {
     }
 
     fn progress(&self, id: &str) -> Option<Event> {
-        let Widget::Bar { description, value, max, uncounted } = self.0.get(id)? else { return None };
+        let Widget::Bar { description, value, max } = self.0.get(id)? else { return None };
         let texts = self.0.values().find_map(|widget| match widget {
             Widget::Box { left, bar, right } if bar == id => Some((left, right)),
             _ => None,
@@ -128,7 +120,11 @@ impl Bars {
         };
         let label =
             if description.is_empty() { label(left) } else { description.trim_end_matches([':', ' ']) };
-        let (done, total) = if *uncounted { (leading_number(right)?, None) } else { (*value, Some(*max)) };
+        // Without a known end tqdm draws a full bar of length one and counts beside it.
+        let (done, total) = match endless_count(right).filter(|_| *max == 1.0) {
+            Some(count) => (count, None),
+            None => (*value, Some(*max)),
+        };
         Some(Event::Progress { label: label.to_owned(), done, total })
     }
 }
@@ -141,11 +137,12 @@ fn label(left: &str) -> &str {
     text.trim_end().trim_end_matches(':')
 }
 
-/// `123it [00:01, …]` has done 123.
-fn leading_number(right: &str) -> Option<f64> {
+/// `123/? [00:01, …]`, or `123it […]` in older versions, has done 123 of nobody knows how many.
+fn endless_count(right: &str) -> Option<f64> {
     let right = right.trim_start();
-    let end = right.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(right.len());
-    right[..end].parse().ok()
+    let end = right.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let endless = right[end..].starts_with("/?") || right[end..].starts_with("it");
+    right[..end].parse().ok().filter(|_| endless)
 }
 
 fn children(value: Option<&serde_json::Value>) -> Vec<String> {
@@ -190,10 +187,14 @@ mod tests {
 
     #[test]
     fn a_bar_without_an_end_counts_by_the_text_beside_it() {
-        let bar = json!({"_model_name": "FloatProgressModel", "value": 1.0, "max": 1.0, "bar_style": "info"});
-        let mut bars = tqdm("", &bar, "0it [00:00, ?it/s]");
-        let text = json!({"value": " 57it [00:01, 41.2it/s]"});
-        assert_eq!(bars.update(&comm("r", &text)), progress("", 57.0, None));
+        let bar = json!({"_model_name": "FloatProgressModel", "value": 0.0, "max": 1.0, "bar_style": ""});
+        let mut bars = tqdm("", &bar, "");
+        for (text, count) in
+            [("\u{2007}57/?\u{2007}[00:01&lt;…]", 57.0), (" 1024it [00:01, 41.2it/s]", 1024.0)]
+        {
+            assert_eq!(bars.update(&comm("r", &json!({"value": text}))), progress("", count, None));
+            assert_eq!(bars.update(&comm("b", &json!({"value": 1.0}))), progress("", count, None));
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 use zeromq::{Socket, SocketEvent, SocketRecv, SubSocket};
 
 use super::connection::Channel;
@@ -29,8 +30,14 @@ pub(super) const SMALL: usize = 4 * 1024 * 1024;
 /// What may wait here when the kernel would throw away what we do not take.
 pub(super) const LARGE: usize = 64 * 1024 * 1024;
 
-/// How long the end of the output may be silent after the reply, before it is taken for lost.
+/// How long it may be silent between the two signs of the end, before the second one is taken for lost.
 const SILENCE: Duration = Duration::from_secs(5);
+
+/// The same for code that was interrupted, which may never have begun.
+const SILENCE_AFTER_INTERRUPT: Duration = Duration::from_secs(1);
+
+/// How long after a kernel has said that it begins the code runs for sure, so that an interrupt reaches it.
+const BEGUN: Duration = Duration::from_millis(30);
 
 /// How long to look for the last messages of a kernel that is gone.
 const LAST_WORDS: Duration = Duration::from_millis(250);
@@ -95,6 +102,7 @@ impl Listener {
             reading: Reading::default(),
             delivery: None,
             interrupt: Interrupt::No,
+            begun: None,
             limit: LARGE,
             shell: self.shell,
             session: self.session,
@@ -110,6 +118,8 @@ struct Task {
     reading: Reading,
     delivery: Option<Delivery>,
     interrupt: Interrupt,
+    /// When the kernel said that it begins.
+    begun: Option<Instant>,
     limit: usize,
     shell: Lane,
     session: Arc<Session>,
@@ -141,10 +151,13 @@ impl Task {
         loop {
             let has_room = self.delivery.as_ref().is_none_or(|delivery| delivery.held < self.limit);
             let waiting = self.delivery.as_ref().and_then(Delivery::waits_for);
-            let silence = match &dying {
-                Some(_) => LAST_WORDS,
-                None => SILENCE,
+            let silence = match (&dying, self.interrupt) {
+                (Some(_), _) => LAST_WORDS,
+                (None, Interrupt::Done) => SILENCE_AFTER_INTERRUPT,
+                (None, Interrupt::No | Interrupt::Wanted) => SILENCE,
             };
+            let interrupt_at =
+                self.begun.filter(|_| self.interrupt == Interrupt::Wanted).map(|begun| begun + BEGUN);
             tokio::select! {
                 biased;
                 command = commands.recv() => match command {
@@ -169,7 +182,7 @@ impl Task {
                         if let Some(message) = tracer.received(Channel::Iopub, parse(&frames, self.session.key())) {
                             drop(frames);
                             heard.send_if_modified(|heard| !std::mem::replace(heard, true));
-                            self.hear(&message).await;
+                            self.hear(&message);
                         }
                     }
                     Err(error) => tracer.failed(Channel::Iopub, &error),
@@ -180,8 +193,9 @@ impl Task {
                         break;
                     }
                 }
+                () = until_time(interrupt_at) => self.interrupt_now().await,
                 death = until_dead(&mut death), if dying.is_none() => dying = Some(death),
-                () = tokio::time::sleep(silence), if has_room && (dying.is_some() || self.reading.awaits_idle()) => {
+                () = tokio::time::sleep(silence), if has_room && (dying.is_some() || self.reading.is_ending()) => {
                     if dying.is_some() {
                         break;
                     }
@@ -198,7 +212,7 @@ impl Task {
     async fn obey(&mut self, command: Command) {
         match command {
             Command::Begin(Begin { id, request, messages, hidden, python, events }) => {
-                self.interrupt = Interrupt::No;
+                (self.interrupt, self.begun) = (Interrupt::No, None);
                 self.reading.begin(request, hidden, python);
                 self.release();
                 self.delivery = Some(Delivery { id, events, backlog: VecDeque::new(), held: 0 });
@@ -218,7 +232,6 @@ impl Task {
             Command::Interrupt(id) => {
                 if self.delivery.as_ref().is_some_and(|delivery| delivery.id == id) {
                     self.interrupt = Interrupt::Wanted;
-                    self.interrupt_if_wanted().await;
                 }
             }
             Command::KernelWaits => self.limit = SMALL,
@@ -226,29 +239,29 @@ impl Task {
         }
     }
 
-    async fn hear(&mut self, message: &Message) {
+    fn hear(&mut self, message: &Message) {
         self.notice_others(message);
         let size = message.content.len();
         for item in self.reading.hear(message) {
             let size = item.size(size);
             self.tell(item, size);
         }
-        self.interrupt_if_wanted().await;
+        if self.begun.is_none() && self.reading.has_started() {
+            self.begun = Some(Instant::now());
+        }
         self.finish(false);
     }
 
-    async fn interrupt_if_wanted(&mut self) {
-        if self.interrupt == Interrupt::Wanted && self.reading.has_started() {
-            self.interrupt = Interrupt::Done;
-            match &self.interrupter {
-                Interrupter::Signal(process) => process.signal(Signal::INT),
-                Interrupter::Message(control) => {
-                    let (_, frames) = self.session.build("interrupt_request", None, &serde_json::json!({}));
-                    control.send(frames).await;
-                }
+    async fn interrupt_now(&mut self) {
+        self.interrupt = Interrupt::Done;
+        match &self.interrupter {
+            Interrupter::Signal(process) => process.signal(Signal::INT),
+            Interrupter::Message(control) => {
+                let (_, frames) = self.session.build("interrupt_request", None, &serde_json::json!({}));
+                control.send(frames).await;
             }
-            self.wake();
         }
+        self.wake();
     }
 
     /// A kernel of Python that awaits something hears of a signal only when something else happens: ipykernel's
@@ -376,6 +389,13 @@ type Room = Result<mpsc::OwnedPermit<Event>, mpsc::error::SendError<()>>;
 async fn until_room(events: Option<mpsc::Sender<Event>>) -> Room {
     match events {
         Some(events) => events.reserve_owned().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn until_time(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
         None => std::future::pending().await,
     }
 }

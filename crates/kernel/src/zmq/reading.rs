@@ -66,6 +66,13 @@ struct Reply {
     traceback: Vec<String>,
 }
 
+impl Reply {
+    fn without_words(status: &str) -> Reply {
+        let status = status.to_owned();
+        Reply { status, execution_count: None, ename: None, evalue: None, traceback: Vec::new() }
+    }
+}
+
 impl Reading {
     /// A request of ours was sent.
     pub(super) fn begin(&mut self, request: String, hidden: bool, python: bool) {
@@ -85,9 +92,9 @@ impl Reading {
         self.running.as_ref().is_some_and(|running| running.started)
     }
 
-    /// Whether the reply was seen but not yet the end of the output.
-    pub(super) fn awaits_idle(&self) -> bool {
-        self.running.as_ref().is_some_and(|running| running.reply.is_some() && !running.idle)
+    /// Whether one of the two signs of the end was seen, and not the other.
+    pub(super) fn is_ending(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.reply.is_some() != running.idle)
     }
 
     /// A message that everyone gets.
@@ -202,14 +209,7 @@ impl Reading {
     pub(super) fn reply(&mut self, message: &Message) {
         let Some(running) = &mut self.running else { return };
         if message.parent.as_deref() == Some(&running.request) {
-            let unknown = || Reply {
-                status: "error".into(),
-                execution_count: None,
-                ename: None,
-                evalue: None,
-                traceback: Vec::new(),
-            };
-            running.reply = Some(message.read().unwrap_or_else(|_| unknown()));
+            running.reply = Some(message.read().unwrap_or_else(|_| Reply::without_words("error")));
         }
     }
 

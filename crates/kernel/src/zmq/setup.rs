@@ -26,7 +26,7 @@ pub(super) fn request(launch: &Launch) -> serde_json::Value {
         python_text(&given.to_string())
     );
     let mut request = execute(&code, true);
-    request["user_expressions"] = json!({"started": format!("globals().pop({RESULT:?})")});
+    request["user_expressions"] = json!({"started": format!("globals().pop({RESULT:?})()")});
     request
 }
 

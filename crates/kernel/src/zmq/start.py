@@ -23,27 +23,21 @@ def _cellist_start(given):
     # Its two streams are sent apart from each other, so that what was printed in turns would come in two heaps.
     # Whichever is written to sends first what the other one holds; a cell that switches without end is spared.
     def keep_in_order(shell, stream, other):
-        schedule = stream._schedule_flush
+        write = stream.write
         cell, left = None, 0
 
-        def schedule_after_other():
+        def write_after_other(text):
             nonlocal cell, left
             if other._flush_pending:
                 if cell != shell.execution_count:
                     cell, left = shell.execution_count, 5000
                 if left > 0:
                     left -= 1
-                    other._flush()
-            schedule()
+                    other.flush()
+            return write(text)
 
-        if hasattr(other, "_flush_pending") and hasattr(other, "_flush"):
-            stream._schedule_flush = schedule_after_other
-
-    try:
-        keep_in_order(get_ipython(), sys.stdout, sys.stderr)
-        keep_in_order(get_ipython(), sys.stderr, sys.stdout)
-    except Exception:
-        pass
+        if hasattr(other, "_flush_pending"):
+            stream.write = write_after_other
 
     def run(name, path, source):
         try:
@@ -66,4 +60,15 @@ def _cellist_start(given):
         run(None, "<prelude>", given["prelude"])
     for module in given["modules"]:
         run(module["name"], module["path"], None)
-    return json.dumps({"failed": failed, "kernel_waits": kernel_waits}).encode().hex()
+
+    # Called when this code has ended: while code runs, IPython has its own writers in the streams' place.
+    def finish():
+        try:
+            stdout, stderr = sys.stdout, sys.stderr
+            keep_in_order(get_ipython(), stdout, stderr)
+            keep_in_order(get_ipython(), stderr, stdout)
+        except Exception:
+            pass
+        return json.dumps({"failed": failed, "kernel_waits": kernel_waits}).encode().hex()
+
+    return finish

@@ -1,4 +1,9 @@
 //! Real Jupyter kernels over ZeroMQ.
 
+mod asking;
 mod bed;
+mod ending;
+mod flood;
+mod others;
 mod running;
+mod starting;

@@ -33,7 +33,7 @@ impl Bed {
             modules: Vec::new(),
             startup_timeout: LONG,
             runtime_dir: scratch.path().join("run"),
-            trace: std::env::var_os("TRACE").map(|_| cellist_kernel::Trace::new(|line| eprintln!("{line}"))),
+            trace: None,
         };
         Bed {
             scratch,
@@ -54,11 +54,6 @@ impl Bed {
 
     pub(crate) async fn ipykernel(&self) -> Running {
         self.start(KernelCommand::ipykernel(&python())).await
-    }
-
-    /// Nothing may be left in the runtime folder when no kernel runs.
-    pub(crate) fn assert_clean(&self) {
-        assert_eq!(files(&self.launch.runtime_dir), Vec::<PathBuf>::new());
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use cellist_kernel::{Backend, Event, Outcome, State, Status};
+use cellist_kernel::{Backend, Error, Event, Outcome, Request, State, Status};
 use cellist_output::StreamName;
 
-use super::bed::{Bed, until};
+use super::bed::{Bed, Ran, Running, rest, until};
 
 fn text(name: StreamName, text: &str) -> Event {
     Event::Stream { name, bytes: text.to_owned().into(), late: false }
@@ -42,12 +42,77 @@ async fn code_runs_and_is_heard_in_order() {
     assert_eq!(ran.error(), Some(("ZeroDivisionError", "division by zero")));
     assert_eq!(ran.status(), Status::Error);
     assert!(!ran.outcome().cancelled);
+    let ran = kernel.run_hidden("1/0").await;
+    assert_eq!((ran.status(), ran.error().unwrap().0), (Status::Error, "ZeroDivisionError"));
     assert_eq!(*kernel.kernel.state().borrow(), State::Idle);
     kernel.end().await;
 }
 
 #[tokio::test]
-async fn a_sleeping_cell_is_interrupted_and_state_is_kept() {
+async fn streams_in_turns_keep_their_turns_and_all_writers_are_heard() {
+    let bed = Bed::new();
+    let kernel = bed.ipykernel().await;
+    let code = "import sys\nfor at in range(1000):\n    print(at)\n    print(-at, file=sys.stderr)";
+    let ran = kernel.run(code).await;
+    let mut turns = ran.0[1..].iter();
+    for at in 0..1000 {
+        assert_eq!(turns.next(), Some(&text(StreamName::Stdout, &format!("{at}\n"))));
+        assert_eq!(turns.next(), Some(&text(StreamName::Stderr, &format!("{}\n", -at))));
+    }
+
+    // The end of the cell is heard first: ipykernel reads what others write at its own pace.
+    let mut heard = kernel.run("import os, subprocess, time\nos.write(1, b'by C\\n')\nsubprocess.run(['echo', 'by a child'])\ntime.sleep(0.5)").await.stdout();
+    assert_eq!(heard, "by C\nby a child\n");
+    heard = kernel.run("import threading\nt = threading.Thread(target=lambda: print('by a thread'))\nt.start(); t.join()").await.stdout();
+    assert_eq!(heard, "by a thread\n");
+    kernel.end().await;
+}
+
+#[tokio::test]
+async fn displays_are_shown_updated_and_cleared() {
+    let bed = Bed::new();
+    let kernel = bed.ipykernel().await;
+    let ran = kernel
+        .run(
+            "from IPython.display import display, clear_output, HTML, Markdown\n\
+             shown = display('one', display_id='d1')\n\
+             display(HTML('<b>x</b>'), metadata={'text/html': {'isolated': True}})\n\
+             shown.update('two')\n\
+             clear_output(wait=True)\n\
+             clear_output()\n\
+             display({'application/json': {'b': 1e0, 'a': [1]}}, raw=True)\n\
+             Markdown('# t')",
+        )
+        .await;
+    let Event::Display { data, display_id, .. } = &ran.0[1] else { panic!("{ran:?}") };
+    assert_eq!((data.get_text("text/plain"), display_id.as_deref()), (Some("'one'"), Some("d1")));
+    let Event::Display { data, metadata, display_id } = &ran.0[2] else { panic!("{ran:?}") };
+    assert_eq!((data.get_text("text/html"), display_id), (Some("<b>x</b>"), &None));
+    assert_eq!(metadata.get(), r#"{"text/html": {"isolated": true}}"#);
+    let Event::UpdateDisplay { data, display_id, .. } = &ran.0[3] else { panic!("{ran:?}") };
+    assert_eq!((data.get_text("text/plain"), display_id.as_str()), (Some("'two'"), "d1"));
+    assert_eq!(ran.0[4..6], [Event::ClearOutput { wait: true }, Event::ClearOutput { wait: false }]);
+    let Event::Display { data, .. } = &ran.0[6] else { panic!("{ran:?}") };
+    assert_eq!(serde_json::to_string(data).unwrap(), r#"{"application/json":{"b": 1.0, "a": [1]}}"#);
+    assert!(matches!(&ran.0[7], Event::Result { data, .. } if data.get_text("text/markdown") == Some("# t")));
+
+    let later = kernel.run("shown.update('three')").await;
+    assert!(matches!(&later.0[1], Event::UpdateDisplay { display_id, .. } if display_id == "d1"));
+    kernel.end().await;
+}
+
+async fn interrupted(kernel: &Running, code: &str) -> Ran {
+    let mut execution = kernel.begin(code).await;
+    until(&mut execution, |event| matches!(event, Event::Stream { .. })).await;
+    let began = Instant::now();
+    kernel.kernel.interrupt(execution.id).await.unwrap();
+    let ran = rest(&mut execution).await;
+    assert!(began.elapsed() < Duration::from_secs(3), "{code}");
+    ran
+}
+
+#[tokio::test]
+async fn an_interrupt_ends_the_cell_and_keeps_the_state() {
     let bed = Bed::new();
     let kernel = bed.ipykernel().await;
     kernel.run("x = 5").await;
@@ -57,21 +122,131 @@ async fn a_sleeping_cell_is_interrupted_and_state_is_kept() {
         "import asyncio; print('go', flush=True); await asyncio.sleep(600)",
         "import subprocess; print('go', flush=True); subprocess.run(['sleep', '600'])",
     ] {
-        let mut execution = kernel.begin(code).await;
-        until(&mut execution, |event| matches!(event, Event::Stream { .. })).await;
-        let began = Instant::now();
-        kernel.kernel.interrupt(execution.id).await.unwrap();
-        let ran = super::bed::rest(&mut execution).await;
+        let ran = interrupted(&kernel, code).await;
         assert!(ran.outcome().cancelled, "{code}: {ran:?}");
         assert_eq!(ran.status(), Status::Error);
-        assert!(began.elapsed() < Duration::from_secs(3));
     }
+    // An error of its own is not the interrupt's.
+    let ran = interrupted(
+        &kernel,
+        "import time\nprint('go', flush=True)\ntry: time.sleep(600)\nexcept KeyboardInterrupt: 1/0",
+    )
+    .await;
+    assert_eq!((ran.status(), ran.outcome().cancelled), (Status::Error, false));
+    let ran = interrupted(
+        &kernel,
+        "import time\nprint('go', flush=True)\ntry: time.sleep(600)\nexcept KeyboardInterrupt: pass",
+    )
+    .await;
+    assert_eq!((ran.status(), ran.outcome().cancelled), (Status::Ok, false));
     // At once, before the kernel has begun.
     let mut execution = kernel.begin("import time; time.sleep(600)").await;
     kernel.kernel.interrupt(execution.id).await.unwrap();
-    assert!(super::bed::rest(&mut execution).await.outcome().cancelled);
+    assert!(rest(&mut execution).await.outcome().cancelled);
     // Between cells it does nothing.
     kernel.kernel.interrupt(execution.id).await.unwrap();
     assert_eq!(kernel.run("x").await.result(), Some("5"));
+    kernel.end().await;
+}
+
+#[tokio::test]
+async fn nobody_is_asked_for_input() {
+    let bed = Bed::new();
+    let kernel = bed.ipykernel().await;
+    let ran = kernel.run("name = input('who? ')").await;
+    assert!(ran.0.contains(&Event::InputRequested), "{ran:?}");
+    assert_eq!(ran.error().unwrap().0, "StdinNotImplementedError");
+    // A program that asks behind the kernel's back gets an empty line.
+    let ran = kernel.run("get_ipython().kernel._allow_stdin = True\n[input('who? ')]").await;
+    assert!(ran.0.contains(&Event::InputRequested), "{ran:?}");
+    assert_eq!(ran.result(), Some("['']"));
+    kernel.end().await;
+}
+
+#[tokio::test]
+async fn a_thread_s_output_goes_to_the_cell_that_runs_or_comes_late() {
+    let bed = Bed::new();
+    let kernel = bed.ipykernel().await;
+    kernel
+        .run(
+            "import os, threading, time\ngo = threading.Event(); gone = threading.Event()\n\
+             def work():\n    go.wait(); print('beside', flush=True); gone.set()\n    time.sleep(0.2)\n    \
+             print('after', flush=True); open('done', 'w').close()\n\
+             threading.Thread(target=work).start()",
+        )
+        .await;
+    let ran = kernel.run("go.set(); gone.wait(); print('mine')").await;
+    assert_eq!(ran.stdout(), "beside\nmine\n");
+    while !bed.launch.cwd.join("done").exists() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    kernel.run_hidden("x = 1").await;
+    let ran = kernel.run("1").await;
+    assert_eq!(ran.0[0], Event::Started { execution_count: Some(3) });
+    let late = Event::Stream { name: StreamName::Stdout, bytes: "after\n".into(), late: true };
+    assert_eq!(ran.0[1], late);
+    kernel.end().await;
+}
+
+#[tokio::test]
+async fn variables_are_set_before_the_code_that_they_come_with() {
+    let bed = Bed::new();
+    let kernel = bed.ipykernel().await;
+    let run = async |variables: Vec<(String, Option<String>)>| {
+        let request =
+            Request { variables, ..Request::new("import os; (os.environ.get('A'), os.environ.get('B'))") };
+        rest(&mut kernel.kernel.execute(request).await.unwrap()).await.result().unwrap().to_owned()
+    };
+    let set = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
+    assert_eq!(run(vec![set("A", "it's \"1\""), set("B", "2")]).await, r#"('it\'s "1"', '2')"#);
+    assert_eq!(run(vec![set("A", "3"), ("B".into(), None)]).await, "('3', None)");
+    assert_eq!(run(vec![]).await, "('3', None)");
+    assert_eq!(kernel.run("1").await.outcome().execution_count, Some(4));
+    kernel.end().await;
+}
+
+#[tokio::test]
+async fn one_piece_of_code_runs_at_a_time() {
+    let bed = Bed::new();
+    let kernel = bed.ipykernel().await;
+    let mut execution = kernel.begin("import time; time.sleep(600)").await;
+    assert_eq!(*kernel.kernel.state().borrow(), State::Busy(execution.id));
+    assert!(matches!(kernel.kernel.execute(Request::new("1")).await, Err(Error::Busy)));
+    kernel.kernel.interrupt(execution.id).await.unwrap();
+    rest(&mut execution).await;
+    // A reader that goes away does not stop the code.
+    drop(kernel.begin("done = 1\nfor _ in range(2000): print('x' * 1000, flush=True)\ndone = 2").await);
+    let mut state = kernel.kernel.state();
+    state.wait_for(|state| *state == State::Idle).await.unwrap();
+    assert_eq!(kernel.run("done").await.result(), Some("2"));
+    kernel.end().await;
+}
+
+#[tokio::test]
+async fn widgets_do_no_harm_and_bars_tell_how_far_they_are() {
+    let bed = Bed::new();
+    let kernel = bed.ipykernel().await;
+    let ran = kernel
+        .run(
+            "from tqdm.notebook import tqdm\nimport time, ipywidgets\n\
+             slider = ipywidgets.IntSlider()\nslider.value = 3\n\
+             for _ in tqdm(range(20), desc='load', mininterval=0): time.sleep(0.001)",
+        )
+        .await;
+    assert_eq!(ran.status(), Status::Ok, "{ran:?}");
+    let progress: Vec<_> = ran
+        .0
+        .iter()
+        .filter_map(|event| match event {
+            Event::Progress { label, done, total } => Some((label.as_str(), *done, *total)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(progress.last(), Some(&("load", 20.0, Some(20.0))), "{ran:?}");
+    assert!(progress.len() > 5);
+
+    let ran = kernel.run("for _ in tqdm((n for n in range(50)), mininterval=0): time.sleep(0.001)").await;
+    let last = ran.0.iter().rfind(|event| matches!(event, Event::Progress { .. }));
+    assert_eq!(last, Some(&Event::Progress { label: String::new(), done: 50.0, total: None }));
     kernel.end().await;
 }

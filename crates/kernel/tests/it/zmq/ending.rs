@@ -1,0 +1,124 @@
+//! How kernels end: by themselves, by others, by us.
+
+use std::time::{Duration, Instant};
+
+use cellist_kernel::{Death, Error, Event, Request, State};
+
+use super::bed::{Bed, files, rest, until};
+use crate::traces::{in_group, until_gone};
+
+async fn check_death(code: &str, expected: Death) {
+    let bed = Bed::new();
+    let kernel = bed.ipykernel().await;
+    let pid = kernel.pid();
+    let ran =
+        kernel.run(&format!("import time; print('last words', flush=True); time.sleep(0.1)\n{code}")).await;
+    assert_eq!(ran.0.last(), Some(&Event::Died(expected.clone())), "{code}");
+    assert_eq!(ran.stdout(), "last words\n", "{code}");
+    assert_eq!(*kernel.kernel.state().borrow(), State::Dead(expected));
+    until_gone(pid);
+    assert!(matches!(kernel.kernel.execute(Request::new("1")).await, Err(Error::Dead { .. })));
+    assert!(matches!(kernel.kernel.complete("a", 1).await, Err(Error::Dead { .. })));
+    kernel.kernel.restart().await.unwrap();
+    assert_eq!(kernel.run("1 + 1").await.result(), Some("2"));
+    kernel.end().await;
+}
+
+#[tokio::test]
+async fn a_kernel_that_exits_tells_its_code() {
+    check_death("import os; os._exit(7)", Death::Exit(7)).await;
+}
+
+#[tokio::test]
+async fn a_kernel_that_is_killed_tells_the_signal() {
+    check_death("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", Death::Signal("SIGKILL".into()))
+        .await;
+}
+
+#[tokio::test]
+async fn a_crash_takes_the_children_with_it() {
+    let code = "import subprocess, os; subprocess.Popen(['sleep', '600']); os.abort()";
+    check_death(code, Death::Signal("SIGABRT".into())).await;
+}
+
+#[tokio::test]
+async fn the_death_of_an_idle_kernel_is_noticed_at_once() {
+    let bed = Bed::new();
+    let kernel = bed.ipykernel().await;
+    let mut state = kernel.kernel.state();
+    let began = Instant::now();
+    std::process::Command::new("kill").args(["-KILL", &kernel.pid().to_string()]).status().unwrap();
+    let dead =
+        tokio::time::timeout(Duration::from_secs(1), state.wait_for(|state| matches!(state, State::Dead(_))))
+            .await;
+    assert_eq!(*dead.unwrap().unwrap(), State::Dead(Death::Signal("SIGKILL".into())));
+    assert!(began.elapsed() < Duration::from_millis(500));
+    kernel.end().await;
+}
+
+#[tokio::test]
+async fn a_restart_begins_anew_also_in_the_middle_of_a_cell() {
+    let mut bed = Bed::new();
+    bed.launch.prelude = Some("born = 'again'".into());
+    let kernel = bed.ipykernel().await;
+    kernel.run("x = 1").await;
+    let first = kernel.pid();
+    let mut execution = kernel.begin("print('go', flush=True)\nwhile True: pass").await;
+    until(&mut execution, |event| matches!(event, Event::Stream { .. })).await;
+    let mut states = kernel.kernel.state();
+    kernel.kernel.restart().await.unwrap();
+    assert_eq!(rest(&mut execution).await.0, [Event::Died(Death::Signal("SIGKILL".into()))]);
+    assert_eq!(*states.borrow_and_update(), State::Idle);
+    until_gone(first);
+    assert_ne!(kernel.pid(), first);
+    let ran = kernel.run("born, 'x' in globals()").await;
+    assert_eq!((ran.result(), ran.outcome().execution_count), (Some("('again', False)"), Some(1)));
+    assert_eq!(files(&bed.launch.runtime_dir).len(), 1);
+    kernel.end().await;
+}
+
+#[tokio::test]
+async fn a_shutdown_ends_everything_that_the_kernel_started() {
+    let bed = Bed::new();
+    let kernel = bed.ipykernel().await;
+    let (pid, mut state) = (kernel.pid(), kernel.kernel.state());
+    kernel.run("import subprocess; p = [subprocess.Popen(['sleep', '600']) for _ in range(3)]").await;
+    assert!(in_group(pid).len() >= 4);
+    kernel.end().await;
+    assert!(matches!(*state.borrow_and_update(), State::Dead(_)));
+}
+
+#[tokio::test]
+async fn a_kernel_that_is_shut_down_can_put_things_in_order() {
+    let bed = Bed::new();
+    let kernel = bed.ipykernel().await;
+    kernel.run("import atexit; atexit.register(lambda: open('left', 'w').close())").await;
+    kernel.end().await;
+    assert!(bed.launch.cwd.join("left").exists());
+}
+
+#[tokio::test]
+async fn a_busy_kernel_is_shut_down_without_waiting_for_it() {
+    let bed = Bed::new();
+    let kernel = bed.ipykernel().await;
+    let mut execution = kernel.begin("print('go', flush=True)\nwhile True: pass").await;
+    until(&mut execution, |event| matches!(event, Event::Stream { .. })).await;
+    let began = Instant::now();
+    kernel.end().await;
+    assert!(began.elapsed() < Duration::from_secs(1));
+    assert_eq!(rest(&mut execution).await.0, [Event::Died(Death::Signal("SIGKILL".into()))]);
+}
+
+#[tokio::test]
+async fn a_kernel_that_is_dropped_is_gone() {
+    let bed = Bed::new();
+    let kernel = bed.ipykernel().await;
+    let pid = kernel.pid();
+    drop(kernel);
+    let began = Instant::now();
+    while !in_group(pid).is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(2));
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert_eq!(files(&bed.launch.runtime_dir), Vec::<std::path::PathBuf>::new());
+}
