@@ -14,6 +14,7 @@ mod launch;
 pub mod process;
 pub mod python;
 pub mod runner;
+pub mod scripted;
 mod trace;
 pub mod zmq;
 

@@ -1,0 +1,346 @@
+//! The text of a transcript: one JSON object a line, in the order in which things happened.
+
+use std::fmt;
+use std::str::FromStr;
+
+use cellist_output::{MimeBundle, RawJson, StreamName};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::event::{Death, Event, Outcome, Status};
+
+/// What a kernel did, execution by execution.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transcript {
+    /// The executions, in order.
+    pub executions: Vec<Recorded>,
+}
+
+/// One execution.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recorded {
+    /// The code that was run; any code will do where there is none.
+    pub code: Option<String>,
+    /// What happened.
+    pub steps: Vec<Step>,
+}
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// An event.
+    Event(Event),
+    /// The execution was interrupted; nothing goes on before that.
+    Interrupt,
+}
+
+impl FromStr for Transcript {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Transcript, Error> {
+        let mut transcript = Transcript::default();
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let wrong = |what: String| Error::Protocol { what: format!("line {}: {what}", number + 1) };
+            let line: Line = serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
+            if let Line { execute: Some(code), .. } = line {
+                transcript.executions.push(Recorded { code, steps: Vec::new() });
+                continue;
+            }
+            let step = line.step().map_err(|what| wrong(what.into()))?;
+            match transcript.executions.last_mut() {
+                Some(recorded) => recorded.steps.push(step),
+                None => return Err(wrong("something happens before anything is run".into())),
+            }
+        }
+        Ok(transcript)
+    }
+}
+
+impl fmt::Display for Transcript {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut write = |line: &Line| {
+            let line = serde_json::to_string(line).map_err(|_| fmt::Error)?;
+            writeln!(f, "{line}")
+        };
+        for Recorded { code, steps } in &self.executions {
+            write(&Line { execute: Some(code.clone()), ..Line::default() })?;
+            for step in steps {
+                write(&Line::of(step))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    // Present and null for any code.
+    #[serde(default, with = "present", skip_serializing_if = "Option::is_none")]
+    execute: Option<Option<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    wait: Option<Wait>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    event: Option<Name>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    count: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bytes: Option<Vec<u8>>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    late: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    data: Option<MimeBundle>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    metadata: Option<RawJson>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    waits: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    traceback: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    done: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    total: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    status: Option<Ended>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    cancelled: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    code: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signal: Option<String>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    out_of_memory: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Wait {
+    Interrupt,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Name {
+    Started,
+    Stream,
+    Display,
+    UpdateDisplay,
+    Result,
+    ClearOutput,
+    Error,
+    InputRequested,
+    Progress,
+    OutputLost,
+    Done,
+    Died,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Ended {
+    Ok,
+    Error,
+    Aborted,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// A field that is there, whatever it holds.
+mod present {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        value: &Option<Option<String>>,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        value.as_ref().and_then(Option::as_ref).serialize(out)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Option<String>>, D::Error> {
+        Option::deserialize(from).map(Some)
+    }
+}
+
+impl Line {
+    fn of(step: &Step) -> Line {
+        let Step::Event(event) = step else {
+            return Line { wait: Some(Wait::Interrupt), ..Line::default() };
+        };
+        let named = |name| Line { event: Some(name), ..Line::default() };
+        let shown = |name, data: &MimeBundle, metadata: &RawJson, id: Option<&String>| Line {
+            data: Some(data.clone()),
+            metadata: Some(metadata.clone()),
+            id: id.cloned(),
+            ..named(name)
+        };
+        match event {
+            Event::Started { execution_count } => Line { count: *execution_count, ..named(Name::Started) },
+            Event::Stream { name, bytes, late } => {
+                let line = Line { name: Some(name.to_string()), late: *late, ..named(Name::Stream) };
+                match std::str::from_utf8(bytes) {
+                    Ok(text) => Line { text: Some(text.to_owned()), ..line },
+                    Err(_) => Line { bytes: Some(bytes.to_vec()), ..line },
+                }
+            }
+            Event::Display { data, metadata, display_id } => {
+                shown(Name::Display, data, metadata, display_id.as_ref())
+            }
+            Event::UpdateDisplay { display_id, data, metadata } => {
+                shown(Name::UpdateDisplay, data, metadata, Some(display_id))
+            }
+            Event::Result { execution_count, data, metadata, display_id } => {
+                Line { count: *execution_count, ..shown(Name::Result, data, metadata, display_id.as_ref()) }
+            }
+            Event::ClearOutput { wait } => Line { waits: *wait, ..named(Name::ClearOutput) },
+            Event::Error { name, message, traceback } => Line {
+                name: Some(name.clone()),
+                text: Some(message.clone()),
+                traceback: traceback.clone(),
+                ..named(Name::Error)
+            },
+            Event::InputRequested => named(Name::InputRequested),
+            Event::Progress { label, done, total } => {
+                Line { name: Some(label.clone()), done: Some(*done), total: *total, ..named(Name::Progress) }
+            }
+            Event::OutputLost => named(Name::OutputLost),
+            Event::Done(Outcome { status, execution_count, cancelled }) => Line {
+                status: Some(match status {
+                    Status::Ok => Ended::Ok,
+                    Status::Error => Ended::Error,
+                    Status::Aborted => Ended::Aborted,
+                }),
+                count: *execution_count,
+                cancelled: *cancelled,
+                ..named(Name::Done)
+            },
+            Event::Died(death) => match death {
+                Death::Exit(code) => Line { code: Some(*code), ..named(Name::Died) },
+                Death::Signal(signal) => Line { signal: Some(signal.clone()), ..named(Name::Died) },
+                Death::OutOfMemory => Line { out_of_memory: true, ..named(Name::Died) },
+                Death::Unknown => named(Name::Died),
+            },
+        }
+    }
+
+    fn step(self) -> Result<Step, &'static str> {
+        if let Some(Wait::Interrupt) = self.wait {
+            return Ok(Step::Interrupt);
+        }
+        let name = self.event.ok_or("neither an execution nor something that happened")?;
+        let data = self.data.unwrap_or_default();
+        let metadata = self.metadata.unwrap_or_default();
+        Ok(Step::Event(match name {
+            Name::Started => Event::Started { execution_count: self.count },
+            Name::Stream => Event::Stream {
+                name: match self.name.as_deref() {
+                    Some("stdout") => StreamName::Stdout,
+                    Some("stderr") => StreamName::Stderr,
+                    _ => return Err("a stream is stdout or stderr"),
+                },
+                bytes: self.bytes.unwrap_or_else(|| self.text.unwrap_or_default().into_bytes()).into(),
+                late: self.late,
+            },
+            Name::Display => Event::Display { data, metadata, display_id: self.id },
+            Name::UpdateDisplay => {
+                let display_id = self.id.ok_or("an update has an id")?;
+                Event::UpdateDisplay { display_id, data, metadata }
+            }
+            Name::Result => {
+                Event::Result { execution_count: self.count, data, metadata, display_id: self.id }
+            }
+            Name::ClearOutput => Event::ClearOutput { wait: self.waits },
+            Name::Error => Event::Error {
+                name: self.name.unwrap_or_default(),
+                message: self.text.unwrap_or_default(),
+                traceback: self.traceback,
+            },
+            Name::InputRequested => Event::InputRequested,
+            Name::Progress => Event::Progress {
+                label: self.name.unwrap_or_default(),
+                done: self.done.ok_or("progress says what is done")?,
+                total: self.total,
+            },
+            Name::OutputLost => Event::OutputLost,
+            Name::Done => Event::Done(Outcome {
+                status: match self.status.ok_or("the end has a status")? {
+                    Ended::Ok => Status::Ok,
+                    Ended::Error => Status::Error,
+                    Ended::Aborted => Status::Aborted,
+                },
+                execution_count: self.count,
+                cancelled: self.cancelled,
+            }),
+            Name::Died => Event::Died(match (self.code, self.signal, self.out_of_memory) {
+                (_, _, true) => Death::OutOfMemory,
+                (Some(code), _, _) => Death::Exit(code),
+                (None, Some(signal), _) => Death::Signal(signal),
+                (None, None, _) => Death::Unknown,
+            }),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_event_comes_back_from_its_line() {
+        let data = MimeBundle::text("text/plain", "x");
+        let metadata = RawJson::new(r#"{"k":1e0}"#).unwrap();
+        let events = [
+            Event::Started { execution_count: None },
+            Event::Started { execution_count: Some(3) },
+            Event::Stream { name: StreamName::Stdout, bytes: "a\n".into(), late: false },
+            Event::Stream { name: StreamName::Stderr, bytes: vec![0xff, b'\n'].into(), late: true },
+            Event::Display { data: data.clone(), metadata: metadata.clone(), display_id: None },
+            Event::UpdateDisplay { display_id: "a".into(), data: data.clone(), metadata: metadata.clone() },
+            Event::Result { execution_count: Some(3), data, metadata, display_id: Some("a".into()) },
+            Event::ClearOutput { wait: true },
+            Event::Error { name: "E".into(), message: "m".into(), traceback: vec!["t".into()] },
+            Event::InputRequested,
+            Event::Progress { label: "l".into(), done: 1.5, total: None },
+            Event::OutputLost,
+            Event::Done(Outcome { status: Status::Aborted, execution_count: None, cancelled: true }),
+            Event::Died(Death::Exit(3)),
+            Event::Died(Death::Signal("SIGSEGV".into())),
+            Event::Died(Death::OutOfMemory),
+            Event::Died(Death::Unknown),
+        ];
+        let mut steps: Vec<Step> = events.into_iter().map(Step::Event).collect();
+        steps.insert(3, Step::Interrupt);
+        let transcript = Transcript {
+            executions: vec![
+                Recorded { code: Some("code".into()), steps },
+                Recorded { code: None, steps: Vec::new() },
+            ],
+        };
+        assert_eq!(transcript.to_string().parse::<Transcript>().unwrap(), transcript);
+    }
+
+    #[test]
+    fn a_line_that_says_nothing_is_refused_with_its_number() {
+        for (text, what) in [
+            ("{}", "line 1: neither an execution nor something that happened"),
+            ("\n{\"event\": \"output_lost\"}", "line 2: something happens before anything is run"),
+            (
+                r#"{"execute": null}
+{"event": "stream", "name": "stdin"}"#,
+                "line 2: a stream is stdout or stderr",
+            ),
+        ] {
+            let error = text.parse::<Transcript>().unwrap_err().to_string();
+            assert!(error.ends_with(what), "{error}");
+        }
+    }
+}
