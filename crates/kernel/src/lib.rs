@@ -3,6 +3,7 @@
 //! A backend turns its own protocol into [`Event`]s. Nothing above this crate knows how a kernel is reached:
 //! words like channel, message or header stop here.
 
+mod bars;
 pub mod choice;
 pub mod environment;
 mod error;

@@ -1,6 +1,5 @@
 //! Jupyter kernels over ZeroMQ: started by us, or joined while they run.
 
-mod bars;
 mod connection;
 mod lanes;
 mod listener;

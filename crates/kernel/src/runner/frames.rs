@@ -3,6 +3,7 @@
 use cellist_output::{MimeBundle, RawJson};
 use serde::{Deserialize, Serialize};
 
+use crate::bars::Comm;
 use crate::event::{Event, Outcome, Status};
 use crate::kernel::{ExecutionId, Request};
 use crate::launch::Launch;
@@ -94,9 +95,25 @@ pub(super) fn shortened(line: &str) -> String {
 #[derive(Debug)]
 pub(super) enum Frame {
     Hello(Hello),
-    Started { execution: u64, execution_count: Option<u64> },
+    Started {
+        execution: u64,
+        execution_count: Option<u64>,
+    },
     Event(Event),
-    Done { execution: u64, outcome: Outcome },
+    /// What a program said to a widget, in the widgets' own words.
+    Widget(Box<Widget>),
+    Done {
+        execution: u64,
+        outcome: Outcome,
+    },
+}
+
+/// A widget's life.
+#[derive(Debug)]
+pub(super) enum Widget {
+    Open(Comm),
+    Message(Comm),
+    Close(Comm),
 }
 
 /// What a runner says of itself.
@@ -166,6 +183,8 @@ pub(super) fn read(line: &[u8]) -> serde_json::Result<Line> {
         python,
         executable,
         notices,
+        kind,
+        content,
     } = serde_json::from_slice(line)?;
     let data = data.unwrap_or_default();
     let metadata = metadata.unwrap_or_default();
@@ -182,6 +201,14 @@ pub(super) fn read(line: &[u8]) -> serde_json::Result<Line> {
         "clear_output" => Frame::Event(Event::ClearOutput { wait }),
         "error" => Frame::Event(Event::Error { name, message, traceback }),
         "input_requested" => Frame::Event(Event::InputRequested),
+        "widget" => {
+            let comm = content.ok_or_else(|| missing("content"))?;
+            Frame::Widget(Box::new(match kind.as_str() {
+                "comm_open" => Widget::Open(comm),
+                "comm_close" => Widget::Close(comm),
+                _ => Widget::Message(comm),
+            }))
+        }
         "done" => {
             let status = match status.as_deref() {
                 Some("ok") => Status::Ok,
@@ -225,6 +252,9 @@ struct Fields {
     executable: String,
     #[serde(default)]
     notices: Vec<String>,
+    #[serde(default)]
+    kind: String,
+    content: Option<Comm>,
 }
 
 #[cfg(test)]

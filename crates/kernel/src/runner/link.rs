@@ -13,9 +13,10 @@ use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-use super::frames::{self, Ask, Frame, Hello, LARGEST_FRAME, Line, Reply, shortened};
+use super::frames::{self, Ask, Frame, Hello, LARGEST_FRAME, Line, Reply, Widget, shortened};
 use super::marks::Marks;
 use super::order::{Item, Order};
+use crate::bars::Bars;
 use crate::error::{Error, Result};
 use crate::event::{Death, Event};
 use crate::kernel::{ExecutionId, Request, State};
@@ -102,6 +103,7 @@ pub(super) struct Link {
     waiting: Waiting,
     answers: HashMap<u64, oneshot::Sender<Reply>>,
     interrupt: Option<(ExecutionId, Instant)>,
+    bars: Bars,
     state: Arc<watch::Sender<State>>,
     trace: Option<Trace>,
     fault: Option<String>,
@@ -144,6 +146,7 @@ impl Link {
             waiting: Waiting::default(),
             answers: HashMap::new(),
             interrupt: None,
+            bars: Bars::default(),
             state,
             trace,
             fault: None,
@@ -334,6 +337,19 @@ impl Link {
                 }
             }
             Frame::Event(event) => self.waiting.event(event),
+            Frame::Widget(widget) => {
+                let progress = match *widget {
+                    Widget::Open(comm) => self.bars.open(comm),
+                    Widget::Message(comm) => self.bars.update(&comm),
+                    Widget::Close(comm) => {
+                        self.bars.close(&comm);
+                        None
+                    }
+                };
+                if let Some(progress) = progress {
+                    self.waiting.event(progress);
+                }
+            }
             Frame::Done { execution, outcome } => {
                 if self.running.as_ref().is_some_and(|running| running.id.0 == execution) {
                     self.running = None;

@@ -8,9 +8,9 @@ use cellist_output::{MimeBundle, RawJson, StreamName};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::bars::{Bars, Comm};
 use super::text::Text;
 use super::wire::Message;
+use crate::bars::{Bars, Comm};
 use crate::event::{Event, Outcome, Status};
 
 /// How many earlier executions are known, to tell their late output from what others made the kernel do.

@@ -11,7 +11,7 @@ use crate::event::Event;
 const MOST: usize = 2000;
 
 #[derive(Debug, Default)]
-pub(super) struct Bars(HashMap<String, Widget>);
+pub(crate) struct Bars(HashMap<String, Widget>);
 
 /// What is remembered of a widget.
 #[derive(Debug)]
@@ -22,20 +22,20 @@ enum Widget {
 }
 
 /// The content of a message about a widget.
-#[derive(Deserialize)]
-pub(super) struct Comm {
+#[derive(Debug, Deserialize)]
+pub(crate) struct Comm {
     comm_id: String,
     #[serde(default)]
     data: Data,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 struct Data {
     #[serde(default)]
     state: State,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 struct State {
     #[serde(rename = "_model_name")]
     model: Option<String>,
@@ -47,7 +47,7 @@ struct State {
 }
 
 impl Bars {
-    pub(super) fn open(&mut self, comm: Comm) -> Option<Event> {
+    pub(crate) fn open(&mut self, comm: Comm) -> Option<Event> {
         let Comm { comm_id, data: Data { state } } = comm;
         if self.0.len() >= MOST && !self.0.contains_key(&comm_id) {
             return None;
@@ -74,7 +74,7 @@ impl Bars {
     }
 
     /// A widget's new state: an event when it is a bar, or the count beside a bar whose end is not known.
-    pub(super) fn update(&mut self, comm: &Comm) -> Option<Event> {
+    pub(crate) fn update(&mut self, comm: &Comm) -> Option<Event> {
         let state = &comm.data.state;
         match self.0.get_mut(&comm.comm_id)? {
             Widget::Bar { description, value, max } => {
@@ -100,7 +100,7 @@ impl Bars {
         }
     }
 
-    pub(super) fn close(&mut self, comm: &Comm) {
+    pub(crate) fn close(&mut self, comm: &Comm) {
         self.0.remove(&comm.comm_id);
     }
 
