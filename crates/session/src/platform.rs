@@ -37,5 +37,5 @@ pub(crate) struct Mark {
     pub(crate) device: u64,
     pub(crate) number: u64,
     length: u64,
-    modified: Option<std::time::SystemTime>,
+    pub(crate) modified: Option<std::time::SystemTime>,
 }

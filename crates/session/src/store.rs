@@ -7,6 +7,7 @@ mod load;
 mod lock;
 mod place;
 mod reads;
+mod recent;
 mod recovered;
 mod save;
 mod sweep;
@@ -14,9 +15,9 @@ mod temporary;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use cellist_notebook::{Ids, Notebook, Revision, Snapshot};
+use cellist_notebook::{Ids, Notebook, OnConflict, Revision, Snapshot, merge};
 
 use crate::error::{Error, Problem, Result};
 use crate::home::Home;
@@ -24,6 +25,7 @@ use content::{Content, Expected};
 use load::load;
 use lock::Lock;
 use place::Place;
+use recent::{Overwritten, Recent};
 use save::{Save, Saved};
 
 /// How long a change waits for another process of ours that is changing the same notebook.
@@ -96,7 +98,13 @@ impl Store {
             // If it cannot be repaired, what is there is still worth a look.
             let _ = self.lock(&place, &mut notices);
         }
-        let (notebook, _) = load(&place)?;
+        let (mut notebook, _) = load(&place)?;
+        if Recent::of(&self.home, &place.key()).overwritten(&notebook, modified(&place)).is_some()
+            && let Ok(mended) = self.change(path, Missing::Refuse, |_| Ok(()))
+        {
+            notices.extend(mended.notices);
+            notebook = Arc::new(mended.notebook);
+        }
         Ok(Opened { notebook: Arc::unwrap_or_clone(notebook), path: place.real, notices })
     }
 
@@ -190,16 +198,50 @@ impl Store {
         let mut lock = self.lock(place, &mut notices)?;
         sweep::sweep(&self.home, place, &mut lock, &mut notices);
         let (found, expected) = find()?;
-        let (value, made) = make(&found, &expected)?;
-        let saved = match (made, &expected.content) {
+        let mended = self.mend(place, &found, &expected, &mut notices);
+        let (value, made) = make(mended.as_ref().unwrap_or(&found), &expected)?;
+        let ours = made.map(Arc::new).or(mended);
+        let saved = match (ours, &expected.content) {
             (None, Content::Notebook(_)) => Saved { notebook: found, written: false },
-            (made, _) => {
-                let ours = made.map_or_else(|| Arc::clone(&found), Arc::new);
+            (ours, _) => {
+                let ours = ours.unwrap_or_else(|| Arc::clone(&found));
                 Save::new(&self.home, place, &mut lock, &mut notices).save(found, expected, ours)?
             }
         };
         let notebook = Arc::unwrap_or_clone(saved.notebook);
         Ok(Changed { value, revision: notebook.revision(), notebook, written: saved.written, notices })
+    }
+
+    /// The notebook with what we saved just before another program wrote an older version with changes of its
+    /// own over it; `None` when that is not so.
+    fn mend(
+        &self,
+        place: &Place,
+        found: &Arc<Notebook>,
+        expected: &Expected,
+        notices: &mut Vec<String>,
+    ) -> Option<Arc<Notebook>> {
+        let Content::Notebook(_) = expected.content else { return None };
+        let recent = Recent::of(&self.home, &place.key());
+        let Overwritten { base, ours } = recent.overwritten(found, modified(place))?;
+        let merged = match merge(&base, &ours, found, OnConflict::Refuse) {
+            Ok(merged) => merged,
+            Err(error) => {
+                let why = "what another program has overwritten with an older version";
+                notices.extend(recovered::keep_bytes(&self.home, place, &ours.to_bytes(), why));
+                let yielding = ancestry::without_conflicts(&base, &ours, &error);
+                match yielding.and_then(|ours| merge(&base, &ours, found, OnConflict::Refuse).ok()) {
+                    Some(merged) => merged,
+                    None => {
+                        recent.keep(&self.home, None, found);
+                        return None;
+                    }
+                }
+            }
+        };
+        notices.push("another program had written an older version; both are merged now".to_owned());
+        notices.extend(merged.notices);
+        Some(Arc::new(merged.notebook))
     }
 
     /// The notebook at a place, or the empty one to start from.
@@ -230,6 +272,11 @@ impl Store {
         notices.extend(repaired);
         Ok(lock)
     }
+}
+
+/// When the file was last written.
+fn modified(place: &Place) -> Option<SystemTime> {
+    std::fs::metadata(&place.real).and_then(|metadata| metadata.modified()).ok()
 }
 
 /// Ids for cells to come that no other process makes.

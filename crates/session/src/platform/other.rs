@@ -4,6 +4,7 @@
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
+use std::time::SystemTime;
 
 use super::{Mark, Writers};
 
@@ -29,6 +30,10 @@ pub(crate) fn mark(metadata: &Metadata) -> Mark {
 
 pub(crate) fn is_same_file(_: &Metadata, _: &Metadata) -> bool {
     false
+}
+
+pub(crate) fn named_at(metadata: &Metadata) -> SystemTime {
+    metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 pub(crate) fn has_several_names(_: &Metadata) -> bool {

@@ -4,6 +4,7 @@ use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{Access, AtFlags, CWD, RenameFlags, XattrFlags, renameat_with};
 use rustix::io::Errno;
@@ -53,6 +54,13 @@ pub(crate) fn mark(metadata: &Metadata) -> Mark {
 
 pub(crate) fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// When the file got its name, or was changed in any other way.
+pub(crate) fn named_at(metadata: &Metadata) -> SystemTime {
+    let (seconds, rest) = (metadata.ctime(), metadata.ctime_nsec());
+    let since = Duration::new(u64::try_from(seconds).unwrap_or(0), u32::try_from(rest).unwrap_or(0));
+    UNIX_EPOCH + since
 }
 
 pub(crate) fn has_several_names(metadata: &Metadata) -> bool {

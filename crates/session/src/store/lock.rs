@@ -34,7 +34,6 @@ pub(super) struct Journal {
     pub(super) path: String,
     pub(super) temporaries: Vec<Noted>,
     pub(super) in_place: bool,
-    pub(super) saved: Vec<Saved>,
 }
 
 /// A temporary file beside the notebook.
@@ -50,14 +49,6 @@ pub(super) enum Step {
     Writing,
     /// It holds what is to be saved, or, once it has changed places with the notebook, what was there.
     Exchanging { old: String, new: String },
-}
-
-/// A state of the notebook that we saved, or found before we did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Saved {
-    pub(super) revision: String,
-    /// When, in milliseconds since 1970.
-    pub(super) at: u64,
 }
 
 impl Lock {

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use cellist_notebook::{Notebook, OnConflict, merge};
 
@@ -14,19 +15,24 @@ use super::in_place::{self, Written};
 use super::load::{Reading, read, wait_for_file, wait_for_writers};
 use super::lock::{Lock, Noted, Step};
 use super::place::{Place, unreadable};
+use super::recent::Recent;
 use super::recovered;
-use super::temporary::{Access, Temporary};
+use super::temporary::{Access, Temporary, mark_in_use};
 use crate::error::{Error, Problem, Result};
 use crate::home::Home;
-use crate::platform;
+use crate::platform::{self, Mark};
 
-/// How often a save starts over because another program has written to the file again.
-const MAX_ROUNDS: usize = 20;
+/// How long a save starts over because another program has written to the file again.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// After so many rounds a new file goes to the disk only after it has become the notebook: then there is less
+/// time for others to write in between. What it displaces stays until that is done.
+const PATIENT_ROUNDS: usize = 3;
 
 /// From how many bytes on a second thread pays.
 const LARGE: usize = 4 << 20;
 
 const THEIRS: &str = "what another program wrote meanwhile";
+const SUPERSEDED: &str = "a version that another program wrote and then overwrote";
 
 /// A save that is going on.
 pub(super) struct Save<'a> {
@@ -44,6 +50,8 @@ pub(super) struct Save<'a> {
 /// A file that was the notebook until ours took its place.
 struct Displaced {
     temporary: Temporary,
+    /// Whether its author has overwritten it, so that not all of it is part of what we save.
+    is_superseded: bool,
     /// Open and locked, which tells others that it is in use.
     file: File,
 }
@@ -59,23 +67,32 @@ pub(super) struct Saved {
 enum Round {
     Done,
     /// Another program wrote this, and it is in the file or among the displaced.
-    Found(Arc<Notebook>, Where),
+    Found(Arc<Notebook>, Mark, Where),
     /// What is in the file is no notebook. It is kept elsewhere by now and may be overwritten.
     Broken(Vec<u8>),
     /// There is no file any more.
     Gone,
 }
 
+/// When a new file goes to the disk.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Haste {
+    None,
+    SyncLater,
+}
+
 enum Prepared {
     Ready,
     /// The new file cannot be given to the owner of the old one.
     OwnerLost,
+    /// A program keeps the old file open; it would write to that and not to one that takes its place.
+    HeldOpen,
     /// The file is not any more what it was.
     MovedOn(Round),
 }
 
 enum Where {
-    InFile(platform::Mark),
+    InFile,
     Displaced,
 }
 
@@ -104,7 +121,11 @@ impl<'a> Save<'a> {
                 remarks.dedup();
                 self.notices.append(&mut remarks);
                 for displaced in std::mem::take(&mut self.displaced) {
-                    self.discard(&displaced.temporary);
+                    if displaced.is_superseded {
+                        self.keep(&displaced.temporary, SUPERSEDED);
+                    } else {
+                        self.discard(&displaced.temporary);
+                    }
                 }
                 let _ = platform::sync_folder(self.place.folder());
                 Ok(saved)
@@ -132,9 +153,16 @@ impl<'a> Save<'a> {
         mut ours: Arc<Notebook>,
         remarks: &mut Vec<String>,
     ) -> Result<Saved> {
-        let mut ancestry = Ancestry::new(base);
-        for _ in 0..MAX_ROUNDS {
-            let (theirs, found) = match self.round(&expected, &ours)? {
+        let deadline = Instant::now() + PATIENCE;
+        let mut ancestry = Ancestry::new(Arc::clone(&base));
+        // Our own change alone, and who may have seen it.
+        let (mine, mut mine_seen) = (Arc::clone(&ours), Ancestry::new(base));
+        let mut haste = Haste::None;
+        for number in 0.. {
+            if number >= PATIENT_ROUNDS {
+                haste = Haste::SyncLater;
+            }
+            let (theirs, mark, found) = match self.round(&expected, &ours, haste)? {
                 Round::Done => return Ok(Saved { notebook: ours, written: true }),
                 Round::Gone if wait_for_file(&self.place.real) => continue,
                 Round::Gone => return Err(self.place.error(Problem::Gone)),
@@ -142,19 +170,31 @@ impl<'a> Save<'a> {
                     expected = Expected::bytes(bytes);
                     continue;
                 }
-                Round::Found(theirs, found) => (theirs, found),
+                Round::Found(..) if Instant::now() >= deadline => break,
+                Round::Found(theirs, mark, found) => (theirs, mark, found),
             };
-            let base = ancestry.closest(&theirs);
-            let merged = merge(&base, &ours, &theirs, OnConflict::Refuse)
-                .map_err(|error| self.place.error(Problem::Conflict(error)))?;
+            let recent = Recent::of(self.home, &self.place.key());
+            let attempt = |base: &Notebook, ours| merge(base, ours, &theirs, OnConflict::Refuse);
+            let merged = match attempt(&ancestry.closest(&theirs, recent.candidates(mark.modified)), &ours) {
+                // What others wrote before may be what conflicts with what they write now.
+                Err(_) if !Arc::ptr_eq(&mine, &ours) => {
+                    let merged = attempt(&mine_seen.closest(&theirs, std::iter::empty()), &mine);
+                    let last = self.displaced.len() - usize::from(matches!(found, Where::Displaced));
+                    self.displaced[..last].iter_mut().for_each(|earlier| earlier.is_superseded = true);
+                    merged
+                }
+                merged => merged,
+            };
+            let merged = merged.map_err(|error| self.place.error(Problem::Conflict(error)))?;
             remarks.push("another program changed the file meanwhile; both changes are in it now".into());
             remarks.extend(merged.notices);
             let merged = Arc::new(merged.notebook);
             ancestry.theirs(Arc::clone(&theirs));
             expected = match found {
-                Where::InFile(mark) => Expected::notebook(theirs, Some(mark)),
+                Where::InFile => Expected::notebook(theirs, Some(mark)),
                 Where::Displaced => {
                     ancestry.ours(Arc::clone(&ours));
+                    mine_seen.ours(Arc::clone(&ours));
                     Expected::notebook(ours, None)
                 }
             };
@@ -167,7 +207,7 @@ impl<'a> Save<'a> {
     }
 
     /// One attempt to put `ours` where `expected` is.
-    fn round(&mut self, expected: &Expected, ours: &Arc<Notebook>) -> Result<Round> {
+    fn round(&mut self, expected: &Expected, ours: &Arc<Notebook>, haste: Haste) -> Result<Round> {
         let opened = match File::open(&self.place.real) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             opened => Some(opened.map_err(|error| self.place.error(unreadable(error)))?),
@@ -177,19 +217,24 @@ impl<'a> Save<'a> {
             (None, Content::Absent) => self.look_or_keep(),
             (None, _) => Ok(Round::Gone),
             (Some(_), Content::Absent) => self.look_or_keep(),
-            (Some(old), _) => self.replace(old, expected, ours),
+            (Some(old), _) => self.replace(old, expected, ours, haste),
         }
     }
 
-    fn replace(&mut self, old: File, expected: &Expected, ours: &Arc<Notebook>) -> Result<Round> {
+    fn replace(
+        &mut self,
+        old: File,
+        expected: &Expected,
+        ours: &Arc<Notebook>,
+        haste: Haste,
+    ) -> Result<Round> {
         let metadata = self.place.metadata()?;
         if platform::is_read_only(&metadata) {
             return Err(self.place.error(Problem::ReadOnly));
         }
         platform::may_write(&self.place.real).map_err(|error| self.cannot_save(error))?;
         let replaceable = !platform::has_several_names(&metadata) && platform::may_give_to_owner(&metadata);
-        // A program that keeps the file open writes to that file, not to one that takes its place.
-        if !replaceable || !wait_for_writers(&old) {
+        if !replaceable {
             return self.write_in_place(expected, ours);
         }
         let temporary = Temporary::new(self.place);
@@ -212,11 +257,11 @@ impl<'a> Save<'a> {
                 };
             }
         };
-        // From now on: whichever of the two files has the temporary name is locked.
-        let _ = old.try_lock();
-        match self.prepare(&temporary, &old, &new, expected, ours) {
+        // From now on: whichever of the two files has the temporary name is in use.
+        mark_in_use(&old);
+        match self.prepare(&temporary, &old, &new, expected, ours, haste) {
             Ok(Prepared::Ready) => {}
-            Ok(Prepared::OwnerLost) => {
+            Ok(Prepared::OwnerLost | Prepared::HeldOpen) => {
                 self.discard(&temporary);
                 return self.write_in_place(expected, ours);
             }
@@ -230,9 +275,13 @@ impl<'a> Save<'a> {
             }
         }
         match platform::exchange(&temporary.path, &self.place.real) {
-            Ok(()) => self.compare(old, temporary, expected, ours),
+            Ok(()) => {
+                self.remember(expected, ours);
+                self.compare(old, &new, temporary, expected, ours)
+            }
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
-                let round = self.rename(&temporary, expected);
+                let round = new.sync_all().map_err(|error| self.cannot_save(error));
+                let round = round.and_then(|()| self.rename(&temporary, expected, ours));
                 self.discard(&temporary);
                 round
             }
@@ -255,25 +304,33 @@ impl<'a> Save<'a> {
         new: &File,
         expected: &Expected,
         ours: &Notebook,
+        haste: Haste,
     ) -> Result<Prepared> {
         let kept = platform::copy_attributes(old, new).map_err(|error| self.cannot_save(error))?;
         if !kept {
             return Ok(Prepared::OwnerLost);
         }
-        new.sync_all().map_err(|error| self.cannot_save(error))?;
+        if haste == Haste::None {
+            new.sync_all().map_err(|error| self.cannot_save(error))?;
+        }
+        let revisions = (expected.content.revision(), ours.revision());
+        let step = Step::Exchanging { old: revisions.0.to_string(), new: revisions.1.to_string() };
+        self.note(temporary, step)?;
+        // Nothing slow after this: the less time until the exchange, the less is there to merge.
+        if !wait_for_writers(old) {
+            return Ok(Prepared::HeldOpen);
+        }
         if self.moved_on(old, expected) {
             match self.look()? {
                 Round::Broken(_) => {} // The exchange displaces it, and then it is kept.
                 round => return Ok(Prepared::MovedOn(round)),
             }
         }
-        let (old, new) = (expected.content.revision(), ours.revision());
-        self.note(temporary, Step::Exchanging { old: old.to_string(), new: new.to_string() })?;
         Ok(Prepared::Ready)
     }
 
     /// Where two files cannot change places: what is written between the comparison and the renaming is lost.
-    fn rename(&mut self, temporary: &Temporary, expected: &Expected) -> Result<Round> {
+    fn rename(&mut self, temporary: &Temporary, expected: &Expected, ours: &Notebook) -> Result<Round> {
         let file = File::open(&self.place.real).map_err(|error| self.place.error(unreadable(error)))?;
         if !expected.content.is_in(&file).map_err(|error| self.cannot_save(error))? {
             return self.look_or_keep();
@@ -281,6 +338,7 @@ impl<'a> Save<'a> {
         fs::rename(&temporary.path, &self.place.real)
             .and_then(|()| platform::sync_folder(self.place.folder()))
             .map_err(|error| self.cannot_save(error))?;
+        self.remember(expected, ours);
         Ok(Round::Done)
     }
 
@@ -288,19 +346,21 @@ impl<'a> Save<'a> {
     fn compare(
         &mut self,
         old: File,
+        new: &File,
         temporary: Temporary,
         expected: &Expected,
         ours: &Arc<Notebook>,
     ) -> Result<Round> {
         // A link or a folder that came into the file's place is none of ours to take away.
-        if !fs::symlink_metadata(&temporary.path).is_ok_and(|metadata| metadata.is_file()) {
+        if fs::symlink_metadata(&temporary.path).is_ok_and(|metadata| !metadata.is_file()) {
             if platform::exchange(&temporary.path, &self.place.real).is_ok() {
                 self.discard(&temporary);
             }
             return Err(self.place.error(Problem::NotAFile));
         }
         let put = Content::Notebook(Arc::clone(ours));
-        let displaced = Displaced { file: opened_already(old, &temporary), temporary };
+        let file = opened_already(old, &temporary);
+        let displaced = Displaced { temporary, file, is_superseded: false };
         if !wait_for_writers(&displaced.file) {
             // It is still open for writing: it goes back, and ours is written into it.
             return if self.put_back(&put, displaced) {
@@ -310,7 +370,8 @@ impl<'a> Save<'a> {
             };
         }
         let found = match expected.content.is_in(&displaced.file) {
-            Ok(true) => Ok(None),
+            // Most often that is done already. What was there stays until what is there now is on the disk.
+            Ok(true) => new.sync_all().map(|()| None),
             Ok(false) => read(&displaced.temporary.path).map(Some),
             Err(error) => Err(error),
         };
@@ -324,10 +385,10 @@ impl<'a> Save<'a> {
                 self.keep(&displaced.temporary, &why);
                 Ok(Round::Done)
             }
-            Ok(Some(Reading::Notebook(theirs, _))) => {
+            Ok(Some(Reading::Notebook(theirs, mark))) => {
                 self.put = Some(put);
                 self.displaced.push(displaced);
-                Ok(Round::Found(theirs, Where::Displaced))
+                Ok(Round::Found(theirs, mark, Where::Displaced))
             }
             Err(error) => {
                 self.put = Some(put);
@@ -368,7 +429,10 @@ impl<'a> Save<'a> {
     fn write_in_place(&mut self, expected: &Expected, ours: &Arc<Notebook>) -> Result<Round> {
         let new = Content::Notebook(Arc::clone(ours));
         match in_place::write(self.home, self.place, self.lock, &expected.content, &new) {
-            Ok(Written::Done) => Ok(Round::Done),
+            Ok(Written::Done) => {
+                self.remember(expected, ours);
+                Ok(Round::Done)
+            }
             Ok(Written::Differs) => self.look_or_keep(),
             Err(error) => Err(self.cannot_save(error)),
         }
@@ -377,7 +441,7 @@ impl<'a> Save<'a> {
     /// Reads what is in the file in place of what was expected.
     fn look(&mut self) -> Result<Round> {
         match read(&self.place.real).map_err(|error| self.place.error(unreadable(error)))? {
-            Reading::Notebook(theirs, mark) => Ok(Round::Found(theirs, Where::InFile(mark))),
+            Reading::Notebook(theirs, mark) => Ok(Round::Found(theirs, mark, Where::InFile)),
             Reading::Broken(_) => Ok(Round::Broken(self.place.read()?)),
         }
     }
@@ -404,6 +468,15 @@ impl<'a> Save<'a> {
             }
             Some(_) | None => false,
         }
+    }
+
+    /// Keeps what is in the file now, and what was, for a few seconds.
+    fn remember(&self, expected: &Expected, ours: &Notebook) {
+        let old = match &expected.content {
+            Content::Notebook(old) => Some(&**old),
+            Content::Absent | Content::Bytes(_) => None,
+        };
+        Recent::of(self.home, &self.place.key()).keep(self.home, old, ours);
     }
 
     fn note(&mut self, temporary: &Temporary, step: Step) -> Result<()> {
@@ -447,6 +520,7 @@ impl<'a> Save<'a> {
         };
         match swap().and_then(|()| is_ours()) {
             Ok(true) => {
+                Recent::of(self.home, &self.place.key()).forget(put.revision());
                 self.discard(&temporary);
                 return true;
             }
@@ -474,7 +548,7 @@ fn opened_already(old: File, temporary: &Temporary) -> File {
     match (old.metadata(), displaced.metadata()) {
         (Ok(one), Ok(other)) if platform::is_same_file(&one, &other) => old,
         _ => {
-            let _ = displaced.try_lock();
+            mark_in_use(&displaced);
             displaced
         }
     }

@@ -4,12 +4,14 @@ use std::fs::{self, File};
 use std::io;
 
 use super::content::{holds, revision_of};
-use super::load::wait_for_writers;
+use super::load::{SETTLE, wait_for_writers};
 use super::lock::{Lock, Step};
 use super::place::Place;
+use super::recent::Recent;
 use super::recovered;
-use super::temporary::Temporary;
+use super::temporary::{Temporary, is_unused};
 use crate::home::Home;
+use crate::platform;
 
 /// Removes temporary files that nobody uses. One that holds what another program wrote is kept elsewhere, and
 /// the notices say where.
@@ -32,6 +34,8 @@ pub(super) fn sweep(home: &Home, place: &Place, lock: &mut Lock, notices: &mut V
         }
     }
     if !lock.journal.temporaries.is_empty() {
+        // Whether the interrupted save came to the exchange or not, its version is not among these.
+        Recent::of(home, &place.key()).clear();
         let _ = lock.note(|journal| journal.temporaries.retain(|noted| in_use.contains(&noted.tag)));
     }
 }
@@ -47,21 +51,26 @@ fn verdict(place: &Place, temporary: &Temporary, step: Option<&Step>) -> io::Res
         return Ok(Verdict::InUse);
     }
     let file = File::open(&temporary.path)?;
-    // A process with another state folder holds this lock as long as it is at work.
-    if file.try_lock().is_err() {
+    // A process with another state folder says so as long as it is at work.
+    if !is_unused(&file) {
         return Ok(Verdict::InUse);
     }
     let is_known = match step {
         Some(Step::Writing) => true,
+        // Who opened the notebook before it was exchanged may not have finished writing.
+        Some(Step::Exchanging { .. }) | None if !wait_for_writers(&file) => return Ok(Verdict::InUse),
         Some(Step::Exchanging { old, new }) => {
-            // Who opened the notebook before it was exchanged may not have finished writing.
-            if !wait_for_writers(&file) {
-                return Ok(Verdict::InUse);
-            }
             let revision = revision_of(&file)?.to_string();
             revision == *old || revision == *new
         }
-        None => wait_for_writers(&file) && holds(&file, [fs::read(&place.real)?.as_slice()])?,
+        // There is a moment between getting the name and being marked as in use.
+        None if is_new(&file)? => return Ok(Verdict::InUse),
+        None => holds(&file, [fs::read(&place.real)?.as_slice()])?,
     };
     Ok(if is_known { Verdict::Remove } else { Verdict::Keep })
+}
+
+fn is_new(file: &File) -> io::Result<bool> {
+    let age = platform::named_at(&file.metadata()?).elapsed();
+    Ok(age.map_or(true, |age| age < SETTLE))
 }

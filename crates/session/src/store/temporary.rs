@@ -72,8 +72,7 @@ impl Temporary {
             Access::Usual => &mut options,
         };
         let file = options.open(&self.path)?;
-        // Where there are no such locks, only the journal says whose the file is.
-        let _ = file.try_lock();
+        mark_in_use(&file);
         content::write(&file, notebook)?;
         Ok(file)
     }
@@ -94,6 +93,17 @@ impl Temporary {
         File::open(target)?.sync_all()?;
         self.remove()
     }
+}
+
+/// Tells those who put away temporary files that this one is in use, as long as it is open. Any number may
+/// do so; where there are no such locks, only the journal says whose a file is.
+pub(super) fn mark_in_use(file: &File) {
+    let _ = file.try_lock_shared();
+}
+
+/// Whether nobody uses a temporary file; nobody can as long as it stays open.
+pub(super) fn is_unused(file: &File) -> bool {
+    file.try_lock().is_ok()
 }
 
 /// How the names of a notebook's temporary files begin.

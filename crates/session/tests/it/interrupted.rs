@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use cellist_session::Missing;
 
-use crate::bed::{Bed, names, notebook, sources, temporaries, write_in_place};
+use crate::bed::{Bed, names, notebook, sources, temporaries, wait_until, write_in_place};
 
 /// The only file in a folder.
 fn only(folder: &Path) -> PathBuf {
@@ -90,7 +90,13 @@ fn a_temporary_file_that_nobody_noted_is_kept_elsewhere_unless_it_holds_nothing_
     let caught = caught();
     caught.temporary("00000001", notebook(&["other"]));
     caught.temporary("00000002", fs::read(&caught.bed.path).unwrap());
-    caught.bed.add("c").unwrap();
+    // A process with another state folder could just have made them.
+    caught.bed.store.change(&caught.bed.path, Missing::Refuse, |_| Ok(())).unwrap();
+    assert_eq!(temporaries(caught.bed.folder()).len(), 2);
+    wait_until("that cannot be so any more", || {
+        caught.bed.store.change(&caught.bed.path, Missing::Refuse, |_| Ok(())).unwrap();
+        temporaries(caught.bed.folder()).is_empty()
+    });
     caught.bed.assert_tidy();
     let [kept] = caught.bed.recovered().try_into().unwrap();
     assert_eq!(sources(&kept), ["other"]);
@@ -139,6 +145,7 @@ fn interrupted_in_place(leave: impl Fn(&[u8], &[u8]) -> Vec<u8>) -> (Bed, Vec<u8
     fs::write(recovery.join(format!("{key}.new.ipynb")), &new).unwrap();
     fs::write(&bed.path, leave(&old, &new)).unwrap();
     write_in_place(&journal, "\"in_place\":false", "\"in_place\":true");
+    fs::remove_dir_all(bed.store.home().path().join("recent")).unwrap();
     (bed, new)
 }
 

@@ -3,10 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bed;
+mod crowd;
 mod foreign;
 mod interrupted;
 mod killed;
 mod locked;
+mod overwritten;
 mod paths;
 mod reading;
 mod refused;
