@@ -6,6 +6,10 @@ use crate::desk::Desk;
 
 const COMMANDS: &[&[&str]] = &[
     &[],
+    &["run"],
+    &["exec"],
+    &["kernels"],
+    &["doctor"],
     &["read"],
     &["write"],
     &["edit"],
@@ -44,11 +48,13 @@ fn every_command_has_help_with_examples_that_fits_a_terminal() {
 fn the_first_page_shows_what_there_is() {
     let desk = Desk::new();
     assert_snapshot!(desk.run(&["-h"]).ok(), @r#"
-    Notebooks on the command line: read, change, compare and merge them, and lose nothing
+    Notebooks on the command line: run, read, change, compare and merge them, and lose nothing
 
     Usage: cellist [OPTIONS] <COMMAND>
 
     Commands:
+      run          Run a notebook's cells in order and save their outputs
+      exec         Run a piece of code on a new kernel
       read         Print a notebook as cell-marked text, or a part of it, or any other file
       write        Make a notebook as a cell-marked text says
       edit         Replace one exact piece of a notebook's text
@@ -57,6 +63,8 @@ fn the_first_page_shows_what_there_is() {
       diff         Show what is different between two notebooks, cell by cell
       merge        Put two versions of a notebook together
       git-setup    Let git compare and merge notebooks by cells
+      kernels      List what can run code: Pythons and Jupyter kernels
+      doctor       Check all that running code depends on; each failing line says what to do
       completions  Print a completion script for a shell
       help         Print this message or the help of the given subcommand(s)
 
@@ -66,6 +74,8 @@ fn the_first_page_shows_what_there_is() {
       -V, --version  Print version
 
     Examples:
+      cellist run nb.ipynb                           its cells, with their outputs saved
+      cellist exec 'print(6 * 7)'                    code alone
       cellist read nb.ipynb                          a notebook as text
       cellist read nb.ipynb > t; cellist write nb.ipynb t
       cellist cell insert nb.ipynb end --source 'print(1)'
