@@ -20,12 +20,15 @@ use crate::kernel::{Found, KernelFlags};
 use crate::paint::{Ink, Paint, When};
 use crate::startup::Stages;
 
-/// Check Python, kernels, gateway, terminal and host; each failing line says what to do
+/// Check all that running code depends on; each failing line says what to do
 ///
 /// Unlike other commands this one starts what it finds, to see that it works.
 ///
 /// Exit status: 0 when nothing fails, 3 when no code can be run, 1 when something else fails.
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist doctor
+  cellist doctor --python ./venv --json")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     flags: KernelFlags,

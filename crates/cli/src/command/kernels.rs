@@ -11,11 +11,14 @@ use crate::error::CliError;
 use crate::kernel::Found;
 use crate::paint::{Ink, Paint, When};
 
-/// List what can run code: Pythons in the order in which they are wanted, and Jupyter kernels
+/// List what can run code: Pythons and Jupyter kernels
 ///
-/// Nothing is started to find out. The first Python that can be used is the one that is used; it runs code by
-/// itself, or by its ipykernel where it has that.
+/// Nothing is started to find out. Pythons are listed in the order in which they are wanted: the first that can
+/// be used is the one that is used. It runs code by itself, or by its ipykernel where it has that.
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist kernels
+  cellist kernels --json")]
 pub(crate) struct Arguments {}
 
 pub(crate) fn run(_: Arguments) -> Result<Answer, CliError> {
