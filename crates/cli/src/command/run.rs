@@ -203,9 +203,13 @@ fn answer(ran: Ran, notices: Vec<String>, paint: Paint) -> Result<Answer, CliErr
         report.notices.push(error.to_string());
         report.notices.extend(error.hint());
     }
+    let unsaved = save_error.map(|error| CliError::from(error).to_json()["error"].take());
     let notices = std::mem::take(&mut report.notices);
     let text = summary(&report, paint);
-    let json = serde_json::to_value(&report).unwrap_or_else(|_| json!({}));
+    let mut json = serde_json::to_value(&report).unwrap_or_else(|_| json!({}));
+    if let Some(unsaved) = unsaved {
+        json["error"] = unsaved;
+    }
     Ok(Answer::new(text, json).with_notices(notices).with_exit(exit))
 }
 

@@ -291,6 +291,19 @@ fn nothing_is_left_two_seconds_after_a_kill() {
 }
 
 #[test]
+fn outputs_that_cannot_be_saved_are_kept_elsewhere_and_the_run_ends_with_4() {
+    let desk = Desk::with(&["import os\nos.remove('nb.ipynb')\nprint('worth keeping')"]);
+    let ran = desk.run_on(Backend::BareRunner, &["run", "nb.ipynb", "--json"]);
+    assert_eq!(ran.exit, 4, "{}", ran.all());
+    let json: Value = serde_json::from_slice(&ran.out).unwrap();
+    assert_eq!((&json["saved"], &json["status"]), (&json!(false), &json!("ok")));
+    assert!(json["error"]["message"].as_str().unwrap().contains("nb.ipynb"), "{json}");
+    let notices: Vec<&str> = json["notices"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let kept = notices.iter().find_map(|notice| notice.split_once(" is kept in ")).unwrap().1;
+    assert!(std::fs::read_to_string(kept).unwrap().contains("worth keeping"));
+}
+
+#[test]
 fn large_output_is_cut_in_the_file_unless_all_of_it_is_wanted() {
     let code = "for number in range(300_000):\n    print('line', number, 'x' * 40)";
     let desk = Desk::with(&[code]);
