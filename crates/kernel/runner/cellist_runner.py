@@ -1,16 +1,15 @@
 """The runner: what runs a user's code inside their own Python, on behalf of cellist.
 
 One file, nothing but the standard library, Python 3.8 or newer. The protocol is described in
-docs/runner-protocol.md. In short: requests come in and frames go out on two descriptors of their own, one JSON
-object a line; what the program writes goes straight to descriptors 1 and 2, with numbered marks between, by which
-the host puts the streams and the frames back in order.
+docs/runner-protocol.md. In short: requests come in and frames go out on two descriptors of their own, one
+JSON object a line; what the program writes goes straight to descriptors 1 and 2, with numbered marks between,
+by which the host puts the streams and the frames back in order.
 
 Modules that a plain cell does not need are imported where they are used: start-up time is felt by everyone.
 """
 
 import _ast
 import _codecs
-import _queue
 import _signal
 import _thread
 import builtins
@@ -21,7 +20,11 @@ import re
 import sys
 import threading
 import types
-from _frozen_importlib_external import PathFinder
+
+try:
+    from _queue import Empty, SimpleQueue
+except ImportError:
+    from queue import Empty, SimpleQueue
 
 PROTOCOL = 1
 # A longer frame is refused: whoever reads it has to hold it in memory, several times over.
@@ -49,7 +52,7 @@ def library(name):
     return sys.modules[name]
 
 
-# --- JSON --------------------------------------------------------------------------------------------------------
+# --- JSON -----------------------------------------------------------------------------------------
 
 
 def _replace_surrogates(error):
@@ -104,7 +107,7 @@ def _json_clean(value, depth):
     return value
 
 
-# --- Interrupts --------------------------------------------------------------------------------------------------
+# --- Interrupts -----------------------------------------------------------------------------------
 
 
 class Interrupts:
@@ -118,6 +121,8 @@ class Interrupts:
         self.armed = False
         self.deferred = False
         self.happened = False
+        # Whether a task that runs between cells is to be broken off.
+        self.breaks_in = False
         # The loop and the task of a cell that awaits.
         self.loop = None
         self.task = None
@@ -136,6 +141,9 @@ class Interrupts:
 
     def handle(self, _number, frame):
         """The handler of SIGINT."""
+        if self.breaks_in and runner.tasks.turning:
+            self.breaks_in = False
+            raise KeyboardInterrupt
         if not self.armed:
             return
         self.happened = True
@@ -165,12 +173,13 @@ class Interrupts:
         """Before a cell: forgets what the last one was sent."""
         self.deferred = False
         self.happened = False
+        self.breaks_in = False
 
 
 interrupts = Interrupts()
 
 
-# --- What the host hears -----------------------------------------------------------------------------------------
+# --- What the host hears --------------------------------------------------------------------------
 
 
 def write_all(descriptor, data):
@@ -186,8 +195,8 @@ def write_all(descriptor, data):
 class Outlet:
     """The two output pipes and the frames, in one order.
 
-    Text of the program is written at once. At each turn from one stream to the other, and before each frame that
-    has a place among the text, a mark with the next number goes into both pipes.
+    Text of the program is written at once. At each turn from one stream to the other, and before each frame
+    that has a place among the text, a mark with the next number goes into both pipes.
     """
 
     def __init__(self, frames, token):
@@ -226,22 +235,27 @@ class Outlet:
             self.written = stream
 
     def separate(self):
-        """What others write to the pipes from now on comes after all text so far, and before all that follows."""
+        """Sets what others write to the pipes apart from the text before it and the text that follows."""
         if self.forked:
             return
         self.turn(OTHERS)
         interrupts.settle()
 
     @interrupts.whole
-    def _send(self, body, ordered):
+    def _send(self, body):
         with self.order:
-            if ordered:
-                self.flush()
-                self.mark(b"f")
-                self.written = None
-                body = b'{"mark":%d,%s' % (self.number, body[1:])
+            self.flush()
+            self.mark(b"f")
+            self.written = None
+            head = b'{"mark":%d,' % self.number
             with self.line:
-                write_all(self.frames, body + b"\n")
+                if len(body) < 65536:
+                    write_all(self.frames, head + body[1:] + b"\n")
+                else:
+                    # A large one is not copied.
+                    write_all(self.frames, head)
+                    write_all(self.frames, memoryview(body)[1:])
+                    write_all(self.frames, b"\n")
 
     def send(self, frame, **fields):
         """Sends a frame that has a place among the text."""
@@ -251,9 +265,10 @@ class Outlet:
         body = to_json(fields)
         if len(body) > LARGEST_FRAME:
             raise ValueError(
-                "a %s of %d bytes is too large to be shown: the limit is %d bytes" % (frame, len(body), LARGEST_FRAME)
+                "a %s of %d bytes is too large to be shown: the limit is %d bytes"
+                % (frame, len(body), LARGEST_FRAME)
             )
-        self._send(body, True)
+        self._send(body)
         interrupts.settle()
 
     def reply(self, request, **fields):
@@ -266,11 +281,14 @@ class Outlet:
         with self.line:
             write_all(self.frames, body)
 
+    @interrupts.whole
     def before_fork(self):
         """Leaves nothing in a buffer that the child would write a second time."""
-        self.separate()
+        if not self.forked:
+            self.turn(OTHERS)
         self.order.acquire()
 
+    @interrupts.whole
     def after_fork(self):
         """In the parent: lets go."""
         self.order.release()
@@ -304,6 +322,7 @@ class Buffer(io.BufferedWriter):
         self.outlet = outlet
 
     def write(self, data):
+        """Takes bytes of the program's."""
         if self.outlet.written is not self:
             self.outlet.turn(self)
             interrupts.settle()
@@ -315,6 +334,7 @@ class Buffer(io.BufferedWriter):
             return error.characters_written + io.BufferedWriter.write(self, rest)
 
     def flush(self):
+        """Writes out what is kept."""
         try:
             io.BufferedWriter.flush(self)
         except BlockingIOError:
@@ -356,7 +376,7 @@ class TextStream(io.TextIOWrapper):
         self.flush()
 
 
-# --- How values look ---------------------------------------------------------------------------------------------
+# --- How values look ------------------------------------------------------------------------------
 
 # In the order in which Jupyter's own kernel lists them, behind text/plain.
 REPRESENTATIONS = (
@@ -371,9 +391,25 @@ REPRESENTATIONS = (
     ("application/javascript", "_repr_javascript_"),
 )
 PLAIN_TYPES = frozenset(
-    (int, float, complex, bool, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, slice, type(None))
+    (
+        int,
+        float,
+        complex,
+        bool,
+        str,
+        bytes,
+        bytearray,
+        list,
+        tuple,
+        dict,
+        set,
+        frozenset,
+        range,
+        slice,
+        type(None),
+    )
 )
-# What libraries look for in `get_ipython().display_formatter.formatters`, each with the types registered there.
+# Representations that are bytes, and travel as base64.
 BINARY = ("image/png", "image/jpeg", "application/pdf")
 
 
@@ -444,22 +480,11 @@ class DisplayFormatter:
         if type(value) in PLAIN_TYPES and include is None and exclude is None:
             if not any(formatter.type_printers for formatter in self.formatters.values()):
                 return self._plain(value)
-        own = self.ipython_display_formatter.lookup(value)
-        if own is None:
-            own = representation_method(value, "_ipython_display_")
-            call = own
-        else:
-            call = lambda: own(value)
-        if own is not None:
-            _, shown = self._try(call)
-            if shown:
-                return {}, {}
+        own = self._method(self.ipython_display_formatter, value, "_ipython_display_")
+        if own is not None and self._try(own)[1]:
+            return {}, {}
         data, metadata = {}, {}
-        bundle = self.mimebundle_formatter.lookup(value)
-        if bundle is None:
-            method = representation_method(value, "_repr_mimebundle_")
-        else:
-            method = lambda **keys: bundle(value, **keys)
+        method = self._method(self.mimebundle_formatter, value, "_repr_mimebundle_")
         if method is not None:
             made, _ = self._try(lambda: method(include=include, exclude=exclude))
             if isinstance(made, tuple):
@@ -471,8 +496,7 @@ class DisplayFormatter:
         for mime, name in REPRESENTATIONS:
             if mime in data:
                 continue
-            printer = self.formatters[mime].lookup(value)
-            method = representation_method(value, name) if printer is None else lambda: printer(value)
+            method = self._method(self.formatters[mime], value, name)
             if method is None:
                 continue
             made, _ = self._try(method)
@@ -488,6 +512,13 @@ class DisplayFormatter:
         if exclude:
             data = {mime: content for mime, content in data.items() if mime not in exclude}
         return data, metadata
+
+    def _method(self, formatter, value, name):
+        """What was registered for a value's type, or the value's own method."""
+        printer = formatter.lookup(value)
+        if printer is None:
+            return representation_method(value, name)
+        return lambda **keys: printer(value, **keys)
 
     def _plain(self, value):
         text, ok = self._try(lambda: plain_text(value, self.formatters["text/plain"]))
@@ -523,9 +554,9 @@ BUILTIN_MODULES = (None, "builtins", "exceptions")
 def plain_text(value, formatter=None):
     """The text of a value: its repr, but for a few types of which IPython makes something more readable."""
     kind = type(value)
-    if kind in PLAIN_TYPES:
-        return repr(value)
     printer = formatter.lookup(value) if formatter is not None else None
+    if kind in PLAIN_TYPES and printer is None:
+        return repr(value)
     own = getattr(kind, "_repr_pretty_", None)
     if printer is not None or (own is not None and not isinstance(value, type)):
         pretty = PlainPrinter()
@@ -546,7 +577,9 @@ def plain_text(value, formatter=None):
         return "<function %s>" % name
     elif isinstance(value, BaseException):
         if kind.__repr__ is BaseException.__repr__:
-            return qualified(kind.__module__, kind.__qualname__) + "(" + ", ".join(map(repr, value.args)) + ")"
+            return (
+                qualified(kind.__module__, kind.__qualname__) + "(" + ", ".join(map(repr, value.args)) + ")"
+            )
     elif isinstance(value, re.Pattern):
         return pattern_text(value)
     elif kind.__repr__ is object.__repr__:
@@ -613,7 +646,7 @@ class PlainPrinter:
         return self.group()
 
 
-# --- Displays ----------------------------------------------------------------------------------------------------
+# --- Displays -------------------------------------------------------------------------------------
 
 
 class DisplayPublisher:
@@ -679,7 +712,7 @@ def display(
     display_id=None,
     raw=False,
     clear=False,
-    **keys
+    **keys,
 ):
     """Displays values; with a display id, returns a handle by which they can be changed."""
     if not values and display_id is None:
@@ -723,11 +756,11 @@ def clear_output(wait=False):
 DISPLAY_FUNCTIONS = (display, update_display, publish_display_data, clear_output, DisplayHandle)
 
 
-# --- Modules that are watched, and modules that stand in ----------------------------------------------------------
+# --- Modules that are watched, and modules that stand in ------------------------------------------
 
 
 class ImportHooks:
-    """Runs code of ours right after some modules were imported, and makes stand-ins for those that are missing.
+    """Runs code of ours right after some modules were imported, and makes stand-ins for missing ones.
 
     It costs a look into a table for each module that is imported, and nothing before.
     """
@@ -752,7 +785,8 @@ class ImportHooks:
             if missing is None:
                 return None
             machinery = sys.modules["_frozen_importlib"]
-            return machinery.ModuleSpec(name, StandInLoader(missing), is_package=name in ("IPython", "IPython.core"))
+            package = name in ("IPython", "IPython.core", "IPython.lib")
+            return machinery.ModuleSpec(name, StandInLoader(missing), is_package=package)
         if hook is not None and hasattr(spec.loader, "exec_module"):
             execute = spec.loader.exec_module
 
@@ -900,27 +934,32 @@ def stand_in(name):
 
 @stand_in("IPython")
 def _fill_ipython(module):
-    module.__path__ = []
     # Old enough for nothing to be missed, new enough for libraries not to work around bugs of long ago.
     module.version_info = (8, 37, 0, "")
     module.__version__ = "8.37.0"
     module.get_ipython = get_ipython
-    module.__getattr__ = lambda name: _submodule(name)
 
-    def _submodule(name):
-        if name in ("display", "core"):
-            return __import__("importlib").import_module("IPython." + name)
+    def submodule(name):
+        if name in ("display", "core", "lib"):
+            return library("importlib").import_module("IPython." + name)
         raise AttributeError("module 'IPython' has no attribute %r" % name)
+
+    module.__getattr__ = submodule
 
 
 @stand_in("IPython.core")
 def _fill_core(module):
-    module.__path__ = []
+    pass
 
 
 @stand_in("IPython.core.getipython")
 def _fill_getipython(module):
     module.get_ipython = get_ipython
+
+
+@stand_in("IPython.core.error")
+def _fill_error(module):
+    module.UsageError, module.StdinNotImplementedError = UsageError, StdinNotImplementedError
 
 
 @stand_in("IPython.core.pylabtools")
@@ -958,17 +997,22 @@ def _fill_display(module):
     fill_display(module)
 
 
-when_filled = ("IPython.core.display", "IPython.lib.display")
-for _name in when_filled:
-    hooks.stand_ins[_name] = _fill_display
+hooks.stand_ins["IPython.core.display"] = hooks.stand_ins["IPython.lib.display"] = _fill_display
 
 
 @stand_in("IPython.lib")
 def _fill_lib(module):
-    module.__path__ = []
+    pass
 
 
-# --- A stand-in for IPython.display -------------------------------------------------------------------------------
+@stand_in("IPython.lib.pretty")
+def _fill_pretty(module):
+    module.pretty = lambda value, *_arguments, **_keys: plain_text(value)
+    module.pprint = lambda value, *_arguments, **_keys: print(plain_text(value))
+    module.RepresentationPrinter = PlainPrinter
+
+
+# --- A stand-in for IPython.display ---------------------------------------------------------------
 
 
 def fill_display(module):
@@ -1062,7 +1106,9 @@ def fill_display(module):
             return (text, dict(self.metadata)) if self.metadata else text
 
     class JSON(DisplayObject):
-        def __init__(self, data=None, url=None, filename=None, expanded=False, metadata=None, root="root", **keys):
+        def __init__(
+            self, data=None, url=None, filename=None, expanded=False, metadata=None, root="root", **keys
+        ):
             self.metadata = {"expanded": expanded, "root": root}
             self.metadata.update(metadata or {})
             self.metadata.update(keys)
@@ -1115,7 +1161,12 @@ def fill_display(module):
             self.embed = embed if embed is not None else url is None and not str(data).startswith("http")
             self.width, self.height, self.alt, self.unconfined = width, height, alt, unconfined
             if not self.embed and (url or isinstance(data, str)):
-                self.data, self.url, self.filename, self.metadata = None, url or data, filename, metadata or {}
+                self.data, self.url, self.filename, self.metadata = (
+                    None,
+                    url or data,
+                    filename,
+                    metadata or {},
+                )
             else:
                 DisplayObject.__init__(self, data, url, filename, metadata)
             found = None
@@ -1151,8 +1202,17 @@ def fill_display(module):
     class Video(DisplayObject):
         _read_flags = "rb"
 
-        def __init__(self, data=None, url=None, filename=None, embed=False, mimetype=None, width=None, height=None,
-                     html_attributes="controls"):
+        def __init__(
+            self,
+            data=None,
+            url=None,
+            filename=None,
+            embed=False,
+            mimetype=None,
+            width=None,
+            height=None,
+            html_attributes="controls",
+        ):
             self.embed, self.width, self.height, self.html_attributes = embed, width, height, html_attributes
             source = url or filename or data
             self.mimetype = mimetype or library("mimetypes").guess_type(str(source))[0] or "video/mp4"
@@ -1165,26 +1225,40 @@ def fill_display(module):
 
         def _repr_html_(self):
             size = "".join(
-                ' %s="%s"' % (name, getattr(self, name)) for name in ("width", "height") if getattr(self, name)
+                ' %s="%s"' % (name, getattr(self, name))
+                for name in ("width", "height")
+                if getattr(self, name)
             )
             source = self.url
             if self.embed:
                 source = "data:%s;base64,%s" % (self.mimetype, base64_text(self.data))
             return (
-                '<video src="%s" %s %s>\n      Your browser does not support the <code>video</code> element.\n'
+                '<video src="%s" %s %s>\n'
+                "      Your browser does not support the <code>video</code> element.\n"
                 "    </video>" % (source, self.html_attributes, size)
             )
 
     class Audio(DisplayObject):
         _read_flags = "rb"
 
-        def __init__(self, data=None, filename=None, url=None, embed=None, rate=None, autoplay=False, normalize=True,
-                     element_id=None):
+        def __init__(
+            self,
+            data=None,
+            filename=None,
+            url=None,
+            embed=None,
+            rate=None,
+            autoplay=False,
+            normalize=True,
+            element_id=None,
+        ):
             self.autoplay, self.rate, self.element_id = autoplay, rate, element_id
             self.embed = embed if embed is not None else url is None
             if data is not None and not isinstance(data, (str, bytes)):
                 if rate is None:
-                    raise ValueError("rate must be specified when data is a numpy array or list of audio samples.")
+                    raise ValueError(
+                        "rate must be specified when data is a numpy array or list of audio samples."
+                    )
                 data = self._wave(data, rate, normalize)
             self.metadata = {}
             if self.embed:
@@ -1220,7 +1294,7 @@ def fill_display(module):
             if self.embed:
                 source = "data:%s;base64,%s" % (self.mimetype, base64_text(self.data))
             return (
-                "\n                <audio %s controls=\"controls\" %s>\n"
+                '\n                <audio %s controls="controls" %s>\n'
                 '                    <source src="%s" type="%s" />\n'
                 "                    Your browser does not support the audio element.\n"
                 "                </audio>\n              "
@@ -1256,10 +1330,11 @@ def fill_display(module):
         def _repr_html_(self):
             params = "?" + library("urllib.parse").urlencode(self.params) if self.params else ""
             return (
-                "\n        <iframe\n            width=\"%s\"\n            height=\"%s\"\n            src=\"%s%s\"\n"
-                "            frameborder=\"0\"\n            allowfullscreen\n"
-                "            referrerpolicy=\"strict-origin-when-cross-origin\"\n            %s\n"
-                "        ></iframe>\n        " % (self.width, self.height, self.src, params, " ".join(self.extras))
+                '\n        <iframe\n            width="%s"\n            height="%s"\n            src="%s%s"\n'
+                '            frameborder="0"\n            allowfullscreen\n'
+                '            referrerpolicy="strict-origin-when-cross-origin"\n            %s\n'
+                "        ></iframe>\n        "
+                % (self.width, self.height, self.src, params, " ".join(self.extras))
             )
 
     class YouTubeVideo(IFrame):
@@ -1351,8 +1426,29 @@ def fill_display(module):
                 return self.progress
             raise StopIteration
 
-    kinds = (DisplayObject, TextDisplayObject, Pretty, HTML, Markdown, Latex, Math, SVG, JSON, GeoJSON, Javascript,
-             Image, Video, Audio, Code, IFrame, YouTubeVideo, VimeoVideo, FileLink, FileLinks, ProgressBar)
+    kinds = (
+        DisplayObject,
+        TextDisplayObject,
+        Pretty,
+        HTML,
+        Markdown,
+        Latex,
+        Math,
+        SVG,
+        JSON,
+        GeoJSON,
+        Javascript,
+        Image,
+        Video,
+        Audio,
+        Code,
+        IFrame,
+        YouTubeVideo,
+        VimeoVideo,
+        FileLink,
+        FileLinks,
+        ProgressBar,
+    )
     in_library = (Audio, Code, IFrame, YouTubeVideo, VimeoVideo, FileLink, FileLinks)
     for kind in kinds:
         kind.__module__ = "IPython.lib.display" if kind in in_library else "IPython.core.display"
@@ -1397,13 +1493,13 @@ def fill_display(module):
     )
 
 
-# --- Figures -----------------------------------------------------------------------------------------------------
+# --- Figures --------------------------------------------------------------------------------------
 
 FIGURES = "module://cellist_figures"
 
 
 class Figures:
-    """matplotlib's figures as images: each shown once, where the program says so or at the end of the cell."""
+    """Figures of matplotlib's as images: each shown once, where the program says so or at the cell's end."""
 
     def __init__(self):
         self.formats = ["png"]
@@ -1480,9 +1576,7 @@ class Figures:
         """Shows what the cell left open."""
         matplotlib = sys.modules.get("matplotlib")
         if matplotlib is not None and "matplotlib.pyplot" in sys.modules and "cellist_figures" in sys.modules:
-            if matplotlib.rcParams._get("backend") == FIGURES if hasattr(
-                matplotlib.rcParams, "_get"
-            ) else matplotlib.get_backend() == FIGURES:
+            if matplotlib.get_backend() == FIGURES:
                 self.show()
 
 
@@ -1514,14 +1608,14 @@ def _fill_figures(module):
     figures.register()
 
 
-# --- Tasks -------------------------------------------------------------------------------------------------------
+# --- Tasks ----------------------------------------------------------------------------------------
 
 
 class Tasks:
     """The event loop of the cells: made when asyncio is imported, kept turning between cells.
 
-    While a cell runs plain code the loop counts as running, so that `asyncio.create_task` works at the top level;
-    what it starts goes on when a cell awaits and between cells.
+    While a cell runs plain code the loop counts as running, so that `asyncio.create_task` works at the top
+    level; what it starts goes on when a cell awaits and between cells.
     """
 
     def __init__(self):
@@ -1622,13 +1716,14 @@ class Tasks:
             self.loop.stop()
 
 
-# --- Magics in the source ----------------------------------------------------------------------------------------
+# --- Magics in the source -------------------------------------------------------------------------
 
 
 def python_source(source):
     """A cell as Python: magics become calls, line for line.
 
-    A magic stands where a statement could begin: not inside a string, not inside brackets, not on a continued line.
+    A magic stands where a statement could begin: not inside a string, nor inside brackets, nor on a continued
+    line.
     """
     source = dedented(source)
     body = source.lstrip("\n\r\t ")
@@ -1682,6 +1777,13 @@ class ScanState:
 
     def scan(self, line):
         """Goes over one line."""
+        self.advance(line)
+        if self.quote is not None and len(self.quote) == 1 and not line.rstrip("\r\n").endswith("\\"):
+            # Not closed: an error that Python will report. It must not swallow the rest of the cell.
+            self.quote = None
+
+    def advance(self, line):
+        """Goes over a line, or the beginning of one."""
         self.continued = False
         at, end = 0, len(line)
         while at < end:
@@ -1709,18 +1811,29 @@ class ScanState:
             elif character == "\\" and line[at + 1 :].strip("\r\n") == "":
                 self.continued = True
             at += 1
-        if self.quote is not None and len(self.quote) == 1 and not line.rstrip("\r\n").endswith("\\"):
-            # Not closed: an error that Python will report. It must not swallow the rest of the cell.
-            self.quote = None
 
 
-ASSIGNED = r"(?P<target>[^=!%'\"#]*[^=!%'\"#<>+\-*/&|^@:\s])\s*=\s*(?P<sign>[!%])(?P<rest>[^=].*)"
 HELP = r"(?P<before>\?{0,2})(?P<name>%{0,2}[A-Za-z_*][\w.*]*(?:\[[^\]]*\])*)(?P<after>\?{0,2});?"
 
 
 def may_be_magic(text):
     """Whether a line looks like a magic, so that the lines that it is continued on belong to it."""
-    return text.startswith(("%", "!", "?")) or re.match(ASSIGNED, text) is not None
+    return text.startswith(("%", "!", "?")) or assignment(text) is not None
+
+
+def assignment(text):
+    """The parts of `target = !command` and `target = %magic`; none if it is neither."""
+    for sign in re.finditer("=", text):
+        at = sign.start()
+        target, value = text[:at], text[at + 1 :].lstrip()
+        state = ScanState()
+        state.advance(target)
+        if state.at_statement():
+            simple = target.strip() and target[-1] not in "=!<>:+-*/%&|^@" and text[at + 1 : at + 2] != "="
+            return (
+                (target.rstrip(), value[0], value[1:].strip()) if simple and value[:1] in ("!", "%") else None
+            )
+    return None
 
 
 def line_magic_call(text):
@@ -1735,14 +1848,17 @@ def line_magic_call(text):
         found = re.fullmatch(HELP, text)
         if found is not None and (found.group("before") or found.group("after")):
             detail = "??" in (found.group("before"), found.group("after"))
-            return "get_ipython().run_line_magic(%r, %r)" % ("pinfo2" if detail else "pinfo", found.group("name"))
+            return "get_ipython().run_line_magic(%r, %r)" % (
+                "pinfo2" if detail else "pinfo",
+                found.group("name"),
+            )
     if text[0] == "%":
         found = re.match(r"%([A-Za-z_]\w*)\s*(.*)", text, re.S)
         return found and "get_ipython().run_line_magic(%r, %r)" % found.groups()
-    found = re.fullmatch(ASSIGNED, text, re.S)
+    found = assignment(text)
     if found is None:
         return None
-    target, sign, rest = found.group("target"), found.group("sign"), found.group("rest").strip()
+    target, sign, rest = found
     if sign == "!":
         return "%s = get_ipython().getoutput(%r)" % (target, rest)
     magic = re.match(r"([A-Za-z_]\w*)\s*(.*)", rest, re.S)
@@ -1765,15 +1881,19 @@ def has_magic_signs(source):
     return "%" in source or "!" in source or "?" in source
 
 
-# --- The shell that programs ask for -------------------------------------------------------------------------------
+# --- The shell that programs ask for --------------------------------------------------------------
 
 
 class UsageError(Exception):
     """A magic that does not exist, or was used wrongly."""
 
+    __module__ = "IPython.core.error"
+
 
 class StdinNotImplementedError(NotImplementedError):
     """Somebody asked for input, and there is nobody to give it."""
+
+    __module__ = "IPython.core.error"
 
 
 def _no_input(what):
@@ -1835,7 +1955,7 @@ class OutputList(list):
     """The lines that a command printed."""
 
     @property
-    def l(self):
+    def l(self):  # noqa: E743 - its name in IPython
         """As a list."""
         return list(self)
 
@@ -1867,7 +1987,7 @@ class OutputList(list):
 
 
 class ZMQInteractiveShell:
-    """What `get_ipython()` returns. Libraries look at the name of its class to see that they are in a notebook."""
+    """What `get_ipython()` returns. By the name of its class libraries see that they are in a notebook."""
 
     def __init__(self, namespace, module):
         self.user_ns = namespace
@@ -1881,6 +2001,7 @@ class ZMQInteractiveShell:
         self.last_error = None
         self.full_shell = None
         self.folders = []
+        self.programs = []
         self.reloads = None
         self.colors = "nocolor"
         self.ast_transformers = []
@@ -2211,7 +2332,7 @@ class ZMQInteractiveShell:
         namespace = self.user_ns if shared else module.__dict__
         with library("io").open_code(os.path.abspath(path)) as file:
             code = compile(file.read(), path, "exec", dont_inherit=True)
-        kept = sys.argv, sys.modules["__main__"], list(sys.path), namespace.get("__file__")
+        kept = sys.argv, sys.modules["__main__"], list(sys.path)
         sys.argv = [path] + words[1:]
         sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
         namespace["__file__"] = path
@@ -2223,14 +2344,14 @@ class ZMQInteractiveShell:
             if end.code not in (None, 0):
                 raise
         finally:
-            sys.argv, sys.modules["__main__"], sys.path[:], file_before = kept
+            sys.argv, sys.modules["__main__"], sys.path[:] = kept
             if shared:
                 namespace.pop("__file__", None)
             else:
                 names = {name: value for name, value in namespace.items() if not re.fullmatch("__.*__", name)}
                 self.user_ns.update(names)
                 # Functions of the program keep using its own variables.
-                self.user_ns.setdefault("_run_modules", []).append(module)
+                self.programs.append(module)
         return None
 
     def _run_cells(self, path):
@@ -2258,7 +2379,10 @@ class ZMQInteractiveShell:
             try:
                 load(self)
             except Exception as error:
-                print("The extension %s was not loaded: %s: %s" % (name, type(error).__name__, error), file=sys.stderr)
+                print(
+                    "The extension %s was not loaded: %s: %s" % (name, type(error).__name__, error),
+                    file=sys.stderr,
+                )
         return None
 
     line_reload_ext = line_load_ext
@@ -2448,7 +2572,9 @@ class ZMQInteractiveShell:
                 )
             )
         if "-o" in given:
-            return types.SimpleNamespace(average=mean, stdev=deviation, best=min(times), all_runs=times, loops=loops)
+            return types.SimpleNamespace(
+                average=mean, stdev=deviation, best=min(times), all_runs=times, loops=loops
+            )
         return None
 
     def _script(self, program, cell):
@@ -2501,7 +2627,9 @@ class ZMQInteractiveShell:
             raise UsageError("%%writefile needs the name of one file.")
         path = os.path.expanduser(names[0])
         exists = os.path.exists(path)
-        print("%s %s" % ("Appending to" if exists and append else "Overwriting" if exists else "Writing", path))
+        print(
+            "%s %s" % ("Appending to" if exists and append else "Overwriting" if exists else "Writing", path)
+        )
         with open(path, "a" if append else "w", encoding="utf-8") as file:
             file.write(cell)
 
@@ -2511,11 +2639,7 @@ class ZMQInteractiveShell:
         """Keeps what the cell prints and displays, in a variable if one is named."""
         words = line.split()
         names = [word for word in words if not word.startswith("-")]
-        captured = Captured(
-            "--no-stdout" not in words and "--no-stdout" not in words,
-            "--no-stderr" not in words,
-            "--no-display" not in words,
-        )
+        captured = Captured(*("--no-" + what not in words for what in ("stdout", "stderr", "display")))
         with captured:
             runner.run_source(cell, runner.cell_name, True)
         if names:
@@ -2719,7 +2843,7 @@ class Reloads:
                     print("[autoreload of %s failed: %s]" % (name, error), file=sys.stderr)
 
 
-# --- Errors ------------------------------------------------------------------------------------------------------
+# --- Errors ---------------------------------------------------------------------------------------
 
 # Modules whose package has another name.
 PACKAGES = {
@@ -2814,7 +2938,7 @@ def traceback_lines(error):
     return text.rstrip("\n").split("\n")
 
 
-# --- Running cells -------------------------------------------------------------------------------------------------
+# --- Running cells --------------------------------------------------------------------------------
 
 RUNNER_NAMES = ("In", "Out", "_", "__", "___", "_i", "_ii", "_iii", "_ih", "_oh", "_dh")
 
@@ -2825,9 +2949,12 @@ class Runner:
     def __init__(self, requests, frames):
         self.descriptors = (requests, frames)
         self.pid = os.getpid()
-        self.requests = _queue.SimpleQueue()
+        self.requests = SimpleQueue()
         self.state = _thread.allocate_lock()
         self.running = None
+        # An execution that was taken and has not begun, and one that must not begin.
+        self.queued = None
+        self.cancelled = None
         self.count = 0
         self.sources = {}
         self.cell_name = "<cell>"
@@ -2969,7 +3096,8 @@ class Runner:
         hidden = bool(request.get("hidden"))
         interrupts.reset()
         with self.state:
-            self.running = execution
+            self.running, self.queued = execution, None
+            never = self.cancelled == execution
         if hidden:
             number = None
             self.hidden_count += 1
@@ -2983,12 +3111,20 @@ class Runner:
         if _signal.getsignal(_signal.SIGINT) != interrupts.handle:
             _signal.signal(_signal.SIGINT, interrupts.handle)
         self.tasks.enter()
-        error = self.attempt(lambda: self.run_cell(source, filename, hidden))
+        if never:
+            # Interrupted while a task kept it from beginning.
+            interrupts.happened = True
+            error = KeyboardInterrupt()
+        else:
+            error = self.attempt(lambda: self.run_cell(source, filename, hidden))
         shown = True
         if error is not None:
             shown = self.attempt(lambda: self.show_failure(error)) is None
         if not hidden:
-            self.attempt(self.end_of_cell)
+            at_end = self.attempt(self.end_of_cell)
+            if at_end is not None and error is None:
+                error = at_end
+                shown = self.attempt(lambda: self.show_failure(error)) is None
         if os.getpid() != self.pid:
             # The cell forked, and this is the child: it has no business here.
             self.outlet.flush()
@@ -3101,7 +3237,12 @@ class Runner:
                 return text
         line = source.strip()
         word, _, rest = line.partition(" ")
-        if "\n" not in line and rest and word not in self.namespace and self.shell._magic("line", word) is not None:
+        if (
+            "\n" not in line
+            and rest
+            and word not in self.namespace
+            and self.shell._magic("line", word) is not None
+        ):
             if word.isidentifier() and rest[0] not in "=.([":
                 return "get_ipython().run_line_magic(%r, %r)" % (word, rest)
         return source
@@ -3132,7 +3273,9 @@ class Runner:
         if value is not results:
             names = ("_", "__", "___")
             # A user who took one of the names for something else keeps it.
-            if all(namespace.get(name) is known for name, known in zip(names, self.unders) if name in namespace):
+            if all(
+                namespace.get(name) is known for name, known in zip(names, self.unders) if name in namespace
+            ):
                 self.unders = [value] + self.unders[:2]
                 for name, known in zip(names, self.unders):
                     namespace[name] = known
@@ -3209,7 +3352,7 @@ class Runner:
                 return self.requests.get()
             try:
                 return self.requests.get_nowait()
-            except _queue.Empty:
+            except Empty:
                 self.tasks.turn()
 
     def read_requests(self, rest):
@@ -3238,17 +3381,12 @@ class Runner:
         """One request."""
         kind = request["request"]
         if kind == "execute":
+            with self.state:
+                self.queued = request["execution"]
             self.requests.put(request)
             self.tasks.wake()
         elif kind == "interrupt":
-            with self.state:
-                meant = self.running is not None and self.running == request["execution"]
-                if meant:
-                    if os.getpgrp() == os.getpid():
-                        os.killpg(os.getpid(), _signal.SIGINT)
-                    else:
-                        os.kill(os.getpid(), _signal.SIGINT)
-            self.outlet.reply(request.get("id"), running=meant)
+            self.outlet.reply(request.get("id"), running=self.interrupt(request["execution"]))
         elif kind == "ping":
             self.outlet.reply(request.get("id"), running=self.running)
         elif kind == "exit":
@@ -3261,6 +3399,21 @@ class Runner:
             _thread.start_new_thread(self.answer, (request,))
         else:
             self.outlet.reply(request.get("id"), error="there is no request %r" % kind)
+
+    def interrupt(self, execution):
+        """Interrupts an execution if it runs, or is about to; says whether it does."""
+        with self.state:
+            if self.queued == execution:
+                # Some task has kept the loop since the last cell.
+                self.cancelled = execution
+                interrupts.breaks_in = True
+            elif self.running != execution:
+                return False
+            if os.getpgrp() == os.getpid():
+                os.killpg(os.getpid(), _signal.SIGINT)
+            else:
+                os.kill(os.getpid(), _signal.SIGINT)
+            return True
 
     def answer(self, request):
         """Answers a question about code."""
@@ -3318,7 +3471,7 @@ def make_c_flush():
     return flush
 
 
-# --- Questions about code ----------------------------------------------------------------------------------------
+# --- Questions about code -------------------------------------------------------------------------
 
 
 def complete(request):
@@ -3370,7 +3523,9 @@ def complete(request):
     names = [name for name in list(namespace) if name.startswith(word) and (word or not name.startswith("_"))]
     names += [name for name in dir(builtins) if name.startswith(word) and (word or not name.startswith("_"))]
     names += [name for name in library("keyword").kwlist if name.startswith(word)]
-    names = parameters(before, word, namespace) + sorted(set(names), key=lambda name: (name.startswith("_"), name))
+    names = parameters(before, word, namespace) + sorted(
+        set(names), key=lambda name: (name.startswith("_"), name)
+    )
     return matches(names, start, cursor)
 
 
@@ -3443,7 +3598,9 @@ def parameters(before, word, namespace):
     except (TypeError, ValueError):
         return []
     kinds = (1, 3)
-    return [key + "=" for key, item in signature.parameters.items() if item.kind in kinds and key.startswith(word)]
+    return [
+        key + "=" for key, item in signature.parameters.items() if item.kind in kinds and key.startswith(word)
+    ]
 
 
 def called_name(before):
@@ -3522,7 +3679,12 @@ def describe_name(name, namespace, detail):
     rows = []
     if callable(value):
         try:
-            rows.append(("Init signature" if isinstance(value, type) else "Signature", name + str(inspect.signature(value))))
+            rows.append(
+                (
+                    "Init signature" if isinstance(value, type) else "Signature",
+                    name + str(inspect.signature(value)),
+                )
+            )
         except (TypeError, ValueError):
             pass
     is_code = inspect.isroutine(value) or isinstance(value, type) or inspect.ismodule(value)
@@ -3547,7 +3709,9 @@ def describe_name(name, namespace, detail):
     if source is not None:
         rows.append(("Source", "\n" + source))
     else:
-        rows.append(("Docstring", "\n" + inspect.getdoc(value) if inspect.getdoc(value) else "<no docstring>"))
+        rows.append(
+            ("Docstring", "\n" + inspect.getdoc(value) if inspect.getdoc(value) else "<no docstring>")
+        )
     try:
         path = inspect.getfile(value if is_code else type(value))
     except (TypeError, OSError):
@@ -3572,13 +3736,10 @@ def is_complete(request):
     last = lines[-1]
     indent = last[: len(last) - len(last.lstrip())]
     flags = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | _ast.PyCF_ONLY_AST
-    warnings = library("warnings")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            compile(text, "<code>", "exec", flags, True)
-        except (SyntaxError, OverflowError, ValueError, MemoryError):
-            return _broken_code(text, last, indent, flags)
+    try:
+        compile(text, "<code>", "exec", flags, True)
+    except (SyntaxError, OverflowError, ValueError, MemoryError):
+        return _broken_code(text, last, indent, flags)
     in_block = bool(indent) or last.rstrip().endswith(":")
     if in_block and not text.endswith("\n\n") and code[-2:] != "\n\n" and len(lines) > 1:
         words = last.split()
@@ -3602,7 +3763,9 @@ def _broken_code(text, last, indent, flags):
             except SyntaxError as error:
                 # A `try` waits for its `except`; anything else is wrong and stays wrong.
                 unfinished = "expected 'except'" in str(error) or "unexpected EOF" in str(error)
-            return {"status": "incomplete", "indent": indent + "    "} if unfinished else {"status": "invalid"}
+            return (
+                {"status": "incomplete", "indent": indent + "    "} if unfinished else {"status": "invalid"}
+            )
         if not unfinished:
             try:
                 compile(text, "<code>", "exec", flags, True)
@@ -3620,7 +3783,7 @@ def _broken_code(text, last, indent, flags):
 QUESTIONS = {"complete": complete, "inspect": inspect_code, "is_complete": is_complete}
 
 
-# --- Start -------------------------------------------------------------------------------------------------------
+# --- Start ----------------------------------------------------------------------------------------
 
 runner = None
 

@@ -1,5 +1,7 @@
 //! What the host and the runner say to each other, one JSON object a line.
 
+use std::borrow::Cow;
+
 use cellist_output::{MimeBundle, RawJson};
 use serde::{Deserialize, Serialize};
 
@@ -126,22 +128,16 @@ pub(super) struct Hello {
 }
 
 /// The answer to a question.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug)]
 pub(super) struct Reply {
     pub(super) reply_to: u64,
     pub(super) error: Option<String>,
-    #[serde(default)]
     pub(super) matches: Vec<String>,
-    #[serde(default)]
     pub(super) start: usize,
-    #[serde(default)]
     pub(super) end: usize,
-    #[serde(default)]
     pub(super) found: bool,
-    #[serde(default)]
     pub(super) data: MimeBundle,
     pub(super) status: Option<String>,
-    #[serde(default)]
     pub(super) indent: String,
 }
 
@@ -156,18 +152,9 @@ pub(super) enum Line {
 
 /// Reads a line.
 pub(super) fn read(line: &[u8]) -> serde_json::Result<Line> {
-    #[derive(Deserialize)]
-    struct Name<'a> {
-        #[serde(borrow)]
-        frame: std::borrow::Cow<'a, str>,
-        mark: Option<u64>,
-    }
-    let Name { frame, mark } = serde_json::from_slice(line)?;
-    if frame == "reply" {
-        return serde_json::from_slice(line).map(Line::Reply);
-    }
-    let mark = mark.ok_or_else(|| missing("mark"))?;
     let Fields {
+        frame,
+        mark,
         execution,
         execution_count,
         data,
@@ -185,9 +172,18 @@ pub(super) fn read(line: &[u8]) -> serde_json::Result<Line> {
         notices,
         kind,
         content,
+        reply_to,
+        error,
+        matches,
+        start,
+        end,
+        found,
+        indent,
     } = serde_json::from_slice(line)?;
-    let data = data.unwrap_or_default();
-    let metadata = metadata.unwrap_or_default();
+    if let Some(reply_to) = reply_to {
+        return Ok(Line::Reply(Reply { reply_to, error, matches, start, end, found, data, status, indent }));
+    }
+    let mark = mark.ok_or_else(|| missing("mark"))?;
     let execution = execution.ok_or_else(|| missing("execution"));
     let frame = match &*frame {
         "hello" => Frame::Hello(Hello { protocol, python, executable, notices }),
@@ -225,13 +221,19 @@ fn missing(field: &'static str) -> serde_json::Error {
     serde::de::Error::missing_field(field)
 }
 
-// Not a tagged enum: serde would buffer the fields, and buffered JSON does not stay as it was written.
+// Everything that a line may hold. Not a tagged enum: serde would buffer the fields, and buffered JSON does not stay
+// as it was written.
 #[derive(Deserialize)]
-struct Fields {
+struct Fields<'a> {
+    #[serde(borrow)]
+    frame: Cow<'a, str>,
+    mark: Option<u64>,
     execution: Option<u64>,
     execution_count: Option<u64>,
-    data: Option<MimeBundle>,
-    metadata: Option<RawJson>,
+    #[serde(default)]
+    data: MimeBundle,
+    #[serde(default)]
+    metadata: RawJson,
     display_id: Option<String>,
     #[serde(default)]
     wait: bool,
@@ -255,6 +257,18 @@ struct Fields {
     #[serde(default)]
     kind: String,
     content: Option<Comm>,
+    reply_to: Option<u64>,
+    error: Option<String>,
+    #[serde(default)]
+    matches: Vec<String>,
+    #[serde(default)]
+    start: usize,
+    #[serde(default)]
+    end: usize,
+    #[serde(default)]
+    found: bool,
+    #[serde(default)]
+    indent: String,
 }
 
 #[cfg(test)]

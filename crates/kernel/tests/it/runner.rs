@@ -6,6 +6,7 @@ mod interrupts;
 mod libraries;
 mod magics;
 mod processes;
+mod protocol;
 mod questions;
 mod starting;
 mod streams;

@@ -33,6 +33,7 @@ async fn each_magic_has_its_effect() {
             ("!echo $SECOND", r"stdout two\n"),
             ("where = %env SECOND", ""),
             ("where", "result text/plain='two'"),
+            ("d = {}\nd['a=b'] = !echo kept\nd", "result text/plain={'a=b': ['kept']}"),
             ("%%writefile made.txt\none\ntwo", r"stdout Writing made.txt\n"),
             ("%%writefile -a made.txt\nthree", r"stdout Appending to made.txt\n"),
             ("open('made.txt').read()", r"result text/plain='one\ntwo\nthree\n'"),

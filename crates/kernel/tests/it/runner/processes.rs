@@ -1,10 +1,8 @@
 //! Forks, children, and the ends of processes.
 
-use std::process::Command;
-
 use cellist_kernel::{Death, Event, Request, State};
 
-use super::bed::{Bed, all, bare_python};
+use super::bed::{Bed, all};
 use crate::traces::until_gone;
 
 #[tokio::test]
@@ -182,42 +180,4 @@ async fn a_dropped_kernel_is_gone() {
     // The task that owned it has to be given a turn.
     tokio::task::yield_now().await;
     tokio::task::spawn_blocking(move || until_gone(pid)).await.unwrap();
-}
-
-/// The host of this test is a Python that speaks the protocol, so that it can be killed.
-#[test]
-fn a_runner_ends_with_its_host_even_when_that_is_killed() {
-    let folder = testkit::Scratch::new();
-    let source = testkit::repo_root().join("crates/kernel/runner");
-    let host = folder.write(
-        "host.py",
-        format!(
-            "
-import json, os, subprocess, sys, time
-r, w = os.pipe(); fr, fw = os.pipe()
-boot = 'import sys; sys.path.insert(0, {source:?}); import cellist_runner; cellist_runner.main(%d, %d)' % (r, fw)
-child = subprocess.Popen([sys.executable, '-c', boot], pass_fds=(r, fw), start_new_session=True, stdout=subprocess.DEVNULL)
-os.close(r); os.close(fw)
-frames = os.fdopen(fr)
-def ask(**request): os.write(w, json.dumps(request).encode() + b'\\n')
-ask(request='start', token='t')
-assert json.loads(frames.readline())['frame'] == 'hello'
-ask(request='execute', execution=1, code='import subprocess, time\\nsubprocess.Popen([\"sleep\", \"600\"])\\ndisplay(1)\\ntime.sleep(600)')
-while json.loads(frames.readline())['frame'] != 'display': pass
-print(child.pid, flush=True)
-time.sleep(600)
-",
-            source = source.display().to_string()
-        ),
-    );
-    let mut host =
-        Command::new(bare_python()).arg("-B").arg(host).stdout(std::process::Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(host.stdout.take().unwrap()), &mut line)
-        .unwrap();
-    let group: u32 = line.trim().parse().unwrap();
-    assert_eq!(crate::traces::in_group(group).len(), 2);
-    host.kill().unwrap();
-    host.wait().unwrap();
-    until_gone(group);
 }

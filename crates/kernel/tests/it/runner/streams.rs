@@ -3,7 +3,7 @@
 use cellist_kernel::{Event, Request};
 use cellist_output::StreamName;
 
-use super::bed::{Bed, LONG, all, until_printed};
+use super::bed::{Bed, LONG, all, until, until_printed};
 
 #[tokio::test]
 async fn both_streams_and_displays_come_in_the_order_in_which_they_were_made() {
@@ -166,12 +166,7 @@ go.start()
 ";
     session.check(&[(code, "")]).await;
     let said = session.bed.launch.cwd.join("said");
-    let waiting = async {
-        while !said.exists() {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(LONG, waiting).await.unwrap();
+    until(|| said.exists()).await;
     session.check(&[("print('mine')", "stdout late late\\n\nstdout mine\\n")]).await;
     session.end().await;
 }
@@ -196,23 +191,19 @@ async fn a_hundred_megabytes_come_in_pieces_and_none_is_lost() {
 async fn a_reader_that_waits_makes_the_program_wait_and_loses_nothing() {
     let session = Bed::new().start().await;
     let code = "
-import os
-print('ready', flush=True)
-for i in range(300_000):
-    print(i)
+for i in range(40_000):
+    print('%07d' % i, 'x' * 1000)
 open('finished', 'w').close()
 ";
     let mut execution = session.kernel.execute(Request::new(code)).await.unwrap();
-    let mut events = until_printed(&mut execution, "ready").await;
-    // The program fills what room there is, and stops.
-    let finished = session.bed.launch.cwd.join("finished");
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
-    assert!(!finished.exists());
+    let mut events = until_printed(&mut execution, "0001000").await;
+    // What may wait between the two is far less than what the program has to say.
+    assert!(!session.bed.launch.cwd.join("finished").exists());
     events.extend(all(execution).await);
-    let heard = super::bed::Heard(events);
-    let expected: String = (0..300_000).map(|number| format!("{number}\n")).collect();
-    assert_eq!(heard.stdout().strip_prefix("ready\n"), Some(expected.as_str()));
-    assert!(finished.exists());
+    let said = super::bed::Heard(events).stdout();
+    let numbers: Vec<usize> = said.lines().map(|line| line[..7].parse().unwrap()).collect();
+    assert_eq!(numbers, (0..40_000).collect::<Vec<_>>());
+    assert!(said.lines().all(|line| line.len() == 1008));
     session.end().await;
 }
 

@@ -1,6 +1,8 @@
 //! Code that awaits.
 
-use super::bed::Bed;
+use cellist_kernel::Request;
+
+use super::bed::{Bed, Heard, all, until};
 
 #[tokio::test]
 async fn a_cell_may_await_at_its_top_level() {
@@ -51,12 +53,7 @@ task = asyncio.create_task(work())
     session.check(&[(code, "")]).await;
     // No cell runs; the task gets to its end all the same.
     let finished = session.bed.launch.cwd.join("finished");
-    let waiting = async {
-        while !finished.exists() {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(super::bed::LONG, waiting).await.unwrap();
+    until(|| finished.exists()).await;
     session
         .check(&[
             ("await task", "result text/plain='worked'"),
@@ -79,5 +76,28 @@ async fn asyncio_run_works_as_in_a_script() {
             ("asyncio.get_event_loop().run_until_complete(f())", "result text/plain=5"),
         ])
         .await;
+    session.end().await;
+}
+
+#[tokio::test]
+async fn a_task_that_never_yields_between_cells_can_be_interrupted() {
+    let session = Bed::new().start().await;
+    let code = "
+import asyncio
+async def spin():
+    open('spinning', 'w').close()
+    while True: pass
+task = asyncio.create_task(spin())
+";
+    session.check(&[(code, "")]).await;
+    let spinning = session.bed.launch.cwd.join("spinning");
+    until(|| spinning.exists()).await;
+    let execution = session.kernel.execute(Request::new("x = 1")).await.unwrap();
+    session.kernel.interrupt(execution.id).await.unwrap();
+    let heard = Heard(all(execution).await);
+    assert!(heard.outcome().is_some_and(|outcome| outcome.cancelled), "{heard}");
+    // What the task was broken off with is told as its own, and the cell did not run.
+    assert!(heard.stderr().contains("in spin"), "{heard}");
+    session.check(&[("'x' in dir()", "result text/plain=False")]).await;
     session.end().await;
 }
