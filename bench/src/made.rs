@@ -52,6 +52,32 @@ pub(crate) fn thousand_cells(path: &Path) {
     fs::write(path, notebook(&cells)).expect("the notebook can be written");
 }
 
+/// A notebook of code cells with these sources.
+pub(crate) fn code_cells<S: AsRef<str>>(path: &Path, sources: &[S]) {
+    let mut cells = String::new();
+    for (index, source) in sources.iter().enumerate() {
+        let quoted = serde_json::to_string(source.as_ref()).expect("text is JSON");
+        push_cell(&mut cells, index, &quoted[1..quoted.len() - 1], Some(""));
+    }
+    fs::write(path, notebook(&cells)).expect("the notebook can be written");
+}
+
+/// The outputs of all cells of a notebook.
+pub(crate) fn outputs(path: &Path) -> Vec<Vec<serde_json::Value>> {
+    let bytes = fs::read(path).expect("it was just written");
+    let value: serde_json::Value = serde_json::from_slice(&bytes).expect("it is JSON");
+    let cells = value["cells"].as_array().cloned().unwrap_or_default();
+    cells.iter().map(|cell| cell["outputs"].as_array().cloned().unwrap_or_default()).collect()
+}
+
+/// A text that a notebook keeps whole or as a list of lines.
+pub(crate) fn joined(text: &serde_json::Value) -> String {
+    match text {
+        serde_json::Value::Array(lines) => lines.iter().filter_map(|line| line.as_str()).collect(),
+        other => other.as_str().unwrap_or_default().to_owned(),
+    }
+}
+
 /// Appends a cell as Jupyter lays it out. Code cells have an output, which may be empty.
 fn push_cell(cells: &mut String, index: usize, source: &str, output: Option<&str>) {
     if !cells.is_empty() {

@@ -2,10 +2,14 @@
 //! round so that a noisy machine slows all sides alike. Results are compared too: a fast wrong answer fails.
 #![expect(clippy::print_stdout, reason = "the tables are the answer")]
 
+mod cells;
+mod cold;
 mod edit;
 mod made;
 mod measure;
+mod round_trip;
 mod start;
+mod streams;
 mod table;
 mod text;
 
@@ -20,6 +24,10 @@ const BENCHES: &[Bench] = &[
     ("edit", "change one cell of a 52 MB notebook and save it, whole process", edit::run),
     ("text", "1,000 cells to cell-marked text and back, process starts included", text::run),
     ("start", "the start of the program", start::run),
+    ("cold", "the first result from a cold command line", cold::run),
+    ("cells", "notebooks of many small cells, and of a few heavy ones, whole process", cells::run),
+    ("round-trip", "one trivial cell on a kernel that is ready", round_trip::run),
+    ("streams", "floods of output, kept whole", streams::run),
 ];
 
 fn main() -> ExitCode {

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::process::{Command, Stdio};
 
+use crate::made::joined;
 use crate::measure::{self, Took, cellist, in_ms, in_turn, peer};
 use crate::table::{Figure, Target};
 
@@ -38,13 +39,7 @@ pub(crate) fn run() -> Vec<Figure> {
         let value: serde_json::Value =
             serde_json::from_slice(&fs::read(path).expect("it was just written")).expect("it is JSON");
         let cells = value["cells"].as_array().cloned().unwrap_or_default();
-        let join = |source: &serde_json::Value| match source {
-            serde_json::Value::Array(lines) => {
-                lines.iter().filter_map(|line| line.as_str()).collect::<String>()
-            }
-            other => other.as_str().unwrap_or_default().to_owned(),
-        };
-        cells.iter().map(|cell| (cell["cell_type"].to_string(), join(&cell["source"]))).collect()
+        cells.iter().map(|cell| (cell["cell_type"].to_string(), joined(&cell["source"]))).collect()
     };
     assert_eq!(sources(&ours).len(), 1000, "a cell was lost");
     assert_eq!(sources(&ours), sources(&theirs), "our result is not the peer's");

@@ -37,6 +37,7 @@ pub const PARTS: &[Part] = &[
     Part { name: "kernels", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "bench-lean", kind: Kind::Python, needed_by: NeededBy::Bench },
     Part { name: "bench-jupytext", kind: Kind::Python, needed_by: NeededBy::Bench },
+    Part { name: "bench-kernels", kind: Kind::Python, needed_by: NeededBy::Bench },
 ];
 
 const STAMP: &str = "cellist-stamp";
