@@ -1,6 +1,6 @@
 //! What a change is based on: the file as it is, a revision that the caller names, or what was read last.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use cellist_notebook::{self as notebook, Notebook, Revision, Snapshot};
 use cellist_session::{Changed, Missing, Store};
@@ -26,7 +26,7 @@ impl Basis {
     /// The revision given with `--base`, or the file as it is.
     pub(crate) fn named(store: &Store, path: &Path, base: Option<Revision>) -> Basis {
         match base {
-            Some(revision) => Basis::Named { revision, snapshot: recall(store, path, revision) },
+            Some(revision) => Basis::Named { revision, snapshot: store.recall(path, revision) },
             None => Basis::Current,
         }
     }
@@ -87,18 +87,7 @@ impl Basis {
 /// Keeps a revision that a command told of, so that `--base` can name it. It does not count as read: a text
 /// that was read before is not made for it.
 pub(crate) fn keep(store: &Store, path: &Path, notebook: &Notebook) {
-    store.remember(&beside(path), &notebook.snapshot());
-}
-
-fn recall(store: &Store, path: &Path, revision: Revision) -> Option<Snapshot> {
-    store.recall(path, revision).or_else(|| store.recall(&beside(path), revision))
-}
-
-/// A name that no file has, under which revisions are kept that nobody read.
-fn beside(path: &Path) -> PathBuf {
-    let mut name = path.canonicalize().unwrap_or_else(|_| path.to_owned()).into_os_string();
-    name.push("#told");
-    name.into()
+    store.keep(path, &notebook.snapshot());
 }
 
 fn moved_on(path: &Path, read: Revision, current: Revision) -> CliError {

@@ -177,6 +177,14 @@ impl Store {
         }
     }
 
+    /// Keeps a revision that someone was told of, so that a later change can say that it was based on it. It
+    /// does not count as read.
+    pub fn keep(&self, path: &Path, snapshot: &Snapshot) {
+        if let Ok(place) = Place::of(path) {
+            let _ = reads::keep(&self.home, &place, snapshot);
+        }
+    }
+
     /// What was read of a notebook at a revision, if it is still kept.
     pub fn recall(&self, path: &Path, revision: Revision) -> Option<Snapshot> {
         reads::recall(&self.home, &Place::of(path).ok()?, revision)

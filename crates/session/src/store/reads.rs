@@ -13,18 +13,25 @@ use crate::platform;
 const FOLDER: &str = "read";
 const LAST: &str = "last";
 /// How many revisions are kept of each notebook.
-const KEPT: usize = 16;
+const KEPT: usize = 32;
 
+/// Keeps a revision and notes that it was the last one read.
 pub(super) fn remember(home: &Home, place: &Place, snapshot: &Snapshot) -> io::Result<()> {
+    keep(home, place, snapshot)?;
+    let last = folder(home, place).join(LAST);
+    if fs::read(&last).ok().as_deref() != Some(snapshot.revision.as_bytes()) {
+        write(place, &last, snapshot.revision.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Keeps a revision.
+pub(super) fn keep(home: &Home, place: &Place, snapshot: &Snapshot) -> io::Result<()> {
     let folder = home.folder(&format!("{FOLDER}/{}", place.key()))?;
     let file = folder.join(file_name(&snapshot.revision));
     if !file.is_file() {
         forget_oldest(&folder)?;
         write(place, &file, &serde_json::to_vec(snapshot)?)?;
-    }
-    let last = folder.join(LAST);
-    if fs::read(&last).ok().as_deref() != Some(snapshot.revision.as_bytes()) {
-        write(place, &last, snapshot.revision.as_bytes())?;
     }
     Ok(())
 }

@@ -34,7 +34,7 @@ fn only_so_many_revisions_are_kept() {
         revisions.push(snapshot.revision.parse().unwrap());
     }
     let recalled = revisions.iter().filter(|revision| bed.store.recall(&bed.path, **revision).is_some());
-    assert_eq!(recalled.count(), 16);
+    assert_eq!(recalled.count(), 32);
     assert!(bed.store.recall(&bed.path, revisions[39]).is_some());
     let kept = fs::read_dir(bed.store.home().path().join("read")).unwrap().next().unwrap().unwrap();
     assert_eq!(fs::read_dir(kept.path()).unwrap().count(), 17);
