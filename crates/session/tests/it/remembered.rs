@@ -37,5 +37,5 @@ fn only_so_many_revisions_are_kept() {
     assert_eq!(recalled.count(), 32);
     assert!(bed.store.recall(&bed.path, revisions[39]).is_some());
     let kept = fs::read_dir(bed.store.home().path().join("read")).unwrap().next().unwrap().unwrap();
-    assert_eq!(fs::read_dir(kept.path()).unwrap().count(), 17);
+    assert_eq!(fs::read_dir(kept.path()).unwrap().count(), 33);
 }
