@@ -121,6 +121,8 @@ class Interrupts:
         self.armed = False
         self.deferred = False
         self.happened = False
+        # How often the handler ran.
+        self.handled = 0
         # Whether a task that runs between cells is to be broken off.
         self.breaks_in = False
         # The loop and the task of a cell that awaits.
@@ -141,6 +143,7 @@ class Interrupts:
 
     def handle(self, _number, frame):
         """The handler of SIGINT."""
+        self.handled += 1
         if self.breaks_in and runner.tasks.turning:
             self.breaks_in = False
             raise KeyboardInterrupt
@@ -3409,11 +3412,29 @@ class Runner:
                 interrupts.breaks_in = True
             elif self.running != execution:
                 return False
+            _thread.start_new_thread(self.insist, (execution, interrupts.handled))
             if os.getpgrp() == os.getpid():
                 os.killpg(os.getpid(), _signal.SIGINT)
             else:
                 os.kill(os.getpid(), _signal.SIGINT)
             return True
+
+    def insist(self, execution, handled):
+        """Sends the signal again, to the main thread alone, until it is noticed.
+
+        One that comes just before a call into the system that waits is noted by Python and looked at only when
+        the call returns. That is a moment in which others get Python's lock, so it is not rare.
+        """
+        sleep, wait = library("time").sleep, 0.01
+        while True:
+            sleep(wait)
+            wait = min(wait * 2, 0.5)
+            with self.state:
+                if interrupts.handled != handled or execution not in (self.running, self.queued):
+                    return
+                if _signal.getsignal(_signal.SIGINT) != interrupts.handle:
+                    return
+                _signal.pthread_kill(MAIN_THREAD, _signal.SIGINT)
 
     def answer(self, request):
         """Answers a question about code."""

@@ -76,7 +76,10 @@ fn environment() -> Vec<(OsString, OsString)> {
     ["PATH", "HOME", "LANG"]
         .into_iter()
         .filter_map(|name| Some((name.into(), std::env::var_os(name)?)))
-        .chain([("IPYTHONDIR".into(), std::env::temp_dir().join("cellist-ipython").into())])
+        .chain([
+            ("IPYTHONDIR".into(), std::env::temp_dir().join("cellist-ipython").into()),
+            ("PIP_DISABLE_PIP_VERSION_CHECK".into(), "1".into()),
+        ])
         .collect()
 }
 

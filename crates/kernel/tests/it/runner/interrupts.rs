@@ -53,7 +53,10 @@ async fn children_get_the_interrupt_too() {
     let session = Bed::new().start().await;
     let code = "
 import os, subprocess
-child = subprocess.Popen(['sh', '-c', 'trap \"touch got; exit\" INT; echo ready; while :; do sleep 0.01; done'])
+script = 'trap \"touch got; exit\" INT; read go; echo ready; while :; do sleep 0.01; done'
+child = subprocess.Popen(['sh', '-c', script], stdin=subprocess.PIPE)
+child.stdin.write(b'go\\n')
+child.stdin.flush()
 child.wait()
 ";
     check(&session, code, &["KeyboardInterrupt"]).await;
@@ -97,6 +100,21 @@ async fn an_interrupt_for_a_cell_that_is_over_touches_no_other() {
     session.kernel.interrupt(ExecutionId(999)).await.unwrap();
     events.extend(all(second).await);
     assert_eq!(Heard(events).to_string(), r"stdout ready\n");
+    session.end().await;
+}
+
+#[tokio::test]
+async fn an_interrupt_just_before_a_long_wait_is_not_overlooked() {
+    let session = Bed::new().start().await;
+    // The display is heard at the moment in which the cell goes to sleep.
+    let code = "import time\ndisplay(1)\ntime.sleep(600)";
+    for _ in 0..50 {
+        let mut execution = session.kernel.execute(Request::new(code)).await.unwrap();
+        while !matches!(execution.events.recv().await, Some(Event::Display { .. })) {}
+        session.kernel.interrupt(execution.id).await.unwrap();
+        let heard = Heard(all(execution).await);
+        assert_eq!(heard.error().map(|error| error.0), Some("KeyboardInterrupt"), "{heard}");
+    }
     session.end().await;
 }
 
