@@ -1,6 +1,7 @@
 # Runs once in a Python kernel, hidden, before any code of the user: everything that is set up, and what failed.
 def _cellist_start(given):
     import json
+    import os
     import sys
 
     given = json.loads(given)
@@ -19,25 +20,6 @@ def _cellist_start(given):
         kernel_waits = True
     except Exception:
         pass
-
-    # Its two streams are sent apart from each other, so that what was printed in turns would come in two heaps.
-    # Whichever is written to sends first what the other one holds; a cell that switches without end is spared.
-    def keep_in_order(shell, stream, other):
-        write = stream.write
-        cell, left = None, 0
-
-        def write_after_other(text):
-            nonlocal cell, left
-            if other._flush_pending:
-                if cell != shell.execution_count:
-                    cell, left = shell.execution_count, 5000
-                if left > 0:
-                    left -= 1
-                    other.flush()
-            return write(text)
-
-        if hasattr(other, "_flush_pending"):
-            stream.write = write_after_other
 
     def run(name, path, source):
         try:
@@ -61,14 +43,136 @@ def _cellist_start(given):
     for module in given["modules"]:
         run(module["name"], module["path"], None)
 
+    # ipykernel sends its two streams apart from each other, reads what C code and children write at some time
+    # later, and empties both streams before every display by way of another thread. Here whichever stream is
+    # written to sends first what the other one holds, what others wrote is read before anything else is sent,
+    # and with nothing to send the way to the other thread is spared.
+    def order(shell, stdout, stderr):
+        import atexit
+        import codecs
+        import fcntl
+        import select
+        import threading
+
+        # A cell that switches between the streams without end is spared after so many times.
+        most_switches = 5000
+        # Code that interrupts this one, such as a signal handler, may print, too.
+        lock = threading.RLock()
+        reading = False
+        put = {}
+        sources = []
+        forked = False
+
+        def fork():
+            nonlocal forked
+            forked = True
+
+        def divert(stream):
+            number = stream._original_stdstream_fd
+            before = os.dup(number)
+            reader, writer = os.pipe()
+            try:
+                # Code that holds the interpreter lock while it writes must not wait for us.
+                fcntl.fcntl(writer, getattr(fcntl, "F_SETPIPE_SZ", 1031), 1 << 20)
+            except OSError:
+                pass
+            os.set_blocking(reader, False)
+            os.dup2(writer, number)
+            os.close(writer)
+            # ipykernel waits for its own reader when it ends.
+            atexit.register(lambda: forked or os.dup2(before, number))
+            sources.append((reader, codecs.getincrementaldecoder("utf-8")("replace"), stream))
+
+        def read_others():
+            nonlocal reading
+            # A forked child has the same pipes, and no business with them.
+            if forked:
+                return
+            with lock:
+                reading = True
+                for reader, decoder, stream in sources:
+                    while True:
+                        try:
+                            data = os.read(reader, 1 << 16)
+                        except BlockingIOError:
+                            break
+                        if not data:
+                            break
+                        text = decoder.decode(data)
+                        if text:
+                            put[stream](text)
+                reading = False
+
+        def read_others_always():
+            poll = select.poll()
+            for reader, _, _ in sources:
+                poll.register(reader, select.POLLIN)
+            while True:
+                poll.poll()
+                read_others()
+
+        # Asked at every write, so it must be quick: 0.4 microseconds.
+        def quick_look():
+            if not hasattr(select, "epoll"):
+                return lambda _: select.select([reader for reader, _, _ in sources], [], [], 0)[0]
+            epoll = select.epoll()
+            for reader, _, _ in sources:
+                epoll.register(reader, select.EPOLLIN)
+            return epoll.poll
+
+        def tie(stream, other):
+            write, flush, flush_other = stream.write, stream.flush, other.flush
+            cell, left = None, 0
+
+            def put_after_other(text):
+                nonlocal cell, left
+                if other._flush_pending:
+                    if cell != shell.execution_count:
+                        cell, left = shell.execution_count, most_switches
+                    if left > 0:
+                        left -= 1
+                        flush_other()
+                return write(text)
+
+            def write_in_order(text):
+                # The end of a line follows its text at once.
+                if text != "\n" and (reading or others_wrote(0)):
+                    read_others()
+                if other._flush_pending:
+                    return put_after_other(text)
+                return write(text)
+
+            def flush_in_order():
+                if reading or others_wrote(0):
+                    read_others()
+                # A forked child keeps no account of what is pending.
+                if stream._flush_pending or forked:
+                    flush()
+
+            put[stream] = put_after_other
+            return write_in_order, flush_in_order
+
+        for stream in [stdout, stderr]:
+            if stream._should_watch:
+                divert(stream)
+        others_wrote = quick_look()
+        ties = [(stream, tie(stream, other)) for stream, other in [(stdout, stderr), (stderr, stdout)]]
+        for stream, (write, flush) in ties:
+            stream.write, stream.flush = write, flush
+        os.register_at_fork(after_in_child=fork)
+        threading.Thread(target=read_others_always, daemon=True).start()
+
     # Called when this code has ended: while code runs, IPython has its own writers in the streams' place.
     def finish():
         try:
-            stdout, stderr = sys.stdout, sys.stderr
-            keep_in_order(get_ipython(), stdout, stderr)
-            keep_in_order(get_ipython(), stderr, stdout)
+            stdout, stderr, shell = sys.stdout, sys.stderr, get_ipython()
+            stdout._flush_pending, stderr._flush_pending, stdout._should_watch, stderr._should_watch
+            if stdout._should_watch:
+                stdout._original_stdstream_fd, stderr._original_stdstream_fd
         except Exception:
             pass
+        else:
+            order(shell, stdout, stderr)
         return json.dumps({"failed": failed, "kernel_waits": kernel_waits}).encode().hex()
 
     return finish

@@ -60,11 +60,51 @@ async fn streams_in_turns_keep_their_turns_and_all_writers_are_heard() {
         assert_eq!(turns.next(), Some(&text(StreamName::Stderr, &format!("{}\n", -at))));
     }
 
-    // The end of the cell is heard first: ipykernel reads what others write at its own pace.
-    let mut heard = kernel.run("import os, subprocess, time\nos.write(1, b'by C\\n')\nsubprocess.run(['echo', 'by a child'])\ntime.sleep(0.5)").await.stdout();
-    assert_eq!(heard, "by C\nby a child\n");
-    heard = kernel.run("import threading\nt = threading.Thread(target=lambda: print('by a thread'))\nt.start(); t.join()").await.stdout();
-    assert_eq!(heard, "by a thread\n");
+    // What others write is in its place, too, down to the last of it.
+    let code = "import os, subprocess\nprint('a')\nos.write(1, 'é'.encode() * 5001 + b'\\n')\nprint('b')\n\
+        subprocess.run(['sh', '-c', 'echo c; echo d >&2'])\ndisplay('e')\nos.write(2, b'f\\n')\n\
+        print('g', file=sys.stderr)\nos.write(1, b'h\\n');";
+    for _ in 0..20 {
+        let ran = kernel.run(code).await;
+        let streams = |name, written: &str| text(name, written);
+        assert_eq!(ran.0[1], streams(StreamName::Stdout, &format!("a\n{}\nb\nc\n", "é".repeat(5001))));
+        assert_eq!(ran.0[2], streams(StreamName::Stderr, "d\n"));
+        assert!(matches!(&ran.0[3], Event::Display { .. }));
+        assert_eq!(ran.0[4], streams(StreamName::Stderr, "f\ng\n"));
+        assert_eq!(ran.0[5], streams(StreamName::Stdout, "h\n"));
+        assert_eq!(ran.0.len(), 7);
+    }
+    let ran = kernel.run("os.write(1, b'before')\n1/0").await;
+    assert!(matches!(ran.0[1..3], [Event::Stream { .. }, Event::Error { .. }]), "{ran:?}");
+    kernel.end().await;
+}
+
+#[tokio::test]
+async fn children_that_are_forked_or_spawned_are_heard_and_can_end() {
+    let bed = Bed::new();
+    let kernel = bed.ipykernel().await;
+    let code = "import multiprocessing, os, threading\n\
+        def work(): print('child', flush=True); os.write(1, b'raw\\n')\n\
+        for _ in range(10):\n    p = multiprocessing.get_context('fork').Process(target=work); p.start(); p.join()\n\
+        print('end')";
+    let ran = kernel.run(code).await;
+    let heard = ran.stdout();
+    assert_eq!(heard.matches("raw\n").count(), 10, "{heard}");
+    assert_eq!(heard.matches("child\n").count(), 10, "{heard}");
+    let ran = kernel.run("t = threading.Thread(target=lambda: print('thread'))\nt.start(); t.join()").await;
+    assert_eq!(ran.stdout(), "thread\n");
+    kernel.run("pid = os.fork()\nif pid == 0: os._exit(3)\nassert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3").await;
+    assert_eq!(kernel.run("1 + 1").await.result(), Some("2"));
+    kernel.end().await;
+}
+
+#[tokio::test]
+async fn c_code_that_holds_the_interpreter_lock_can_write_much() {
+    let bed = Bed::new();
+    let kernel = bed.ipykernel().await;
+    let code =
+        "import ctypes\nlibc = ctypes.PyDLL(None)\ntext = b'x' * 200_000\nlibc.write(1, text, len(text))";
+    assert_eq!(kernel.run(code).await.stdout().len(), 200_000);
     kernel.end().await;
 }
 
