@@ -37,8 +37,9 @@ use listener::{Begin, Command, EVENTS};
 use live::{Live, is_python};
 use trace::Tracer;
 
-/// How long an idle kernel may think about an answer. The first completion of a process loads libraries.
-const ANSWER: Duration = Duration::from_secs(5);
+/// How long an idle kernel may think about an answer. The first completion of a process loads libraries, which takes
+/// seconds on a machine that is busy.
+const ANSWER: Duration = Duration::from_secs(20);
 
 /// How long to try a kernel that works for someone else.
 const TAKEN: Duration = Duration::from_millis(300);
