@@ -139,7 +139,8 @@ impl Process {
         self.wait().await
     }
 
-    fn kill(&self) {
+    /// Kills the group and waits for nothing.
+    pub(crate) fn kill(&self) {
         if self.death.borrow().is_none() {
             self.killed.store(true, Ordering::Relaxed);
             let _ = kill_process_group(self.group, Signal::KILL);

@@ -91,6 +91,12 @@ impl KernelCommand {
         }
     }
 
+    /// Whether the kernel itself is written in Python, whatever it runs.
+    fn is_python(&self) -> bool {
+        let program = self.argv.first().map(Path::new).and_then(Path::file_name);
+        self.python.is_some() || program.is_some_and(|name| name.as_bytes().starts_with(b"python"))
+    }
+
     fn argv_for(&self, file: &Path) -> Vec<OsString> {
         self.argv.iter().map(|argument| fill_in(argument, file)).collect()
     }
@@ -216,18 +222,28 @@ impl ZmqKernel {
             });
         };
         self.state.send_replace(State::Starting);
+        // Whoever waits for this may go away, and the kernel must not be starting for ever then.
+        let unless_ready = DeadUnlessReady(&self.state);
         self.live().end(false).await;
-        match Live::start(command, launch, guard, &self.state).await {
-            Ok((live, notices)) => {
-                *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
-                self.state.send_replace(State::Idle);
-                Ok(notices)
+        let (live, notices) = Live::start(command, launch, guard, &self.state).await?;
+        *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
+        self.state.send_replace(State::Idle);
+        drop(unless_ready);
+        Ok(notices)
+    }
+}
+
+struct DeadUnlessReady<'a>(&'a watch::Sender<State>);
+
+impl Drop for DeadUnlessReady<'_> {
+    fn drop(&mut self) {
+        self.0.send_if_modified(|state| {
+            let unready = *state == State::Starting;
+            if unready {
+                *state = State::Dead(Death::Unknown);
             }
-            Err(error) => {
-                self.state.send_replace(State::Dead(Death::Unknown));
-                Err(error)
-            }
-        }
+            unready
+        });
     }
 }
 

@@ -78,6 +78,17 @@ pub(super) enum Place {
 }
 
 impl Place {
+    /// The same place as some kernels write it, which join a folder and a number as if they were a host and a port.
+    pub(super) fn other_spelling(&self) -> Option<Place> {
+        match self {
+            Place::File(path) => {
+                let (prefix, number) = path.to_str()?.rsplit_once('-')?;
+                Some(Place::File(format!("{prefix}:{number}").into()))
+            }
+            Place::Port(..) => None,
+        }
+    }
+
     pub(super) fn endpoint(&self) -> String {
         match self {
             Place::File(path) => format!("ipc://{}", path.display()),
@@ -164,6 +175,15 @@ enum Refusal {
     Transport(String),
 }
 
+/// What a kernel is asked to listen on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sockets {
+    /// Files that only we can reach.
+    Files,
+    /// Local ports: every kernel knows them.
+    Ports,
+}
+
 /// A private folder with the connection file of one kernel process; removed with all in it when dropped.
 pub(super) struct Private {
     pub(super) connection: Connection,
@@ -173,15 +193,21 @@ pub(super) struct Private {
 }
 
 impl Private {
-    /// Makes the folder under `runtime_dir` and writes the file. Sockets stay in it where their paths are short
-    /// enough, else in a private folder below `/tmp`, else they are local ports.
-    pub(super) fn create(runtime_dir: &Path, kernel_name: &str, guard: &Guard) -> Result<Private> {
+    /// Makes the folder under `runtime_dir` and writes the file. Sockets that are to be files stay in it where
+    /// their paths are short enough, else in a private folder below `/tmp`, else they are local ports.
+    pub(super) fn create(
+        runtime_dir: &Path,
+        sockets: Sockets,
+        kernel_name: &str,
+        guard: &Guard,
+    ) -> Result<Private> {
         let failed = |source| Error::Io { what: format!("{} cannot be used", runtime_dir.display()), source };
         DirBuilder::new().recursive(true).mode(0o700).create(runtime_dir).map_err(failed)?;
         let mut folders = vec![private_folder(runtime_dir, guard).map_err(failed)?];
-        let sockets = match socket_prefix(&folders[0]) {
-            Some(prefix) => Some(prefix),
-            None => {
+        let prefix = match (sockets, socket_prefix(&folders[0])) {
+            (Sockets::Ports, _) => None,
+            (Sockets::Files, Some(prefix)) => Some(prefix),
+            (Sockets::Files, None) => {
                 let short = private_folder(Path::new("/tmp"), guard).ok();
                 let prefix = short.as_deref().and_then(socket_prefix);
                 folders.extend(short);
@@ -192,7 +218,7 @@ impl Private {
         let mut private =
             Private { connection: Connection::none(kernel_name), file, folders, guard: guard.clone() };
         private.connection.key = random_hex(32).map_err(failed)?;
-        match sockets {
+        match prefix {
             Some(prefix) => private.connection.use_files(prefix),
             None => private.connection.use_free_ports().map_err(failed)?,
         }
@@ -291,7 +317,8 @@ mod tests {
     #[test]
     fn the_file_and_its_folder_are_private_and_go_away() {
         let scratch = Scratch::new();
-        let private = Private::create(&scratch.path().join("run"), "python3", &Guard::none()).unwrap();
+        let private =
+            Private::create(&scratch.path().join("run"), Sockets::Files, "python3", &Guard::none()).unwrap();
         assert_eq!(mode(&private.file), 0o600);
         assert_eq!(mode(private.file.parent().unwrap()), 0o700);
         assert_eq!(private.connection.key.len(), 64);
@@ -307,7 +334,8 @@ mod tests {
     fn sockets_move_to_a_short_place_when_the_folder_s_path_is_long() {
         let scratch = Scratch::new();
         let private =
-            Private::create(&scratch.path().join("x".repeat(120)), "python3", &Guard::none()).unwrap();
+            Private::create(&scratch.path().join("x".repeat(120)), Sockets::Files, "python3", &Guard::none())
+                .unwrap();
         let Place::File(path) = private.connection.place(Channel::Shell) else { panic!("not a file") };
         assert!(path.starts_with("/tmp") && path.as_os_str().len() < 40);
         let folder = path.parent().unwrap().to_owned();
@@ -344,6 +372,13 @@ mod tests {
         assert_eq!(refusal(r#"{"signature_scheme":"hmac-md5"}"#), Some(Refusal::Scheme("hmac-md5".into())));
         assert_eq!(refusal(r#"{"transport":"pgm"}"#), Some(Refusal::Transport("pgm".into())));
         assert!(matches!(refusal(r#"{"shell_port":"x"}"#), Some(Refusal::NotOne(_))));
+    }
+
+    #[test]
+    fn a_socket_file_may_be_named_in_two_ways() {
+        let file = |path: &str| Place::File(path.into());
+        assert_eq!(file("/run/a-b/s-3").other_spelling(), Some(file("/run/a-b/s:3")));
+        assert_eq!(Place::Port("::1".into(), 3).other_spelling(), None);
     }
 
     #[test]

@@ -37,26 +37,33 @@ impl Lane {
     }
 }
 
-/// Waits until a kernel listens at the place, for as long as the caller lets it.
-pub(super) async fn until_open(place: &Place) {
+/// Waits until a kernel listens at the place, however it spells it, for as long as the caller lets it.
+async fn until_open(place: &Place) -> Place {
+    let spellings: Vec<Place> = std::iter::once(place.clone()).chain(place.other_spelling()).collect();
     loop {
-        let open = match place {
-            Place::File(path) => UnixStream::connect(path).await.is_ok(),
-            Place::Port(ip, port) => match ip.parse() {
-                Ok(ip) => TcpStream::connect(SocketAddr::new(ip, *port)).await.is_ok(),
-                Err(_) => TcpStream::connect((ip.as_str(), *port)).await.is_ok(),
-            },
-        };
-        if open {
-            return;
+        for place in &spellings {
+            if is_open(place).await {
+                return place.clone();
+            }
         }
         tokio::time::sleep(LOOK).await;
     }
 }
 
+/// Whether anyone listens at the place.
+pub(super) async fn is_open(place: &Place) -> bool {
+    match place {
+        Place::File(path) => UnixStream::connect(path).await.is_ok(),
+        Place::Port(ip, port) => match ip.parse() {
+            Ok(ip) => TcpStream::connect(SocketAddr::new(ip, *port)).await.is_ok(),
+            Err(_) => TcpStream::connect((ip.as_str(), *port)).await.is_ok(),
+        },
+    }
+}
+
 /// A socket for requests, connected.
 pub(super) async fn dealer(place: &Place, session: &Session) -> Result<DealerSocket, ZmqError> {
-    until_open(place).await;
+    let place = until_open(place).await;
     let mut options = SocketOptions::default();
     options.peer_identity(PeerIdentity::try_from(session.id().as_bytes())?);
     let mut socket = DealerSocket::with_options(options);
@@ -66,7 +73,7 @@ pub(super) async fn dealer(place: &Place, session: &Session) -> Result<DealerSoc
 
 /// A socket for what everyone gets, connected.
 pub(super) async fn subscriber(place: &Place) -> Result<SubSocket, ZmqError> {
-    until_open(place).await;
+    let place = until_open(place).await;
     let mut socket = SubSocket::new();
     socket.subscribe("").await?;
     socket.connect(&place.endpoint()).await?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::Instant;
 use zeromq::{Socket, SocketEvent, SocketRecv, SubSocket};
 
@@ -91,6 +91,8 @@ pub(super) struct Listener {
     pub(super) heard: watch::Sender<bool>,
     /// Whether the kernel works for someone else.
     pub(super) taken: watch::Sender<bool>,
+    /// Told when the connection ends.
+    pub(super) lost: Arc<Notify>,
     pub(super) tracer: Tracer,
 }
 
@@ -109,6 +111,7 @@ impl Listener {
             interrupter: self.interrupter,
             state: self.state,
             taken: self.taken,
+            lost: self.lost,
         };
         task.serve(self.socket, monitor, self.commands, self.death, &self.heard, &self.tracer).await;
     }
@@ -126,6 +129,7 @@ struct Task {
     interrupter: Interrupter,
     state: Arc<watch::Sender<State>>,
     taken: watch::Sender<bool>,
+    lost: Arc<Notify>,
 }
 
 /// Whether the execution that runs was interrupted.
@@ -188,9 +192,12 @@ impl Task {
                     Err(error) => tracer.failed(Channel::Iopub, &error),
                 },
                 Some(event) = monitor.next() => {
-                    // All that a dead kernel had said was read before its connection ended.
-                    if dying.is_some() && matches!(event, SocketEvent::Disconnected(_)) {
-                        break;
+                    if matches!(event, SocketEvent::Disconnected(_)) {
+                        // All that a dead kernel had said was read before its connection ended.
+                        if dying.is_some() {
+                            break;
+                        }
+                        self.lost.notify_one();
                     }
                 }
                 () = until_time(interrupt_at) => self.interrupt_now().await,

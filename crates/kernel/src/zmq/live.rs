@@ -8,11 +8,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::json;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use zeromq::{ReqSocket, Socket, SocketRecv, SocketSend, ZmqMessage};
 
-use super::connection::{Channel, Connection, Place, Private};
+use super::connection::{Channel, Connection, Place, Private, Sockets};
 use super::lanes::{self, Lane, Pending};
 use super::listener::{Command, Interrupter, Listener};
 use super::log::Log;
@@ -54,6 +55,8 @@ pub(super) struct Live {
     pub(super) info: KernelInfo,
     /// Whether the kernel works for someone else.
     pub(super) taken: watch::Receiver<bool>,
+    /// Told when the connection to the kernel ends.
+    lost: Arc<Notify>,
     /// The variables that were last set by hidden code.
     pub(super) variables: Mutex<HashMap<String, Option<String>>>,
     pub(super) process: Option<Arc<Process>>,
@@ -90,11 +93,40 @@ impl Live {
         guard: &Guard,
         state: &Arc<watch::Sender<State>>,
     ) -> Result<(Live, Vec<String>)> {
-        let tracer = Tracer::new(launch.trace.clone());
         if !launch.cwd.is_dir() {
             return Err(Error::NoFolder { path: launch.cwd.clone() });
         }
-        let private = Private::create(&launch.runtime_dir, &command.name, guard)?;
+        let within = launch.startup_timeout;
+        // All kernels that are written in Python can listen on files. Of others some cannot: they die, or
+        // wait for something that never comes.
+        if command.is_python() {
+            return Live::start_on(Sockets::Files, within, command, launch, guard, state).await;
+        }
+        let began = Instant::now();
+        match Live::start_on(Sockets::Files, within / 2, command, launch, guard, state).await {
+            Err(Error::DiedAtStart { .. } | Error::NotReady { .. }) => {
+                let left = within.saturating_sub(began.elapsed());
+                Live::start_on(Sockets::Ports, left, command, launch, guard, state).await.map_err(|error| {
+                    match error {
+                        Error::NotReady { stderr, .. } => Error::NotReady { within, stderr },
+                        other => other,
+                    }
+                })
+            }
+            other => other,
+        }
+    }
+
+    async fn start_on(
+        sockets: Sockets,
+        within: Duration,
+        command: &KernelCommand,
+        launch: &Launch,
+        guard: &Guard,
+        state: &Arc<watch::Sender<State>>,
+    ) -> Result<(Live, Vec<String>)> {
+        let tracer = Tracer::new(launch.trace.clone());
+        let private = Private::create(&launch.runtime_dir, sockets, &command.name, guard)?;
         let (process, mut log) = spawn(command, launch, &private, guard)?;
         let ready = async {
             let mut live =
@@ -113,9 +145,7 @@ impl Live {
                 Err(error) => error,
             },
             death = process.wait() => Error::DiedAtStart { death, stderr: String::new() },
-            () = tokio::time::sleep(launch.startup_timeout) => {
-                Error::NotReady { within: launch.startup_timeout, stderr: String::new() }
-            }
+            () = tokio::time::sleep(within) => Error::NotReady { within, stderr: String::new() },
         };
         process.kill_tree().await;
         let said = log.last_words().await;
@@ -179,6 +209,7 @@ impl Live {
 
         let (heard, has_heard) = watch::channel(false);
         let (taking, taken) = watch::channel(false);
+        let lost = Arc::new(Notify::new());
         let interrupter = match &child {
             Some((process, command)) if command.interrupt_mode == InterruptMode::Signal => {
                 Interrupter::Signal(process.clone())
@@ -195,6 +226,7 @@ impl Live {
             death: child.as_ref().map(|(process, _)| process.death()),
             heard,
             taken: taking,
+            lost: lost.clone(),
             tracer,
         };
         let listener = tokio::spawn(listener.run());
@@ -206,6 +238,7 @@ impl Live {
             commands,
             info: KernelInfo::default(),
             taken,
+            lost,
             variables: Mutex::default(),
             process: child.map(|(process, _)| process),
             listener: Mutex::new(Some(listener)),
@@ -287,6 +320,9 @@ impl Live {
 
 impl Drop for Live {
     fn drop(&mut self) {
+        if let Some(process) = &self.process {
+            process.kill();
+        }
         self.watchers.iter().for_each(JoinHandle::abort);
         if let Some(listener) = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take() {
             listener.abort();
@@ -412,17 +448,22 @@ fn watch_death(
     })
 }
 
-/// The only sign of life of a kernel that is not our child. One that is slow is not dead: it must be silent for
-/// several beats and refuse a new connection.
+/// The only signs of life of a kernel that is not our child. One that is slow is not dead: it must be silent for
+/// several beats, or hang up and take no new connection.
 fn watch_beats(place: Place, state: &Arc<watch::Sender<State>>, live: &Live) -> JoinHandle<()> {
     let (state, pending, commands) = (state.clone(), live.pending.clone(), live.commands.clone());
+    let lost = live.lost.clone();
     tokio::spawn(async move {
         let mut missed = 0;
         while missed < MISSED {
-            tokio::time::sleep(BEAT).await;
-            match tokio::time::timeout(BEAT, beat(&place)).await {
-                Ok(Some(())) => missed = 0,
-                Ok(None) | Err(_) => missed += 1,
+            tokio::select! {
+                () = tokio::time::sleep(BEAT) => match tokio::time::timeout(BEAT, beat(&place)).await {
+                    Ok(Some(())) => missed = 0,
+                    Ok(None) | Err(_) => missed += 1,
+                },
+                () = lost.notified() => if !lanes::is_open(&place).await {
+                    break;
+                },
             }
         }
         state.send_replace(State::Dead(Death::Unknown));

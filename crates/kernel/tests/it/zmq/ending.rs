@@ -78,6 +78,21 @@ async fn a_restart_begins_anew_also_in_the_middle_of_a_cell() {
 }
 
 #[tokio::test]
+async fn a_restart_that_nobody_waits_for_leaves_a_dead_kernel_that_can_be_restarted() {
+    let bed = Bed::new();
+    let kernel = bed.ipykernel().await;
+    tokio::select! {
+        biased;
+        _ = kernel.kernel.restart() => panic!("so fast"),
+        () = tokio::time::sleep(Duration::from_millis(50)) => {}
+    }
+    assert!(matches!(*kernel.kernel.state().borrow(), State::Dead(_)));
+    kernel.kernel.restart().await.unwrap();
+    assert_eq!(kernel.run("1 + 1").await.result(), Some("2"));
+    kernel.end().await;
+}
+
+#[tokio::test]
 async fn a_shutdown_ends_everything_that_the_kernel_started() {
     let bed = Bed::new();
     let kernel = bed.ipykernel().await;

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use cellist_kernel::zmq::{self, InterruptMode, KernelCommand};
-use cellist_kernel::{Completeness, Error, Event, State, Status};
+use cellist_kernel::{Completeness, Death, Error, Event, State, Status};
 use testkit::Scratch;
 
 use super::bed::{Bed, Ran, python, rest, until};
@@ -146,6 +146,20 @@ async fn a_running_kernel_is_joined_and_left_as_it_was() {
     drop(first);
     assert_eq!(foreign.child.try_wait().unwrap(), None);
     assert!(foreign.file.exists());
+}
+
+#[tokio::test]
+async fn the_death_of_a_joined_kernel_is_noticed() {
+    let mut foreign = Foreign::start();
+    let kernel = zmq::join(&foreign.file, None).await.unwrap().kernel;
+    let code = "import time; print('go', flush=True); time.sleep(600)";
+    let mut execution = kernel.execute(cellist_kernel::Request::new(code)).await.unwrap();
+    until(&mut execution, |event| matches!(event, Event::Stream { .. })).await;
+    let began = Instant::now();
+    foreign.child.kill().unwrap();
+    assert_eq!(rest(&mut execution).await.0, [Event::Died(Death::Unknown)]);
+    assert!(began.elapsed() < Duration::from_secs(2));
+    assert_eq!(*kernel.state().borrow(), State::Dead(Death::Unknown));
 }
 
 #[tokio::test]

@@ -79,7 +79,37 @@ async fn failure(bed: &Bed, command: KernelCommand) -> Error {
 
 fn script(bed: &Bed, source: &str) -> KernelCommand {
     let path = bed.scratch.write("kernel.sh", source);
-    KernelCommand { argv: vec!["/bin/sh".into(), path.into()], ..KernelCommand::ipykernel(&python()) }
+    let argv = vec!["/bin/sh".into(), path.into(), "{connection_file}".into()];
+    KernelCommand { argv, ..KernelCommand::ipykernel(&python()) }
+}
+
+#[tokio::test]
+async fn a_kernel_that_cannot_listen_on_files_gets_ports() {
+    let mut bed = Bed::new();
+    bed.launch.startup_timeout = Duration::from_secs(20);
+    for otherwise in ["exit 1", "sleep 600"] {
+        let kernel = format!(
+            "grep -q ipc \"$1\" && {otherwise}\nexec {} -m ipykernel_launcher -f \"$1\"",
+            python().display()
+        );
+        let kernel = bed.start(KernelCommand { python: None, ..script(&bed, &kernel) }).await;
+        assert_eq!(kernel.run("1 + 1").await.result(), Some("2"));
+        kernel.end().await;
+    }
+}
+
+#[tokio::test]
+async fn a_kernel_may_name_its_socket_files_in_its_own_way() {
+    let bed = Bed::new();
+    let source = "import ipykernel.kernelapp as app, sys\n\
+        def bind(self, s, port):\n    s.bind(f'{self.transport}://{self.ip}:{port}')\n    return port\n\
+        app.IPKernelApp._try_bind_socket = bind\napp.launch_new_instance()\n";
+    let path = bed.scratch.write("kernel.py", source);
+    let mut command = KernelCommand::ipykernel(&python());
+    command.argv = vec![python().into(), path.into(), "-f".into(), "{connection_file}".into()];
+    let kernel = bed.start(command).await;
+    assert_eq!(kernel.run("1 + 1").await.result(), Some("2"));
+    kernel.end().await;
 }
 
 #[tokio::test]
