@@ -98,8 +98,8 @@ impl Store {
             // If it cannot be repaired, what is there is still worth a look.
             let _ = self.lock(&place, &mut notices);
         }
-        let (mut notebook, _) = load(&place)?;
-        if Recent::of(&self.home, &place.key()).overwritten(&notebook, modified(&place)).is_some()
+        let (mut notebook, mark) = load(&place)?;
+        if Recent::of(&self.home, &place.key()).overwritten(&notebook, mark.modified).is_some()
             && let Ok(mended) = self.change(path, Missing::Refuse, |_| Ok(()))
         {
             notices.extend(mended.notices);
@@ -231,7 +231,7 @@ impl Store {
     ) -> Option<Arc<Notebook>> {
         let Content::Notebook(_) = expected.content else { return None };
         let recent = Recent::of(&self.home, &place.key());
-        let Overwritten { base, ours } = recent.overwritten(found, modified(place))?;
+        let Overwritten { base, ours } = recent.overwritten(found, expected.mark?.modified)?;
         let merged = match merge(&base, &ours, found, OnConflict::Refuse) {
             Ok(merged) => merged,
             Err(error) => {
@@ -241,7 +241,7 @@ impl Store {
                 match yielding.and_then(|ours| merge(&base, &ours, found, OnConflict::Refuse).ok()) {
                     Some(merged) => merged,
                     None => {
-                        recent.keep(&self.home, None, found);
+                        recent.keep(&self.home, None, found, SystemTime::now());
                         return None;
                     }
                 }
@@ -280,11 +280,6 @@ impl Store {
         notices.extend(repaired);
         Ok(lock)
     }
-}
-
-/// When the file was last written.
-fn modified(place: &Place) -> Option<SystemTime> {
-    std::fs::metadata(&place.real).and_then(|metadata| metadata.modified()).ok()
 }
 
 /// Ids for cells to come that no other process makes.

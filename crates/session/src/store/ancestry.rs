@@ -1,87 +1,102 @@
 //! Which version another program started from, judged by what it made of it.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use cellist_notebook::{CellChange, Error, Notebook, diff};
+use cellist_notebook::{Cell, Error, Notebook};
 
 /// The versions that someone may have read, those that count first at equal distance in front.
-#[derive(Debug)]
-pub(super) struct Ancestry(Vec<Arc<Notebook>>);
+pub(super) struct Ancestry(Vec<(Profile, Arc<Notebook>)>);
 
 impl Ancestry {
     pub(super) fn new(base: Arc<Notebook>) -> Ancestry {
-        Ancestry(vec![base])
+        Ancestry(vec![(Profile::of(&base), base)])
     }
 
     /// Someone else wrote this version. Most likely the same program will go on from it.
     pub(super) fn theirs(&mut self, version: Arc<Notebook>) {
-        self.0.insert(0, version);
+        self.0.insert(0, (Profile::of(&version), version));
     }
 
     /// We put this version into the file, where someone may have read it.
     pub(super) fn ours(&mut self, version: Arc<Notebook>) {
-        self.0.push(version);
+        self.0.push((Profile::of(&version), version));
     }
 
-    /// The version that `foreign` differs least from, these or `others`.
+    /// The version that a notebook with the profile `theirs` differs least from, and by how much. `ours` is
+    /// what we have now.
     ///
     /// A program that writes without looking overwrites what we put there meanwhile. With our newest version
     /// as the base of a merge, our changes would look as if it had taken them back.
-    pub(super) fn closest(
-        &self,
-        foreign: &Notebook,
-        others: impl Iterator<Item = Arc<Notebook>>,
-    ) -> Arc<Notebook> {
-        let mut closest = Closest::new(foreign, &self.0[0]);
-        self.0[1..].iter().for_each(|version| closest.look_at(Arc::clone(version)));
-        closest.look_among(others);
-        closest.version()
+    pub(super) fn closest(&self, theirs: &Profile, ours: &Profile) -> (usize, Arc<Notebook>) {
+        // The first of equals.
+        let (known, version) = (self.0.iter())
+            .min_by_key(|(known, _)| known.distance(theirs, ours))
+            .expect("the base is always there");
+        (known.distance(theirs, ours), Arc::clone(version))
     }
 }
 
-/// After so many versions in a row that are further away than the closest one, no more are looked at.
-const FAR_ENOUGH: usize = 4;
+/// The cells of a notebook, as far as it takes to see how much two notebooks have in common: for each a number
+/// of its id and one of its content, sorted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Profile(Vec<(u64, u64)>);
 
-/// The first of the versions looked at that differ least from one notebook.
-pub(super) struct Closest<'a> {
-    from: &'a Notebook,
-    first: Arc<Notebook>,
-    other: Option<Arc<Notebook>>,
-    distance: usize,
-}
-
-impl<'a> Closest<'a> {
-    pub(super) fn new(from: &'a Notebook, first: &Arc<Notebook>) -> Closest<'a> {
-        Closest { from, first: Arc::clone(first), other: None, distance: distance(first, from) }
+impl Profile {
+    pub(super) fn of(notebook: &Notebook) -> Profile {
+        let numbers = |cell: &Cell| {
+            let mut content = DefaultHasher::new();
+            (cell.cell_type().as_str(), cell.source()).hash(&mut content);
+            // Instead of the outputs, which may be long and are spelled differently by different programs.
+            (cell.execution_count(), cell.has_outputs()).hash(&mut content);
+            let content = content.finish();
+            // A cell without an id is known by what it holds.
+            let name = cell.stored_id().map_or(content, |id| {
+                let mut name = DefaultHasher::new();
+                id.hash(&mut name);
+                name.finish()
+            });
+            (name, content)
+        };
+        let mut cells: Vec<(u64, u64)> = notebook.cells().iter().map(numbers).collect();
+        cells.sort_unstable();
+        Profile(cells)
     }
 
-    fn look_at(&mut self, version: Arc<Notebook>) {
-        let distance = distance(&version, self.from);
-        if distance < self.distance {
-            (self.other, self.distance) = (Some(version), distance);
-        }
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        self.0.iter().flat_map(|(name, content)| [*name, *content]).flat_map(u64::to_le_bytes).collect()
     }
 
-    /// Looks at versions that become ever more different sooner or later.
-    pub(super) fn look_among(&mut self, versions: impl Iterator<Item = Arc<Notebook>>) {
-        let mut in_vain = 0;
-        for version in versions {
-            let before = self.distance;
-            self.look_at(version);
-            in_vain = if self.distance < before { 0 } else { in_vain + 1 };
-            if in_vain == FAR_ENOUGH {
-                return;
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Profile> {
+        let (numbers, rest) = bytes.as_chunks();
+        let (cells, odd) = numbers.as_chunks();
+        let cell = |[name, content]: &[[u8; 8]; 2]| (u64::from_le_bytes(*name), u64::from_le_bytes(*content));
+        (rest.is_empty() && odd.is_empty()).then(|| Profile(cells.iter().map(cell).collect()))
+    }
+
+    /// How many cells are not the same in `theirs`, or infinitely many if `theirs` has a cell that only `ours`
+    /// has, not this: then they have seen a newer version.
+    pub(super) fn distance(&self, theirs: &Profile, ours: &Profile) -> usize {
+        let (mut distance, mut at) = (0, 0);
+        for (name, content) in &theirs.0 {
+            while self.0.get(at).is_some_and(|(mine, _)| mine < name) {
+                at += 1;
+                distance += 1;
+            }
+            match self.0.get(at) {
+                Some((mine, known)) if mine == name => {
+                    at += 1;
+                    distance += usize::from(known != content);
+                }
+                _ if ours.has(*name) => return usize::MAX,
+                _ => distance += 1,
             }
         }
+        distance + self.0.len() - at
     }
 
-    /// The closest, unless it is the first.
-    pub(super) fn other(self) -> Option<Arc<Notebook>> {
-        self.other
-    }
-
-    fn version(self) -> Arc<Notebook> {
-        self.other.unwrap_or(self.first)
+    fn has(&self, name: u64) -> bool {
+        self.0.binary_search_by_key(&name, |(known, _)| *known).is_ok()
     }
 }
 
@@ -99,16 +114,38 @@ pub(super) fn without_conflicts(base: &Notebook, ours: &Notebook, error: &Error)
     Some(yielding)
 }
 
-/// How much was changed on the way from one notebook to another, in lines and values.
-fn distance(from: &Notebook, to: &Notebook) -> usize {
-    let (cells, keys) = diff(from, to);
-    let weight = |change: &CellChange| match change {
-        CellChange::Added(at) => 1 + to.cells()[*at].source().lines().count(),
-        CellChange::Deleted(at) => 1 + from.cells()[*at].source().lines().count(),
-        CellChange::Changed(change) => {
-            let lines: usize = change.source.iter().map(|hunk| hunk.before.len().max(hunk.after.len())).sum();
-            usize::from(change.moved) + usize::from(change.retyped) + lines + change.keys.len()
-        }
-    };
-    cells.iter().map(weight).sum::<usize>() + keys.len()
+#[cfg(test)]
+mod tests {
+    use super::Profile;
+
+    #[track_caller]
+    fn check(known: &[(u64, u64)], theirs: &[(u64, u64)], ours: &[(u64, u64)], expected: usize) {
+        let profile = |cells: &[(u64, u64)]| Profile(cells.to_vec());
+        assert_eq!(profile(known).distance(&profile(theirs), &profile(ours)), expected);
+    }
+
+    #[test]
+    fn the_distance_counts_cells_that_differ() {
+        check(&[], &[], &[], 0);
+        check(&[(1, 1), (2, 2)], &[(1, 1), (2, 2)], &[], 0);
+        check(&[(1, 1), (2, 2), (3, 3)], &[(1, 1), (3, 3)], &[], 1);
+        check(&[(1, 1), (3, 3)], &[(1, 1), (2, 2), (3, 3), (4, 4)], &[], 2);
+        check(&[(1, 1), (2, 2)], &[(1, 9), (2, 2)], &[], 1);
+        check(&[(1, 1), (1, 1)], &[(1, 1)], &[], 1);
+        check(&[(1, 1), (2, 2)], &[(3, 3)], &[], 3);
+    }
+
+    #[test]
+    fn who_has_a_newer_cell_of_ours_has_not_started_from_an_older_version() {
+        check(&[(1, 1)], &[(1, 1), (2, 9)], &[(1, 1), (2, 2)], usize::MAX);
+        check(&[(1, 1), (2, 2)], &[(1, 1), (2, 9)], &[(1, 1), (2, 2)], 1);
+    }
+
+    #[test]
+    fn a_profile_can_be_written_and_read() {
+        let profile = Profile(vec![(1, u64::MAX), (2, 3)]);
+        assert_eq!(Profile::from_bytes(&profile.to_bytes()), Some(profile));
+        assert_eq!(Profile::from_bytes(&[0; 24]), None);
+        assert_eq!(Profile::from_bytes(&[0; 15]), None);
+    }
 }

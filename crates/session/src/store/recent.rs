@@ -3,20 +3,22 @@
 //! that can be seen and mended.
 
 use std::fs::{self, OpenOptions};
-use std::io;
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cellist_notebook::{Notebook, Revision};
 
-use super::ancestry::Closest;
+use super::ancestry::Profile;
 use super::content;
 use super::fresh_ids;
 use crate::home::Home;
 use crate::platform;
 
 const FOLDER: &str = "recent";
+const NOTEBOOK: &str = "ipynb";
+const PROFILE: &str = "cells";
 /// How long a program may take from reading to writing and still not have meant to undo our change.
 const WINDOW: Duration = Duration::from_secs(5);
 /// File systems stamp a file with the time of the last tick, which may be a little ago.
@@ -48,10 +50,11 @@ impl Recent {
         Recent { folder: home.path().join(FOLDER).join(key) }
     }
 
-    /// Notes that `new` took the place of `old`. Best effort: without it a save is as good as anyone else's.
-    pub(super) fn keep(&self, home: &Home, old: Option<&Notebook>, new: &Notebook) {
+    /// Notes that `new` took the place of `old` at the time `at`. Best effort: without it a save is as good as
+    /// anyone else's.
+    pub(super) fn keep(&self, home: &Home, old: Option<&Notebook>, new: &Notebook, at: SystemTime) {
         let _ = self.forget_old(home);
-        let kept = if new.pieces().len() > LARGEST { None } else { self.write_both(home, old, new).ok() };
+        let kept = if new.pieces().len() > LARGEST { None } else { self.write_both(home, old, new, at).ok() };
         // What is kept must end with what is in the file: otherwise our own change could look like a foreign one.
         if kept.is_none() {
             self.clear();
@@ -62,11 +65,12 @@ impl Recent {
         let _ = fs::remove_dir_all(&self.folder);
     }
 
-    /// Takes back that `new` was put into the file.
-    pub(super) fn forget(&self, new: Revision) {
-        if let Some(last) = self.versions().last().filter(|last| last.revision == new) {
-            let _ = fs::remove_file(&last.path);
-        }
+    /// Takes back that these were put into the file.
+    pub(super) fn forget(&self, revisions: &[Revision]) {
+        self.versions()
+            .iter()
+            .filter(|version| revisions.contains(&version.revision))
+            .for_each(Version::remove);
     }
 
     /// The version that was in the file when someone wrote `found` over it without having seen it, and the
@@ -74,38 +78,39 @@ impl Recent {
     pub(super) fn overwritten(&self, found: &Notebook, modified: Option<SystemTime>) -> Option<Overwritten> {
         let versions = self.versions();
         let newest = versions.last()?;
-        let time = modified?.duration_since(UNIX_EPOCH).ok()?;
         // A file with an older time was put there as it is, which nobody does without looking.
-        let revision = (time + TICK >= newest.at).then(|| found.revision())?;
+        let revision = (since_1970(modified?) + TICK >= newest.at).then(|| found.revision())?;
         // Who brings an earlier version back exactly as it was means to.
         if versions.iter().any(|version| version.revision == revision) {
             return None;
         }
-        let older = self.seen_before(modified);
-        if older.len() < 2 {
-            return None;
-        }
-        let ours = newest.read()?;
-        let mut closest = Closest::new(found, &ours);
-        closest.look_among(older.iter().rev().skip(1).map_while(Version::read));
-        closest.other().map(|base| Overwritten { base, ours })
+        let (theirs, ours) = (Profile::of(found), newest.profile()?);
+        let distance = ours.distance(&theirs, &ours);
+        let base = self.closer(distance, &theirs, &ours, modified)?;
+        Some(Overwritten { base, ours: newest.read()? })
     }
 
-    /// The versions that someone who wrote at the time `modified` may have read without knowing of a newer one.
-    pub(super) fn candidates(&self, modified: Option<SystemTime>) -> impl Iterator<Item = Arc<Notebook>> {
-        self.seen_before(modified).into_iter().rev().map_while(|version| version.read())
-    }
-
-    fn seen_before(&self, modified: Option<SystemTime>) -> Vec<Version> {
-        let time = modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
-        let Some(time) = time else { return Vec::new() };
+    /// The version that a notebook with the profile `theirs`, written at the time `modified`, differs least
+    /// from, if that is by less than `distance`. `ours` is what we have now.
+    pub(super) fn closer(
+        &self,
+        distance: usize,
+        theirs: &Profile,
+        ours: &Profile,
+        modified: Option<SystemTime>,
+    ) -> Option<Arc<Notebook>> {
+        let time = since_1970(modified?);
         let mut versions = self.versions();
-        // All that were replaced a short while before, and the one that was there then.
-        let first = versions.iter().position(|version| time <= version.at + WINDOW);
-        match first {
-            Some(first) => versions.split_off(first.saturating_sub(1)),
-            None => Vec::new(),
-        }
+        // Those that were replaced a short while before, and those that came later.
+        let first = versions.iter().position(|version| time <= version.at + WINDOW)?;
+        let versions = versions.split_off(first.saturating_sub(1));
+        let distances = versions
+            .iter()
+            .rev()
+            .filter_map(|version| Some((version.profile()?.distance(theirs, ours), version)));
+        // The newest of equals.
+        let (least, closest) = distances.min_by_key(|(distance, _)| *distance)?;
+        (least < distance).then(|| closest.read())?
     }
 
     /// The versions kept, oldest first.
@@ -116,45 +121,55 @@ impl Recent {
         versions
     }
 
-    fn write_both(&self, home: &Home, old: Option<&Notebook>, new: &Notebook) -> io::Result<()> {
-        let versions = self.versions();
+    fn write_both(
+        &self,
+        home: &Home,
+        old: Option<&Notebook>,
+        new: &Notebook,
+        at: SystemTime,
+    ) -> io::Result<()> {
+        let mut versions = self.versions();
+        let last = versions.last().map(|last| (last.at, last.revision));
+        // Always behind the last one, whatever the clock says.
+        let at = since_1970(at).max(last.map_or(Duration::ZERO, |(at, _)| at + Duration::from_nanos(2)));
         if let Some(old) = old
-            && versions.last().is_none_or(|last| last.revision != old.revision())
+            && last.is_none_or(|(_, revision)| revision != old.revision())
         {
-            self.write(home, old)?;
+            self.write(home, old, at - Duration::from_nanos(1))?;
         }
-        self.write(home, new)?;
+        self.write(home, new, at)?;
         let mut room = MOST_BYTES;
-        for version in versions.iter().rev() {
+        while let Some(version) = versions.pop() {
             match room.checked_sub(version.length) {
                 Some(rest) => room = rest,
-                None => fs::remove_file(&version.path)?,
+                None => version.remove(),
             }
         }
         Ok(())
     }
 
-    fn write(&self, home: &Home, notebook: &Notebook) -> io::Result<()> {
+    fn write(&self, home: &Home, notebook: &Notebook, at: Duration) -> io::Result<()> {
         let key = self.folder.file_name().unwrap_or_default().to_string_lossy();
         let folder = home.folder(&format!("{FOLDER}/{key}"))?;
-        let at = now().as_nanos();
-        let path = folder.join(format!("{at:020}-{}.ipynb", notebook.revision()));
-        let mut options = OpenOptions::new();
-        let file = platform::private(options.write(true).create_new(true)).open(&path)?;
-        content::write(&file, notebook).inspect_err(|_| {
-            let _ = fs::remove_file(&path);
-        })
+        let path = folder.join(format!("{:020}-{}.{NOTEBOOK}", at.as_nanos(), notebook.revision()));
+        let create = |path: &Path| {
+            let mut options = OpenOptions::new();
+            platform::private(options.write(true).create_new(true)).open(path)
+        };
+        // First the profile: a version without one is not looked at.
+        create(&path.with_extension(PROFILE))?.write_all(&Profile::of(notebook).to_bytes())?;
+        content::write(&create(&path)?, notebook)
     }
 
     /// Removes what is too old to matter, of every notebook.
     fn forget_old(&self, home: &Home) -> io::Result<()> {
-        let now = now();
+        let now = since_1970(SystemTime::now());
         for entry in fs::read_dir(home.path().join(FOLDER))? {
             let folder = entry?.path();
             let recent = Recent { folder };
             for version in recent.versions() {
                 if now > version.at + WINDOW + WINDOW {
-                    let _ = fs::remove_file(version.path);
+                    version.remove();
                 }
             }
             // Succeeds when it is empty.
@@ -167,13 +182,22 @@ impl Recent {
 impl Version {
     fn of(entry: &fs::DirEntry) -> Option<Version> {
         let name = entry.file_name().into_string().ok()?;
-        let (at, revision) = name.strip_suffix(".ipynb")?.split_once('-')?;
+        let (at, revision) = name.strip_suffix(NOTEBOOK)?.strip_suffix('.')?.split_once('-')?;
         Some(Version {
             at: Duration::from_nanos(at.parse().ok()?),
             revision: revision.parse().ok()?,
             path: entry.path(),
             length: entry.metadata().ok()?.len(),
         })
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        Profile::from_bytes(&fs::read(self.path.with_extension(PROFILE)).ok()?)
+    }
+
+    fn remove(&self) {
+        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(self.path.with_extension(PROFILE));
     }
 
     /// The notebook, unless the copy is not whole.
@@ -184,6 +208,6 @@ impl Version {
     }
 }
 
-fn now() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+fn since_1970(time: SystemTime) -> Duration {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default()
 }

@@ -5,11 +5,11 @@ use std::fs::{self, File};
 use std::io;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-use cellist_notebook::{Notebook, OnConflict, merge};
+use cellist_notebook::{Notebook, OnConflict, Revision, merge};
 
-use super::ancestry::Ancestry;
+use super::ancestry::{Ancestry, Profile};
 use super::content::{Content, Expected};
 use super::in_place::{self, Written};
 use super::load::{Reading, read, wait_for_file, wait_for_writers};
@@ -45,6 +45,8 @@ pub(super) struct Save<'a> {
     displaced: Vec<Displaced>,
     /// What we put into the file when we displaced the last of them.
     put: Option<Content>,
+    /// All that we put into the file.
+    remembered: Vec<Revision>,
 }
 
 /// A file that was the notebook until ours took its place.
@@ -103,7 +105,7 @@ impl<'a> Save<'a> {
         lock: &'a mut Lock,
         notices: &'a mut Vec<String>,
     ) -> Save<'a> {
-        Save { home, place, lock, notices, displaced: Vec::new(), put: None }
+        Save { home, place, lock, notices, displaced: Vec::new(), put: None, remembered: Vec::new() }
     }
 
     /// Saves `ours`, which was made from `base`, into a file that should hold what is `expected`. Returns the
@@ -132,6 +134,8 @@ impl<'a> Save<'a> {
             }
             Err(error) => {
                 self.give_way();
+                // Nobody may take it for something that was saved.
+                Recent::of(self.home, &self.place.key()).forget(&self.remembered);
                 Err(error.with_notices(std::mem::take(self.notices)))
             }
         }
@@ -173,12 +177,15 @@ impl<'a> Save<'a> {
                 Round::Found(..) if Instant::now() >= deadline => break,
                 Round::Found(theirs, mark, found) => (theirs, mark, found),
             };
+            let profiles = (Profile::of(&theirs), Profile::of(&ours));
+            let (distance, known) = ancestry.closest(&profiles.0, &profiles.1);
             let recent = Recent::of(self.home, &self.place.key());
+            let closer = recent.closer(distance, &profiles.0, &profiles.1, mark.modified);
             let attempt = |base: &Notebook, ours| merge(base, ours, &theirs, OnConflict::Refuse);
-            let merged = match attempt(&ancestry.closest(&theirs, recent.candidates(mark.modified)), &ours) {
+            let merged = match attempt(&closer.unwrap_or(known), &ours) {
                 // What others wrote before may be what conflicts with what they write now.
                 Err(_) if !Arc::ptr_eq(&mine, &ours) => {
-                    let merged = attempt(&mine_seen.closest(&theirs, std::iter::empty()), &mine);
+                    let merged = attempt(&mine_seen.closest(&profiles.0, &profiles.1).1, &mine);
                     let last = self.displaced.len() - usize::from(matches!(found, Where::Displaced));
                     self.displaced[..last].iter_mut().for_each(|earlier| earlier.is_superseded = true);
                     merged
@@ -274,9 +281,10 @@ impl<'a> Save<'a> {
                 return Err(error);
             }
         }
+        let now = SystemTime::now();
         match platform::exchange(&temporary.path, &self.place.real) {
             Ok(()) => {
-                self.remember(expected, ours);
+                self.remember(expected, ours, now);
                 self.compare(old, &new, temporary, expected, ours)
             }
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
@@ -335,10 +343,11 @@ impl<'a> Save<'a> {
         if !expected.content.is_in(&file).map_err(|error| self.cannot_save(error))? {
             return self.look_or_keep();
         }
+        let now = SystemTime::now();
         fs::rename(&temporary.path, &self.place.real)
             .and_then(|()| platform::sync_folder(self.place.folder()))
             .map_err(|error| self.cannot_save(error))?;
-        self.remember(expected, ours);
+        self.remember(expected, ours, now);
         Ok(Round::Done)
     }
 
@@ -428,9 +437,10 @@ impl<'a> Save<'a> {
 
     fn write_in_place(&mut self, expected: &Expected, ours: &Arc<Notebook>) -> Result<Round> {
         let new = Content::Notebook(Arc::clone(ours));
+        let now = SystemTime::now();
         match in_place::write(self.home, self.place, self.lock, &expected.content, &new) {
             Ok(Written::Done) => {
-                self.remember(expected, ours);
+                self.remember(expected, ours, now);
                 Ok(Round::Done)
             }
             Ok(Written::Differs) => self.look_or_keep(),
@@ -470,13 +480,14 @@ impl<'a> Save<'a> {
         }
     }
 
-    /// Keeps what is in the file now, and what was, for a few seconds.
-    fn remember(&self, expected: &Expected, ours: &Notebook) {
+    /// Keeps what is in the file since a moment, and what was there before, for a few seconds.
+    fn remember(&mut self, expected: &Expected, ours: &Notebook, at: SystemTime) {
         let old = match &expected.content {
             Content::Notebook(old) => Some(&**old),
             Content::Absent | Content::Bytes(_) => None,
         };
-        Recent::of(self.home, &self.place.key()).keep(self.home, old, ours);
+        Recent::of(self.home, &self.place.key()).keep(self.home, old, ours, at);
+        self.remembered.push(ours.revision());
     }
 
     fn note(&mut self, temporary: &Temporary, step: Step) -> Result<()> {
@@ -520,7 +531,7 @@ impl<'a> Save<'a> {
         };
         match swap().and_then(|()| is_ours()) {
             Ok(true) => {
-                Recent::of(self.home, &self.place.key()).forget(put.revision());
+                Recent::of(self.home, &self.place.key()).forget(&[put.revision()]);
                 self.discard(&temporary);
                 return true;
             }
