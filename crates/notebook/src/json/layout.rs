@@ -56,7 +56,7 @@ impl Layout {
     /// What stands before an element or member inside a container whose own line is indented by `indent`.
     pub(crate) fn lead(&self, indent: &str, first: bool) -> String {
         match &self.lines {
-            Some(Lines { newline, unit }) => format!("{newline}{indent}{unit}"),
+            Some(Lines { newline, unit }) => [newline, indent, unit].concat(),
             None if first => String::new(),
             None => self.gap.clone(),
         }
@@ -64,13 +64,13 @@ impl Layout {
 
     /// What stands before the bracket that closes a container that is not empty.
     pub(crate) fn tail(&self, indent: &str) -> String {
-        self.lines.as_ref().map_or_else(String::new, |lines| format!("{}{indent}", lines.newline))
+        self.lines.as_ref().map_or_else(String::new, |lines| [lines.newline, indent].concat())
     }
 
     /// The indent of the lines inside a container whose own line is indented by `indent`.
     pub(crate) fn inside(&self, indent: &str) -> String {
         match &self.lines {
-            Some(Lines { unit, .. }) => format!("{indent}{unit}"),
+            Some(Lines { unit, .. }) => [indent, unit].concat(),
             None => indent.to_owned(),
         }
     }
