@@ -13,6 +13,7 @@ import _codecs
 import _signal
 import _thread
 import builtins
+import errno
 import io
 import json
 import os
@@ -185,14 +186,50 @@ interrupts = Interrupts()
 # --- What the host hears --------------------------------------------------------------------------
 
 
-def write_all(descriptor, data):
-    """Writes all bytes, also where a child made the pipe non-blocking."""
-    view = memoryview(data)
-    while view:
+# What a pipe is sure to take in one piece, on any system.
+ONE_PIECE = 512
+
+
+def write_each(targets):
+    """Writes some bytes to each of some pipes, without fail.
+
+    A signal handler of the program's may run between any two steps of Python code, and raise. So the writes are
+    made inside one call, which notes how far it got, and what was raised is raised when all is written.
+    """
+    written, raised = [], None
+    while True:
         try:
-            view = view[os.write(descriptor, view) :]
+            while len(written) < len(targets):
+                descriptors, pieces = zip(*targets[len(written) :])
+                written.extend(map(os.write, descriptors, pieces))
+            break
+        except BlockingIOError:
+            # A child made the pipe non-blocking.
+            os.set_blocking(targets[len(written)][0], True)
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno in (errno.EPIPE, errno.EBADF):
+                raise
+            raised = error
+    if raised is not None:
+        raise raised
+
+
+def write_whole(descriptor, data):
+    """Writes bytes that a pipe may take in several pieces, without fail."""
+    view, counts, raised = memoryview(data), [], None
+    while True:
+        try:
+            while sum(counts) < len(view):
+                counts.extend(map(os.write, (descriptor,), (view[sum(counts) :],)))
+            break
         except BlockingIOError:
             os.set_blocking(descriptor, True)
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno in (errno.EPIPE, errno.EBADF):
+                raise
+            raised = error
+    if raised is not None:
+        raise raised
 
 
 class Outlet:
@@ -212,16 +249,16 @@ class Outlet:
         self.forked = False
         self.order = threading.RLock()
         self.line = _thread.allocate_lock()
+        # Whether marks are being written, and frames that came in between: from a signal handler.
+        self.inside = False
+        self.later = []
         self.streams = [TextStream(self, STDOUT), TextStream(self, STDERR)]
 
-    def mark(self, kind):
-        """Puts the next mark into both pipes. Only whole functions call this, with `order` held."""
-        if self.forked:
-            return
+    def _mark(self, kind):
+        """The next mark, for both pipes."""
         self.number += 1
         mark = b"%s%s%d;" % (self.prefix, kind, self.number)
-        write_all(self.pipes[STDOUT], mark)
-        write_all(self.pipes[STDERR], mark)
+        return [(self.pipes[STDOUT], mark), (self.pipes[STDERR], mark)]
 
     def flush(self):
         """Writes out what is buffered of the text of both streams."""
@@ -232,10 +269,17 @@ class Outlet:
     def turn(self, stream):
         """The text that follows is `stream`'s."""
         with self.order:
-            if self.written is not None:
-                self.flush()
-                self.mark(b"t")
-            self.written = stream
+            if self.inside:
+                return
+            self.inside = True
+            try:
+                if self.written is not None:
+                    self.flush()
+                    if not self.forked:
+                        write_each(self._mark(b"t"))
+                self.written = stream
+            finally:
+                self.inside = False
 
     def separate(self):
         """Sets what others write to the pipes apart from the text before it and the text that follows."""
@@ -247,18 +291,33 @@ class Outlet:
     @interrupts.whole
     def _send(self, body):
         with self.order:
-            self.flush()
-            self.mark(b"f")
-            self.written = None
-            head = b'{"mark":%d,' % self.number
-            with self.line:
-                if len(body) < 65536:
-                    write_all(self.frames, head + body[1:] + b"\n")
-                else:
-                    # A large one is not copied.
-                    write_all(self.frames, head)
-                    write_all(self.frames, memoryview(body)[1:])
-                    write_all(self.frames, b"\n")
+            self.later.append(body)
+            if self.inside:
+                return
+            self.inside = True
+            try:
+                while self.later:
+                    self.flush()
+                    self._send_one(self.later.pop(0))
+            finally:
+                self.inside = False
+
+    def _send_one(self, body):
+        targets = self._mark(b"f")
+        self.written = None
+        head = b'{"mark":%d,' % self.number
+        with self.line:
+            if len(body) + len(head) < ONE_PIECE:
+                write_each(targets + [(self.frames, head + body[1:] + b"\n")])
+                return
+            write_each(targets)
+            if len(body) < 65536:
+                write_whole(self.frames, head + body[1:] + b"\n")
+                return
+            # A large one is not copied.
+            write_each([(self.frames, head)])
+            write_whole(self.frames, memoryview(body)[1:])
+            write_each([(self.frames, b"\n")])
 
     def send(self, frame, **fields):
         """Sends a frame that has a place among the text."""
@@ -282,7 +341,7 @@ class Outlet:
         fields["reply_to"] = request
         body = to_json(fields) + b"\n"
         with self.line:
-            write_all(self.frames, body)
+            write_whole(self.frames, body)
 
     @interrupts.whole
     def before_fork(self):
@@ -299,6 +358,7 @@ class Outlet:
     def in_child(self):
         """A forked child writes text, but says nothing to the host."""
         self.forked = True
+        self.inside = False
         self.order = threading.RLock()
         old = self.streams
         self.streams = [TextStream(self, STDOUT), TextStream(self, STDERR)]
@@ -1700,7 +1760,7 @@ class Tasks:
         try:
             self.loop.run_forever()
         except BaseException as error:
-            sys.excepthook(type(error), error, error.__traceback__)
+            runner.report(error)
         finally:
             self.turning = False
 
@@ -2943,7 +3003,27 @@ def traceback_lines(error):
 
 # --- Running cells --------------------------------------------------------------------------------
 
+# Results that are kept for later cells.
+KEPT_RESULTS = 1000
+
 RUNNER_NAMES = ("In", "Out", "_", "__", "___", "_i", "_ii", "_iii", "_ih", "_oh", "_dh")
+
+
+class Cell:
+    """One execution, and how far it is."""
+
+    NEW, BEGUN, RUN, SHOWN = range(4)
+
+    def __init__(self, request):
+        self.execution = request["execution"]
+        self.source = request["code"]
+        self.hidden = bool(request.get("hidden"))
+        self.variables = request.get("variables") or {}
+        self.number = None
+        self.filename = "<hidden>"
+        self.ran = False
+        self.error = None
+        self.stage = Cell.NEW
 
 
 class Runner:
@@ -2953,6 +3033,9 @@ class Runner:
         self.descriptors = (requests, frames)
         self.pid = os.getpid()
         self.requests = SimpleQueue()
+        # The request that is being worked on, if any, and its cell.
+        self.taken = []
+        self.cell = None
         self.state = _thread.allocate_lock()
         self.running = None
         # An execution that was taken and has not begun, and one that must not begin.
@@ -2969,7 +3052,6 @@ class Runner:
         self.main = None
         self.namespace = None
         self.hidden_names = set()
-        self.hidden_count = 0
         self.modules_seen = 0
         self.c_flush = None
         self.loaded_c_code = False
@@ -3088,69 +3170,81 @@ class Runner:
 
     # One cell.
 
-    def execute(self, request):
-        """Runs one cell and says how it ended."""
-        for name, value in (request.get("variables") or {}).items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-        execution, source = request["execution"], request["code"]
-        hidden = bool(request.get("hidden"))
-        interrupts.reset()
-        with self.state:
-            self.running, self.queued = execution, None
-            never = self.cancelled == execution
-        if hidden:
-            number = None
-            self.hidden_count += 1
-            filename = "<hidden %d>" % self.hidden_count
-        else:
-            self.count += 1
-            number = self.count
-            filename = "<cell %d>" % number
-        self.cell_name = filename
-        self.outlet.send("started", execution=execution, execution_count=number)
-        if _signal.getsignal(_signal.SIGINT) != interrupts.handle:
-            _signal.signal(_signal.SIGINT, interrupts.handle)
-        self.tasks.enter()
-        if never:
-            # Interrupted while a task kept it from beginning.
-            interrupts.happened = True
-            error = KeyboardInterrupt()
-        else:
-            error = self.attempt(lambda: self.run_cell(source, filename, hidden))
-        shown = True
-        if error is not None:
-            shown = self.attempt(lambda: self.show_failure(error)) is None
-        if not hidden:
-            at_end = self.attempt(self.end_of_cell)
-            if at_end is not None and error is None:
-                error = at_end
-                shown = self.attempt(lambda: self.show_failure(error)) is None
-        if os.getpid() != self.pid:
-            # The cell forked, and this is the child: it has no business here.
-            self.outlet.flush()
-            os._exit(0 if error is None else 1)
+    def execute(self, cell):
+        """Runs one cell and says how it ended.
+
+        Goes on where it was when it is called again: a signal handler of the program's may raise here too.
+        """
+        if cell.stage == Cell.NEW:
+            self.begin(cell)
+            cell.stage = Cell.BEGUN
+        if cell.stage == Cell.BEGUN:
+            cell.stage = Cell.RUN
+            if cell.error is None:
+                self.attempt(cell, lambda: self.run_cell(cell))
+        if cell.stage == Cell.RUN:
+            cell.stage = Cell.SHOWN
+            self.show_end(cell)
         self.tasks.leave()
-        if not shown:
-            self.outlet.send("error", name=type(error).__name__, message="", traceback=[type(error).__name__])
         self.flush_streams()
         with self.state:
             self.running = None
         cancelled = interrupts.happened and (
-            isinstance(error, KeyboardInterrupt) or type(error).__name__ == "CancelledError"
+            isinstance(cell.error, KeyboardInterrupt) or type(cell.error).__name__ == "CancelledError"
         )
         self.outlet.send(
             "done",
-            execution=execution,
-            status="ok" if error is None else "error",
-            execution_count=number,
+            execution=cell.execution,
+            status="ok" if cell.error is None else "error",
+            execution_count=cell.number,
             cancelled=cancelled,
         )
 
-    def attempt(self, function):
-        """Runs code of the user's, which may be interrupted; returns what it raised."""
+    def begin(self, cell):
+        """Gets everything ready for a cell, and says that it begins."""
+        for name, value in cell.variables.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        interrupts.reset()
+        with self.state:
+            self.running, self.queued = cell.execution, None
+            if self.cancelled == cell.execution:
+                # Interrupted while a task kept it from beginning.
+                interrupts.happened = True
+                cell.error = KeyboardInterrupt()
+        if not cell.hidden and cell.number is None:
+            self.count += 1
+            cell.number = self.count
+            cell.filename = "<cell %d>" % cell.number
+        self.cell_name = cell.filename
+        self.outlet.send("started", execution=cell.execution, execution_count=cell.number)
+        if _signal.getsignal(_signal.SIGINT) != interrupts.handle:
+            _signal.signal(_signal.SIGINT, interrupts.handle)
+        self.tasks.enter()
+
+    def show_end(self, cell):
+        """Shows what ended the cell, and what it left to be shown."""
+        shown = Cell({"execution": None, "code": ""})
+        failed = cell.error
+        if failed is not None:
+            self.attempt(shown, lambda: self.show_failure(failed))
+        if not cell.hidden:
+            self.attempt(cell, self.end_of_cell)
+            if failed is None and cell.error is not None:
+                failed = cell.error
+                self.attempt(shown, lambda: self.show_failure(failed))
+        if os.getpid() != self.pid:
+            # The cell forked, and this is the child: it has no business here.
+            self.outlet.flush()
+            os._exit(0 if cell.error is None else 1)
+        if shown.error is not None:
+            name = type(failed).__name__
+            self.outlet.send("error", name=name, message="", traceback=[name])
+
+    def attempt(self, cell, function):
+        """Runs code of the user's, which may be interrupted; keeps the first that was raised."""
         try:
             try:
                 interrupts.armed = True
@@ -3159,15 +3253,17 @@ class Runner:
                 interrupts.armed = False
         except BaseException as error:
             interrupts.armed = False
-            return error
-        return None
+            if cell.error is None:
+                cell.error = error
 
-    def run_cell(self, source, filename, hidden):
+    def run_cell(self, cell):
         """Runs the source of a cell."""
+        source, filename, hidden = cell.source, cell.filename, cell.hidden
         if self.shell.reloads is not None and self.shell.reloads.on and not hidden:
             self.shell.reloads.run()
         if hidden:
             self.run_source(source, filename, False)
+            cell.ran = True
             return
         self.remember(source)
         events = self.shell.events
@@ -3175,6 +3271,7 @@ class Runner:
             events.trigger("pre_execute")
             events.trigger("pre_run_cell", types.SimpleNamespace(raw_cell=source, cell_id=None))
         self.run_source(source, filename, True)
+        cell.ran = True
 
     def remember(self, source):
         """Puts a cell into the history."""
@@ -3284,12 +3381,20 @@ class Runner:
                     namespace[name] = known
             namespace["_%d" % self.count] = value
             if isinstance(results, dict):
+                if len(results) >= KEPT_RESULTS:
+                    self.forget_results(results)
                 results[self.count] = value
         if data:
             if self.outlet.forked:
                 print(data.get("text/plain", ""))
                 return
             self.outlet.send("result", execution_count=self.count, data=data, metadata=metadata)
+
+    def forget_results(self, results):
+        """Lets go of the oldest results, as IPython does: they may hold a lot of memory."""
+        for number in sorted(results)[: KEPT_RESULTS // 5]:
+            del results[number]
+            self.namespace.pop("_%d" % number, None)
 
     def show_error(self, error):
         """Shows an error that does not end the cell."""
@@ -3342,21 +3447,43 @@ class Runner:
     def serve(self):
         """Runs requests, one after the other, and lets tasks go on in between."""
         while True:
-            request = self.next_request()
-            if request["request"] == "exit":
-                return
-            self.execute(request)
-
-    def next_request(self):
-        """Waits for a request."""
-        while True:
-            loop = self.tasks.loop
-            if loop is None or loop.is_closed():
-                return self.requests.get()
             try:
-                return self.requests.get_nowait()
-            except Empty:
-                self.tasks.turn()
+                if not self.taken:
+                    self.cell = None
+                    self.wait_for_request(self.taken)
+                    continue
+                if self.taken[0]["request"] == "exit":
+                    return
+                if self.cell is None:
+                    self.cell = Cell(self.taken[0])
+                self.execute(self.cell)
+                self.taken.clear()
+            except BaseException as error:
+                # Raised by a signal handler of the program's, outside of its own code.
+                cell = self.cell
+                if cell is not None and cell.stage == Cell.RUN and not cell.ran and cell.error is None:
+                    cell.error = error
+                else:
+                    self.report(error)
+
+    def wait_for_request(self, taken):
+        """Waits for a request, or at least until something has happened."""
+        loop = self.tasks.loop
+        if loop is None or loop.is_closed():
+            # In one call, so that nothing can come between taking it and having it.
+            taken.extend(map(self.requests.get, (True,)))
+            return
+        try:
+            taken.extend(map(self.requests.get, (False,)))
+        except Empty:
+            self.tasks.turn()
+
+    def report(self, error):
+        """Shows what nobody waits for."""
+        try:
+            sys.excepthook(type(error), error, error.__traceback__)
+        except BaseException:
+            pass
 
     def read_requests(self, rest):
         """Takes requests in a thread of its own, so that some are answered while a cell runs."""
@@ -3836,4 +3963,10 @@ def main(requests, frames):
         notices=notices,
     )
     _thread.start_new_thread(runner.read_requests, (rest,))
-    runner.serve()
+    while True:
+        try:
+            runner.serve()
+            return
+        except BaseException:
+            # It came while another was being dealt with.
+            pass

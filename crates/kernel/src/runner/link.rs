@@ -331,6 +331,7 @@ impl Link {
             Frame::Started { execution, execution_count } => {
                 if let Some(running) = &mut self.running
                     && running.id.0 == execution
+                    && !running.started
                 {
                     running.started = true;
                     self.waiting.event(Event::Started { execution_count });

@@ -26,6 +26,8 @@ pub(super) struct Order<F> {
     pipes: [Pipe; 2],
     frames: VecDeque<(u64, F)>,
     next: VecDeque<Item<F>>,
+    // The last mark that both pipes have passed.
+    passed: u64,
 }
 
 #[derive(Debug, Default)]
@@ -39,7 +41,7 @@ const NAMES: [StreamName; 2] = [StreamName::Stdout, StreamName::Stderr];
 impl<F> Order<F> {
     /// Nothing was read yet.
     pub(super) fn new() -> Order<F> {
-        Order { pipes: Default::default(), frames: VecDeque::new(), next: VecDeque::new() }
+        Order { pipes: Default::default(), frames: VecDeque::new(), next: VecDeque::new(), passed: 0 }
     }
 
     /// Takes what was read from one pipe.
@@ -56,6 +58,10 @@ impl<F> Order<F> {
 
     /// Takes a frame that belongs at a mark.
     pub(super) fn frame(&mut self, mark: u64, frame: F) {
+        if mark <= self.passed {
+            self.next.push_back(Item::Frame(frame));
+            return;
+        }
         self.frames.push_back((mark, frame));
         self.advance();
     }
@@ -83,10 +89,19 @@ impl<F> Order<F> {
         loop {
             for name in NAMES {
                 let pipe = &mut self.pipes[index(name)];
-                while let Some(Piece::Text(_)) = pipe.waiting.front() {
-                    if let Some(Piece::Text(text)) = pipe.waiting.pop_front() {
-                        pipe.held -= text.len();
-                        self.next.push_back(Item::Text(name, text));
+                loop {
+                    match pipe.waiting.pop_front() {
+                        Some(Piece::Text(text)) => {
+                            pipe.held -= text.len();
+                            self.next.push_back(Item::Text(name, text));
+                        }
+                        // A signal handler that prints puts its own mark between the two halves of another.
+                        Some(Piece::Mark(mark)) if mark.number <= self.passed => {}
+                        Some(mark) => {
+                            pipe.waiting.push_front(mark);
+                            break;
+                        }
+                        None => break,
                     }
                 }
             }
@@ -98,13 +113,15 @@ impl<F> Order<F> {
             // They have the same number, unless one was lost.
             let mark: Mark = if first.number <= second.number { *first } else { *second };
             if mark.frame {
-                if self.frames.front().is_none_or(|(number, _)| *number > mark.number) {
+                // One that has a later number comes behind one that was lost.
+                if self.frames.is_empty() {
                     break;
                 }
                 while self.frames.front().is_some_and(|(number, _)| *number <= mark.number) {
                     self.next.extend(self.frames.pop_front().map(|(_, frame)| Item::Frame(frame)));
                 }
             }
+            self.passed = mark.number;
             for pipe in &mut self.pipes {
                 if pipe.waiting.front() == Some(&Piece::Mark(mark)) {
                     pipe.waiting.pop_front();
@@ -223,6 +240,25 @@ mod tests {
         order.read(Stdout, [place(1), place(2)]);
         order.read(Stderr, [place(2)]);
         assert_eq!(heard(&mut order), "[one] [two]");
+    }
+
+    #[test]
+    fn a_frame_that_was_lost_stops_nothing() {
+        let mut order = Order::new();
+        order.read(Stdout, [place(1), text("a"), place(2)]);
+        order.read(Stderr, [place(1), place(2)]);
+        order.frame(2, "two");
+        assert_eq!(heard(&mut order), "o:a [two]");
+    }
+
+    #[test]
+    fn a_mark_put_between_the_halves_of_another_stops_nothing() {
+        let mut order = Order::new();
+        order.read(Stdout, [place(1), turn(2), text("a"), place(3)]);
+        order.read(Stderr, [turn(2), place(1), text("b"), place(3)]);
+        order.frame(1, "one");
+        order.frame(3, "three");
+        assert_eq!(heard(&mut order), "[one] o:a e:b [three]");
     }
 
     proptest! {

@@ -16,7 +16,8 @@ from_runner, frames = os.pipe()
 boot = 'import sys; sys.path.insert(0, sys.argv[1]); import cellist_runner; cellist_runner.main(%d, %d)' % (requests, frames)
 child = subprocess.Popen(
     [sys.executable, '-B', '-c', boot, sys.argv[1]],
-    pass_fds=(requests, frames), start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    pass_fds=(requests, frames), start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    stderr=subprocess.DEVNULL)
 os.close(requests)
 os.close(frames)
 lines = os.fdopen(from_runner)

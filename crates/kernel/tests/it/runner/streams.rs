@@ -281,6 +281,53 @@ display('end')
 }
 
 #[tokio::test]
+async fn a_signal_handler_may_print_display_and_raise_at_any_moment() {
+    let session = Bed::new().start().await;
+    let code = "
+import signal, sys, time
+ticks = 0
+def tick(*_):
+    global ticks
+    ticks += 1
+    print('tick', file=sys.stderr)
+    display('tick')
+    if ticks % 3 == 0:
+        raise KeyError('tick')
+signal.signal(signal.SIGALRM, tick)
+signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
+end = time.monotonic() + 0.2
+while time.monotonic() < end:
+    try:
+        print('o')
+        display(1)
+    except (RuntimeError, KeyError):
+        # Python's own buffers refuse to be used twice at once.
+        pass
+";
+    for _ in 0..5 {
+        // It fails or does not, as it happens, but it ends. So does the cell that has to stop the timer.
+        session.run(code).await;
+        while !session.run("signal.setitimer(signal.ITIMER_REAL, 0);").await.is_ok() {}
+        let heard = session.run("print('o')\nprint('e', file=sys.stderr)\n3").await;
+        assert!(heard.to_string().ends_with("stdout o\\n\nstderr e\\n\nresult text/plain=3"), "{heard}");
+    }
+    // One that raises when no cell runs has nobody to tell, and ends nothing.
+    let code = "
+def alarm(*_):
+    open('rang', 'w').close()
+    raise TimeoutError('too late')
+signal.signal(signal.SIGALRM, alarm)
+signal.setitimer(signal.ITIMER_REAL, 0.05);
+";
+    session.check(&[(code, "")]).await;
+    until(|| session.bed.launch.cwd.join("rang").exists()).await;
+    let heard = session.run("1").await;
+    assert_eq!(heard.result(), Some("1"));
+    assert!(heard.stderr().contains("TimeoutError: too late"), "{heard}");
+    session.end().await;
+}
+
+#[tokio::test]
 async fn bytes_that_begin_like_a_mark_come_through() {
     let session = Bed::new().start().await;
     let heard = session.run("import os\nos.write(1, b'a\\0b\\0')\nprint('c', end='\\0')").await;

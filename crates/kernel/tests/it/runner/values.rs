@@ -51,6 +51,21 @@ async fn earlier_inputs_and_results_have_the_names_that_ipython_gives_them() {
 }
 
 #[tokio::test]
+async fn old_results_are_let_go() {
+    let session = Bed::new().start().await;
+    for _ in 0..1001 {
+        session.run("object()").await;
+    }
+    session
+        .check(&[(
+            "len(Out), min(Out), '_1' in dir(), _1001 is _",
+            "result text/plain=(801, 201, False, True)",
+        )])
+        .await;
+    session.end().await;
+}
+
+#[tokio::test]
 async fn values_look_as_they_do_in_ipython() {
     let session = Bed::new().start().await;
     session
