@@ -193,8 +193,8 @@ ONE_PIECE = 512
 def write_each(targets):
     """Writes some bytes to each of some pipes, without fail.
 
-    A signal handler of the program's may run between any two steps of Python code, and raise. So the writes are
-    made inside one call, which notes how far it got, and what was raised is raised when all is written.
+    A signal handler of the program's may run between any two steps of Python code, and raise. So the writes
+    are made inside one call, which notes how far it got, and what was raised is raised when all is written.
     """
     written, raised = [], None
     while True:
@@ -3549,8 +3549,8 @@ class Runner:
     def insist(self, execution, handled):
         """Sends the signal again, to the main thread alone, until it is noticed.
 
-        One that comes just before a call into the system that waits is noted by Python and looked at only when
-        the call returns. That is a moment in which others get Python's lock, so it is not rare.
+        One that comes just before a call into the system that waits is noted by Python and looked at only
+        when the call returns. That is a moment in which others get Python's lock, so it is not rare.
         """
         sleep, wait = library("time").sleep, 0.01
         while True:
