@@ -53,6 +53,7 @@ pub(super) fn answer(message: &Message) -> Setup {
     #[derive(Deserialize)]
     struct Failure {
         name: Option<String>,
+        path: String,
         error: String,
         message: String,
         line: Option<u64>,
@@ -62,7 +63,7 @@ pub(super) fn answer(message: &Message) -> Setup {
     if let Some(name) = reply.ename {
         let said = cellist_output::notices::raised(&name, &reply.evalue.unwrap_or_default());
         return Setup {
-            notices: vec![format!("The kernel could not be set up: {said}")],
+            notices: vec![format!("the kernel could not be set up: {said}")],
             kernel_waits: false,
         };
     }
@@ -70,10 +71,10 @@ pub(super) fn answer(message: &Message) -> Setup {
     let started = unhex(text.trim_matches(['\'', '"']).as_bytes())
         .and_then(|json| serde_json::from_slice::<Started>(&json).ok());
     let Some(started) = started else { return Setup::default() };
-    let notices = started.failed.into_iter().map(|Failure { name, error, message, line }| {
-        let what = name.map_or_else(|| "The prelude".to_owned(), |name| format!("Extension module {name}"));
-        let place = line.map(|line| format!(" in line {line}")).unwrap_or_default();
-        format!("{what} failed{place}: {}", cellist_output::notices::raised(&error, &message))
+    let notices = started.failed.into_iter().map(|Failure { name, path, error, message, line }| {
+        let what = name.map_or_else(|| "the prelude".to_owned(), |name| format!("module {name}"));
+        let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
+        format!("{what} failed ({path}{line}): {}", cellist_output::notices::raised(&error, &message))
     });
     Setup { notices: notices.collect(), kernel_waits: started.kernel_waits }
 }
@@ -125,13 +126,13 @@ mod tests {
     #[test]
     fn what_failed_is_told_with_its_line() {
         let started = json!({"kernel_waits": true, "failed": [
-            {"name": null, "error": "NameError", "message": "no x", "line": 2},
-            {"name": "mine", "error": "OSError", "message": "", "line": null},
+            {"name": null, "path": "<prelude>", "error": "NameError", "message": "no x", "line": 2},
+            {"name": "mine", "path": "/m.py", "error": "OSError", "message": "", "line": null},
         ]});
         let reply = json!({"user_expressions": {"started": {"data": {"text/plain": hex(&started)}}}});
         let notices = vec![
-            "The prelude failed in line 2: NameError: no x".into(),
-            "Extension module mine failed: OSError".into(),
+            "the prelude failed (<prelude>, line 2): NameError: no x".into(),
+            "module mine failed (/m.py): OSError".into(),
         ];
         assert_eq!(read(&reply), Setup { notices, kernel_waits: true });
     }
@@ -144,7 +145,7 @@ mod tests {
             Setup::default()
         );
         let raised = read(&json!({"status": "error", "ename": "SyntaxError", "evalue": "old"}));
-        assert_eq!(raised.notices, ["The kernel could not be set up: SyntaxError: old"]);
+        assert_eq!(raised.notices, ["the kernel could not be set up: SyntaxError: old"]);
     }
 
     #[test]

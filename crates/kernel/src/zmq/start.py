@@ -36,7 +36,9 @@ def _cellist_start(given):
                 if step.tb_frame.f_code.co_filename == path:
                     line = step.tb_lineno
                 step = step.tb_next
-            failed.append({"name": name, "error": type(error).__name__, "message": str(error), "line": line})
+            failed.append(
+                {"name": name, "path": path, "error": type(error).__name__, "message": str(error), "line": line}
+            )
 
     if given["prelude"] is not None:
         run(None, "<prelude>", given["prelude"])
@@ -83,6 +85,13 @@ def _cellist_start(given):
             atexit.register(lambda: forked or os.dup2(before, number))
             sources.append((reader, codecs.getincrementaldecoder("utf-8")("replace"), stream))
 
+        def read(reader, decoder):
+            try:
+                data = os.read(reader, 1 << 16)
+            except BlockingIOError:
+                return None
+            return decoder.decode(data) if data else None
+
         def read_others():
             nonlocal reading
             # A forked child has the same pipes, and no business with them.
@@ -90,15 +99,12 @@ def _cellist_start(given):
                 return
             with lock:
                 reading = True
-                for reader, decoder, stream in sources:
-                    while True:
-                        try:
-                            data = os.read(reader, 1 << 16)
-                        except BlockingIOError:
-                            break
-                        if not data:
-                            break
-                        text = decoder.decode(data)
+                while True:
+                    # What was on standard output before something came on standard error is there by now.
+                    texts = [(stream, read(reader, decoder)) for reader, decoder, stream in reversed(sources)]
+                    if all(text is None for _, text in texts):
+                        break
+                    for stream, text in reversed(texts):
                         if text:
                             put[stream](text)
                 reading = False
@@ -135,15 +141,16 @@ def _cellist_start(given):
                 return write(text)
 
             def write_in_order(text):
-                # The end of a line follows its text at once.
-                if text != "\n" and (reading or others_wrote(0)):
+                # The end of a line follows its text at once. What is not in the pipe any more is being read, or
+                # was put: asked in this order, nothing slips through.
+                if text != "\n" and (others_wrote(0) or reading):
                     read_others()
                 if other._flush_pending:
                     return put_after_other(text)
                 return write(text)
 
             def flush_in_order():
-                if reading or others_wrote(0):
+                if others_wrote(0) or reading:
                     read_others()
                 # A forked child keeps no account of what is pending.
                 if stream._flush_pending or forked:

@@ -69,7 +69,7 @@ async fn streams_in_turns_keep_their_turns_and_all_writers_are_heard() {
         let streams = |name, written: &str| text(name, written);
         assert_eq!(ran.0[1], streams(StreamName::Stdout, &format!("a\n{}\nb\nc\n", "é".repeat(5001))));
         assert_eq!(ran.0[2], streams(StreamName::Stderr, "d\n"));
-        assert!(matches!(&ran.0[3], Event::Display { .. }));
+        assert!(matches!(&ran.0[3], Event::Display { .. }), "{:?}", &ran.0[2..]);
         assert_eq!(ran.0[4], streams(StreamName::Stderr, "f\ng\n"));
         assert_eq!(ran.0[5], streams(StreamName::Stdout, "h\n"));
         assert_eq!(ran.0.len(), 7);

@@ -28,9 +28,14 @@ async fn a_kernel_starts_in_its_folder_with_prelude_and_modules_that_leave_no_tr
     bed.launch.environment.push(("GIVEN".into(), "yes".into()));
     let kernel = bed.ipykernel().await;
     assert_eq!(kernel.notices.len(), 3, "{:?}", kernel.notices);
-    assert_eq!(kernel.notices[0], "Extension module broken failed in line 2: ValueError: no good");
-    assert!(kernel.notices[1].starts_with("Extension module torn failed in line 1: SyntaxError:"));
-    assert!(kernel.notices[2].starts_with("Extension module gone failed: FileNotFoundError:"));
+    let path = |name: &str| bed.scratch.path().join(format!("modules/{name}.py")).display().to_string();
+    assert_eq!(
+        kernel.notices[0],
+        format!("module broken failed ({}, line 2): ValueError: no good", path("broken"))
+    );
+    let torn = format!("module torn failed ({}, line 1): SyntaxError:", path("torn"));
+    assert!(kernel.notices[1].starts_with(&torn), "{:?}", kernel.notices);
+    assert!(kernel.notices[2].starts_with("module gone failed (/nowhere/gone.py): FileNotFoundError:"));
 
     let ran = kernel
         .run("import os, sys\nprint(last, os.environ['GIVEN'], os.getcwd() == sys.path[0], In, Out)")
