@@ -5,6 +5,7 @@ mod content;
 mod in_place;
 mod load;
 mod lock;
+mod merging;
 mod place;
 mod reads;
 mod recent;
@@ -237,7 +238,7 @@ impl Store {
             Err(error) => {
                 let why = "what another program has overwritten with an older version";
                 notices.extend(recovered::keep_bytes(&self.home, place, &ours.to_bytes(), why));
-                let yielding = ancestry::without_conflicts(&base, &ours, &error);
+                let yielding = ancestry::giving_way(&base, &ours, &error, |_| true);
                 match yielding.and_then(|ours| merge(&base, &ours, found, OnConflict::Refuse).ok()) {
                     Some(merged) => merged,
                     None => {

@@ -1,4 +1,4 @@
-//! Asks Linux whether anyone has a file open for writing, by trying to take a read lease on it.
+//! Leases: how Linux tells whether anyone has a file open, and keeps others from opening it.
 
 use std::fs::File;
 use std::io;
@@ -11,15 +11,24 @@ const F_SETSIG: libc::c_int = 10;
 
 /// Whether some process has `file` open for writing. `file` must be open for reading only.
 pub(super) fn writers(file: &File) -> Writers {
-    // Whoever opens the file for writing while we have the lease makes the kernel send a signal. SIGIO, the
-    // default, would end this process; SIGURG is ignored unless asked for.
-    let granted =
-        fcntl(file, F_SETSIG, libc::SIGURG).and_then(|()| fcntl(file, libc::F_SETLEASE, libc::F_RDLCK));
+    let granted = lease(file, libc::F_RDLCK);
+    if granted == Writers::None {
+        let _ = fcntl(file, libc::F_SETLEASE, libc::F_UNLCK);
+    }
+    granted
+}
+
+/// Makes whoever opens `file` wait until it is closed here, unless some process has it open already.
+pub(super) fn keep_others_out(file: &File) -> Writers {
+    lease(file, libc::F_WRLCK)
+}
+
+fn lease(file: &File, kind: libc::c_int) -> Writers {
+    // Whoever opens the file while we have the lease makes the kernel send a signal. SIGIO, the default, would
+    // end this process; SIGURG is ignored unless asked for.
+    let granted = fcntl(file, F_SETSIG, libc::SIGURG).and_then(|()| fcntl(file, libc::F_SETLEASE, kind));
     match granted {
-        Ok(()) => {
-            let _ = fcntl(file, libc::F_SETLEASE, libc::F_UNLCK);
-            Writers::None
-        }
+        Ok(()) => Writers::None,
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Writers::Some,
         // Not our file, or a file system without leases.
         Err(_) => Writers::Unknown,

@@ -61,6 +61,10 @@ pub(crate) fn writers(_: &File) -> Writers {
     Writers::Unknown
 }
 
+pub(crate) fn keep_others_out(_: &File) -> Writers {
+    Writers::Unknown
+}
+
 pub(crate) fn reserve(_: &File, _: u64) -> io::Result<()> {
     Ok(())
 }

@@ -128,6 +128,17 @@ pub(crate) fn writers(file: &File) -> Writers {
     }
 }
 
+/// Makes whoever opens `file` wait until it is closed here, unless some process has it open already.
+pub(crate) fn keep_others_out(file: &File) -> Writers {
+    #[cfg(target_os = "linux")]
+    return super::lease::keep_others_out(file);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = file;
+        Writers::Unknown
+    }
+}
+
 /// Takes the room for `length` bytes without making the file longer, where the system can.
 pub(crate) fn reserve(file: &File, length: u64) -> io::Result<()> {
     #[cfg(target_os = "linux")]

@@ -100,18 +100,33 @@ impl Profile {
     }
 }
 
-/// Our version without our changes of the cells that a merge found in conflict, if they can be taken back.
-pub(super) fn without_conflicts(base: &Notebook, ours: &Notebook, error: &Error) -> Option<Notebook> {
+/// Our version with the cells that a merge found in conflict as they are in `base`, so that theirs stay.
+/// `None` when a cell may not give way, or has no id to find it by.
+pub(super) fn giving_way(
+    base: &Notebook,
+    ours: &Notebook,
+    error: &Error,
+    may_give_way: impl Fn(&str) -> bool,
+) -> Option<Notebook> {
     let Error::Conflicts(conflicts) = error else { return None };
     let mut yielding = ours.clone();
     for conflict in conflicts {
-        let id = conflict.id.as_deref()?;
-        let place = |notebook: &Notebook| notebook.cells().iter().position(|cell| cell.id().as_str() == id);
-        let (before, at) = (&base.cells()[place(base)?], place(&yielding)?);
+        let id = conflict.id.as_deref().filter(|id| may_give_way(id))?;
+        let (before, at) = (cell_with(base, id)?.1, cell_with(&yielding, id)?.0);
         yielding.set_type(at, before.cell_type());
         yielding.set_source(at, &before.source());
     }
     Some(yielding)
+}
+
+/// Whether a cell has the same type and source in both, or is in neither.
+pub(super) fn has_same_cell(one: &Notebook, other: &Notebook, id: &str) -> bool {
+    let text = |notebook| cell_with(notebook, id).map(|(_, cell)| (cell.cell_type(), cell.source()));
+    text(one) == text(other)
+}
+
+fn cell_with<'a>(notebook: &'a Notebook, id: &str) -> Option<(usize, &'a Cell)> {
+    notebook.cells().iter().enumerate().find(|(_, cell)| cell.id().as_str() == id)
 }
 
 #[cfg(test)]

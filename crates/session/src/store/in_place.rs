@@ -31,13 +31,24 @@ pub(super) fn write(
     new: &Content,
 ) -> io::Result<Written> {
     let file = OpenOptions::new().read(true).write(true).open(&place.real)?;
-    if !old.is_in(&file)? {
+    write_to(&file, home, lock, old, new)
+}
+
+/// The same for a file that is open.
+pub(super) fn write_to(
+    file: &File,
+    home: &Home,
+    lock: &mut Lock,
+    old: &Content,
+    new: &Content,
+) -> io::Result<Written> {
+    if !old.is_in(file)? {
         return Ok(Written::Differs);
     }
     let copies = Copies::of(home, lock)?;
     let prepared = copies.make(old, new).and_then(|()| {
         // Nothing is overwritten before there is room for all of it.
-        platform::reserve(&file, new.len() as u64)?;
+        platform::reserve(file, new.len() as u64)?;
         lock.note(|journal| journal.in_place = true)?;
         lock.sync()
     });
@@ -45,15 +56,15 @@ pub(super) fn write(
         copies.remove(lock);
         return Err(error);
     }
-    if let Err(error) = overwrite(&file, new) {
+    if let Err(error) = overwrite(file, new) {
         // If not even this works, the copies stay and the next one to open the notebook repairs it.
-        if overwrite(&file, old).is_ok() {
+        if overwrite(file, old).is_ok() {
             copies.remove(lock);
         }
         return Err(error);
     }
     copies.remove(lock);
-    Ok(if new.is_in(&file)? { Written::Done } else { Written::Differs })
+    Ok(if new.is_in(file)? { Written::Done } else { Written::Differs })
 }
 
 fn overwrite(mut file: &File, content: &Content) -> io::Result<()> {

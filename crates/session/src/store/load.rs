@@ -1,6 +1,6 @@
 //! Reading a notebook that other programs write as they please: not all at once, and without a lock.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -18,6 +18,8 @@ use crate::platform::{self, Mark, Writers};
 pub(super) const SETTLE: Duration = Duration::from_secs(2);
 
 const PAUSE: Duration = Duration::from_millis(5);
+/// Between attempts to catch a file that is open most of the time.
+const MOMENT: Duration = Duration::from_micros(100);
 
 /// What a file turned out to be.
 pub(super) enum Reading {
@@ -58,7 +60,10 @@ pub(super) fn read(path: &Path) -> io::Result<Reading> {
 }
 
 fn read_once(path: &Path) -> io::Result<(Vec<u8>, Mark, Mark)> {
-    let mut file = File::open(path)?;
+    read_all(&File::open(path)?)
+}
+
+fn read_all(mut file: &File) -> io::Result<(Vec<u8>, Mark, Mark)> {
     let metadata = file.metadata()?;
     let mut bytes = Vec::new();
     // One more than the file is long, so that reading its end does not double the buffer.
@@ -73,6 +78,30 @@ fn is_young(path: &Path) -> io::Result<bool> {
     // A time in the future comes from another clock, which says nothing about age.
     let age = fs::metadata(path)?.modified()?.elapsed();
     Ok(age.map_or(true, |age| age < SETTLE))
+}
+
+/// Reads the notebook in a file that is open.
+pub(super) fn read_open(file: &File) -> io::Result<(Arc<Notebook>, Mark)> {
+    let (bytes, _, mark) = read_all(file)?;
+    let notebook = Notebook::parse(bytes, fresh_ids()).map_err(io::Error::other)?;
+    Ok((Arc::new(notebook), mark))
+}
+
+/// Opens a file so that nobody else can until it is closed again, for reading neither: they wait. `None` where
+/// the system cannot do that, or someone has the file open all the time.
+pub(super) fn open_alone(path: &Path) -> Option<File> {
+    let deadline = Instant::now() + SETTLE;
+    let file = OpenOptions::new().read(true).write(true).open(path).ok()?;
+    loop {
+        match platform::keep_others_out(&file) {
+            Writers::None => break,
+            Writers::Some if Instant::now() < deadline => sleep(MOMENT),
+            Writers::Some | Writers::Unknown => return None,
+        }
+    }
+    // Someone may have put another file into its place before.
+    let (held, named) = (file.metadata().ok()?, fs::metadata(path).ok()?);
+    platform::is_same_file(&held, &named).then_some(file)
 }
 
 /// Waits until nobody has the file open for writing. `false` when someone still has after two seconds.

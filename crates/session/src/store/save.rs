@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use cellist_notebook::{Notebook, OnConflict, Revision, merge};
+use cellist_notebook::{Notebook, Revision};
 
-use super::ancestry::{Ancestry, Profile};
 use super::content::{Content, Expected};
 use super::in_place::{self, Written};
-use super::load::{Reading, read, wait_for_file, wait_for_writers};
+use super::load::{Reading, open_alone, read, read_open, wait_for_file, wait_for_writers};
 use super::lock::{Lock, Noted, Step};
+use super::merging::Merging;
 use super::place::{Place, unreadable};
 use super::recent::Recent;
 use super::recovered;
@@ -27,6 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// After so many rounds a new file goes to the disk only after it has become the notebook: then there is less
 /// time for others to write in between. What it displaces stays until that is done.
 const PATIENT_ROUNDS: usize = 3;
+/// After so many rounds others are kept from opening the file, where that can be.
+const HASTY_ROUNDS: usize = 8;
 
 /// From how many bytes on a second thread pays.
 const LARGE: usize = 4 << 20;
@@ -93,6 +95,7 @@ enum Prepared {
     MovedOn(Round),
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Where {
     InFile,
     Displaced,
@@ -154,18 +157,17 @@ impl<'a> Save<'a> {
         &mut self,
         base: Arc<Notebook>,
         mut expected: Expected,
-        mut ours: Arc<Notebook>,
+        ours: Arc<Notebook>,
         remarks: &mut Vec<String>,
     ) -> Result<Saved> {
         let deadline = Instant::now() + PATIENCE;
-        let mut ancestry = Ancestry::new(Arc::clone(&base));
-        // Our own change alone, and who may have seen it.
-        let (mine, mut mine_seen) = (Arc::clone(&ours), Ancestry::new(base));
-        let mut haste = Haste::None;
+        let mut merging = Merging::new(base, ours);
         for number in 0.. {
-            if number >= PATIENT_ROUNDS {
-                haste = Haste::SyncLater;
+            let haste = if number < PATIENT_ROUNDS { Haste::None } else { Haste::SyncLater };
+            if number >= HASTY_ROUNDS && self.save_alone(&mut merging, remarks)? {
+                return Ok(Saved { notebook: merging.ours, written: true });
             }
+            let ours = Arc::clone(&merging.ours);
             let (theirs, mark, found) = match self.round(&expected, &ours, haste)? {
                 Round::Done => return Ok(Saved { notebook: ours, written: true }),
                 Round::Gone if wait_for_file(&self.place.real) => continue,
@@ -177,40 +179,59 @@ impl<'a> Save<'a> {
                 Round::Found(..) if Instant::now() >= deadline => break,
                 Round::Found(theirs, mark, found) => (theirs, mark, found),
             };
-            let profiles = (Profile::of(&theirs), Profile::of(&ours));
-            let (distance, known) = ancestry.closest(&profiles.0, &profiles.1);
-            let recent = Recent::of(self.home, &self.place.key());
-            let closer = recent.closer(distance, &profiles.0, &profiles.1, mark.modified);
-            let attempt = |base: &Notebook, ours| merge(base, ours, &theirs, OnConflict::Refuse);
-            let merged = match attempt(&closer.unwrap_or(known), &ours) {
-                // What others wrote before may be what conflicts with what they write now.
-                Err(_) if !Arc::ptr_eq(&mine, &ours) => {
-                    let merged = attempt(&mine_seen.closest(&profiles.0, &profiles.1).1, &mine);
-                    let last = self.displaced.len() - usize::from(matches!(found, Where::Displaced));
-                    self.displaced[..last].iter_mut().for_each(|earlier| earlier.is_superseded = true);
-                    merged
-                }
-                merged => merged,
-            };
-            let merged = merged.map_err(|error| self.place.error(Problem::Conflict(error)))?;
-            remarks.push("another program changed the file meanwhile; both changes are in it now".into());
-            remarks.extend(merged.notices);
-            let merged = Arc::new(merged.notebook);
-            ancestry.theirs(Arc::clone(&theirs));
+            self.take(&mut merging, &theirs, mark, found, remarks)?;
             expected = match found {
                 Where::InFile => Expected::notebook(theirs, Some(mark)),
                 Where::Displaced => {
-                    ancestry.ours(Arc::clone(&ours));
-                    mine_seen.ours(Arc::clone(&ours));
+                    merging.seen(&ours);
                     Expected::notebook(ours, None)
                 }
             };
-            if merged.revision() == expected.content.revision() {
-                return Ok(Saved { notebook: merged, written: self.put.is_some() });
+            if merging.ours.revision() == expected.content.revision() {
+                return Ok(Saved { notebook: merging.ours, written: self.put.is_some() });
             }
-            ours = merged;
         }
         Err(self.place.error(Problem::KeepsChanging))
+    }
+
+    /// Merges what another program wrote.
+    fn take(
+        &mut self,
+        merging: &mut Merging,
+        theirs: &Arc<Notebook>,
+        mark: Mark,
+        found: Where,
+        remarks: &mut Vec<String>,
+    ) -> Result<()> {
+        let recent = Recent::of(self.home, &self.place.key());
+        let taken = merging.take(theirs, mark.modified, &recent);
+        let taken = taken.map_err(|error| self.place.error(Problem::Conflict(error)))?;
+        if taken.supersedes {
+            let earlier = self.displaced.len() - usize::from(found == Where::Displaced);
+            self.displaced[..earlier].iter_mut().for_each(|earlier| earlier.is_superseded = true);
+        }
+        remarks.push("another program changed the file meanwhile; both changes are in it now".into());
+        remarks.extend(taken.notices);
+        Ok(())
+    }
+
+    /// Saves into the file itself while nobody else can open it, for files that never come to rest. `false`
+    /// when the file cannot be had alone.
+    fn save_alone(&mut self, merging: &mut Merging, remarks: &mut Vec<String>) -> Result<bool> {
+        let Some(file) = open_alone(&self.place.real) else { return Ok(false) };
+        let Ok((theirs, mark)) = read_open(&file) else { return Ok(false) };
+        self.take(merging, &theirs, mark, Where::InFile, remarks)?;
+        let (old, new) = (Content::Notebook(theirs), Content::Notebook(Arc::clone(&merging.ours)));
+        let now = SystemTime::now();
+        let written = in_place::write_to(&file, self.home, self.lock, &old, &new);
+        match written.map_err(|error| self.cannot_save(error))? {
+            Written::Done => {
+                let expected = Expected { content: old, mark: None };
+                self.remember(&expected, &merging.ours, now);
+                Ok(true)
+            }
+            Written::Differs => Ok(false),
+        }
     }
 
     /// One attempt to put `ours` where `expected` is.

@@ -11,16 +11,21 @@ use cellist_session::{Home, Store};
 
 use crate::bed::{Bed, add, role, say, start};
 
-/// Waits until the notebook has changed a few times, then changes what it has read and writes it in place, again
-/// and again. Returns how often.
-fn write_beside(path: &Path, over: &AtomicBool, change: impl Fn(&mut Notebook, usize)) -> usize {
+/// Waits until the notebook has changed `pause` times, then changes what it has read and writes it in place,
+/// again and again. Returns how often.
+fn write_beside(
+    path: &Path,
+    over: &AtomicBool,
+    pause: usize,
+    change: impl Fn(&mut Notebook, usize),
+) -> usize {
     let (mut written, mut seen) = (0, Vec::new());
     let mut news = 0;
     while !over.load(Ordering::Relaxed) {
         // We leave no half-written file, so it needs not be ready for one.
         let bytes = fs::read(path).unwrap();
         news += usize::from(bytes != seen);
-        if news < 3 {
+        if news < pause {
             seen = bytes;
             thread::yield_now();
             continue;
@@ -48,12 +53,13 @@ fn work(
     test: &str,
     processes: usize,
     cells: usize,
+    pause: usize,
     change: impl Fn(&mut Notebook, usize) + Sync,
 ) -> (Vec<String>, usize) {
     let bed = Bed::new(&["theirs"]);
     let over = AtomicBool::new(false);
     let written = thread::scope(|scope| {
-        let other = scope.spawn(|| write_beside(&bed.path, &over, &change));
+        let other = scope.spawn(|| write_beside(&bed.path, &over, pause, &change));
         let home = bed.store.home().path().to_str().unwrap();
         let children: Vec<_> = (0..processes)
             .map(|number| {
@@ -91,7 +97,20 @@ fn twenty_processes_beside_a_program_that_edits_a_cell_lose_nothing() {
         return insert_cells(&role);
     }
     let test = "crowd::twenty_processes_beside_a_program_that_edits_a_cell_lose_nothing";
-    let (theirs, written) = work(test, 20, 50, |notebook, number| {
+    let (theirs, written) = work(test, 20, 50, 3, |notebook, number| {
+        let at = notebook.cells().iter().position(|cell| cell.source().starts_with("theirs")).unwrap();
+        notebook.set_source(at, &format!("theirs {number}"));
+    });
+    assert_eq!(theirs, [format!("theirs {}", written - 1)]);
+}
+
+#[test]
+fn a_program_that_never_stops_writing_does_not_keep_us_from_saving() {
+    if let Some(role) = role() {
+        return insert_cells(&role);
+    }
+    let test = "crowd::a_program_that_never_stops_writing_does_not_keep_us_from_saving";
+    let (theirs, written) = work(test, 4, 10, 0, |notebook, number| {
         let at = notebook.cells().iter().position(|cell| cell.source().starts_with("theirs")).unwrap();
         notebook.set_source(at, &format!("theirs {number}"));
     });
@@ -104,7 +123,7 @@ fn several_processes_beside_a_program_that_adds_cells_lose_nothing() {
         return insert_cells(&role);
     }
     let test = "crowd::several_processes_beside_a_program_that_adds_cells_lose_nothing";
-    let (mut theirs, written) = work(test, 8, 20, |notebook, number| {
+    let (mut theirs, written) = work(test, 8, 20, 3, |notebook, number| {
         notebook.insert(0, CellType::Markdown, &format!("theirs {number:05}"));
     });
     theirs.sort();
