@@ -23,6 +23,7 @@ pub(crate) fn prepare_large(buffer: &mut Vec<u8>) {
 }
 
 /// Whether some process has a file open for writing.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux tells"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writers {
     Some,
