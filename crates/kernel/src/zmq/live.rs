@@ -46,6 +46,10 @@ const BEAT: Duration = Duration::from_secs(5);
 /// Beats in a row that a kernel which is not our child may miss.
 const MISSED: u32 = 3;
 
+/// How often, and after what time, to look whether a kernel that hung up is gone.
+const LOOKS: usize = 20;
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
 pub(super) struct Live {
     pub(super) session: Arc<Session>,
     pub(super) shell: Lane,
@@ -461,7 +465,7 @@ fn watch_beats(place: Place, state: &Arc<watch::Sender<State>>, live: &Live) -> 
                     Ok(Some(())) => missed = 0,
                     Ok(None) | Err(_) => missed += 1,
                 },
-                () = lost.notified() => if !lanes::is_open(&place).await {
+                () = lost.notified() => if has_hung_up(&place).await {
                     break;
                 },
             }
@@ -470,6 +474,17 @@ fn watch_beats(place: Place, state: &Arc<watch::Sender<State>>, live: &Live) -> 
         pending.close();
         let _ = commands.send(Command::Gone).await;
     })
+}
+
+/// Whether a kernel that closed one connection takes no other. One that dies closes its sockets one by one.
+async fn has_hung_up(place: &Place) -> bool {
+    for _ in 0..LOOKS {
+        if !lanes::is_open(place).await {
+            return true;
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+    false
 }
 
 async fn beat(place: &Place) -> Option<()> {
