@@ -7,9 +7,10 @@ use cellist_kernel::choice::{self, Asked, Available, Decision, Offer, Wanted, Wi
 use cellist_kernel::environment::{Filtered, PassEnv, Variables, filter, for_interpreter};
 use cellist_kernel::guard::Guard;
 use cellist_kernel::kernelspec::{self, KernelSpec};
+use cellist_kernel::order::{Order, Way};
 use cellist_kernel::python::{self, Candidate, Disk, Interpreter, has_module};
-use cellist_kernel::zmq::{self, KernelCommand};
-use cellist_kernel::{Kernel, Launch, Module, runner};
+use cellist_kernel::zmq::KernelCommand;
+use cellist_kernel::{Kernel, Module};
 use cellist_session::Home;
 use cellist_session::run::Surroundings;
 use clap::{Args, ValueEnum};
@@ -190,77 +191,85 @@ impl KernelFlags {
         wanted: &Wanted,
     ) -> Result<Ready, CliError> {
         let mut stages = Stages::new(&Variables::of_process());
-        let found = Found::look(folders, self.python.as_deref());
-        stages.done("looked for Python and kernels");
-        let decision = self.decide(&found, kernel, wanted)?;
-        stages.done(&format!("decided: {}", in_words(&decision)));
-        let ready = self.launch(&found, decision, cwd, &mut stages).await?;
+        let order = self.order(cwd, folders, kernel, wanted, &mut stages).await?;
+        let ready = start(&order, &Home::from_env()).await?;
         stages.done("the kernel is ready");
         Ok(ready)
     }
 
-    /// Starts what was decided on.
-    pub(crate) async fn launch(
+    /// Looks around and writes the order for a kernel that runs in a folder. Nothing is started yet.
+    pub(crate) async fn order(
+        &self,
+        cwd: &Path,
+        folders: Vec<PathBuf>,
+        kernel: Option<&str>,
+        wanted: &Wanted,
+        stages: &mut Stages,
+    ) -> Result<Order, CliError> {
+        let found = Found::look(folders, self.python.as_deref());
+        stages.done("looked for Python and kernels");
+        let decision = self.decide(&found, kernel, wanted)?;
+        stages.done(&format!("decided: {}", in_words(&decision)));
+        let order = self.order_of(&found, decision, cwd).await?;
+        stages.done("made the environment");
+        Ok(order)
+    }
+
+    /// The order for what was decided on.
+    pub(crate) async fn order_of(
         &self,
         found: &Found,
         decision: Decision,
         cwd: &Path,
-        stages: &mut Stages,
-    ) -> Result<Ready, CliError> {
+    ) -> Result<Order, CliError> {
         let Filtered { variables, removed } =
             filter(&found.variables, &PassEnv::new(self.pass_env.iter().cloned()));
         let mut notices = passed_over(found);
-        let (decision, variables) = match decision {
+        let (way, variables, startup_timeout) = match decision {
             Decision::Runner(interpreter) => {
                 let interpreter = settle(found, interpreter, cwd).await?;
                 let variables = for_interpreter(variables, &interpreter);
-                (Decision::Runner(interpreter), variables)
+                (Way::Runner { python: interpreter.path }, variables, RUNNER_STARTUP)
             }
             Decision::Ipykernel(interpreter) => {
                 let interpreter = settle(found, interpreter, cwd).await?;
                 let variables = for_interpreter(variables, &interpreter);
-                (Decision::Ipykernel(interpreter), variables)
-            }
-            Decision::Spec(name) => (Decision::Spec(name), variables),
-        };
-        stages.done("made the environment");
-        let (modules, untrusted) = modules(found.home.path(), cwd);
-        notices.extend(untrusted);
-        let launch = |startup_timeout| Launch {
-            cwd: cwd.to_owned(),
-            environment: variables.clone().into_list(),
-            prelude: None,
-            modules: modules.clone(),
-            startup_timeout,
-            // Stays from one start to the next, so that the runner is compiled once.
-            runtime_dir: found.home.path().join("run"),
-            trace: startup::trace(&found.variables),
-        };
-        let guard = guard();
-        let (started, python) = match &decision {
-            Decision::Runner(interpreter) => {
-                let started = runner::start(&interpreter.path, launch(RUNNER_STARTUP), &guard).await;
-                (started, Some(interpreter.path.clone()))
-            }
-            Decision::Ipykernel(interpreter) => {
-                let command = KernelCommand::ipykernel(&interpreter.path);
-                let started = zmq::start(command, launch(JUPYTER_STARTUP), &guard).await;
-                (started, Some(interpreter.path.clone()))
+                (Way::Jupyter(KernelCommand::ipykernel(&interpreter.path)), variables, JUPYTER_STARTUP)
             }
             Decision::Spec(name) => {
-                let spec = found.specs.iter().find(|spec| spec.name == *name);
-                let spec = spec.ok_or_else(|| {
+                let spec = found.specs.iter().find(|spec| spec.name == *name).ok_or_else(|| {
                     CliError::new("no_kernel", Exit::NoKernel, format!("no kernel `{name}`"))
                 })?;
-                (zmq::start(spec.command(), launch(JUPYTER_STARTUP), &guard).await, None)
+                (Way::Jupyter(spec.command()), variables, JUPYTER_STARTUP)
             }
         };
-        let started = started.map_err(|error| CliError::kernel(&error))?;
-        notices.extend(started.notices);
-        let has_pip = python.is_some_and(|python| found.has_module(&python, "pip"));
-        let around = Surroundings { hidden_variables: removed, has_pip };
-        Ok(Ready { kernel: started.kernel, around, notices })
+        let (modules, untrusted) = modules(found.home.path(), cwd);
+        notices.extend(untrusted);
+        let mut order = Order {
+            way,
+            cwd: cwd.to_owned(),
+            environment: variables.into_list(),
+            hidden_variables: removed,
+            has_pip: false,
+            prelude: None,
+            modules,
+            startup_timeout,
+            traced: startup::is_traced(&found.variables),
+            notices,
+        };
+        order.has_pip = order.python().is_some_and(|python| found.has_module(python, "pip"));
+        Ok(order)
     }
+}
+
+/// Starts a kernel in this process.
+pub(crate) async fn start(order: &Order, home: &Home) -> Result<Ready, CliError> {
+    // Stays from one start to the next, so that the runner is compiled once.
+    let runtime_dir = home.path().join("run");
+    let started = order.start(&guard(), &runtime_dir, Some(startup::trace())).await;
+    let started = started.map_err(|error| CliError::kernel(&error))?;
+    let around = Surroundings { hidden_variables: order.hidden_variables.clone(), has_pip: order.has_pip };
+    Ok(Ready { kernel: started.kernel, around, notices: started.notices })
 }
 
 async fn settle(found: &Found, interpreter: Interpreter, cwd: &Path) -> Result<Interpreter, CliError> {

@@ -33,12 +33,15 @@ impl Stages {
     }
 }
 
-/// Where messages are written down, if someone asked for that.
-pub(crate) fn trace(variables: &Variables) -> Option<Trace> {
-    variables.is_on("PI_PYTHON_IPC_TRACE").then(|| {
-        let begun = Instant::now();
-        Trace::new(move |line| print_aside(&format!("ipc {:>10} ms  {line}", milliseconds(begun.elapsed()))))
-    })
+/// Whether someone asked for every message to be written down.
+pub(crate) fn is_traced(variables: &Variables) -> bool {
+    variables.is_on("PI_PYTHON_IPC_TRACE")
+}
+
+/// Where messages are written down.
+pub(crate) fn trace() -> Trace {
+    let begun = Instant::now();
+    Trace::new(move |line| print_aside(&format!("ipc {:>10} ms  {line}", milliseconds(begun.elapsed()))))
 }
 
 fn milliseconds(time: Duration) -> String {

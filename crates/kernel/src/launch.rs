@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::kernel::Kernel;
 use crate::trace::Trace;
 
@@ -27,11 +29,12 @@ pub struct Launch {
 }
 
 /// An extension module: a Python file that runs in the user's namespace.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Module {
     /// The file's name without `.py`.
     pub name: String,
     /// The file.
+    #[serde(with = "crate::order")]
     pub path: PathBuf,
 }
 

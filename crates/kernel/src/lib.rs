@@ -12,6 +12,7 @@ pub mod guard;
 mod kernel;
 pub mod kernelspec;
 mod launch;
+pub mod order;
 pub mod process;
 pub mod python;
 pub mod runner;
@@ -26,4 +27,5 @@ pub use kernel::{
     State,
 };
 pub use launch::{Launch, Module, Started};
+pub use order::Order;
 pub use trace::Trace;

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cellist_output::MimeBundle;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
@@ -45,11 +45,13 @@ const ANSWER: Duration = Duration::from_secs(20);
 const TAKEN: Duration = Duration::from_millis(300);
 
 /// How a kernel is started.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelCommand {
     /// The program and its arguments; `{connection_file}` stands for the file that it must read.
+    #[serde(with = "crate::order")]
     pub argv: Vec<OsString>,
     /// Variables on top of those of the launch; `${NAME}` in a value stands for one of them.
+    #[serde(with = "crate::order")]
     pub env: Vec<(OsString, OsString)>,
     /// The name of the kernelspec, such as `python3`.
     pub name: String,
@@ -58,13 +60,14 @@ pub struct KernelCommand {
     /// The language, as the kernelspec has it.
     pub language: String,
     /// The interpreter, where it is a local Python.
+    #[serde(with = "crate::order")]
     pub python: Option<PathBuf>,
     /// How it is interrupted.
     pub interrupt_mode: InterruptMode,
 }
 
 /// How a kernel is interrupted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InterruptMode {
     /// By SIGINT.

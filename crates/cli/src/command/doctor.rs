@@ -16,9 +16,8 @@ use serde_json::json;
 use crate::answer::Answer;
 use crate::clock::spoken;
 use crate::error::{CliError, Exit};
-use crate::kernel::{Found, KernelFlags};
+use crate::kernel::{self, Found, KernelFlags};
 use crate::paint::{Ink, Paint, When};
-use crate::startup::Stages;
 
 /// Check all that running code depends on; each failing line says what to do
 ///
@@ -169,8 +168,11 @@ async fn starts(
         Decision::Runner(it) | Decision::Ipykernel(it) => it.path.display().to_string(),
         Decision::Spec(name) => name.clone(),
     };
-    let mut stages = Stages::new(&found.variables);
-    let ready = match flags.launch(found, decision, folder, &mut stages).await {
+    let starting = async {
+        let order = flags.order_of(found, decision, folder).await?;
+        kernel::start(&order, &found.home).await
+    };
+    let ready = match starting.await {
         Ok(ready) => ready,
         Err(error) => {
             let check = Check::new(name, Verdict::Failed, error.message);

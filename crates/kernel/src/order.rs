@@ -1,0 +1,144 @@
+//! An order for a kernel: all that was decided about it, as data. Whoever asks for the kernel writes the order; whoever
+//! owns kernels starts it, in the same process or in another one, and adds nothing of its own.
+
+mod portable;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::guard::Guard;
+use crate::launch::{Launch, Module, Started};
+use crate::trace::Trace;
+use crate::zmq::{self, KernelCommand};
+use crate::{Backend, runner};
+
+pub(crate) use portable::{deserialize, serialize};
+
+/// What is to be started, and with what. Paths are absolute; values that are not text survive being sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    /// What runs the code.
+    pub way: Way,
+    /// The folder to run in.
+    #[serde(with = "crate::order")]
+    pub cwd: PathBuf,
+    /// The whole environment of the kernel, already filtered.
+    #[serde(with = "crate::order")]
+    pub environment: Vec<(OsString, OsString)>,
+    /// Names of variables that are set where the order was written and were kept from the kernel.
+    pub hidden_variables: BTreeSet<String>,
+    /// Whether the interpreter has pip.
+    pub has_pip: bool,
+    /// Code of ours that runs first and is never counted or shown.
+    pub prelude: Option<String>,
+    /// Extension modules, in the order in which they run after the prelude.
+    pub modules: Vec<Module>,
+    /// How long it may take until the kernel is ready.
+    pub startup_timeout: Duration,
+    /// Whether every message is to be written down.
+    pub traced: bool,
+    /// What was noticed while deciding and its user should know.
+    pub notices: Vec<String>,
+}
+
+/// What runs the code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// The embedded runner, in this interpreter.
+    Runner {
+        /// The interpreter.
+        #[serde(with = "crate::order")]
+        python: PathBuf,
+    },
+    /// A Jupyter kernel over ZeroMQ.
+    Jupyter(KernelCommand),
+}
+
+impl Order {
+    /// Starts the kernel in this process and returns when it is ready. `runtime_dir` is a private folder of ours
+    /// that stays from one start to the next; messages go to `trace` if the order wants them written down.
+    pub async fn start(&self, guard: &Guard, runtime_dir: &Path, trace: Option<Trace>) -> Result<Started> {
+        let launch = Launch {
+            cwd: self.cwd.clone(),
+            environment: self.environment.clone(),
+            prelude: self.prelude.clone(),
+            modules: self.modules.clone(),
+            startup_timeout: self.startup_timeout,
+            runtime_dir: runtime_dir.to_owned(),
+            trace: trace.filter(|_| self.traced),
+        };
+        let mut started = match &self.way {
+            Way::Runner { python } => runner::start(python, launch, guard).await?,
+            Way::Jupyter(command) => zmq::start(command.clone(), launch, guard).await?,
+        };
+        started.notices.splice(0..0, self.notices.iter().cloned());
+        Ok(started)
+    }
+
+    /// How the kernel will be run.
+    pub fn backend(&self) -> Backend {
+        match self.way {
+            Way::Runner { .. } => Backend::Runner,
+            Way::Jupyter(_) => Backend::Jupyter,
+        }
+    }
+
+    /// The interpreter, where it is a local Python.
+    pub fn python(&self) -> Option<&Path> {
+        match &self.way {
+            Way::Runner { python } => Some(python),
+            Way::Jupyter(command) => command.python.as_deref(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
+    use super::*;
+
+    fn order(way: Way) -> Order {
+        let strange = || OsString::from_vec(vec![b'a', 0xff, b'"', 0xc3]);
+        Order {
+            way,
+            cwd: PathBuf::from(strange()),
+            environment: vec![("HOME".into(), "/home/é".into()), (strange(), strange())],
+            hidden_variables: BTreeSet::from(["AWS_SECRET".to_owned()]),
+            has_pip: true,
+            prelude: Some("import os\n".into()),
+            modules: vec![Module { name: "m".into(), path: PathBuf::from(strange()).join("m.py") }],
+            startup_timeout: Duration::from_millis(1500),
+            traced: true,
+            notices: vec!["one was passed over".into()],
+        }
+    }
+
+    #[test]
+    fn an_order_is_the_same_after_it_was_sent_whatever_its_names_are_made_of() {
+        let strange = PathBuf::from(OsString::from_vec(vec![b'/', 0xfe]));
+        let mut command = KernelCommand::ipykernel(&strange);
+        command.env.push(("A".into(), OsString::from_vec(vec![0x80])));
+        for way in [Way::Runner { python: strange.clone() }, Way::Jupyter(command)] {
+            let order = order(way);
+            let sent = serde_json::to_string(&order).unwrap();
+            assert_eq!(serde_json::from_str::<Order>(&sent).unwrap(), order, "{sent}");
+        }
+    }
+
+    #[test]
+    fn what_is_text_is_sent_as_text() {
+        let order = Order { cwd: "/work".into(), ..order(Way::Runner { python: "/usr/bin/python3".into() }) };
+        let sent = serde_json::to_value(&order).unwrap();
+        assert_eq!(sent["cwd"], "/work");
+        assert_eq!(sent["environment"][0], serde_json::json!(["HOME", "/home/é"]));
+        assert_eq!(sent["way"], serde_json::json!({ "runner": { "python": "/usr/bin/python3" } }));
+        assert_eq!(sent["environment"][1][0], serde_json::json!({ "bytes": [97, 255, 34, 195] }));
+    }
+}
