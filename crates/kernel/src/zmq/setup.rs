@@ -22,7 +22,8 @@ pub(super) fn request(launch: &Launch) -> serde_json::Value {
     let cwd = launch.cwd.canonicalize().unwrap_or_else(|_| launch.cwd.clone());
     let given = json!({"cwd": text(&cwd), "prelude": launch.prelude, "modules": modules});
     let code = format!(
-        "{SCRIPT}\n{RESULT} = _cellist_start({})\ndel _cellist_start\n",
+        "{RESULT} = {{}}\nexec({}, {RESULT})\n{RESULT} = {RESULT}['start']({}, globals())\n",
+        python_text(SCRIPT),
         python_text(&given.to_string())
     );
     let mut request = execute(&code, true);

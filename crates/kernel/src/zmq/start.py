@@ -1,5 +1,7 @@
-# Runs once in a Python kernel, hidden, before any code of the user: everything that is set up, and what failed.
-def _cellist_start(given):
+# Runs once in a Python kernel, hidden, before any code of the user: everything that is set up, and what failed. It
+# has names of its own, so that the user may give any meaning to theirs, be it `open`.
+def start(given, namespace):
+    import io
     import json
     import os
     import sys
@@ -15,7 +17,7 @@ def _cellist_start(given):
     try:
         import zmq
 
-        publisher = get_ipython().kernel.iopub_thread
+        publisher = namespace["get_ipython"]().kernel.iopub_thread
         publisher.schedule(lambda: publisher.socket.setsockopt(zmq.XPUB_NODROP, 1))
         kernel_waits = True
     except Exception:
@@ -28,7 +30,7 @@ def _cellist_start(given):
 
                 with tokenize.open(path) as file:
                     source = file.read()
-            exec(compile(source, path, "exec"), globals())
+            exec(compile(source, path, "exec"), namespace)
         except BaseException as error:
             line = getattr(error, "lineno", None)
             step = error.__traceback__
@@ -65,9 +67,22 @@ def _cellist_start(given):
         sources = []
         forked = False
 
+        # ipykernel lets a forked child send its text in messages of its own, which arrive at some time later, and
+        # with them what its parent had not sent yet. On the descriptors it is there before the child has ended.
         def fork():
             nonlocal forked
             forked = True
+            for _, _, stream in sources:
+                lines = io.open(
+                    stream._original_stdstream_fd,
+                    "w",
+                    buffering=1,
+                    encoding="utf-8",
+                    errors="backslashreplace",
+                    newline="\n",
+                    closefd=False,
+                )
+                stream.write, stream.flush = lines.write, lines.flush
 
         def divert(stream):
             number = stream._original_stdstream_fd
@@ -172,7 +187,7 @@ def _cellist_start(given):
     # Called when this code has ended: while code runs, IPython has its own writers in the streams' place.
     def finish():
         try:
-            stdout, stderr, shell = sys.stdout, sys.stderr, get_ipython()
+            stdout, stderr, shell = sys.stdout, sys.stderr, namespace["get_ipython"]()
             stdout._flush_pending, stderr._flush_pending, stdout._should_watch, stderr._should_watch
             if stdout._should_watch:
                 stdout._original_stdstream_fd, stderr._original_stdstream_fd

@@ -91,10 +91,34 @@ async fn children_that_are_forked_or_spawned_are_heard_and_can_end() {
     let heard = ran.stdout();
     assert_eq!(heard.matches("raw\n").count(), 10, "{heard}");
     assert_eq!(heard.matches("child\n").count(), 10, "{heard}");
+    // Each child's lines are where it ended, and what its parent had not sent when it was forked comes once.
+    let code = "fork = multiprocessing.get_context('fork')\n\
+        def say(number): print('child', number); print('and', number, end='')\n\
+        for number in range(50):\n    print('before', number)\n    \
+        p = fork.Process(target=say, args=(number,)); p.start(); p.join(); print('', p.exitcode)\n\
+        p.exitcode";
+    let ran = kernel.run(code).await;
+    let expected = |number| format!("before {number}\nchild {number}\nand {number} 0\n");
+    assert_eq!(ran.stdout(), (0..50).map(expected).collect::<String>());
+    assert!(matches!(ran.0[ran.0.len() - 2], Event::Result { .. }), "{ran:?}");
     let ran = kernel.run("t = threading.Thread(target=lambda: print('thread'))\nt.start(); t.join()").await;
     assert_eq!(ran.stdout(), "thread\n");
     kernel.run("pid = os.fork()\nif pid == 0: os._exit(3)\nassert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3").await;
     assert_eq!(kernel.run("1 + 1").await.result(), Some("2"));
+    kernel.end().await;
+}
+
+#[tokio::test]
+async fn any_name_may_be_given_another_meaning() {
+    let bed = Bed::new();
+    let kernel = bed.ipykernel().await;
+    let code = "import os, sys\n\
+        all = any = open = len = reversed = hasattr = exec = None\n\
+        os.write(1, b'a\\n')\nprint('b')\nprint('c', file=sys.stderr)\n\
+        pid = os.fork()\nif pid == 0: print('d'); os._exit(0)\nos.waitpid(pid, 0)[1]";
+    let ran = kernel.run(code).await;
+    assert_eq!((ran.stdout().as_str(), ran.result()), ("a\nb\nd\n", Some("0")));
+    assert_eq!(kernel.run("[name for name in globals() if 'cellist' in name]").await.result(), Some("[]"));
     kernel.end().await;
 }
 
