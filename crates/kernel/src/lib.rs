@@ -5,6 +5,7 @@
 
 mod bars;
 pub mod choice;
+pub mod detached;
 pub mod environment;
 mod error;
 mod event;
@@ -15,6 +16,7 @@ mod launch;
 pub mod order;
 pub mod process;
 pub mod python;
+pub mod registration;
 pub mod runner;
 pub mod scripted;
 mod trace;

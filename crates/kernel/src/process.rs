@@ -2,6 +2,7 @@
 //! as a tree.
 
 mod death;
+mod limits;
 
 use std::ffi::OsString;
 use std::io;
@@ -17,6 +18,7 @@ use rustix::process::{Pid, kill_process_group};
 use tokio::process::Command;
 use tokio::sync::watch;
 
+pub use limits::raise_open_files;
 pub use rustix::process::Signal;
 
 use crate::error::{Error, Result};
@@ -75,6 +77,7 @@ impl Process {
         // password there fails, where it would be stopped for good if it were only in the background.
         let core = CommandWrap::from(Command::new(&program));
         ProcessSession.pre_spawn(&mut command, &core).map_err(|error| cannot_start(error.to_string()))?;
+        limits::restore(&mut command);
         if !descriptors.is_empty() {
             let mappings = descriptors
                 .into_iter()

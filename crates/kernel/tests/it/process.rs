@@ -147,3 +147,63 @@ async fn what_cannot_start_says_why() {
     spawn.cwd = "/nowhere".into();
     assert!(matches!(Process::spawn(spawn, &Guard::none()), Err(Error::NoFolder { .. })));
 }
+
+/// Not a test of its own: the process that the next one starts, since a raised limit is for the whole process.
+#[tokio::test]
+async fn raiser() {
+    if std::env::var_os("CELLIST_TEST_RAISE").is_none() {
+        return;
+    }
+    let raised = cellist_kernel::process::raise_open_files();
+    let (mut said, say) = std::io::pipe().unwrap();
+    let mut spawn = shell("ulimit -Sn");
+    spawn.stdout = say.into();
+    Process::spawn(spawn, &Guard::none()).unwrap().wait().await;
+    let mut limit = String::new();
+    said.read_to_string(&mut limit).unwrap();
+    println!("raised to {} and gave {}", raised.unwrap(), limit.trim());
+}
+
+#[test]
+fn a_raised_limit_of_open_files_stays_with_us() {
+    let this = std::env::current_exe().unwrap();
+    let script = format!(
+        "ulimit -Sn 100; ulimit -Hn 200; exec {} --exact process::raiser --nocapture",
+        this.display()
+    );
+    let ran = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .env("CELLIST_TEST_RAISE", "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(said.contains("raised to 200 and gave 100"), "{said}");
+}
+
+#[test]
+fn a_detached_process_has_nothing_of_its_starter() {
+    use std::os::fd::AsRawFd;
+
+    let (mut said, say) = std::io::pipe().unwrap();
+    // A descriptor that would be handed down, as a careless parent of ours leaves one.
+    let (_kept, careless) = std::io::pipe().unwrap();
+    rustix::io::fcntl_setfd(&careless, rustix::io::FdFlags::empty()).unwrap();
+    let script = "pwd; env; ps -o sid= -p $$; echo pid $$; ls /proc/self/fd";
+    let detached = cellist_kernel::detached::Detached {
+        program: "/bin/sh".into(),
+        arguments: vec!["-c".into(), script.into()],
+        environment: vec![("GIVEN".into(), "yes".into())],
+        stdout: say.into(),
+        stderr: Stdio::null(),
+    };
+    let mut child = detached.spawn().unwrap();
+    child.wait().unwrap();
+    let mut text = String::new();
+    said.read_to_string(&mut text).unwrap();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    assert_eq!(lines[0], "/", "{text}");
+    assert!(lines.contains(&"GIVEN=yes") && !text.contains("CARGO"), "{text}");
+    let id = child.id().to_string();
+    assert!(lines.contains(&id.as_str()) && lines.contains(&format!("pid {id}").as_str()), "{text}");
+    assert!(!lines.contains(&careless.as_raw_fd().to_string().as_str()), "{text}");
+}

@@ -1,0 +1,45 @@
+//! A process that outlives the one that starts it and has nothing of it: a session of its own, the folder `/`, the
+//! environment it is given, and no descriptor but the standard ones.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+
+use process_wrap::tokio::{CommandWrap, CommandWrapper, ProcessSession};
+use tokio::process::Command;
+
+/// What it is started with. Nothing else of ours reaches it.
+#[derive(Debug)]
+pub struct Detached {
+    /// The program, by its path.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// The whole environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Standard output.
+    pub stdout: Stdio,
+    /// Standard error.
+    pub stderr: Stdio,
+}
+
+impl Detached {
+    /// Starts it. Dropping the child leaves it alone; whoever lives on waits for it, so that it can be reaped.
+    pub fn spawn(self) -> io::Result<Child> {
+        let Detached { program, arguments, environment, stdout, stderr } = self;
+        // Each time anew: what is closed here would otherwise stay open for as long as the other lives.
+        close_fds::set_fds_cloexec(3, &[]);
+        let mut command = Command::new(&program);
+        command
+            .args(arguments)
+            .env_clear()
+            .envs(environment)
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(stdout)
+            .stderr(stderr);
+        ProcessSession.pre_spawn(&mut command, &CommandWrap::from(Command::new(&program)))?;
+        command.into_std().spawn()
+    }
+}

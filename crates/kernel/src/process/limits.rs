@@ -1,0 +1,33 @@
+//! How many files may be open. A process that owns many kernels needs more than is usual; what it starts does not,
+//! and programs that count on the usual limit get it back.
+
+use std::sync::OnceLock;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::process::Command;
+
+/// What the limit was before it was raised.
+static BEFORE: OnceLock<Rlimit> = OnceLock::new();
+
+/// Raises our own limit as far as the system allows, and returns it. Processes that are started from now on get the
+/// former one.
+pub fn raise_open_files() -> Option<u64> {
+    let before = getrlimit(Resource::Nofile);
+    let wanted = Rlimit { current: before.maximum, maximum: before.maximum };
+    // A second time there is nothing to raise, and the first limit is the one to give back.
+    let _ = BEFORE.set(before);
+    match setrlimit(Resource::Nofile, wanted) {
+        Ok(()) => wanted.current,
+        Err(_) => before.current,
+    }
+}
+
+/// Gives the process that `command` starts the limit that we had at first.
+pub(super) fn restore(command: &mut Command) {
+    let Some(before) = BEFORE.get().copied() else { return };
+    #[expect(unsafe_code, reason = "between fork and exec there is no other place to run code in")]
+    // SAFETY: it makes one system call, on a copied value: no memory is asked for and no lock is taken.
+    unsafe {
+        command.pre_exec(move || Ok(setrlimit(Resource::Nofile, before)?));
+    }
+}
