@@ -2,6 +2,7 @@
 
 mod error;
 mod home;
+pub mod live;
 mod platform;
 pub mod run;
 mod store;

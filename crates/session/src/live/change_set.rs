@@ -1,0 +1,268 @@
+//! A change of one text, as pages send it: which stretches stay and which give way to what. Lengths count
+//! UTF-16 units, as browsers do, and `\n` is the only line break.
+
+mod json;
+mod pairs;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use cellist_notebook::hunks;
+
+/// What a text of one exact length becomes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ChangeSet {
+    parts: Vec<Part>,
+}
+
+/// A stretch of the text. None is empty, and no two neighbours are of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Part {
+    Keep(usize),
+    Replace { removed: usize, inserted: String },
+}
+
+/// Why a change cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
+pub enum BadChange {
+    #[error("the change is for a text of {expected} UTF-16 units, and this one has {found}")]
+    Length { expected: usize, found: usize },
+    #[error("the change cuts a character in two at UTF-16 unit {at}")]
+    CutsCharacter { at: usize },
+    #[error("the change names units {start} to {end} of a text that has {length}")]
+    OutOfRange { start: usize, end: usize, length: usize },
+}
+
+/// Which of two changes made at one place comes first in the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The one that is asked.
+    First,
+    /// The other one.
+    Second,
+}
+
+impl ChangeSet {
+    /// Leaves a text of `length` units as it is.
+    pub fn identity(length: usize) -> ChangeSet {
+        let mut change = ChangeSet::default();
+        change.keep(length);
+        change
+    }
+
+    /// Puts `inserted` in the place of the units `range` of a text of `length` units.
+    pub fn replace(length: usize, range: Range<usize>, inserted: &str) -> Result<ChangeSet, BadChange> {
+        let Range { start, end } = range;
+        if start > end || end > length {
+            return Err(BadChange::OutOfRange { start, end, length });
+        }
+        let mut change = ChangeSet::default();
+        change.keep(start);
+        change.put(end - start, inserted);
+        change.keep(length - end);
+        Ok(change)
+    }
+
+    /// A small change that turns `before` into `after`: by lines, and within changed lines from the first
+    /// character that differs to the last.
+    pub fn between(before: &str, after: &str) -> ChangeSet {
+        let (old, new) = (starts(before), starts(after));
+        let mut change = ChangeSet::default();
+        let mut at = 0;
+        for hunk in hunks(before, after) {
+            // The last line has no newline behind it, so what is changed at the end takes the one before it.
+            let at_end = hunk.before.end == old.len();
+            let range = |starts: &[usize], text: &str, lines: Range<usize>| match at_end {
+                false => starts[lines.start]..starts[lines.end],
+                true => {
+                    starts.get(lines.start).copied().unwrap_or(text.len() + 1).saturating_sub(1)..text.len()
+                }
+            };
+            let (from, to) = (range(&old, before, hunk.before), range(&new, after, hunk.after));
+            let (gone, come) = (&before[from.clone()], &after[to]);
+            let head = common_head(gone, come);
+            let tail = common_tail(&gone[head..], &come[head..]);
+            change.keep(units(&before[at..from.start + head]));
+            change.put(units(&gone[head..gone.len() - tail]), &come[head..come.len() - tail]);
+            at = from.end - tail;
+        }
+        change.keep(units(&before[at..]));
+        change
+    }
+
+    /// The length of the texts that it can be made on, in UTF-16 units.
+    pub fn length_before(&self) -> usize {
+        self.parts.iter().map(Part::before).sum()
+    }
+
+    /// The length of what comes out of it.
+    pub fn length_after(&self) -> usize {
+        self.parts.iter().map(Part::after).sum()
+    }
+
+    /// Whether it changes nothing.
+    pub fn is_identity(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part, Part::Keep(_)))
+    }
+
+    /// All text that it puts in.
+    pub fn inserted(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Replace { inserted, .. } if !inserted.is_empty() => Some(inserted.as_str()),
+            Part::Replace { .. } | Part::Keep(_) => None,
+        })
+    }
+
+    /// Makes the change.
+    pub fn apply(&self, text: &str) -> Result<String, BadChange> {
+        let mut out = String::with_capacity(text.len());
+        self.walk(text, |part, old| match part {
+            Part::Keep(_) => out.push_str(old),
+            Part::Replace { inserted, .. } => out.push_str(inserted),
+        })?;
+        Ok(out)
+    }
+
+    /// The change that takes this one back, for the text that this one was made on.
+    pub fn invert(&self, text: &str) -> Result<ChangeSet, BadChange> {
+        let mut inverse = ChangeSet::default();
+        self.walk(text, |part, old| match part {
+            Part::Keep(length) => inverse.keep(*length),
+            Part::Replace { inserted, .. } => inverse.put(units(inserted), old),
+        })?;
+        Ok(inverse)
+    }
+
+    /// Where a position of the old text is in the new one. `order` says whether it stays before or goes
+    /// behind what is put in exactly there.
+    pub fn map_position(&self, position: usize, order: Order) -> usize {
+        let (mut old, mut new) = (0, 0);
+        for part in &self.parts {
+            let (before, after) = (part.before(), part.after());
+            match part {
+                Part::Keep(_) if position < old + before => return new + (position - old),
+                Part::Replace { .. } if position < old + before || (position == old && before == 0) => {
+                    let stays = order == Order::First && position == old;
+                    return if stays { new } else { new + after };
+                }
+                Part::Keep(_) | Part::Replace { .. } => {}
+            }
+            (old, new) = (old + before, new + after);
+        }
+        new + position.saturating_sub(old)
+    }
+
+    /// Gives each part together with the stretch of `text` that it is about.
+    fn walk<'a>(&'a self, text: &'a str, mut each: impl FnMut(&'a Part, &'a str)) -> Result<(), BadChange> {
+        // Nothing may be done before it is clear that all can be.
+        let mut stretches = Vec::with_capacity(self.parts.len());
+        let (mut rest, mut at) = (text, 0);
+        for part in &self.parts {
+            let length = part.before();
+            let cut = match byte_at(rest, length) {
+                Place::At(cut) => cut,
+                Place::Inside => return Err(BadChange::CutsCharacter { at: at + length }),
+                Place::Beyond => return Err(self.wrong_length(text)),
+            };
+            let (stretch, behind) = rest.split_at(cut);
+            stretches.push(stretch);
+            (rest, at) = (behind, at + length);
+        }
+        if !rest.is_empty() {
+            return Err(self.wrong_length(text));
+        }
+        self.parts.iter().zip(stretches).for_each(|(part, stretch)| each(part, stretch));
+        Ok(())
+    }
+
+    fn wrong_length(&self, text: &str) -> BadChange {
+        BadChange::Length { expected: self.length_before(), found: units(text) }
+    }
+
+    fn keep(&mut self, length: usize) {
+        match self.parts.last_mut() {
+            _ if length == 0 => {}
+            Some(Part::Keep(last)) => *last += length,
+            Some(Part::Replace { .. }) | None => self.parts.push(Part::Keep(length)),
+        }
+    }
+
+    fn put(&mut self, length: usize, text: &str) {
+        match self.parts.last_mut() {
+            _ if length == 0 && text.is_empty() => {}
+            Some(Part::Replace { removed, inserted }) => {
+                *removed += length;
+                inserted.push_str(text);
+            }
+            Some(Part::Keep(_)) | None => {
+                self.parts.push(Part::Replace { removed: length, inserted: text.to_owned() });
+            }
+        }
+    }
+}
+
+impl Part {
+    fn before(&self) -> usize {
+        match self {
+            Part::Keep(length) => *length,
+            Part::Replace { removed, .. } => *removed,
+        }
+    }
+
+    fn after(&self) -> usize {
+        match self {
+            Part::Keep(length) => *length,
+            Part::Replace { inserted, .. } => units(inserted),
+        }
+    }
+}
+
+/// How many UTF-16 units a text has.
+pub fn units(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() }
+}
+
+/// Where a number of units ends in a text, in bytes.
+enum Place {
+    At(usize),
+    /// Within a character that takes two units.
+    Inside,
+    /// The text has fewer.
+    Beyond,
+}
+
+fn byte_at(text: &str, wanted: usize) -> Place {
+    if wanted <= text.len() && text.as_bytes()[..wanted].is_ascii() {
+        return Place::At(wanted);
+    }
+    let mut at = 0;
+    for (byte, character) in text.char_indices() {
+        if at >= wanted {
+            return if at == wanted { Place::At(byte) } else { Place::Inside };
+        }
+        at += character.len_utf16();
+    }
+    match at.cmp(&wanted) {
+        std::cmp::Ordering::Equal => Place::At(text.len()),
+        std::cmp::Ordering::Less => Place::Beyond,
+        std::cmp::Ordering::Greater => Place::Inside,
+    }
+}
+
+/// Where each line begins, in bytes.
+fn starts(text: &str) -> Vec<usize> {
+    let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+    std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect()
+}
+
+fn common_head(one: &str, other: &str) -> usize {
+    let same = one.chars().zip(other.chars()).take_while(|(one, other)| one == other);
+    same.map(|(character, _)| character.len_utf8()).sum()
+}
+
+fn common_tail(one: &str, other: &str) -> usize {
+    let same = one.chars().rev().zip(other.chars().rev()).take_while(|(one, other)| one == other);
+    same.map(|(character, _)| character.len_utf8()).sum()
+}

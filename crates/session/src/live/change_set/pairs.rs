@@ -1,0 +1,160 @@
+//! Two changes put together: one after the other, or both made on the same text at once.
+
+use super::{BadChange, ChangeSet, Order, Part, Place, byte_at, units};
+
+impl ChangeSet {
+    /// This change and then `next`, as one.
+    pub fn compose(&self, next: &ChangeSet) -> Result<ChangeSet, BadChange> {
+        let (expected, found) = (next.length_before(), self.length_after());
+        if expected != found {
+            return Err(BadChange::Length { expected, found });
+        }
+        let (mut first, mut second) = (Steps::of(self), Steps::of(next));
+        let mut whole = ChangeSet::default();
+        loop {
+            match (first.next, second.next) {
+                (None, None) => return Ok(whole),
+                (Some(Step::Remove(length)), _) => {
+                    whole.put(length, "");
+                    first.take(length)?;
+                }
+                (_, Some(Step::Insert(text))) => {
+                    whole.put(0, text);
+                    second.take(units(text))?;
+                }
+                (Some(Step::Keep(ours)), Some(Step::Keep(theirs) | Step::Remove(theirs))) => {
+                    let length = ours.min(theirs);
+                    match second.next {
+                        Some(Step::Keep(_)) => whole.keep(length),
+                        _ => whole.put(length, ""),
+                    }
+                    first.take(length)?;
+                    second.take(length)?;
+                }
+                (Some(Step::Insert(text)), Some(Step::Keep(theirs) | Step::Remove(theirs))) => {
+                    let length = units(text).min(theirs);
+                    if let Some(Step::Keep(_)) = second.next {
+                        whole.put(0, head(text, length)?);
+                    }
+                    first.take(length)?;
+                    second.take(length)?;
+                }
+                (None, Some(_)) | (Some(_), None) => unreachable!("the lengths are the same"),
+            }
+        }
+    }
+
+    /// This change for the text that `other`, made on the same text, has changed already. What both put in at
+    /// one place stands in the `order` said.
+    ///
+    /// Made in either order, two changes come to the same text when each is mapped over the other and one of
+    /// them goes first. Text that one of them puts in stays, whatever the other removes around it.
+    pub fn map(&self, other: &ChangeSet, order: Order) -> Result<ChangeSet, BadChange> {
+        let (expected, found) = (self.length_before(), other.length_before());
+        if expected != found {
+            return Err(BadChange::Length { expected, found });
+        }
+        let (mut ours, mut theirs) = (Steps::of(self), Steps::of(other));
+        let mut mapped = ChangeSet::default();
+        loop {
+            match (ours.next, theirs.next, order) {
+                (None, None, _) => return Ok(mapped),
+                (Some(Step::Insert(text)), Some(Step::Insert(_)), Order::First) => {
+                    mapped.put(0, text);
+                    ours.take(units(text))?;
+                }
+                (_, Some(Step::Insert(text)), _) => {
+                    mapped.keep(units(text));
+                    theirs.take(units(text))?;
+                }
+                (Some(Step::Insert(text)), _, _) => {
+                    mapped.put(0, text);
+                    ours.take(units(text))?;
+                }
+                (Some(our), Some(their), _) => {
+                    let length = our.length().min(their.length());
+                    match (our, their) {
+                        (Step::Keep(_), Step::Keep(_)) => mapped.keep(length),
+                        (Step::Remove(_), Step::Keep(_)) => mapped.put(length, ""),
+                        (_, _) => {}
+                    }
+                    ours.take(length)?;
+                    theirs.take(length)?;
+                }
+                (None, Some(_), _) | (Some(_), None, _) => unreachable!("the lengths are the same"),
+            }
+        }
+    }
+}
+
+/// What a change does next. What is put in somewhere comes before what is removed there.
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Keep(usize),
+    Remove(usize),
+    Insert(&'a str),
+}
+
+impl Step<'_> {
+    fn length(self) -> usize {
+        match self {
+            Step::Keep(length) | Step::Remove(length) => length,
+            Step::Insert(text) => units(text),
+        }
+    }
+}
+
+/// A change, step by step; a step can be taken in pieces.
+struct Steps<'a> {
+    next: Option<Step<'a>>,
+    /// What the part that `next` comes from removes behind it.
+    removed: usize,
+    rest: std::slice::Iter<'a, Part>,
+}
+
+impl<'a> Steps<'a> {
+    fn of(change: &'a ChangeSet) -> Steps<'a> {
+        let mut steps = Steps { next: None, removed: 0, rest: change.parts.iter() };
+        steps.advance();
+        steps
+    }
+
+    fn advance(&mut self) {
+        let removed = std::mem::take(&mut self.removed);
+        if removed > 0 {
+            self.next = Some(Step::Remove(removed));
+            return;
+        }
+        self.next = self.rest.next().map(|part| match part {
+            Part::Keep(length) => Step::Keep(*length),
+            Part::Replace { removed, inserted } if inserted.is_empty() => Step::Remove(*removed),
+            Part::Replace { removed, inserted } => {
+                self.removed = *removed;
+                Step::Insert(inserted)
+            }
+        });
+    }
+
+    /// Goes on by `length` units of the next step.
+    fn take(&mut self, length: usize) -> Result<(), BadChange> {
+        let left = match self.next {
+            None => return Ok(()),
+            Some(Step::Keep(all)) => Step::Keep(all - length),
+            Some(Step::Remove(all)) => Step::Remove(all - length),
+            Some(Step::Insert(text)) => Step::Insert(&text[head(text, length)?.len()..]),
+        };
+        if left.length() == 0 {
+            self.advance();
+        } else {
+            self.next = Some(left);
+        }
+        Ok(())
+    }
+}
+
+fn head(text: &str, length: usize) -> Result<&str, BadChange> {
+    match byte_at(text, length) {
+        Place::At(end) => Ok(&text[..end]),
+        Place::Inside | Place::Beyond => Err(BadChange::CutsCharacter { at: length }),
+    }
+}
