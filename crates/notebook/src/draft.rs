@@ -101,10 +101,10 @@ impl Notebook {
 
     /// Makes the notebook as `draft` says. A draft made on another revision is merged with what happened
     /// since, cell by cell and line by line; where that cannot be, nothing is changed.
-    pub fn apply(&mut self, draft: &Draft, base: Option<&Snapshot>) -> Result<Applied> {
+    pub fn apply(&mut self, draft: Draft, base: Option<&Snapshot>) -> Result<Applied> {
         let plan = match base.filter(|base| !self.has_revision(&base.revision)) {
-            None => self.plan_of(draft),
-            Some(base) => self.plan_on(draft, base)?,
+            None => Self::plan_of(draft),
+            Some(base) => self.plan_on(&draft, base)?,
         };
         Ok(self.carry_out(plan))
     }
@@ -121,16 +121,16 @@ impl Notebook {
         revision.parse::<Revision>() == Ok(self.revision())
     }
 
-    fn plan_of(&self, draft: &Draft) -> Vec<Planned> {
-        let planned = |(slot, wanted): (usize, &Slot)| match wanted {
+    fn plan_of(draft: Draft) -> Vec<Planned> {
+        let planned = |(slot, wanted): (usize, Slot)| match wanted {
             Slot::Kept { from, kind, source } => {
-                Planned { slot: Some(slot), existing: Some(*from), kind: *kind, source: source.clone() }
+                Planned { slot: Some(slot), existing: Some(from), kind, source }
             }
             Slot::New { kind, source } => {
-                Planned { slot: Some(slot), existing: None, kind: Some(*kind), source: Some(source.clone()) }
+                Planned { slot: Some(slot), existing: None, kind: Some(kind), source: Some(source) }
             }
         };
-        draft.slots.iter().enumerate().map(planned).collect()
+        draft.slots.into_iter().enumerate().map(planned).collect()
     }
 
     fn plan_on(&self, draft: &Draft, base: &Snapshot) -> Result<Vec<Planned>> {

@@ -88,7 +88,7 @@ impl Notebook {
         let batch = Batch::new(operations, &names)?;
         let before: Vec<Deleted> = batch.deletions(self, base);
         let mut changed = self.clone();
-        let applied = changed.apply(&batch.draft, base)?;
+        let applied = changed.apply(batch.draft, base)?;
         let index_of = |slot: usize| applied.slots.iter().position(|from| *from == Some(slot));
         for slot in &batch.cleared {
             if let Some(index) = index_of(*slot) {

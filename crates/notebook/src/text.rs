@@ -3,6 +3,8 @@
 //! Each cell is a marker line, its source, and one newline. Source lines that look like markers get one more
 //! percent sign, so that the text can always be read back.
 
+use std::fmt::Write as _;
+
 use crate::cell::CellType;
 use crate::draft::{Applied, Draft, Slot, Snapshot};
 use crate::error::{Error, Result};
@@ -30,9 +32,17 @@ impl Notebook {
     /// Makes the notebook as the text says. Made from the text of an older revision, it is merged with what
     /// happened since.
     pub fn apply_text(&mut self, text: &str, base: Option<&Snapshot>) -> Result<(Applied, Vec<String>)> {
-        let parsed = parse_text(text)?;
+        self.apply_parsed(&parse_text(text)?, base)
+    }
+
+    /// As [`Notebook::apply_text`], with the text taken apart already.
+    pub fn apply_parsed(
+        &mut self,
+        parsed: &ParsedText,
+        base: Option<&Snapshot>,
+    ) -> Result<(Applied, Vec<String>)> {
         let count = base.map_or(self.cells().len(), |base| base.cells.len());
-        if text.is_empty() && count > 0 {
+        if parsed.cells.is_empty() && count > 0 {
             return Err(Error::EmptyText { count });
         }
         let source = |at: usize| match base {
@@ -40,7 +50,7 @@ impl Notebook {
             None => self.cells()[at].source().into_owned(),
         };
         let (draft, mut notices) = parsed.draft(count, source);
-        let applied = self.apply(&draft, base)?;
+        let applied = self.apply(draft, base)?;
         let rewritten: Vec<usize> = (applied.changed.iter().chain(&applied.added))
             .filter_map(|&index| applied.slots[index])
             .collect();
@@ -56,7 +66,9 @@ impl Notebook {
 impl Snapshot {
     /// The snapshot as cell-marked text.
     pub fn to_text(&self) -> String {
-        let mut text = String::new();
+        const MARKER: usize = "# %% [markdown] cell:1000\n\n".len();
+        let size = self.cells.iter().map(|cell| cell.source.len() + MARKER).sum();
+        let mut text = String::with_capacity(size);
         for (index, cell) in self.cells.iter().enumerate() {
             write_cell(&mut text, index, cell.kind, &cell.source);
         }
@@ -65,7 +77,7 @@ impl Snapshot {
 }
 
 fn write_cell(text: &mut String, index: usize, kind: CellType, source: &str) {
-    text.push_str(&format!("# %% [{kind}] cell:{index}\n"));
+    writeln!(text, "# %% [{kind}] cell:{index}").expect("a string takes all that is written to it");
     for line in source.split_inclusive('\n') {
         if looks_like_marker(line, 2) {
             text.push_str("# %");

@@ -7,13 +7,12 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::ops::Range;
 
-use cellist_notebook::{Cell, CellRef, LineRange, Notebook, Selector, select_lines};
+use cellist_notebook::{Cell, CellRef, LineRange, Notebook, Selector, Snapshot, select_lines};
 use cellist_session::{Opened, Store};
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Format};
-use crate::basis;
 use crate::error::CliError;
 use crate::load;
 use crate::paint::visible;
@@ -82,11 +81,12 @@ fn read_notebook(
 ) -> Result<Answer, CliError> {
     let path = &target.path;
     let Opened { notebook, mut notices, .. } = opened;
-    let View { text, cells } = View::of(&notebook, target, with_outputs)?;
+    let snapshot = notebook.snapshot();
+    let View { text, cells } = View::of(&notebook, &snapshot, target, with_outputs)?;
     match target.part {
-        None | Some(Selector::Raw) => store.remember(path, &notebook.snapshot()),
+        None | Some(Selector::Raw) => store.remember(path, &snapshot),
         // Whoever saw a part has not thereby seen what else changed since the last time.
-        Some(Selector::Lines(_) | Selector::Cell(_)) => basis::keep(store, path, &notebook),
+        Some(Selector::Lines(_) | Selector::Cell(_)) => store.keep(path, &snapshot),
     }
     notices.extend(oddities(&notebook));
     let json = match format {
@@ -113,7 +113,12 @@ struct View {
 }
 
 impl View {
-    fn of(notebook: &Notebook, target: &Target, with_outputs: bool) -> Result<View, CliError> {
+    fn of(
+        notebook: &Notebook,
+        snapshot: &Snapshot,
+        target: &Target,
+        with_outputs: bool,
+    ) -> Result<View, CliError> {
         let refused = |error| CliError::notebook(&target.path, &error);
         let all = 0..notebook.cells().len();
         let (text, cells) = match &target.part {
@@ -125,10 +130,10 @@ impl View {
             None if with_outputs => {
                 (all.clone().map(|index| outputs::cell_text(notebook, index)).collect(), all)
             }
-            None => (notebook.to_text(), all),
+            None => (snapshot.to_text(), all),
             Some(Selector::Raw) => return Ok(View { text: notebook.original().to_vec(), cells: all }),
             Some(Selector::Lines(ranges)) => {
-                let text = select_lines(&notebook.to_text(), ranges).map_err(refused)?;
+                let text = select_lines(&snapshot.to_text(), ranges).map_err(refused)?;
                 (text, touched(notebook, ranges))
             }
             Some(Selector::Cell(name)) => {

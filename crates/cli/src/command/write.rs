@@ -8,7 +8,7 @@ use cellist_session::{Missing, Store};
 use clap::Args;
 
 use crate::answer::Answer;
-use crate::basis::{Basis, keep};
+use crate::basis::Basis;
 use crate::command::read::OUTPUT_MARKER;
 use crate::error::CliError;
 use crate::input::Content;
@@ -60,16 +60,17 @@ fn write_text(
     let path = &target.path;
     target.check_name()?;
     let text = content.text("write")?;
-    parse_text(&text).map_err(|error| refused(&error).about(&content.name()))?;
+    let parsed = parse_text(&text).map_err(|error| refused(&error).about(&content.name()))?;
     let basis = Basis::of_whole(store, path, base);
     let changed = basis.change(store, path, Missing::StartEmpty, |notebook, snapshot| {
-        notebook.apply_text(&text, snapshot)
+        notebook.apply_parsed(&parsed, snapshot)
     })?;
-    if changed.notebook.to_text() == text {
+    let snapshot = changed.notebook.snapshot();
+    if snapshot.to_text() == text {
         // The text is what reading the file would give, so its markers name the cells as they are now.
-        store.remember(path, &changed.notebook.snapshot());
+        store.remember(path, &snapshot);
     } else {
-        keep(store, path, &changed.notebook);
+        store.keep(path, &snapshot);
     }
     Ok(report::applied(path, changed))
 }

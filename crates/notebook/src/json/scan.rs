@@ -274,17 +274,38 @@ enum Close {
 /// a control character. Blocks are tested whole, which compilers turn into vector instructions.
 pub(crate) fn end_of_plain_run(bytes: &[u8], mut at: usize) -> usize {
     const BLOCK: usize = 64;
+    const WORDS: usize = BLOCK / size_of::<u64>();
     let special = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
-    while let Some(block) = bytes.get(at..at + BLOCK) {
-        if block.iter().fold(false, |any, &byte| any | special(byte)) {
-            break;
+    loop {
+        // Most runs are short and end here; long ones go on in blocks that the compiler makes wide steps of.
+        for _ in 0..WORDS {
+            let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) else {
+                let rest = bytes.get(at..).unwrap_or_default();
+                return at + rest.iter().position(|&byte| special(byte)).unwrap_or(rest.len());
+            };
+            if let Some(offset) = first_special(*word) {
+                return at + offset;
+            }
+            at += word.len();
         }
-        at += BLOCK;
+        while let Some(block) = bytes.get(at..at + BLOCK)
+            && !block.iter().fold(false, |any, &byte| any | special(byte))
+        {
+            at += BLOCK;
+        }
     }
-    while bytes.get(at).is_some_and(|&byte| !special(byte)) {
-        at += 1;
-    }
-    at
+}
+
+/// The first of eight bytes that a string cannot hold as it is: a control character, a quote or a backslash.
+fn first_special(word: [u8; 8]) -> Option<usize> {
+    const ONES: u64 = u64::MAX / 0xff;
+    const HIGH: u64 = ONES * 0x80;
+    let word = u64::from_le_bytes(word);
+    // Sets the high bit of each byte below `limit`; of those behind the first it may be wrong.
+    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & HIGH;
+    let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    let found = below(word, 0x20) | equal(b'"') | equal(b'\\');
+    (found != 0).then(|| found.trailing_zeros() as usize / 8)
 }
 
 /// The members of an object that is known to be JSON.
@@ -335,6 +356,19 @@ mod tests {
             ("nul", 0, "expected a value"),
         ] {
             assert_eq!(check(text), Err(Syntax { at, problem }), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_plain_run_ends_at_the_first_special_byte_wherever_it_stands() {
+        let plain: Vec<u8> = (0x20..=0xff).filter(|byte| ![b'"', b'\\'].contains(byte)).collect();
+        for length in 0..300 {
+            let run: Vec<u8> = plain.iter().copied().cycle().take(length).collect();
+            assert_eq!(end_of_plain_run(&run, 0), length);
+            for special in (0..0x20).chain([b'"', b'\\']) {
+                let text = [&run[..], &[special], &run[..], b"\""].concat();
+                assert_eq!(end_of_plain_run(&text, length / 3), length, "{special:#x} at {length}");
+            }
         }
     }
 

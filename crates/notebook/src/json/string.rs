@@ -6,8 +6,12 @@ use super::scan::end_of_plain_run;
 
 /// Whether a string as written in JSON, quotes included, spells `text`.
 pub(crate) fn is(raw: &[u8], text: &str) -> bool {
-    raw.len() == text.len() + 2 && &raw[1..raw.len() - 1] == text.as_bytes()
-        || raw.contains(&b'\\') && decode(raw) == text
+    match raw.len().checked_sub(text.len() + 2) {
+        // An escape is longer than what it stands for.
+        None => false,
+        Some(0) => &raw[1..raw.len() - 1] == text.as_bytes(),
+        Some(_) => raw.contains(&b'\\') && decode(raw) == text,
+    }
 }
 
 /// The text of a string as written in JSON, quotes included. Half a surrogate pair, which no Unicode text
