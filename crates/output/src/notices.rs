@@ -145,6 +145,21 @@ pub fn killed_after_interrupt(grace_seconds: u64) -> String {
     )
 }
 
+/// A kernel that was killed because whoever asked it to stop asked again.
+pub fn killed_when_asked_twice() -> String {
+    "The kernel was asked to stop a second time and was killed.".to_owned()
+}
+
+/// A run that was ended by a restart of its kernel.
+pub fn restarted_meanwhile() -> String {
+    "The run was ended: someone asked for a restart of its kernel.".to_owned()
+}
+
+/// A run that was ended with its session.
+pub fn stopped_meanwhile() -> String {
+    "The run was ended: someone asked for the end of its session.".to_owned()
+}
+
 /// Before output that came after its execution had ended.
 pub fn late_output() -> String {
     "[Output that came after the cell had ended:]".to_owned()
@@ -250,6 +265,9 @@ mod tests {
                 killed_after_interrupt(5),
                 "The kernel did not stop within 5 seconds of the interrupt and was killed.",
             ),
+            (killed_when_asked_twice(), "The kernel was asked to stop a second time and was killed."),
+            (restarted_meanwhile(), "The run was ended: someone asked for a restart of its kernel."),
+            (stopped_meanwhile(), "The run was ended: someone asked for the end of its session."),
             (late_output(), "[Output that came after the cell had ended:]"),
             (output_lost(), "[Some output was lost between the kernel and here.]"),
             (still_running("e4"), "[Still running as execution e4.]"),

@@ -1,6 +1,7 @@
 //! Owns all change: notebooks are loaded, locked, changed, merged and saved here, and nowhere else.
 
 mod error;
+pub mod execution;
 mod home;
 pub mod live;
 mod platform;

@@ -1,16 +1,9 @@
 //! Running code: the cells of a notebook in order, or one piece of code alone. What to do is decided by small
 //! pure parts; this file carries it out.
 
-mod advice;
-mod brief;
 mod cells;
 mod document;
-mod drive;
-mod kept;
-mod pace;
 mod parameters;
-mod record;
-mod report;
 
 use std::time::{Duration, Instant};
 
@@ -18,20 +11,16 @@ use cellist_kernel::{Event, Kernel, Request};
 use cellist_notebook::CellId;
 
 use crate::error::Error;
+use crate::execution::{Kept, Moment, Pace, Record, Told, Work, drive};
 use document::Saving;
-use drive::{Moment, drive};
-use kept::Kept;
-use pace::Pace;
-use record::Record;
 
-pub use advice::Surroundings;
+pub use crate::execution::{
+    Bar, Cancel, Canceller, CellReport, KernelReport, KernelState, MAX_OUTPUT, Raised, Reading, Report,
+    RunReport, Status, Surroundings,
+};
 pub use cells::{Selection, title};
 pub use document::Document;
-pub use drive::{Cancel, Canceller};
-pub use kept::MAX_OUTPUT;
 pub use parameters::{Literal, ParameterError};
-pub use record::{Bar, Reading};
-pub use report::{CellReport, KernelReport, KernelState, Raised, Report, RunReport, Status};
 
 /// How often outputs of a cell that still runs are saved.
 const SAVE_EVERY: Duration = Duration::from_secs(5);
@@ -175,7 +164,8 @@ pub async fn run(
         let mut record = Record::new(plan.reading, plan.max_output);
         let mut pace = Pace::new(started, plan.timeout, plan.grace);
         let request = Request::new(step.source);
-        let driven = drive(kernel, request, &mut record, &mut pace, cancel, |record, moment| match moment {
+        let work = Work { kernel, request, record: &mut record, pace: &mut pace, cancel, listener: None };
+        let driven = drive(work, |record, moment| match moment {
             Moment::Event(event) => run.heard(record, event),
             Moment::Tick => {
                 if std::mem::take(&mut record.is_new) {
@@ -188,7 +178,8 @@ pub async fn run(
             run.notices.push(error.to_string());
             record.abandoned();
         }
-        let report = record.report(started.elapsed(), &pace, plan.timeout, &identity, around);
+        let told = Told::new(started.elapsed(), &pace, plan.timeout, &identity, around);
+        let report = record.report(told).await;
         run.document.set_outputs(id, &record.kept.outputs(), record.execution_count);
         let lost = report.kernel.state == KernelState::Lost;
         let ends = match report.status {
@@ -322,7 +313,8 @@ pub async fn execute_once(
     let mut record = Record::new(once.reading, Some(room));
     let mut pace = Pace::new(started, once.timeout, once.grace);
     let request = Request::new(once.code);
-    let driven = drive(kernel, request, &mut record, &mut pace, cancel, |record, moment| match moment {
+    let work = Work { kernel, request, record: &mut record, pace: &mut pace, cancel, listener: None };
+    let driven = drive(work, |record, moment| match moment {
         Moment::Event(event) => record.kept.apply(event),
         Moment::Tick => {
             if std::mem::take(&mut record.is_new) {
@@ -331,7 +323,9 @@ pub async fn execute_once(
         }
     });
     driven.await?;
-    Ok(record.report(started.elapsed(), &pace, once.timeout, &kernel.identity(), around))
+    let identity = kernel.identity();
+    let told = Told::new(started.elapsed(), &pace, once.timeout, &identity, around);
+    Ok(record.report(told).await)
 }
 
 #[cfg(test)]

@@ -426,3 +426,32 @@ async fn one_piece_of_code_gives_a_whole_report() {
         ]
     );
 }
+
+#[tokio::test]
+async fn who_asks_a_second_time_to_stop_is_told_that_this_ended_the_kernel() {
+    let kernel = Told { deaf: true, ..Told::new() };
+    let reading = Reading { limits: Limits::for_screen(), ansi: Ansi::Remove };
+    let once = Once { code: "out a\nhang", timeout: None, grace: 1000 * GRACE, reading };
+    let (canceller, mut cancel) = Cancel::channel();
+    let around = Surroundings::default();
+    let running = execute_once(&kernel, &once, &around, &mut cancel, |_, _| {});
+    let impatience = async {
+        loop {
+            canceller.cancel();
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let report = tokio::select! {
+        report = running => report.unwrap(),
+        () = impatience => unreachable!(),
+    };
+    assert_eq!((report.status, report.kernel.state), (Status::Cancelled, KernelState::Lost));
+    assert_eq!(
+        report.text,
+        "a\nExecution was cancelled\nThe kernel was asked to stop a second time and was killed.\n\
+         The kernel's state was lost: variables and imports are gone."
+    );
+    let sent = serde_json::to_string(&report).unwrap();
+    let arrived: Report = serde_json::from_str(&sent).unwrap();
+    assert_eq!(serde_json::to_string(&arrived).unwrap(), sent);
+}

@@ -6,6 +6,7 @@ use cellist_kernel::{Event, ExecutionId, Kernel, Request};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
+use super::cancel::Cancel;
 use super::pace::{Due, Pace};
 use super::record::Record;
 
@@ -15,47 +16,6 @@ const TICK: Duration = Duration::from_millis(100);
 /// How long a kernel that was ended may take to say so.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// Wishes to stop what runs. The first interrupts it; the second ends its kernel.
-#[derive(Debug)]
-pub struct Cancel(mpsc::Receiver<()>);
-
-/// The other end of [`Cancel`].
-#[derive(Clone, Debug)]
-pub struct Canceller(mpsc::Sender<()>);
-
-impl Canceller {
-    /// Asks to stop. Asking more often than anyone listens is as good as asking once.
-    pub fn cancel(&self) {
-        let _ = self.0.try_send(());
-    }
-}
-
-impl Cancel {
-    /// Both ends.
-    pub fn channel() -> (Canceller, Cancel) {
-        // Two wishes mean all that can be meant; a third is not needed.
-        let (sender, receiver) = mpsc::channel(2);
-        (Canceller(sender), Cancel(receiver))
-    }
-
-    /// Nobody will ask to stop.
-    pub fn never() -> Cancel {
-        Cancel::channel().1
-    }
-
-    /// Whether somebody has asked.
-    pub(crate) fn is_asked(&mut self) -> bool {
-        self.0.try_recv().is_ok()
-    }
-
-    /// Waits until somebody asks.
-    pub async fn asked(&mut self) {
-        if self.0.recv().await.is_none() {
-            std::future::pending().await
-        }
-    }
-}
-
 /// What those who watch an execution are told.
 pub(crate) enum Moment<'a> {
     /// Something happened.
@@ -64,16 +24,25 @@ pub(crate) enum Moment<'a> {
     Tick,
 }
 
+/// A piece of code to run, with all that goes along.
+pub(crate) struct Work<'a> {
+    pub(crate) kernel: &'a dyn Kernel,
+    pub(crate) request: Request,
+    pub(crate) record: &'a mut Record,
+    pub(crate) pace: &'a mut Pace,
+    pub(crate) cancel: &'a mut Cancel,
+    /// Who must hear every event. The code waits for them, so they must keep up.
+    pub(crate) listener: Option<&'a mpsc::Sender<Event>>,
+}
+
 /// Runs code until it has ended, its kernel has died or was ended. An error means that it never began.
 pub(crate) async fn drive(
-    kernel: &dyn Kernel,
-    request: Request,
-    record: &mut Record,
-    pace: &mut Pace,
-    cancel: &mut Cancel,
+    work: Work<'_>,
     mut watch: impl FnMut(&mut Record, Moment<'_>),
 ) -> cellist_kernel::Result<()> {
-    let mut execution = kernel.execute(request).await?;
+    let Work { kernel, request, record, pace, cancel, listener } = work;
+    let execution = kernel.execute(request).await?;
+    let mut hearing = Hearing { id: execution.id, events: execution.events, listener };
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks.reset();
@@ -81,7 +50,7 @@ pub(crate) async fn drive(
         let wake = match pace.due(Instant::now()) {
             Due::Nothing(until) => until,
             due => {
-                act(kernel, execution.id, due, record, &mut execution.events, &mut watch).await;
+                act(kernel, due, record, &mut hearing, &mut watch).await;
                 continue;
             }
         };
@@ -91,18 +60,49 @@ pub(crate) async fn drive(
                 None => std::future::pending().await,
             }
         };
-        tokio::select! {
+        let wish = tokio::select! {
             biased;
-            () = cancel.asked() => {
-                let due = pace.cancel(Instant::now());
-                act(kernel, execution.id, due, record, &mut execution.events, &mut watch).await;
+            wish = cancel.wish() => Some(wish),
+            () = alarm => None,
+            _ = ticks.tick() => {
+                watch(record, Moment::Tick);
+                None
             }
-            () = alarm => {}
-            _ = ticks.tick() => watch(record, Moment::Tick),
-            event = execution.events.recv() => take(event, record, &mut watch),
+            event = hearing.next(record) => {
+                take(event, record, &mut watch);
+                None
+            }
+        };
+        if let Some(wish) = wish {
+            let due = pace.wish(wish, Instant::now());
+            act(kernel, due, record, &mut hearing, &mut watch).await;
         }
     }
     Ok(())
+}
+
+/// The events of an execution, and who else hears them.
+struct Hearing<'a> {
+    id: ExecutionId,
+    events: mpsc::Receiver<Event>,
+    listener: Option<&'a mpsc::Sender<Event>>,
+}
+
+impl Hearing<'_> {
+    /// The next event, taken only when there is room for it everywhere. May be dropped at any time.
+    async fn next(&mut self, record: &Record) -> Option<Event> {
+        record.room().await;
+        let room = match self.listener {
+            // Who has gone away need not hear.
+            Some(listener) => listener.reserve().await.ok(),
+            None => None,
+        };
+        let event = self.events.recv().await?;
+        if let Some(room) = room {
+            room.send(event.clone());
+        }
+        Some(event)
+    }
 }
 
 fn take(event: Option<Event>, record: &mut Record, watch: &mut impl FnMut(&mut Record, Moment<'_>)) {
@@ -117,16 +117,15 @@ fn take(event: Option<Event>, record: &mut Record, watch: &mut impl FnMut(&mut R
 
 async fn act(
     kernel: &dyn Kernel,
-    id: ExecutionId,
     due: Due,
     record: &mut Record,
-    events: &mut mpsc::Receiver<Event>,
+    hearing: &mut Hearing<'_>,
     watch: &mut impl FnMut(&mut Record, Moment<'_>),
 ) {
     match due {
         Due::Nothing(_) => {}
         // One that cannot be interrupted is ended after the grace like one that does not listen.
-        Due::Interrupt => drop(kernel.interrupt(id).await),
+        Due::Interrupt => drop(kernel.interrupt(hearing.id).await),
         Due::Kill => {
             let mut ending = kernel.shutdown();
             let mut ended = false;
@@ -136,7 +135,7 @@ async fn act(
             while !record.has_ended() {
                 tokio::select! {
                     biased;
-                    event = events.recv() => take(event, record, watch),
+                    event = hearing.next(record) => take(event, record, watch),
                     () = &mut ending, if !ended => ended = true,
                     () = &mut deadline, if ended => record.abandoned(),
                 }

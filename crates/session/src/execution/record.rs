@@ -9,7 +9,7 @@ use cellist_output::{Ansi, Limits, Output, Sink, notices};
 use super::advice::{Surroundings, advice};
 use super::brief::brief;
 use super::kept::Kept;
-use super::pace::Pace;
+use super::pace::{Cause, Ending, Killed, Pace};
 use super::report::{KernelReport, KernelState, Raised, Report, Status};
 
 /// How much of an execution is kept, and for whom.
@@ -46,6 +46,40 @@ pub(crate) struct Record {
     lost_output: bool,
     said_late: bool,
     ended: Option<Ended>,
+}
+
+/// What is known of an execution from outside.
+#[derive(Clone, Debug)]
+pub(crate) struct Told<'a> {
+    pub(crate) duration: Duration,
+    pub(crate) pace: &'a Pace,
+    /// The limit that a timeout names.
+    pub(crate) limit: Option<Duration>,
+    pub(crate) identity: &'a Identity,
+    pub(crate) around: &'a Surroundings,
+    /// Notices that stand before those of the execution itself, and behind them.
+    pub(crate) before: Vec<String>,
+    pub(crate) after: Vec<String>,
+    /// Whether the kernel is new since the last result.
+    pub(crate) restarted: bool,
+    /// Whether the kernel died after it had been restarted for this code.
+    pub(crate) too_often: bool,
+    /// Whether there is a later, to which it matters that the state was kept.
+    pub(crate) lasting: bool,
+}
+
+impl<'a> Told<'a> {
+    pub(crate) fn new(
+        duration: Duration,
+        pace: &'a Pace,
+        limit: Option<Duration>,
+        identity: &'a Identity,
+        around: &'a Surroundings,
+    ) -> Told<'a> {
+        let (before, after) = (Vec::new(), Vec::new());
+        let (restarted, too_often, lasting) = (false, false, false);
+        Told { duration, pace, limit, identity, around, before, after, restarted, too_often, lasting }
+    }
 }
 
 enum Ended {
@@ -133,18 +167,17 @@ impl Record {
         self.sink.snapshot(None).text
     }
 
+    /// Waits until more can be taken without waiting for a disk. May be dropped at any time.
+    pub(crate) async fn room(&self) {}
+
     /// What came of it.
-    pub(crate) fn report(
-        &mut self,
-        duration: Duration,
-        pace: &Pace,
-        limit: Option<Duration>,
-        identity: &Identity,
-        around: &Surroundings,
-    ) -> Report {
+    pub(crate) async fn report(&mut self, told: Told<'_>) -> Report {
+        let Told { duration, pace, identity, .. } = told;
         self.kept.finish();
         let mut kernel = KernelReport::of(identity);
-        let mut notices = self.notices(pace, limit, identity, around);
+        kernel.restarted = told.restarted;
+        let mut notices = told.before.clone();
+        notices.extend(self.notices(&told));
         let mut error = self.raised.clone();
         let status = match (pace.cause(), &self.ended) {
             (Some(cause), _) => Status::from(cause),
@@ -155,36 +188,35 @@ impl Record {
         if let Some(Ended::Died(death)) = &self.ended {
             kernel.state = KernelState::Lost;
             let said = notices::kernel_died(death);
-            error = error.or_else(|| {
-                (!pace.killed()).then(|| Raised {
-                    ename: "DeadKernelError".into(),
-                    evalue: said.clone(),
-                    traceback: Vec::new(),
-                })
-            });
-            if !pace.killed() {
+            if pace.killed().is_none() {
+                error = error.or_else(|| {
+                    Some(Raised {
+                        ename: "DeadKernelError".into(),
+                        evalue: told.too_often.then(notices::restarted_too_often).unwrap_or(said.clone()),
+                        traceback: Vec::new(),
+                    })
+                });
                 notices.push(said);
             }
+            if told.too_often {
+                notices.push(notices::restarted_too_often());
+            }
             notices.push(notices::state_lost());
-        } else if matches!(status, Status::Timeout | Status::Cancelled) {
+        } else if matches!(status, Status::Timeout | Status::Cancelled)
+            || (told.lasting && status != Status::Ok)
+        {
             notices.push(notices::state_kept());
         }
+        notices.extend(told.after.iter().cloned());
         let shown = self.sink.clone().finish(None);
-        let mut text = shown.text;
-        for notice in &notices {
-            if !text.is_empty() && !text.ends_with('\n') {
-                text.push('\n');
-            }
-            text.push_str(notice);
-        }
-        Report {
+        let mut report = Report {
             status,
             exit_code: match status {
                 Status::Ok => Some(0),
                 Status::Error => Some(1),
                 Status::Timeout | Status::Cancelled => None,
             },
-            text,
+            text: shown.text,
             outputs: brief(&self.kept.outputs(), &self.limits),
             error,
             execution_count: self.execution_count,
@@ -194,17 +226,13 @@ impl Record {
             truncated: shown.truncated,
             artifact: None,
             kernel,
-            notices,
-        }
+            notices: Vec::new(),
+        };
+        notices.into_iter().for_each(|notice| report.say(notice));
+        report
     }
 
-    fn notices(
-        &self,
-        pace: &Pace,
-        limit: Option<Duration>,
-        identity: &Identity,
-        around: &Surroundings,
-    ) -> Vec<String> {
+    fn notices(&self, told: &Told<'_>) -> Vec<String> {
         let mut said = Vec::new();
         if self.lost_output {
             said.push(notices::output_lost());
@@ -213,18 +241,22 @@ impl Record {
             said.push(notices::input_unsupported());
         }
         if let Some(raised) = &self.raised {
-            let python = identity.python.clone().unwrap_or_else(|| PathBuf::from("python3"));
-            said.extend(advice(&raised.ename, &raised.evalue, Some(&python), around));
+            let python = told.identity.python.clone().unwrap_or_else(|| PathBuf::from("python3"));
+            said.extend(advice(&raised.ename, &raised.evalue, Some(&python), told.around));
         }
-        match pace.cause() {
-            Some(super::pace::Cause::Timeout) => {
-                said.push(notices::timed_out(limit.unwrap_or_default().as_secs()));
-            }
-            Some(super::pace::Cause::Cancel) => said.push(notices::cancelled()),
+        match told.pace.cause() {
+            Some(Cause::Timeout) => said.push(notices::timed_out(told.limit.unwrap_or_default().as_secs())),
+            Some(Cause::Cancel) => said.push(notices::cancelled()),
+            Some(Cause::Ending(Ending::Restart)) => said.push(notices::restarted_meanwhile()),
+            Some(Cause::Ending(Ending::Stop)) => said.push(notices::stopped_meanwhile()),
             None => {}
         }
-        if pace.killed() {
-            said.push(notices::killed_after_interrupt(pace.grace().as_secs()));
+        match told.pace.killed() {
+            Some(Killed::AfterGrace) => {
+                said.push(notices::killed_after_interrupt(told.pace.grace().as_secs()));
+            }
+            Some(Killed::AskedTwice) => said.push(notices::killed_when_asked_twice()),
+            Some(Killed::AtOnce) | None => {}
         }
         said
     }

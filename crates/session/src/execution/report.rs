@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use cellist_kernel::{Backend, Identity};
 use cellist_output::{Output, Truncation};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::pace::Cause;
 
 /// How a piece of code ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// It ran to its end.
@@ -26,13 +26,13 @@ impl From<Cause> for Status {
     fn from(cause: Cause) -> Status {
         match cause {
             Cause::Timeout => Status::Timeout,
-            Cause::Cancel => Status::Cancelled,
+            Cause::Cancel | Cause::Ending(_) => Status::Cancelled,
         }
     }
 }
 
 /// An exception.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Raised {
     /// Its type.
     pub ename: String,
@@ -43,7 +43,7 @@ pub struct Raised {
 }
 
 /// What became of the variables and imports in a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KernelState {
     /// They are as the code left them.
@@ -53,7 +53,7 @@ pub enum KernelState {
 }
 
 /// The kernel that ran the code.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelReport {
     /// How it was run.
     pub backend: Backend,
@@ -78,7 +78,7 @@ impl KernelReport {
 }
 
 /// What came of one piece of code.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
     /// How it ended.
     pub status: Status,
@@ -106,6 +106,17 @@ pub struct Report {
     pub kernel: KernelReport,
     /// What else its reader should know; part of `text` already.
     pub notices: Vec<String>,
+}
+
+impl Report {
+    /// Adds a notice, also at the end of the text.
+    pub(crate) fn say(&mut self, notice: String) {
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+        self.text.push_str(&notice);
+        self.notices.push(notice);
+    }
 }
 
 /// What came of one cell.

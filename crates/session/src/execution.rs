@@ -1,0 +1,23 @@
+//! One run of one piece of code: its events, applied to what a reader sees, what a notebook keeps and what goes to
+//! disk; its times; and what came of it. Everything that runs code runs it through here.
+
+mod advice;
+mod brief;
+mod cancel;
+mod drive;
+mod kept;
+mod pace;
+mod record;
+mod report;
+
+pub use advice::Surroundings;
+pub use cancel::{Cancel, Canceller};
+pub use kept::MAX_OUTPUT;
+pub use pace::{Ending, Limit};
+pub use record::{Bar, Reading};
+pub use report::{CellReport, KernelReport, KernelState, Raised, Report, RunReport, Status};
+
+pub(crate) use drive::{Moment, Work, drive};
+pub(crate) use kept::Kept;
+pub(crate) use pace::Pace;
+pub(crate) use record::{Record, Told};

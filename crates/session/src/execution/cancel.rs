@@ -1,0 +1,148 @@
+//! Wishes about code that waits or runs: to stop it, to end its kernel, to let it go on without its caller.
+
+use tokio::sync::watch;
+
+use super::pace::Ending;
+
+/// Hears wishes. The first wish to stop interrupts what runs; the second ends its kernel.
+#[derive(Debug)]
+pub struct Cancel {
+    wishes: watch::Receiver<Wishes>,
+    taken: Wishes,
+}
+
+/// The other end of [`Cancel`].
+#[derive(Clone, Debug)]
+pub struct Canceller(watch::Sender<Wishes>);
+
+/// All that was asked so far. It only ever grows, so that nothing is missed by who looks late.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wishes {
+    stops: u32,
+    ending: Option<Ending>,
+    handed_over: bool,
+}
+
+/// One thing that is wished for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// Stop.
+    Stop,
+    /// The kernel is to end, whatever it does.
+    End(Ending),
+    /// Nobody waits for the end any more; a time limit that nobody asked for goes.
+    HandOver,
+}
+
+impl Canceller {
+    /// Asks to stop.
+    pub fn cancel(&self) {
+        self.0.send_modify(|wishes| wishes.stops = wishes.stops.saturating_add(1));
+    }
+
+    /// Asks to stop, unless somebody has asked already.
+    pub fn interrupt(&self) {
+        self.0.send_if_modified(|wishes| {
+            let first = wishes.stops == 0;
+            wishes.stops = wishes.stops.max(1);
+            first
+        });
+    }
+
+    /// Asks for the end of the kernel.
+    pub fn end(&self, ending: Ending) {
+        self.0.send_modify(|wishes| wishes.ending = wishes.ending.or(Some(ending)));
+    }
+
+    /// Lets the code go on without its caller.
+    pub fn hand_over(&self) {
+        self.0.send_modify(|wishes| wishes.handed_over = true);
+    }
+
+    /// Whether anybody has asked to stop, or for the end.
+    pub fn is_asked(&self) -> bool {
+        let wishes = self.0.borrow();
+        wishes.stops > 0 || wishes.ending.is_some()
+    }
+
+    /// Whether the code was let go on without its caller.
+    pub fn is_handed_over(&self) -> bool {
+        self.0.borrow().handed_over
+    }
+}
+
+impl Cancel {
+    /// Both ends.
+    pub fn channel() -> (Canceller, Cancel) {
+        let (sender, receiver) = watch::channel(Wishes::default());
+        (Canceller(sender), Cancel { wishes: receiver, taken: Wishes::default() })
+    }
+
+    /// Nobody will ask for anything.
+    pub fn never() -> Cancel {
+        Cancel::channel().1
+    }
+
+    /// Takes a wish to stop, if there is one.
+    pub(crate) fn is_asked(&mut self) -> bool {
+        matches!(self.next(), Some(Wish::Stop | Wish::End(_)))
+    }
+
+    /// Waits until somebody asks to stop.
+    pub async fn asked(&mut self) {
+        while matches!(self.wish().await, Wish::HandOver) {}
+    }
+
+    /// Waits for the next wish. May be dropped at any time.
+    pub(crate) async fn wish(&mut self) -> Wish {
+        loop {
+            if let Some(wish) = self.next() {
+                return wish;
+            }
+            if self.wishes.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    fn next(&mut self) -> Option<Wish> {
+        let wishes = *self.wishes.borrow_and_update();
+        if let (Some(ending), None) = (wishes.ending, self.taken.ending) {
+            self.taken.ending = Some(ending);
+            return Some(Wish::End(ending));
+        }
+        if wishes.stops > self.taken.stops {
+            self.taken.stops += 1;
+            return Some(Wish::Stop);
+        }
+        if wishes.handed_over && !self.taken.handed_over {
+            self.taken.handed_over = true;
+            return Some(Wish::HandOver);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn every_wish_is_heard_once_and_the_end_comes_first() {
+        let (canceller, mut cancel) = Cancel::channel();
+        assert!(!canceller.is_asked() && !cancel.is_asked());
+        canceller.hand_over();
+        canceller.interrupt();
+        canceller.interrupt();
+        canceller.cancel();
+        canceller.end(Ending::Stop);
+        canceller.end(Ending::Restart);
+        let mut heard = Vec::new();
+        for _ in 0..4 {
+            heard.push(cancel.wish().await);
+        }
+        assert_eq!(heard, [Wish::End(Ending::Stop), Wish::Stop, Wish::Stop, Wish::HandOver]);
+        assert_eq!(cancel.next(), None);
+        assert!(canceller.is_asked() && canceller.is_handed_over());
+    }
+}

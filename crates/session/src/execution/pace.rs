@@ -1,0 +1,243 @@
+//! When code that runs is interrupted, and when it is given up: a decision from times alone.
+
+use std::time::{Duration, Instant};
+
+use super::cancel::Wish;
+
+/// Two wishes to stop that come closer together than this are one: some programs send a signal twice.
+const ONE_WISH: Duration = Duration::from_millis(100);
+
+/// Why code is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// It ran longer than it may.
+    Timeout,
+    /// Whoever asked for it does not want it any more.
+    Cancel,
+    /// Its kernel is ended by someone else.
+    Ending(Ending),
+}
+
+/// Why a kernel is ended while it runs something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Somebody asked for a new one.
+    Restart,
+    /// Somebody asked for its end.
+    Stop,
+}
+
+/// How code came to be killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Killed {
+    /// It did not stop within the grace.
+    AfterGrace,
+    /// It was asked to stop a second time.
+    AskedTwice,
+    /// At once, because the kernel had to end.
+    AtOnce,
+}
+
+/// What is due now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// Nothing until then, or until something happens.
+    Nothing(Option<Instant>),
+    /// The code is to be interrupted.
+    Interrupt,
+    /// It did not stop: the kernel is to be ended.
+    Kill,
+}
+
+/// How long code may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// As long as it likes.
+    None,
+    /// So long, as its caller said.
+    Given(Duration),
+    /// So long as its caller waits for it.
+    Usual(Duration),
+}
+
+impl Limit {
+    fn time(self) -> Option<Duration> {
+        match self {
+            Limit::None => None,
+            Limit::Given(time) | Limit::Usual(time) => Some(time),
+        }
+    }
+}
+
+impl From<Option<Duration>> for Limit {
+    fn from(given: Option<Duration>) -> Limit {
+        given.map_or(Limit::None, Limit::Given)
+    }
+}
+
+/// The times of one execution.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    limit: Option<Instant>,
+    is_usual: bool,
+    grace: Duration,
+    stopping: Option<Stopping>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Stopping {
+    cause: Cause,
+    since: Instant,
+    until: Instant,
+    asked_twice: bool,
+    killed: Option<Killed>,
+}
+
+impl Pace {
+    pub(crate) fn new(start: Instant, limit: impl Into<Limit>, grace: Duration) -> Pace {
+        let limit = limit.into();
+        Pace {
+            limit: limit.time().map(|time| start + time),
+            is_usual: matches!(limit, Limit::Usual(_)),
+            grace,
+            stopping: None,
+        }
+    }
+
+    /// Why the code was told to stop, if it was.
+    pub(crate) fn cause(&self) -> Option<Cause> {
+        self.stopping.map(|stopping| stopping.cause)
+    }
+
+    /// How long code may take to stop.
+    pub(crate) fn grace(&self) -> Duration {
+        self.grace
+    }
+
+    /// Whether the kernel had to be ended, and how it came to that.
+    pub(crate) fn killed(&self) -> Option<Killed> {
+        self.stopping.and_then(|stopping| stopping.killed)
+    }
+
+    /// What is due at this time. Each thing is due once.
+    pub(crate) fn due(&mut self, now: Instant) -> Due {
+        match &mut self.stopping {
+            None => match self.limit {
+                Some(limit) if now >= limit => self.stop(Cause::Timeout, now),
+                limit => Due::Nothing(limit),
+            },
+            Some(Stopping { killed: Some(_), .. }) => Due::Nothing(None),
+            Some(stopping) if now >= stopping.until => {
+                let twice = stopping.asked_twice;
+                stopping.killed = Some(if twice { Killed::AskedTwice } else { Killed::AfterGrace });
+                Due::Kill
+            }
+            Some(stopping) => Due::Nothing(Some(stopping.until)),
+        }
+    }
+
+    /// Somebody wants something. Who asks again to stop has no patience left.
+    pub(crate) fn wish(&mut self, wish: Wish, now: Instant) -> Due {
+        match (wish, &mut self.stopping) {
+            (Wish::HandOver, _) => {
+                if self.is_usual {
+                    self.limit = None;
+                }
+                self.due(now)
+            }
+            (Wish::End(_), Some(Stopping { killed: Some(_), .. })) => Due::Nothing(None),
+            (Wish::End(ending), _) => {
+                let killed = Some(Killed::AtOnce);
+                let cause = Cause::Ending(ending);
+                self.stopping = Some(Stopping { cause, since: now, until: now, asked_twice: false, killed });
+                Due::Kill
+            }
+            (Wish::Stop, None) => self.stop(Cause::Cancel, now),
+            (Wish::Stop, Some(stopping)) => {
+                let again = stopping.cause == Cause::Timeout || now - stopping.since >= ONE_WISH;
+                if again && stopping.killed.is_none() {
+                    stopping.asked_twice = true;
+                    stopping.until = now;
+                }
+                self.due(now)
+            }
+        }
+    }
+
+    fn stop(&mut self, cause: Cause, now: Instant) -> Due {
+        let until = now + self.grace;
+        self.stopping = Some(Stopping { cause, since: now, until, asked_twice: false, killed: None });
+        Due::Interrupt
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn code_over_its_limit_is_interrupted_then_given_up() {
+        let start = Instant::now();
+        let mut pace = Pace::new(start, Some(30 * SECOND), 5 * SECOND);
+        assert_eq!(pace.due(start), Due::Nothing(Some(start + 30 * SECOND)));
+        assert_eq!(pace.due(start + 30 * SECOND), Due::Interrupt);
+        assert_eq!(pace.cause(), Some(Cause::Timeout));
+        assert_eq!(pace.due(start + 31 * SECOND), Due::Nothing(Some(start + 35 * SECOND)));
+        assert_eq!(pace.killed(), None);
+        assert_eq!(pace.due(start + 35 * SECOND), Due::Kill);
+        assert_eq!(pace.due(start + 36 * SECOND), Due::Nothing(None));
+        assert_eq!(pace.killed(), Some(Killed::AfterGrace));
+    }
+
+    #[test]
+    fn who_asks_twice_does_not_wait_for_the_grace() {
+        let start = Instant::now();
+        let mut pace = Pace::new(start, None, 5 * SECOND);
+        assert_eq!(pace.due(start + 1000 * SECOND), Due::Nothing(None));
+        assert_eq!(pace.wish(Wish::Stop, start), Due::Interrupt);
+        assert_eq!(pace.wish(Wish::Stop, start + SECOND), Due::Kill);
+        assert_eq!((pace.cause(), pace.killed()), (Some(Cause::Cancel), Some(Killed::AskedTwice)));
+    }
+
+    #[test]
+    fn a_signal_that_was_sent_twice_is_one_wish() {
+        let start = Instant::now();
+        let mut pace = Pace::new(start, None, 5 * SECOND);
+        assert_eq!(pace.wish(Wish::Stop, start), Due::Interrupt);
+        assert_eq!(pace.wish(Wish::Stop, start + ONE_WISH / 2), Due::Nothing(Some(start + 5 * SECOND)));
+        assert_eq!(pace.wish(Wish::Stop, start + ONE_WISH), Due::Kill);
+    }
+
+    #[test]
+    fn a_cancel_after_the_limit_leaves_the_timeout_as_the_cause() {
+        let start = Instant::now();
+        let mut pace = Pace::new(start, Some(SECOND), 5 * SECOND);
+        assert_eq!(pace.due(start + SECOND), Due::Interrupt);
+        assert_eq!(pace.wish(Wish::Stop, start + SECOND), Due::Kill);
+        assert_eq!(pace.cause(), Some(Cause::Timeout));
+    }
+
+    #[test]
+    fn a_run_that_is_handed_over_keeps_only_the_limit_that_its_caller_gave() {
+        let start = Instant::now();
+        let mut usual = Pace::new(start, Limit::Usual(SECOND), SECOND);
+        assert_eq!(usual.wish(Wish::HandOver, start), Due::Nothing(None));
+        assert_eq!(usual.due(start + 10 * SECOND), Due::Nothing(None));
+        let mut given = Pace::new(start, Limit::Given(SECOND), SECOND);
+        assert_eq!(given.wish(Wish::HandOver, start), Due::Nothing(Some(start + SECOND)));
+        assert_eq!(given.due(start + SECOND), Due::Interrupt);
+    }
+
+    #[test]
+    fn a_kernel_that_has_to_end_ends_at_once() {
+        let start = Instant::now();
+        let mut pace = Pace::new(start, None, 5 * SECOND);
+        assert_eq!(pace.wish(Wish::Stop, start), Due::Interrupt);
+        assert_eq!(pace.wish(Wish::End(Ending::Restart), start), Due::Kill);
+        assert_eq!(pace.killed(), Some(Killed::AtOnce));
+        assert_eq!(pace.cause(), Some(Cause::Ending(Ending::Restart)));
+        assert_eq!(pace.wish(Wish::End(Ending::Stop), start), Due::Nothing(None));
+    }
+}
