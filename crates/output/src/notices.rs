@@ -49,6 +49,16 @@ pub fn kept_in(artifact_id: &str) -> String {
     format!("[All output: {}]", artifact(artifact_id))
 }
 
+/// An output that no artifact could be made of.
+pub fn not_kept(why: &str) -> String {
+    format!("[The whole output could not be kept: {why}.]")
+}
+
+/// An output that an artifact holds the beginning of.
+pub fn partly_kept(bytes: u64, why: &str) -> String {
+    format!("[Only the first {} of the output could be kept: {why}.]", counted(bytes, "byte"))
+}
+
 /// Above a preview that shows only the end.
 pub fn hidden_lines(count: u64, key: &str) -> String {
     format!("… {} hidden ({key} shows all)", counted(count, "earlier line"))
@@ -236,6 +246,11 @@ mod tests {
             (artifact("7"), "artifact://7"),
             (left_out(12), "[12 bytes of output left out here]\n"),
             (kept_in("7"), "[All output: artifact://7]"),
+            (not_kept("the disk is full"), "[The whole output could not be kept: the disk is full.]"),
+            (
+                partly_kept(7, "the disk is full"),
+                "[Only the first 7 bytes of the output could be kept: the disk is full.]",
+            ),
             (hidden_lines(1, "ctrl+o"), "… 1 earlier line hidden (ctrl+o shows all)"),
             (hidden_lines(12, "ctrl+o"), "… 12 earlier lines hidden (ctrl+o shows all)"),
             (image("image/png", 1), "[image/png image, 1 byte]"),

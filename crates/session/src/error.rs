@@ -158,7 +158,7 @@ fn save_hint(error: &io::Error) -> Option<String> {
 }
 
 /// An error of the operating system, the usual ones in our words.
-fn in_words(error: &io::Error) -> String {
+pub(crate) fn in_words(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "permission denied".into(),
         io::ErrorKind::StorageFull => "the disk is full".into(),

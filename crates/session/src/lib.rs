@@ -1,5 +1,6 @@
 //! Owns all change: notebooks are loaded, locked, changed, merged and saved here, and nowhere else.
 
+pub mod artifact;
 mod error;
 pub mod execution;
 mod home;
