@@ -4,7 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::answer::{Answer, Format};
 use crate::command::{
-    cell, completions, diff, doctor, edit, exec, git_setup, guard, kernels, merge, new, read, run, write,
+    artifact, cell, completions, diff, doctor, edit, exec, git_setup, guard, kernels, merge, new, read, run,
+    write,
 };
 use crate::error::CliError;
 
@@ -40,6 +41,7 @@ pub(crate) struct Cli {
 enum Command {
     Run(run::Arguments),
     Exec(exec::Arguments),
+    Artifact(artifact::Arguments),
     Read(read::Arguments),
     Write(write::Arguments),
     Edit(edit::Arguments),
@@ -64,6 +66,7 @@ impl Cli {
         match self.command {
             Command::Run(arguments) => run::run(arguments, format),
             Command::Exec(arguments) => exec::run(arguments, format),
+            Command::Artifact(arguments) => artifact::run(arguments, format),
             Command::Read(arguments) => read::run(arguments, format),
             Command::Write(arguments) => write::run(arguments),
             Command::Edit(arguments) => edit::run(arguments),

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod artifact;
 pub(crate) mod cell;
 pub(crate) mod completions;
 pub(crate) mod diff;

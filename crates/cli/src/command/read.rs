@@ -1,4 +1,4 @@
-//! `cellist read`: a notebook as cell-marked text, or a part of it, or any file.
+//! `cellist read`: a notebook as cell-marked text, or a part of it, or any file or artifact.
 
 mod oddities;
 mod outputs;
@@ -13,6 +13,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Format};
+use crate::command::artifact::read::{SCHEME, read_address};
 use crate::error::CliError;
 use crate::load;
 use crate::paint::visible;
@@ -33,9 +34,10 @@ pub(crate) use outputs::MARKER as OUTPUT_MARKER;
   cellist read nb.ipynb:5-9,30-       several ranges, the last to the end
   cellist read nb.ipynb#1a2b3c4d      one cell, by id or index
   cellist read nb.ipynb:raw           the JSON of the file
-  cellist read --outputs nb.ipynb     what the cells printed and showed, too")]
+  cellist read --outputs nb.ipynb     what the cells printed and showed, too
+  cellist read artifact://4t7wq2zn    all that code printed; :100-200 selects here too")]
 pub(crate) struct Arguments {
-    /// A file, with a selector behind it if only a part is wanted: :LINES, :raw or #CELL
+    /// A file or an artifact, and behind it what part is wanted: :LINES, :raw or #CELL
     #[arg(value_name = "PATH[:SELECTOR|#CELL]")]
     path: OsString,
     /// Show outputs below their cells, cut where they are long; `write` does not take this view
@@ -44,6 +46,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
+    if let Some(address) = arguments.path.to_str().filter(|path| path.starts_with(SCHEME)) {
+        return read_address(address, format);
+    }
     let mut answer = read(arguments, format)?;
     // What a file holds may not take over the terminal that it is shown on. A pipe gets the bytes.
     if io::stdout().is_terminal() {

@@ -1,6 +1,7 @@
 //! The binary from outside: what each command prints, how it exits, and what it leaves in the file.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+mod artifact;
 mod base;
 mod bench;
 mod cell;

@@ -8,6 +8,9 @@ const COMMANDS: &[&[&str]] = &[
     &[],
     &["run"],
     &["exec"],
+    &["artifact"],
+    &["artifact", "list"],
+    &["artifact", "read"],
     &["kernels"],
     &["doctor"],
     &["read"],
@@ -55,6 +58,7 @@ fn the_first_page_shows_what_there_is() {
     Commands:
       run          Run a notebook's cells in order and save their outputs
       exec         Run a piece of code on a new kernel
+      artifact     List and read artifacts: all that code printed, where a result shows only a part
       read         Print a notebook as cell-marked text, or a part of it, or any other file
       write        Make a notebook as a cell-marked text says
       edit         Replace one exact piece of a notebook's text
@@ -101,7 +105,7 @@ fn the_help_of_single_commands() {
 
     Arguments:
       <PATH[:SELECTOR|#CELL]>
-              A file, with a selector behind it if only a part is wanted: :LINES, :raw or #CELL
+              A file or an artifact, and behind it what part is wanted: :LINES, :raw or #CELL
 
     Options:
           --outputs
@@ -120,6 +124,7 @@ fn the_help_of_single_commands() {
       cellist read nb.ipynb#1a2b3c4d      one cell, by id or index
       cellist read nb.ipynb:raw           the JSON of the file
       cellist read --outputs nb.ipynb     what the cells printed and showed, too
+      cellist read artifact://4t7wq2zn    all that code printed; :100-200 selects here too
     "#);
     assert_snapshot!(desk.run(&["write", "--help"]).ok(), @r#"
     Make a notebook as a cell-marked text says

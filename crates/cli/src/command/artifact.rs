@@ -1,0 +1,61 @@
+//! `cellist artifact`: the whole output of code that printed more than its reader was shown.
+
+mod list;
+pub(crate) mod read;
+
+use cellist_session::Home;
+use cellist_session::artifact::{ArtifactError, Artifacts, Retention};
+use clap::{Args, Subcommand};
+
+use crate::answer::{Answer, Format};
+use crate::error::CliError;
+
+/// List and read artifacts: all that code printed, where a result shows only a part
+///
+/// A result that was cut ends with the address of its artifact, such as artifact://4t7wq2zn. The artifact holds
+/// every byte as it was written. Artifacts go when they are old or take too much room; see artifacts.max_age and
+/// artifacts.max_bytes in `cellist settings`.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist artifact list
+  cellist artifact read 4t7wq2zn --tail 20
+  cellist artifact read 4t7wq2zn --search 'Error|Warning'")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    List(list::Arguments),
+    Read(read::Arguments),
+}
+
+pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
+    match arguments.command {
+        Command::List(arguments) => list::run(arguments),
+        Command::Read(arguments) => read::run(arguments, format),
+    }
+}
+
+/// The artifacts as one who only reads sees them.
+fn artifacts() -> Artifacts {
+    Artifacts::new(&Home::from_env(), Retention::default())
+}
+
+impl From<ArtifactError> for CliError {
+    fn from(error: ArtifactError) -> CliError {
+        let kind = match error {
+            ArtifactError::BadId { .. } => "invalid_id",
+            ArtifactError::NoSuchArtifact { .. } => "not_found",
+            ArtifactError::OutOfRange { .. } => "invalid_selector",
+            ArtifactError::BadPattern { .. } => "invalid_pattern",
+            ArtifactError::Unreadable { .. } | ArtifactError::Unlisted(_) | ArtifactError::Copy { .. } => {
+                "unreadable"
+            }
+        };
+        let mut failure = CliError::input(kind, error.to_string());
+        failure.hint = error.hint();
+        failure
+    }
+}

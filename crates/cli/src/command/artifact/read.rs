@@ -1,0 +1,211 @@
+//! `cellist artifact read`, and what `cellist read` does with the address of an artifact.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use cellist_notebook::{LineRange, Selector};
+use cellist_output::{Ansi, Cleaner};
+use cellist_session::artifact::{ArtifactError, ArtifactId, Artifacts, Part};
+use clap::Args;
+use serde_json::json;
+
+use super::artifacts;
+use crate::answer::{Answer, Format};
+use crate::error::CliError;
+use crate::paint::{Ink, Paint, When};
+
+/// How an address begins.
+pub(crate) const SCHEME: &str = "artifact://";
+/// What one JSON object holds at most: those who want more take the file.
+const JSON_LIMIT: usize = 1024 * 1024;
+
+/// Print an artifact, or a part of it
+///
+/// A pipe and a file get the bytes as they were written; a terminal gets them without what would take it over.
+/// Lines are counted from 1. A search shows lines with their numbers.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist artifact read 4t7wq2zn
+  cellist artifact read 4t7wq2zn --lines 100-200
+  cellist artifact read artifact://4t7wq2zn --tail 50
+  cellist artifact read 4t7wq2zn --search 'loss=\\d' --max 20
+  cellist artifact read 4t7wq2zn -o all.txt")]
+pub(crate) struct Arguments {
+    /// The id, or the address
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Only these lines: 5-9, or several ranges: 5-9,30-
+    #[arg(long, value_name = "A-B", conflicts_with_all = ["tail", "search"])]
+    lines: Option<String>,
+    /// Only so many lines at the end
+    #[arg(long, value_name = "N", conflicts_with = "search")]
+    tail: Option<u64>,
+    /// Only lines that match a regular expression
+    #[arg(long, value_name = "RE", conflicts_with = "output", allow_hyphen_values = true)]
+    search: Option<String>,
+    /// How many lines a search shows
+    #[arg(long, value_name = "N", default_value_t = 100, requires = "search")]
+    max: usize,
+    /// Write to this file
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
+    let (artifacts, id) = (artifacts(), arguments.id.parse()?);
+    if let Some(pattern) = &arguments.search {
+        return search(&artifacts, &id, pattern, arguments.max);
+    }
+    let parts = match (&arguments.lines, arguments.tail) {
+        (Some(lines), _) => parse_lines(lines)?,
+        (None, Some(count)) => vec![Part::Tail(count)],
+        (None, None) => vec![Part::Whole],
+    };
+    match (&arguments.output, format) {
+        (Some(file), _) => save(&artifacts, &id, &parts, file),
+        (None, format) => show(&artifacts, &id, &parts, format),
+    }
+}
+
+/// What `cellist read` shows of `artifact://ID` or `artifact://ID:LINES`.
+pub(crate) fn read_address(address: &str, format: Format) -> Result<Answer, CliError> {
+    let name = address.strip_prefix(SCHEME).unwrap_or(address);
+    let (id, parts) = match name.split_once(':') {
+        Some((id, lines)) => (id, parse_lines(lines)?),
+        None => (name, vec![Part::Whole]),
+    };
+    show(&artifacts(), &id.parse()?, &parts, format)
+}
+
+fn parse_lines(text: &str) -> Result<Vec<Part>, CliError> {
+    let part = |range: &LineRange| Part::Lines {
+        first: range.first as u64,
+        last: range.last.map(|last| last as u64),
+    };
+    match Selector::split(&format!(":{text}")) {
+        Ok(Some((_, Selector::Lines(ranges)))) => Ok(ranges.iter().map(part).collect()),
+        _ => Err(CliError::input("invalid_selector", format!("`{text}` are not lines"))
+            .with_hint("lines are given as 5-9, as 5- or as several: 5-9,30-44")),
+    }
+}
+
+fn show(artifacts: &Artifacts, id: &ArtifactId, parts: &[Part], format: Format) -> Result<Answer, CliError> {
+    if format == Format::Json {
+        let (mut text, mut left_out) = (Vec::new(), 0);
+        for part in parts {
+            let piece = artifacts.read(id, *part, JSON_LIMIT - text.len())?;
+            text.extend(piece.bytes);
+            left_out += piece.left_out;
+        }
+        let json = json!({
+            "id": id,
+            "path": artifacts.path(id).to_string_lossy(),
+            "text": String::from_utf8_lossy(&text),
+            "left_out_bytes": left_out,
+        });
+        return Ok(Answer::new("", json));
+    }
+    let stdout = io::stdout();
+    let copied = match stdout.is_terminal() {
+        true => {
+            let colour = Paint::for_stdout(When::Auto).is_on();
+            let ansi = if colour { Ansi::KeepColour } else { Ansi::Remove };
+            let mut screen = Screen { cleaner: Cleaner::new(ansi), text: String::new(), out: stdout.lock() };
+            copy(artifacts, id, parts, &mut screen)
+                .and_then(|()| screen.end().map_err(|error| ArtifactError::Copy { id: id.clone(), error }))
+        }
+        false => copy(artifacts, id, parts, &mut stdout.lock()),
+    };
+    match copied {
+        // Whoever closed it has read enough.
+        Err(ArtifactError::Copy { error, .. }) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        copied => copied?,
+    }
+    Ok(Answer::new("", json!({})))
+}
+
+fn copy(
+    artifacts: &Artifacts,
+    id: &ArtifactId,
+    parts: &[Part],
+    out: &mut dyn Write,
+) -> Result<(), ArtifactError> {
+    for part in parts {
+        artifacts.copy(id, *part, out)?;
+    }
+    out.flush().map_err(|error| ArtifactError::Copy { id: id.clone(), error })
+}
+
+fn save(artifacts: &Artifacts, id: &ArtifactId, parts: &[Part], path: &Path) -> Result<Answer, CliError> {
+    // What cannot be read must not empty a file first.
+    for part in parts {
+        artifacts.read(id, *part, 0)?;
+    }
+    let mut file = File::create(path).map_err(|error| CliError::unwritable(path, &error))?;
+    match copy(artifacts, id, parts, &mut file) {
+        Err(ArtifactError::Copy { error, .. }) => return Err(CliError::unwritable(path, &error)),
+        copied => copied?,
+    }
+    let bytes = file.metadata().map(|file| file.len()).unwrap_or_default();
+    let text = format!("wrote {bytes} bytes to {}\n", path.display());
+    Ok(Answer::new(text, json!({ "id": id, "output": path.to_string_lossy(), "bytes": bytes })))
+}
+
+fn search(artifacts: &Artifacts, id: &ArtifactId, pattern: &str, max: usize) -> Result<Answer, CliError> {
+    let found = artifacts.search(id, pattern, max)?;
+    let paint = Paint::for_stdout(When::Auto);
+    let lines = found
+        .hits
+        .iter()
+        .map(|hit| format!("{}:{}\n", paint.line(Ink::Position, &hit.line.to_string()), hit.text));
+    let text: String = lines.collect();
+    let (all, shown, total) = (found.matching_lines, found.hits.len(), found.total_lines);
+    let said = match all {
+        0 => Some(format!("none of {total} lines matches")),
+        _ if all > shown as u64 => {
+            Some(format!("{all} of {total} lines match and the first {shown} are shown: --max N shows more"))
+        }
+        _ => None,
+    };
+    let mut json = json!(found);
+    json["id"] = json!(id);
+    json["path"] = json!(artifacts.path(id).to_string_lossy());
+    Ok(Answer::new(text, json).with_notices(said.into_iter().collect()))
+}
+
+/// A terminal: what a program wrote may colour it and do nothing else to it.
+struct Screen<W> {
+    cleaner: Cleaner,
+    text: String,
+    out: W,
+}
+
+impl<W: Write> Screen<W> {
+    fn end(&mut self) -> io::Result<()> {
+        self.cleaner.finish(&mut self.text);
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+        self.pass()?;
+        self.out.flush()
+    }
+
+    fn pass(&mut self) -> io::Result<()> {
+        self.out.write_all(self.text.as_bytes())?;
+        self.text.clear();
+        Ok(())
+    }
+}
+
+impl<W: Write> Write for Screen<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.cleaner.push(bytes, &mut self.text);
+        self.pass()?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
