@@ -152,6 +152,7 @@ impl Task {
         tracer: &Tracer,
     ) {
         let mut dying: Option<Death> = None;
+        let mut hung_up = false;
         loop {
             let has_room = self.delivery.as_ref().is_none_or(|delivery| delivery.held < self.limit);
             let waiting = self.delivery.as_ref().and_then(Delivery::waits_for);
@@ -192,16 +193,22 @@ impl Task {
                     Err(error) => tracer.failed(Channel::Iopub, &error),
                 },
                 Some(event) = monitor.next() => {
-                    if matches!(event, SocketEvent::Disconnected(_)) {
-                        // All that a dead kernel had said was read before its connection ended.
-                        if dying.is_some() {
-                            break;
+                    match event {
+                        SocketEvent::Disconnected(_) => {
+                            hung_up = true;
+                            self.lost.notify_one();
                         }
-                        self.lost.notify_one();
+                        SocketEvent::Connected(..) => hung_up = false,
+                        _ => {}
                     }
                 }
                 () = until_time(interrupt_at) => self.interrupt_now().await,
                 death = until_dead(&mut death), if dying.is_none() => dying = Some(death),
+                // All that a dead kernel had said was read before its connection ended; what it said to nobody
+                // need not be read.
+                () = std::future::ready(()), if dying.is_some() && (!self.reading.is_running() || hung_up && has_room) => {
+                    break;
+                }
                 () = tokio::time::sleep(silence), if has_room && (dying.is_some() || self.reading.is_ending()) => {
                     if dying.is_some() {
                         break;

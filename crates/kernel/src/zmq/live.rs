@@ -35,8 +35,8 @@ const COMMANDS: usize = 64;
 /// How long to wait for a first message before asking once more: the kernel may not know of us yet.
 const NUDGE: Duration = Duration::from_millis(50);
 
-/// How long a kernel may take to leave when asked.
-const LEAVE: Duration = Duration::from_secs(2);
+/// How long a kernel may take to leave when asked, as long as Jupyter gives it.
+const LEAVE: Duration = Duration::from_secs(5);
 
 /// How long a kernel that runs already may take to answer.
 const JOIN: Duration = Duration::from_secs(5);

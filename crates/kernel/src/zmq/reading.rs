@@ -87,6 +87,11 @@ impl Reading {
         });
     }
 
+    /// Whether a request of ours is not answered yet.
+    pub(super) fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
     /// Whether the kernel has said that it works on the request.
     pub(super) fn has_started(&self) -> bool {
         self.running.as_ref().is_some_and(|running| running.started)

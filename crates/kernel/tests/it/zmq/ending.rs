@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cellist_kernel::{Death, Error, Event, Request, State};
+use cellist_kernel::{Death, Error, Event, Request, State, Status};
 
 use super::bed::{Bed, files, rest, until};
 use crate::traces::{in_group, until_gone};
@@ -107,9 +107,19 @@ async fn a_shutdown_ends_everything_that_the_kernel_started() {
 async fn a_kernel_that_is_shut_down_can_put_things_in_order() {
     let bed = Bed::new();
     let kernel = bed.ipykernel().await;
-    kernel.run("import atexit; atexit.register(lambda: open('left', 'w').close())").await;
+    let code = "import atexit, weakref\n\
+        class Holder: pass\n\
+        def holds_itself(name):\n    holder = Holder(); holder.self, holder.file = holder, open(name, 'w')\n    \
+        holder.file.write('x')\n    return holder\n\
+        atexit.register(lambda: open('handler', 'w').write('x'))\n\
+        weakref.finalize(Holder, lambda: open('finalizer', 'w').write('x'))\n\
+        file = open('open file', 'w'); file.write('x')\n\
+        holder = holds_itself('in a circle'); holds_itself('result')";
+    assert_eq!(kernel.run(code).await.status(), Status::Ok);
     kernel.end().await;
-    assert!(bed.launch.cwd.join("left").exists());
+    for name in ["handler", "finalizer", "open file", "in a circle", "result"] {
+        assert_eq!(std::fs::read_to_string(bed.launch.cwd.join(name)).unwrap(), "x", "{name}");
+    }
 }
 
 #[tokio::test]
