@@ -16,6 +16,7 @@ use command_fds::{CommandFdExt, FdMapping};
 use process_wrap::tokio::{CommandWrap, CommandWrapper, ProcessSession};
 use rustix::process::{Pid, kill_process_group};
 use tokio::process::Command;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 pub use limits::raise_open_files;
@@ -63,6 +64,7 @@ impl Process {
             return Err(Error::NoFolder { path: cwd });
         }
         seal_descriptors();
+        unignore_interrupts();
         let cannot_start = |reason: String| Error::CannotStart { program: program.clone(), reason };
         let mut command = Command::new(&program);
         command
@@ -163,6 +165,28 @@ pub(crate) fn seal_descriptors() {
     ONCE.call_once(|| close_fds::set_fds_cloexec(3, &[]));
 }
 
+/// Makes sure that interrupts reach a child although we were started without them, as a shell starts what is in the
+/// background: what a process ignores its children ignore, too. A listener that nobody hears is as good for us.
+fn unignore_interrupts() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        for number in ignored(&status).filter(|number| [INTERRUPT, QUIT].contains(number)) {
+            let _ = signal(SignalKind::from_raw(number));
+        }
+    });
+}
+
+const INTERRUPT: i32 = 2;
+const QUIT: i32 = 3;
+
+/// The signals that are ignored, as Linux tells it of a process.
+fn ignored(status: &str) -> impl Iterator<Item = i32> + use<> {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
+    (1..=64).filter(move |number| mask >> (number - 1) & 1 == 1)
+}
+
 fn number(group: Pid) -> u32 {
     group.as_raw_nonzero().get().unsigned_abs()
 }
@@ -173,5 +197,18 @@ fn plain(error: &io::Error) -> String {
         io::ErrorKind::NotFound => "there is no such program".into(),
         io::ErrorKind::PermissionDenied => "it is not a program, or may not be run".into(),
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_read_off_a_mask() {
+        let status =
+            "Name:\tsh\nSigBlk:\t0000000000000000\nSigIgn:\t0000000080000006\nSigCgt:\t0000000000010000\n";
+        assert_eq!(ignored(status).collect::<Vec<_>>(), [INTERRUPT, QUIT, 32]);
+        assert_eq!(ignored("").count(), 0);
     }
 }

@@ -1,5 +1,6 @@
 //! What notebooks with stored outputs cannot show: floods, interrupts, and loops inside loops.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -58,6 +59,25 @@ fn whatever_a_cell_is_doing_it_is_stopped_and_the_result_says_what_became_of_the
             let said = format!("The kernel's state was {found}");
             assert!(report["text"].as_str().unwrap().contains(&said), "{report}");
         }
+    }
+}
+
+#[test]
+fn a_command_in_the_background_can_interrupt_what_its_cells_started() {
+    // A shell starts what is in the background with interrupts ignored, which children inherit.
+    for backend in BOTH {
+        let desk = Desk::new();
+        let code = "import subprocess; subprocess.run(['sleep', '60'])";
+        let flags = backend.flags();
+        let arguments = ["exec", "--json", "--timeout", "1", code];
+        let cellist = desk.command(&[]);
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' INT QUIT; exec \"$0\" \"$@\""]).arg(cellist.get_program());
+        command.args(arguments).args(flags);
+        desk.prepare(&mut command);
+        let ran = desk.run_marked(&mut command);
+        let report: Value = serde_json::from_slice(&ran.out).unwrap();
+        assert_eq!(report["kernel"]["state"], "kept", "{report}");
     }
 }
 
