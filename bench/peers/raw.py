@@ -27,9 +27,7 @@ class RawKernel:
         info.update({port: number for number, port in enumerate(ports, 1)})
         with open(path, "w") as file:
             json.dump(info, file)
-        # Standard output belongs to the peer's answers; ipykernel greets there.
-        command = [sys.executable, "-m", "ipykernel_launcher", "-f", path]
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        self.process = subprocess.Popen([sys.executable, "-m", "ipykernel_launcher", "-f", path])
         self.shell = context.socket(zmq.DEALER)
         self.shell.connect(f"ipc://{info['ip']}-1")
         self.iopub = context.socket(zmq.SUB)
@@ -71,14 +69,8 @@ class RawKernel:
                 break
             if header["msg_type"] in ("execute_result", "display_data", "stream", "error"):
                 outputs.append((header["msg_type"], content))
-        # A question of the start may be answered only now.
-        while self.parent(self.shell.recv_multipart()) != sent:
-            pass
+        self.shell.recv_multipart()
         return outputs
-
-    @staticmethod
-    def parent(frames):
-        return json.loads(frames[frames.index(b"<IDS|MSG>") + 3]).get("msg_id")
 
     def close(self):
         self.process.kill()

@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::answer::{Answer, Format};
 use crate::command::{
     artifact, cell, completions, diff, doctor, edit, exec, git_setup, guard, kernels, merge, new, read, run,
-    write,
+    serve, status, stop, write,
 };
 use crate::error::CliError;
 
@@ -51,6 +51,9 @@ enum Command {
     Merge(merge::Arguments),
     GitSetup(git_setup::Arguments),
     Kernels(kernels::Arguments),
+    Serve(serve::Arguments),
+    Status(status::Arguments),
+    Stop(stop::Arguments),
     Doctor(doctor::Arguments),
     Completions(completions::Arguments),
     Guard(guard::Arguments),
@@ -76,6 +79,9 @@ impl Cli {
             Command::Merge(arguments) => merge::run(arguments),
             Command::GitSetup(arguments) => git_setup::run(arguments),
             Command::Kernels(arguments) => kernels::run(arguments),
+            Command::Serve(arguments) => serve::run(arguments),
+            Command::Status(arguments) => status::run(arguments),
+            Command::Stop(arguments) => stop::run(arguments),
             Command::Doctor(arguments) => doctor::run(arguments),
             Command::Completions(arguments) => completions::run(arguments),
             Command::Guard(arguments) => guard::run(arguments),

@@ -14,4 +14,7 @@ pub(crate) mod merge;
 pub(crate) mod new;
 pub(crate) mod read;
 pub(crate) mod run;
+pub(crate) mod serve;
+pub(crate) mod status;
+pub(crate) mod stop;
 pub(crate) mod write;

@@ -1,10 +1,12 @@
 //! What a command says when it could not be done: a kind for programs, a message, a hint, an exit status.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+use cellist_link as link;
 use cellist_notebook as notebook;
 use cellist_session as session;
 use cellist_session::{ErrorKind, Problem};
@@ -49,7 +51,7 @@ impl From<Exit> for ExitCode {
 #[derive(Debug)]
 pub(crate) struct CliError {
     /// A word for programs.
-    pub(crate) kind: &'static str,
+    pub(crate) kind: Cow<'static, str>,
     /// What is wrong, with the values in it.
     pub(crate) message: String,
     /// What to do about it.
@@ -61,8 +63,12 @@ pub(crate) struct CliError {
 }
 
 impl CliError {
-    pub(crate) fn new(kind: &'static str, exit: Exit, message: impl Into<String>) -> CliError {
-        CliError { kind, message: message.into(), hint: None, exit, details: Vec::new() }
+    pub(crate) fn new(
+        kind: impl Into<Cow<'static, str>>,
+        exit: Exit,
+        message: impl Into<String>,
+    ) -> CliError {
+        CliError { kind: kind.into(), message: message.into(), hint: None, exit, details: Vec::new() }
     }
 
     /// Input that nothing can be done with.
@@ -146,6 +152,19 @@ impl fmt::Display for CliError {
             Some(hint) => write!(f, "\nhint: {hint}"),
             None => Ok(()),
         }
+    }
+}
+
+impl From<link::Error> for CliError {
+    fn from(error: link::Error) -> CliError {
+        let exit = match error.class() {
+            link::Class::BadInput => Exit::BadInput,
+            link::Class::NoKernel => Exit::NoKernel,
+            link::Class::NotSaved => Exit::NotSaved,
+        };
+        let mut failure = CliError::new(error.kind().to_owned(), exit, error.to_string());
+        failure.hint = error.hint();
+        failure
     }
 }
 

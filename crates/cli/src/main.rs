@@ -6,6 +6,7 @@ mod basis;
 mod clock;
 mod command;
 mod error;
+mod host;
 mod input;
 mod interrupts;
 mod kernel;

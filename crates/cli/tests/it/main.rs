@@ -13,6 +13,7 @@ mod doctor;
 mod edit;
 mod exec;
 mod git;
+mod host;
 mod kernels;
 mod loading;
 mod many_writers;

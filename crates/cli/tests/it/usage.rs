@@ -12,6 +12,9 @@ const COMMANDS: &[&[&str]] = &[
     &["artifact", "list"],
     &["artifact", "read"],
     &["kernels"],
+    &["serve"],
+    &["status"],
+    &["stop"],
     &["doctor"],
     &["read"],
     &["write"],
@@ -68,6 +71,9 @@ fn the_first_page_shows_what_there_is() {
       merge        Put two versions of a notebook together
       git-setup    Let git compare and merge notebooks by cells
       kernels      List what can run code: Pythons and Jupyter kernels
+      serve        Be the host that keeps sessions for all terminals and programs of this user
+      status       Tell whether the host is running, and what it keeps
+      stop         End the host, with all sessions that it keeps
       doctor       Check all that running code depends on; each failing line says what to do
       completions  Print a completion script for a shell
       help         Print this message or the help of the given subcommand(s)

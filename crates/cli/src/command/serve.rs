@@ -1,0 +1,95 @@
+//! `cellist serve`: the host, here or in the background.
+
+use std::time::Duration;
+
+use cellist_link::{Desk, FirstWords, Host as Reach};
+use cellist_serve::{CannotServe, Host, Serving, Staying, say};
+use cellist_session::Home;
+use clap::Args;
+use serde_json::Value;
+
+use crate::answer::Answer;
+use crate::command::status::to_json;
+use crate::error::{CliError, Exit, reason};
+use crate::host::{self, VERSION};
+use crate::kernel::guard;
+
+/// How long a host in the background stays without being needed.
+const LINGER: Duration = Duration::from_secs(300);
+
+/// Be the host that keeps sessions for all terminals and programs of this user
+///
+/// Commands that need a host start one in the background by themselves, and that one leaves when nobody needs it. One
+/// that was started with this command alone stays until it is stopped, by `cellist stop` or by Ctrl-C, and tells what
+/// it does on standard error.
+///
+/// Exit status: 0 done, 2 a host is already running, 3 it does not start, 4 the state folder cannot be used.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist serve --background
+  cellist serve")]
+pub(crate) struct Arguments {
+    /// Start it in the background, unless one is running, and return when it is ready
+    #[arg(long, conflicts_with = "detached")]
+    background: bool,
+    /// The role of a host that was started in the background
+    #[arg(long, hide = true)]
+    detached: bool,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    if arguments.background {
+        let starter = host::starter()?;
+        let state = host::wait(async { Ok(host::ours().start_in_background(&starter).await?) })?;
+        let text = format!("The host is running as process {}.\n", state.pid);
+        return Ok(Answer::new(text, to_json(&state)));
+    }
+    let home = Home::from_env();
+    let serving = Serving {
+        home: home.clone(),
+        version: VERSION.into(),
+        staying: if arguments.detached { Staying::WhileNeeded(LINGER) } else { Staying::UntilStopped },
+        log: arguments.detached.then(|| Reach::log(&home)),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().worker_threads(WORKERS).build();
+    let runtime = runtime.map_err(|error| CliError::new("system", Exit::NoKernel, error.to_string()))?;
+    let served = runtime.block_on(async {
+        let opened = Host::open(serving, &guard());
+        if arguments.detached {
+            // Nobody hears of it when this fails; the starter sees that nothing was said.
+            let _ = say(&first_words(&opened));
+        }
+        match opened {
+            Ok(host) => {
+                host.run(Desk::default()).await;
+                Ok(())
+            }
+            Err(error) => Err(refused(&error)),
+        }
+    });
+    runtime.shutdown_background();
+    served.map(|()| Answer::new("", Value::Object(Default::default())))
+}
+
+/// Enough that one session's flood does not keep others waiting.
+const WORKERS: usize = 4;
+
+fn first_words(opened: &Result<Host, CannotServe>) -> FirstWords {
+    match opened {
+        Ok(_) => FirstWords::Ready,
+        Err(CannotServe::Taken) => FirstWords::Taken,
+        Err(CannotServe::NoState { error, .. }) => FirstWords::NoState(error.raw_os_error()),
+    }
+}
+
+fn refused(error: &CannotServe) -> CliError {
+    match error {
+        CannotServe::Taken => CliError::input("already_running", error.to_string())
+            .with_hint("`cellist status` tells about it, `cellist stop` ends it"),
+        CannotServe::NoState { folder, error } => {
+            let message = format!("{}: the state folder cannot be used: {}", folder.display(), reason(error));
+            CliError::new("no_state", Exit::NotSaved, message)
+                .with_hint("name a folder that can be written to with CELLIST_HOME")
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! `cellist stop`: ends the host, with all that it keeps.
+
+use cellist_link::Stopped;
+use clap::Args;
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::command::status::to_json;
+use crate::error::CliError;
+use crate::host;
+
+/// End the host, with all sessions that it keeps
+///
+/// Returns when the host and its kernels are gone. What their sessions knew is lost. One that does not answer is killed.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist stop")]
+pub(crate) struct Arguments {}
+
+pub(crate) fn run(_: Arguments) -> Result<Answer, CliError> {
+    let stopped = host::wait(async { Ok(host::ours().stop().await?) })?;
+    Ok(match stopped {
+        Stopped::Nobody => Answer::new("No host is running.\n", json!({ "stopped": false })),
+        Stopped::Left(state) => {
+            let with = match (state.sessions, state.busy) {
+                (0, _) => String::new(),
+                (1, 0) => ", and its session".into(),
+                (1, _) => ", and its session, which was running code".into(),
+                (count, 0) => format!(", and its {count} sessions"),
+                (count, busy) => format!(", and its {count} sessions, {busy} of which were running code"),
+            };
+            let mut json = to_json(&state);
+            json["stopped"] = true.into();
+            Answer::new(format!("Stopped the host (process {}){with}.\n", state.pid), json)
+        }
+        Stopped::Killed { pid } => {
+            let text =
+                format!("The host (process {pid}) did not answer and was killed, and its kernels with it.\n");
+            Answer::new(text, json!({ "stopped": true, "killed": true, "pid": pid }))
+        }
+    })
+}

@@ -1,0 +1,156 @@
+//! Why something could not be asked, or was not done.
+
+use std::io;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::hello::HostState;
+
+/// The result of asking something.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What went wrong. The message names values; advice is in [`Error::hint`].
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
+pub enum Error {
+    #[error("no host is running")]
+    NoHost,
+    #[error("{}: the state folder cannot be used: {}", .folder.display(), plain(.source))]
+    NoState { folder: PathBuf, source: io::Error },
+    #[error("the host does not start: {reason}")]
+    CannotStart { reason: String, hint: Option<String> },
+    #[error("a host is there (process {pid}), but does not answer: {reason}")]
+    NoAnswer { pid: u32, reason: String },
+    #[error("{} belongs to another user", .socket.display())]
+    OtherUser { socket: PathBuf },
+    #[error("the host that is running is cellist {}, this is cellist {ours}{}", .host.version, keeps(.host))]
+    OtherVersion { ours: String, host: Box<HostState> },
+    #[error("the host ended before it answered")]
+    Lost,
+    #[error("{}", .0.message)]
+    Refused(Box<Failure>),
+}
+
+/// Why a request was not carried out, as it travels.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What kind of failure it is.
+    pub class: Class,
+    /// A word for programs.
+    pub kind: String,
+    /// What is wrong, with the values in it.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// What kind of failure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// What was asked for makes no sense here; nothing was changed.
+    BadInput,
+    /// There is nothing to run code with.
+    NoKernel,
+    /// It could not be saved, or somebody else's change stands against it.
+    NotSaved,
+}
+
+impl Failure {
+    /// What was asked for makes no sense here.
+    pub fn bad_input(kind: impl Into<String>, message: impl Into<String>) -> Failure {
+        Failure { class: Class::BadInput, kind: kind.into(), message: message.into(), hint: None }
+    }
+
+    /// There is nothing to run code with.
+    pub fn no_kernel(kind: impl Into<String>, message: impl Into<String>) -> Failure {
+        Failure { class: Class::NoKernel, ..Failure::bad_input(kind, message) }
+    }
+
+    /// Says what to do about it.
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Failure {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl Error {
+    /// What kind of failure it is.
+    pub fn class(&self) -> Class {
+        match self {
+            Error::Refused(failure) => failure.class,
+            Error::NoState { .. } => Class::NotSaved,
+            Error::NoHost
+            | Error::CannotStart { .. }
+            | Error::NoAnswer { .. }
+            | Error::OtherUser { .. }
+            | Error::OtherVersion { .. }
+            | Error::Lost => Class::NoKernel,
+        }
+    }
+
+    /// A word for programs.
+    pub fn kind(&self) -> &str {
+        match self {
+            Error::NoHost => "no_host",
+            Error::NoState { .. } => "no_state",
+            Error::CannotStart { .. } => "host_does_not_start",
+            Error::NoAnswer { .. } => "host_does_not_answer",
+            Error::OtherUser { .. } => "other_user",
+            Error::OtherVersion { .. } => "other_version",
+            Error::Lost => "host_lost",
+            Error::Refused(failure) => &failure.kind,
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Error::NoHost => Some("`cellist serve --background` starts one".into()),
+            Error::NoState { source, .. } => Some(match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    "make room there, or name another folder with CELLIST_HOME".into()
+                }
+                _ => "name a folder that can be written to with CELLIST_HOME, or use --standalone, which \
+                      keeps nothing"
+                    .into(),
+            }),
+            Error::CannotStart { hint, .. } => hint.clone(),
+            Error::NoAnswer { .. } => Some("`cellist stop` ends it, with all that it keeps".into()),
+            Error::OtherUser { .. } => {
+                Some("a state folder is for one user: set CELLIST_HOME to one of your own".into())
+            }
+            Error::OtherVersion { .. } => {
+                Some("`cellist stop` ends it, with all that it keeps; --standalone does without it".into())
+            }
+            Error::Lost => Some("what its kernels knew is gone; ask again, and a new host starts".into()),
+            Error::Refused(failure) => failure.hint.clone(),
+        }
+    }
+}
+
+fn keeps(host: &HostState) -> String {
+    let counted = |count: usize, one: &str, more: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        count => Some(format!("{count} {more}")),
+    };
+    let kept: Vec<String> = [
+        counted(host.sessions, "session", "sessions"),
+        counted(host.notebooks, "open notebook", "open notebooks"),
+        counted(host.clients, "other client", "other clients"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if kept.is_empty() { String::new() } else { format!("; it has {}", kept.join(" and ")) }
+}
+
+/// The system's words without its number.
+pub(crate) fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    let end = text.find(" (os error").unwrap_or(text.len());
+    let mut letters = text[..end].chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}

@@ -1,0 +1,72 @@
+//! Frames on a socket: four bytes of length, the highest first, then that many bytes of JSON.
+
+use std::io;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+/// The longest frame that is taken: far above the largest notebook, far below what would end the process.
+const LONGEST: u32 = 512 << 20;
+
+/// Reads a frame; `None` at the end of the stream between two frames. Not safe to drop half-way: whoever reads owns the
+/// socket's other direction no longer than its frames.
+pub async fn read<T: DeserializeOwned>(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<T>> {
+    let mut head = [0; 4];
+    let first = from.read(&mut head).await?;
+    if first == 0 {
+        return Ok(None);
+    }
+    from.read_exact(&mut head[first..]).await?;
+    let length = u32::from_be_bytes(head);
+    if length > LONGEST {
+        let message = format!("a frame of {length} bytes is too long");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    }
+    // The room is taken as the bytes come, not as they are announced.
+    let mut body = Vec::new();
+    from.take(u64::from(length)).read_to_end(&mut body).await?;
+    if body.len() < length as usize {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(Some(serde_json::from_slice(&body)?))
+}
+
+/// A frame as bytes.
+pub fn encode<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; 4];
+    serde_json::to_writer(&mut bytes, value)?;
+    let length = u32::try_from(bytes.len() - 4).ok().filter(|length| *length <= LONGEST);
+    let length = length.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "too long for a frame"))?;
+    bytes[..4].copy_from_slice(&length.to_be_bytes());
+    Ok(bytes)
+}
+
+/// Writes a frame.
+pub async fn write<T: Serialize>(to: &mut (impl AsyncWrite + Unpin), value: &T) -> io::Result<()> {
+    to.write_all(&encode(value)?).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn frames_come_out_as_they_went_in_and_the_end_is_told_from_a_break() {
+        let mut bytes = encode(&"one").unwrap();
+        bytes.extend(encode(&"two\n").unwrap());
+        let mut whole = bytes.as_slice();
+        assert_eq!(read::<String>(&mut whole).await.unwrap().as_deref(), Some("one"));
+        assert_eq!(read::<String>(&mut whole).await.unwrap().as_deref(), Some("two\n"));
+        assert_eq!(read::<String>(&mut whole).await.unwrap(), None);
+        for cut in [2, 6] {
+            assert!(read::<String>(&mut &bytes[..cut]).await.is_err(), "cut after {cut} bytes");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_length_that_nobody_sends_is_refused_before_anything_is_read() {
+        let refused = read::<String>(&mut [0xff, 0xff, 0xff, 0xff, b'"'].as_slice()).await.unwrap_err();
+        assert!(refused.to_string().contains("too long"), "{refused}");
+    }
+}

@@ -1,0 +1,18 @@
+//! What a front end may ask and hear, typed: carried in the process, or over the socket of a host that keeps kernels and
+//! open notebooks for everyone.
+
+mod connection;
+mod desk;
+mod error;
+pub mod frame;
+pub mod hello;
+mod host;
+mod link;
+mod request;
+pub mod wire;
+
+pub use desk::{Client, Desk, Keeping};
+pub use error::{Class, Error, Failure, Result};
+pub use host::{Address, FirstWords, Host, Starter, Stopped};
+pub use link::{Link, Pending, Stop};
+pub use request::{Event, Reply, Request};

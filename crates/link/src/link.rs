@@ -1,0 +1,112 @@
+//! A front end's way to whoever keeps kernels and notebooks: a desk in this process, or the host's.
+
+use cellist_session::run::{Cancel, Canceller};
+use tokio::sync::{oneshot, watch};
+
+use crate::connection::Connection;
+use crate::desk::{Client, Desk};
+use crate::error::{Error, Failure, Result};
+use crate::host::{Host, Starter};
+use crate::request::{Event, Reply, Request};
+
+/// A way to ask. Cheap to clone; all clones are one client, and what was asked goes on when the last of them is dropped.
+#[derive(Clone, Debug)]
+pub struct Link(Carrier);
+
+#[derive(Clone, Debug)]
+enum Carrier {
+    Here(Desk, Client),
+    Socket(Connection),
+}
+
+/// A request that is being carried out. Dropping it lets it go on.
+#[derive(Debug)]
+pub struct Pending {
+    events: watch::Receiver<Option<Event>>,
+    done: oneshot::Receiver<std::result::Result<Reply, Failure>>,
+    stop: Stop,
+}
+
+/// A way to say that a request is not wanted any more.
+#[derive(Clone, Debug)]
+pub struct Stop(Means);
+
+#[derive(Clone, Debug)]
+enum Means {
+    Here(Canceller),
+    Socket(Connection, u64),
+}
+
+impl Link {
+    /// To a desk in this process.
+    pub fn in_process(desk: &Desk) -> Link {
+        Link(Carrier::Here(desk.clone(), desk.client()))
+    }
+
+    /// To the running host.
+    pub async fn attach(host: &Host) -> Result<Link> {
+        Ok(Link(Carrier::Socket(Connection::new(host.attach().await?))))
+    }
+
+    /// To the running host, or to one that is started.
+    pub async fn attach_or_start(host: &Host, starter: &Starter) -> Result<Link> {
+        Ok(Link(Carrier::Socket(Connection::new(host.attach_or_start(starter).await?))))
+    }
+
+    /// Begins a request. Needs a runtime.
+    pub fn begin(&self, request: Request) -> Pending {
+        match &self.0 {
+            Carrier::Socket(connection) => {
+                let hearing = connection.ask(request);
+                let stop = Stop(Means::Socket(connection.clone(), hearing.id));
+                Pending { events: hearing.events, done: hearing.done, stop }
+            }
+            Carrier::Here(desk, client) => {
+                let (canceller, cancel) = Cancel::channel();
+                let (events, newest) = watch::channel(None);
+                let (done, answer) = oneshot::channel();
+                let (desk, client) = (desk.clone(), client.clone());
+                tokio::spawn(async move {
+                    let _ = done.send(desk.answer(&client, request, events, cancel).await);
+                });
+                Pending { events: newest, done: answer, stop: Stop(Means::Here(canceller)) }
+            }
+        }
+    }
+
+    /// Asks and waits for the answer.
+    pub async fn ask(&self, request: Request) -> Result<Reply> {
+        self.begin(request).done().await
+    }
+}
+
+impl Pending {
+    /// The newest about it, from now on.
+    pub fn events(&self) -> watch::Receiver<Option<Event>> {
+        self.events.clone()
+    }
+
+    /// A way to say that it is not wanted any more.
+    pub fn stop(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// Waits for the answer.
+    pub async fn done(self) -> Result<Reply> {
+        match self.done.await {
+            Ok(Ok(reply)) => Ok(reply),
+            Ok(Err(failure)) => Err(Error::Refused(Box::new(failure))),
+            Err(_) => Err(Error::Lost),
+        }
+    }
+}
+
+impl Stop {
+    /// Says so. What runs is interrupted; said twice, it is ended. The answer still comes.
+    pub fn stop(&self) {
+        match &self.0 {
+            Means::Here(canceller) => canceller.cancel(),
+            Means::Socket(connection, id) => connection.cancel(*id),
+        }
+    }
+}

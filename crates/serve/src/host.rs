@@ -1,0 +1,235 @@
+//! The host: one process of a user that keeps kernels and open notebooks for all others. It registers, listens, and
+//! leaves when it is told to, when nobody needs it any more, or when its place was taken away.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use cellist_kernel::guard::Guard;
+use cellist_kernel::process::raise_open_files;
+use cellist_kernel::registration::Claim;
+use cellist_link::hello::HostState;
+use cellist_link::{Address, Desk};
+use cellist_session::Home;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::idle::Idle;
+use crate::log::note;
+use crate::socket::Socket;
+use crate::visitor;
+
+/// How long kernels may take to end when the host does. After that its guard ends them.
+const CLOSING: Duration = Duration::from_secs(20);
+
+/// How a host is to serve.
+#[derive(Clone, Debug)]
+pub struct Serving {
+    /// The state folder that it serves.
+    pub home: Home,
+    /// Its version.
+    pub version: String,
+    /// When it leaves by itself.
+    pub staying: Staying,
+    /// Where its standard error goes, if that is a file.
+    pub log: Option<PathBuf>,
+}
+
+/// When a host leaves by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Staying {
+    /// When it was not needed for this long.
+    WhileNeeded(Duration),
+    /// Never.
+    UntilStopped,
+}
+
+/// Why a host cannot serve.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
+pub enum CannotServe {
+    #[error("a host is already running")]
+    Taken,
+    #[error("{}: the state folder cannot be used: {error}", .folder.display())]
+    NoState { folder: PathBuf, error: io::Error },
+}
+
+/// A host that can be reached.
+#[derive(Debug)]
+pub struct Host {
+    serving: Serving,
+    socket: Socket,
+    claim: Claim,
+    started: u64,
+}
+
+/// What all parts of a host share.
+pub(crate) struct Shared {
+    pub(crate) desk: Desk,
+    serving: Serving,
+    started: u64,
+    clients: AtomicUsize,
+    is_closed: AtomicBool,
+    leaving: watch::Sender<Option<&'static str>>,
+}
+
+impl Host {
+    /// Becomes the host of the state folder, if there is none. Needs a runtime.
+    pub fn open(serving: Serving, guard: &Guard) -> Result<Host, CannotServe> {
+        let failed = |error| CannotServe::NoState { folder: serving.home.path().to_owned(), error };
+        let place = cellist_link::Host::place(&serving.home);
+        let claim = place.claim().map_err(failed)?.ok_or(CannotServe::Taken)?;
+        let socket = Socket::bind(&serving.home.path().join("run"), guard).map_err(failed)?;
+        let address = Address {
+            pid: std::process::id(),
+            version: serving.version.clone(),
+            socket: socket.path.clone(),
+        };
+        claim.announce(&address).map_err(failed)?;
+        raise_open_files();
+        Ok(Host { serving, socket, claim, started: now() })
+    }
+
+    /// Serves until it is time to leave; everything that it keeps has ended then.
+    pub async fn run(self, desk: Desk) {
+        let Host { serving, socket, claim, started } = self;
+        note(format_args!(
+            "cellist {} serves {} as process {}",
+            serving.version,
+            serving.home.path().display(),
+            std::process::id()
+        ));
+        let shared = Arc::new(Shared {
+            desk,
+            serving,
+            started,
+            clients: AtomicUsize::new(0),
+            is_closed: AtomicBool::new(false),
+            leaving: watch::Sender::new(None),
+        });
+        let watching = tokio::spawn(watch_over(shared.clone()));
+        let mut look = tokio::time::interval(HOLD);
+        loop {
+            tokio::select! {
+                () = shared.left() => break,
+                _ = look.tick() => if !claim.holds() {
+                    shared.leave("its place in the state folder is gone");
+                },
+                visit = socket.listener.accept() => match visit {
+                    Ok((stream, _)) => drop(tokio::spawn(visitor::receive(stream, shared.clone()))),
+                    Err(error) => {
+                        note(format_args!("a visitor could not be let in: {error}"));
+                        // Most likely there are too many open files, and a moment later there are fewer.
+                        tokio::time::sleep(HOLD / 100).await;
+                    }
+                },
+            }
+        }
+        watching.abort();
+        let why = (*shared.leaving.borrow()).unwrap_or("it was told to");
+        note(format_args!("leaves: {why}"));
+        drop(socket);
+        if tokio::time::timeout(CLOSING, shared.desk.close()).await.is_err() {
+            note("not all kernels ended in time; the guard ends them");
+        }
+        drop(claim);
+    }
+}
+
+/// How often the host makes sure that others can still find it.
+const HOLD: Duration = Duration::from_secs(10);
+
+impl Shared {
+    /// What the host is now. A visitor is not counted among the clients unless it is attached.
+    pub(crate) fn state(&self) -> HostState {
+        let keeping = self.desk.keeping();
+        HostState {
+            version: self.serving.version.clone(),
+            pid: std::process::id(),
+            started: self.started,
+            background: self.serving.staying != Staying::UntilStopped,
+            sessions: keeping.sessions,
+            busy: keeping.busy,
+            notebooks: keeping.notebooks,
+            clients: self.clients.load(Ordering::SeqCst),
+            log: self.serving.log.clone(),
+        }
+    }
+
+    /// Ends the host.
+    pub(crate) fn leave(&self, why: &'static str) {
+        self.leaving.send_if_modified(|leaving| leaving.replace(why).is_none());
+    }
+
+    /// Resolves when the host leaves.
+    pub(crate) async fn left(&self) {
+        let _ = self.leaving.subscribe().wait_for(Option::is_some).await;
+    }
+
+    /// Counts a client for as long as the result is kept; none is let in once the host is closed.
+    pub(crate) fn attached(self: &Arc<Shared>) -> Option<Attached> {
+        self.clients.fetch_add(1, Ordering::SeqCst);
+        let attached = Attached(self.clone());
+        (!self.is_closed.load(Ordering::SeqCst)).then_some(attached)
+    }
+
+    /// Lets nobody in any more.
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+    }
+
+    /// Lets nobody in any more, unless someone needs the host.
+    pub(crate) fn close_if_unneeded(&self) -> bool {
+        // A client that comes between the two lines is either refused or seen.
+        let was_closed = self.is_closed.swap(true, Ordering::SeqCst);
+        let is_needed = self.state().is_needed();
+        if is_needed && !was_closed {
+            self.is_closed.store(false, Ordering::SeqCst);
+        }
+        !is_needed
+    }
+}
+
+/// A client that is attached.
+pub(crate) struct Attached(Arc<Shared>);
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        self.0.clients.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Ends the host on signals, and when nobody needs it.
+async fn watch_over(shared: Arc<Shared>) {
+    let mut kinds = vec![SignalKind::terminate(), SignalKind::interrupt()];
+    // In the background nobody hangs up on purpose.
+    if shared.serving.staying == Staying::UntilStopped {
+        kinds.push(SignalKind::hangup());
+    }
+    for kind in kinds {
+        let Ok(mut signals) = signal(kind) else { continue };
+        let shared = shared.clone();
+        tokio::spawn(async move {
+            signals.recv().await;
+            shared.leave("a signal asked it to");
+        });
+    }
+    let Staying::WhileNeeded(linger) = shared.serving.staying else { return };
+    let _ignored = signal(SignalKind::hangup());
+    let mut idle = Idle::new(linger);
+    let mut ticks = tokio::time::interval(idle.pace());
+    loop {
+        ticks.tick().await;
+        if idle.leaves(shared.state().is_needed(), Instant::now()) && shared.close_if_unneeded() {
+            shared.leave("nobody needs it");
+        }
+    }
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

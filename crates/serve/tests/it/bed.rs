@@ -1,0 +1,46 @@
+//! A host in this process, in a state folder of its own.
+
+use std::time::Duration;
+
+use cellist_kernel::guard::Guard;
+use cellist_link::{Address, Desk, Host as Reach};
+use cellist_serve::{Host, Serving, Staying};
+use cellist_session::Home;
+use testkit::Scratch;
+use tokio::task::JoinHandle;
+
+/// Longer than anything takes on a busy machine.
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+
+pub(crate) struct Bed {
+    pub(crate) scratch: Scratch,
+    pub(crate) home: Home,
+}
+
+impl Bed {
+    pub(crate) fn new() -> Bed {
+        let scratch = Scratch::new();
+        let home = Home::at(scratch.path().join("home"));
+        Bed { scratch, home }
+    }
+
+    /// A host of a version.
+    pub(crate) fn serve(&self, version: &str, staying: Staying) -> JoinHandle<()> {
+        let serving = Serving { home: self.home.clone(), version: version.into(), staying, log: None };
+        let host = Host::open(serving, &Guard::none()).unwrap();
+        tokio::spawn(host.run(Desk::default()))
+    }
+
+    /// The host as a version sees it.
+    pub(crate) fn seen_by(&self, version: &str) -> Reach {
+        Reach::of(&self.home, version)
+    }
+
+    pub(crate) fn address(&self) -> Option<Address> {
+        Reach::place(&self.home).said()
+    }
+}
+
+pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(LONG, what).await.expect("it takes too long")
+}

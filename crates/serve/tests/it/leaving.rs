@@ -1,0 +1,70 @@
+//! When a host leaves, and what it leaves behind.
+
+use std::fs;
+use std::time::Duration;
+
+use cellist_link::{Error, Link, Reply, Request, Stopped};
+use cellist_serve::Staying;
+
+use crate::bed::{Bed, soon};
+
+const AT_ONCE: Staying = Staying::WhileNeeded(Duration::ZERO);
+
+#[tokio::test]
+async fn a_host_that_is_stopped_leaves_neither_socket_nor_registration() {
+    let bed = Bed::new();
+    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let socket = bed.address().unwrap().socket;
+    assert!(socket.exists());
+    let stopped = soon(bed.seen_by("1.0.0").stop()).await.unwrap();
+    assert!(matches!(stopped, Stopped::Left(state) if state.version == "1.0.0" && !state.background));
+    soon(host).await.unwrap();
+    assert!(!socket.exists() && bed.address().is_none());
+    assert_eq!(soon(bed.seen_by("1.0.0").stop()).await.unwrap(), Stopped::Nobody);
+    assert_eq!(soon(bed.seen_by("1.0.0").state()).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_host_that_nobody_needs_leaves_by_itself() {
+    let bed = Bed::new();
+    soon(bed.serve("1.0.0", AT_ONCE)).await.unwrap();
+    assert!(bed.address().is_none());
+}
+
+#[tokio::test]
+async fn a_host_stays_while_someone_is_attached() {
+    let bed = Bed::new();
+    let host = bed.serve("1.0.0", Staying::WhileNeeded(Duration::from_millis(300)));
+    let link = soon(Link::attach(&bed.seen_by("1.0.0"))).await.unwrap();
+    tokio::time::pause();
+    for _ in 0..100 {
+        tokio::time::advance(Duration::from_millis(100)).await;
+    }
+    tokio::time::resume();
+    assert!(matches!(soon(link.ask(Request::Sessions)).await, Ok(Reply::Sessions(_))));
+    assert_eq!(soon(bed.seen_by("1.0.0").state()).await.unwrap().unwrap().clients, 1);
+    drop(link);
+    soon(host).await.unwrap();
+}
+
+#[tokio::test]
+async fn who_waits_for_an_answer_learns_that_the_host_is_gone() {
+    let bed = Bed::new();
+    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let link = soon(Link::attach(&bed.seen_by("1.0.0"))).await.unwrap();
+    soon(bed.seen_by("1.0.0").stop()).await.unwrap();
+    soon(host).await.unwrap();
+    assert!(matches!(soon(link.ask(Request::Sessions)).await, Err(Error::Lost)));
+    assert!(matches!(soon(Link::attach(&bed.seen_by("1.0.0"))).await, Err(Error::NoHost)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_whose_folder_was_removed_leaves_and_spares_the_next_one() {
+    let bed = Bed::new();
+    let old = bed.serve("1.0.0", Staying::UntilStopped);
+    fs::remove_dir_all(bed.home.path()).unwrap();
+    let new = bed.serve("1.0.0", Staying::UntilStopped);
+    old.await.unwrap();
+    assert!(bed.address().is_some_and(|address| address.socket.exists()));
+    new.abort();
+}

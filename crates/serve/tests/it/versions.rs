@@ -1,0 +1,82 @@
+//! Clients and hosts of different versions.
+
+use std::io;
+
+use cellist_link::hello::{Answer, Greeting, Welcome, Wish};
+use cellist_link::{Error, Link, Starter, Stopped, frame};
+use cellist_serve::Staying;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+
+use crate::bed::{Bed, soon};
+
+/// What is started in place of a host that left; it never answers.
+fn nothing() -> Starter {
+    Starter { program: "/bin/false".into(), arguments: Vec::new() }
+}
+
+#[tokio::test]
+async fn a_host_of_another_version_that_keeps_nothing_makes_room() {
+    for (host, client) in [("0.9.0", "1.0.0"), ("1.0.0", "0.9.0")] {
+        let bed = Bed::new();
+        let running = bed.serve(host, Staying::UntilStopped);
+        let started = soon(Link::attach_or_start(&bed.seen_by(client), &nothing())).await;
+        assert!(matches!(started, Err(Error::CannotStart { .. })), "{started:?}");
+        soon(running).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_host_of_another_version_that_is_in_use_stays_and_the_words_say_what_to_do() {
+    let bed = Bed::new();
+    let running = bed.serve("0.9.0", Staying::UntilStopped);
+    let user = soon(Link::attach(&bed.seen_by("0.9.0"))).await.unwrap();
+    let refused = soon(Link::attach_or_start(&bed.seen_by("1.0.0"), &nothing())).await.unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the host that is running is cellist 0.9.0, this is cellist 1.0.0; it has 1 other client"
+    );
+    assert!(refused.hint().unwrap().contains("cellist stop"));
+    let refused = soon(Link::attach(&bed.seen_by("1.0.0"))).await.unwrap_err();
+    assert!(matches!(refused, Error::OtherVersion { .. }));
+    assert_eq!(soon(bed.seen_by("1.0.0").state()).await.unwrap().unwrap().version, "0.9.0");
+    let stopped = soon(bed.seen_by("1.0.0").stop()).await.unwrap();
+    assert!(matches!(stopped, Stopped::Left(state) if state.clients == 1));
+    soon(running).await.unwrap();
+    drop(user);
+}
+
+#[tokio::test]
+async fn a_wish_that_only_a_later_version_knows_is_answered_and_nonsense_ends_the_visit() {
+    let bed = Bed::new();
+    let running = bed.serve("1.0.0", Staying::UntilStopped);
+    let socket = bed.address().unwrap().socket;
+
+    let mut visit = UnixStream::connect(&socket).await.unwrap();
+    let greeting = serde_json::json!({ "cellist": "7.0.0", "wish": "levitate", "more": [1] });
+    frame::write(&mut visit, &greeting).await.unwrap();
+    let welcome: Welcome = soon(frame::read(&mut visit)).await.unwrap().unwrap();
+    assert_eq!((welcome.answer, welcome.host.version.as_str()), (Answer::Staying, "1.0.0"));
+
+    for nonsense in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0, 0, 0, 2, b'{', b'}'], &[0, 0, 0, 9, b'{']] {
+        let mut visit = UnixStream::connect(&socket).await.unwrap();
+        visit.write_all(nonsense).await.unwrap();
+        visit.shutdown().await.unwrap();
+        let mut said = Vec::new();
+        let end = soon(visit.read_to_end(&mut said)).await;
+        assert!(end.is_ok() || end.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionReset));
+        assert!(said.is_empty());
+    }
+
+    let mut visit = UnixStream::connect(&socket).await.unwrap();
+    frame::write(&mut visit, &Greeting { cellist: "1.0.0".into(), wish: Wish::Attach }).await.unwrap();
+    let welcome: Welcome = soon(frame::read(&mut visit)).await.unwrap().unwrap();
+    assert_eq!(welcome.answer, Answer::Attached);
+    frame::write(&mut visit, &serde_json::json!({ "ask": { "id": 1, "request": "levitate" } }))
+        .await
+        .unwrap();
+    assert!(soon(frame::read::<serde_json::Value>(&mut visit)).await.unwrap().is_none(), "let go");
+
+    assert!(soon(bed.seen_by("1.0.0").state()).await.unwrap().is_some(), "and the host lives");
+    running.abort();
+}
