@@ -27,7 +27,9 @@ class RawKernel:
         info.update({port: number for number, port in enumerate(ports, 1)})
         with open(path, "w") as file:
             json.dump(info, file)
-        self.process = subprocess.Popen([sys.executable, "-m", "ipykernel_launcher", "-f", path])
+        # Standard output belongs to the peer's answers; ipykernel greets there.
+        command = [sys.executable, "-m", "ipykernel_launcher", "-f", path]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         self.shell = context.socket(zmq.DEALER)
         self.shell.connect(f"ipc://{info['ip']}-1")
         self.iopub = context.socket(zmq.SUB)
@@ -69,8 +71,14 @@ class RawKernel:
                 break
             if header["msg_type"] in ("execute_result", "display_data", "stream", "error"):
                 outputs.append((header["msg_type"], content))
-        self.shell.recv_multipart()
+        # A question of the start may be answered only now.
+        while self.parent(self.shell.recv_multipart()) != sent:
+            pass
         return outputs
+
+    @staticmethod
+    def parent(frames):
+        return json.loads(frames[frames.index(b"<IDS|MSG>") + 3]).get("msg_id")
 
     def close(self):
         self.process.kill()

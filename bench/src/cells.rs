@@ -29,9 +29,8 @@ pub(crate) fn run() -> Vec<Figure> {
         command.args(["run", "--backend", backend, "--python"]).arg(&python).arg(notebook);
         measure::run(command.env("CELLIST_HOME", path("home")).stdout(Stdio::null()))
     };
-    let script = |name: &str, notebook: &Path| {
-        measure::run(Command::new(&python).arg(peer(name)).arg(notebook).stderr(Stdio::null()))
-    };
+    let script =
+        |name: &str, notebook: &Path| measure::run(Command::new(&python).arg(peer(name)).arg(notebook));
 
     let mut runner = |_| cellist_run("runner", on_runner);
     let mut zmq = |_| cellist_run("jupyter", on_zmq);

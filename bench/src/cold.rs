@@ -33,7 +33,7 @@ pub(crate) fn run() -> Vec<Figure> {
     let mut jupyter = |_| {
         let program = python.with_file_name("jupyter");
         let mut command = Command::new(program);
-        command.args(["execute", "--inplace"]).arg(&theirs).stderr(Stdio::null());
+        command.args(["execute", "--inplace"]).arg(&theirs);
         measure::run(&mut command)
     };
     let mut zmq = |_| measure::run(cellist(&["run", "--backend", "jupyter"]).arg(&ours));

@@ -1,5 +1,7 @@
 //! Running programs and measuring them: wall time and peak memory, in rounds that take turns.
 
+use std::fs::File;
+use std::io::{Read, Seek};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -52,16 +54,37 @@ pub(crate) fn in_turn<const N: usize>(
     measured
 }
 
-/// Runs a program to its end; one that fails ends the benchmark.
+/// Runs a program to its end; one that fails ends the benchmark, with what it said on standard error.
 #[expect(clippy::zombie_processes, reason = "it is waited for, by the call that also reports memory")]
 pub(crate) fn run(command: &mut Command) -> Took {
-    command.stdin(Stdio::null());
+    let aside = Aside::new();
+    command.stdin(Stdio::null()).stderr(aside.writer());
     let start = Instant::now();
     let child = command.spawn().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
     let (status, peak_bytes) = wait(child.id());
     let wall = start.elapsed();
-    assert_eq!(status, 0, "{command:?} failed");
+    assert_eq!(status, 0, "{command:?} failed:\n{}", aside.text());
     Took { wall, peak_bytes }
+}
+
+/// Where a program says what is no part of its answer.
+pub(crate) struct Aside(File);
+
+impl Aside {
+    pub(crate) fn new() -> Aside {
+        Aside(tempfile::tempfile().expect("a temporary file"))
+    }
+
+    pub(crate) fn writer(&self) -> Stdio {
+        self.0.try_clone().expect("one more descriptor").into()
+    }
+
+    /// What was said so far.
+    pub(crate) fn text(&self) -> String {
+        let (mut file, mut bytes) = (&self.0, Vec::new());
+        let read = file.rewind().and_then(|()| file.read_to_end(&mut bytes));
+        read.map_or_else(|error| error.to_string(), |_| String::from_utf8_lossy(&bytes).into_owned())
+    }
 }
 
 /// Waits for a child, and returns its exit status and peak memory, which only the system call tells.

@@ -1,6 +1,6 @@
 //! One trivial cell on a kernel that is ready: what we add to what the kernel itself takes.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use cellist_kernel::guard::Guard;
 use cellist_kernel::{Event, Kernel, Launch, Request, runner, zmq};
 
-use crate::measure::{median, peer};
+use crate::measure::{Aside, median, peer};
 use crate::table::{Figure, Target};
 
 const ROUNDS: usize = 15;
@@ -106,29 +106,38 @@ async fn per_cell(kernel: &dyn Kernel) -> Duration {
 
 /// A peer that measures itself: it runs a batch of cells for each line it gets, and answers with the median.
 struct Script {
+    name: String,
     process: Child,
     requests: ChildStdin,
-    answers: BufReader<ChildStdout>,
+    answers: Lines<BufReader<ChildStdout>>,
+    aside: Aside,
 }
 
 impl Script {
     fn start(python: &Path, name: &str) -> Script {
+        let script = peer(name);
+        assert!(script.is_file(), "{} is not there", script.display());
+        let aside = Aside::new();
         let mut process = Command::new(python)
-            .arg(peer(name))
+            .arg(script)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(aside.writer())
             .spawn()
             .expect("the peer starts");
         let requests = process.stdin.take().expect("it is piped");
-        let answers = BufReader::new(process.stdout.take().expect("it is piped"));
-        Script { process, requests, answers }
+        let answers = BufReader::new(process.stdout.take().expect("it is piped")).lines();
+        Script { name: name.into(), process, requests, answers, aside }
     }
 
+    /// The peer's answer; other lines, which its libraries may print, are none.
     fn per_cell(&mut self) -> Duration {
-        writeln!(self.requests, "{CELLS}").expect("the peer listens");
-        let mut line = String::new();
-        self.answers.read_line(&mut line).expect("the peer answers");
-        Duration::from_secs_f64(line.trim().parse().expect("the peer answers with seconds"))
+        let asked = writeln!(self.requests, "{CELLS}");
+        let answer = self.answers.by_ref().map_while(Result::ok).find_map(|line| line.trim().parse().ok());
+        match (asked, answer) {
+            (Ok(()), Some(seconds)) => Duration::from_secs_f64(seconds),
+            _ => panic!("{} gave no answer:\n{}", self.name, self.aside.text()),
+        }
     }
 }
 

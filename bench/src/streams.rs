@@ -71,7 +71,7 @@ pub(crate) fn run() -> Vec<Figure> {
         let mut zmq = |_| cellist_run("jupyter", on_zmq);
         let mut nbclient = |_| {
             let mut command = Command::new(&python);
-            measure::run(command.arg(peer("run_nbclient.py")).arg(with_nbclient).stderr(Stdio::null()))
+            measure::run(command.arg(peer("run_nbclient.py")).arg(with_nbclient))
         };
         let [runner, zmq, nbclient] = in_turn(ROUNDS, [&mut runner, &mut zmq, &mut nbclient]);
         for notebook in [on_runner, on_zmq] {

@@ -1,11 +1,20 @@
 //! Where the repository and its notebooks are.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 /// The folder that holds the workspace's `Cargo.toml`.
+///
+/// Cargo says where it runs something. Where this was built may be another copy of the repository that had the same
+/// target folder.
 pub fn repo_root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("testkit is a folder of the repository").to_owned()
+    let running = env::var_os("CARGO_MANIFEST_DIR").and_then(|folder| around(Path::new(&folder)));
+    let built = || around(Path::new(env!("CARGO_MANIFEST_DIR")));
+    running.or_else(built).expect("testkit is a folder of the repository")
+}
+
+fn around(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().find(|folder| folder.join("testkit/Cargo.toml").is_file()).map(Path::to_owned)
 }
 
 /// Every notebook under `fixtures/`, sorted by path.

@@ -62,16 +62,14 @@ async fn questions_are_answered_while_a_cell_runs_or_the_kernel_is_said_to_be_bu
     session.kernel.interrupt(execution.id).await.unwrap();
     all(execution).await;
     // C code that keeps Python's lock keeps everyone from answering.
-    let code = "import ctypes\nc = ctypes.PyDLL(None)\nprint('ready')\nc.sleep(1)";
+    let code = "import ctypes\nc = ctypes.PyDLL(None)\nprint('ready')\nc.sleep(600)";
     let mut execution = session.kernel.execute(Request::new(code)).await.unwrap();
     until_printed(&mut execution, "ready").await;
-    let began = std::time::Instant::now();
     // It may take a moment until it has the lock.
     while session.kernel.complete("numb", 4).await.is_ok() {}
     assert!(matches!(session.kernel.complete("numb", 4).await, Err(Error::Busy)));
-    assert!(began.elapsed().as_millis() < 900);
-    all(execution).await;
     session.end().await;
+    all(execution).await;
 }
 
 #[tokio::test]

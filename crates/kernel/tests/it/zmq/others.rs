@@ -131,10 +131,10 @@ async fn a_running_kernel_is_joined_and_left_as_it_was() {
         .await
         .unwrap();
     until(&mut execution, |event| matches!(event, Event::Stream { .. })).await;
-    let began = Instant::now();
-    let refused = second.complete("pri", 3).await;
-    assert!(matches!(refused, Err(Error::NoAnswer { .. } | Error::Busy)));
-    assert!(began.elapsed() < Duration::from_millis(400));
+    match second.complete("pri", 3).await {
+        Err(Error::NoAnswer { within }) => assert!(within <= Duration::from_millis(300), "{within:?}"),
+        other => assert!(matches!(other, Err(Error::Busy)), "{other:?}"),
+    }
     assert!(matches!(second.restart().await, Err(Error::Unsupported { .. })));
     first.interrupt(execution.id).await.unwrap();
     assert!(rest(&mut execution).await.outcome().cancelled);
@@ -159,7 +159,8 @@ async fn the_death_of_a_joined_kernel_is_noticed() {
     let began = Instant::now();
     foreign.child.kill().unwrap();
     assert_eq!(rest(&mut execution).await.0, [Event::Died(Death::Unknown)]);
-    assert!(began.elapsed() < Duration::from_secs(2));
+    // Three missed beats would take longer.
+    assert!(began.elapsed() < Duration::from_secs(12));
     assert_eq!(*kernel.state().borrow(), State::Dead(Death::Unknown));
 }
 
