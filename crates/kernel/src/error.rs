@@ -37,6 +37,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the process, or the system, has as many files open as it may.
+    pub fn is_out_of_files(&self) -> bool {
+        match self {
+            Error::Io { source, .. } => is_out_of_files(source),
+            _ => false,
+        }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -48,6 +56,12 @@ impl Error {
             _ => None,
         }
     }
+}
+
+pub(crate) fn is_out_of_files(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    let errors = [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error);
+    error.raw_os_error().is_some_and(|error| errors.contains(&error))
 }
 
 fn said(stderr: &str) -> String {

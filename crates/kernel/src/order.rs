@@ -17,7 +17,7 @@ use crate::trace::Trace;
 use crate::zmq::{self, KernelCommand};
 use crate::{Backend, runner};
 
-pub(crate) use portable::{deserialize, serialize};
+pub use portable::{Portable, deserialize, serialize};
 
 /// What is to be started, and with what. Paths are absolute; values that are not text survive being sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -22,7 +22,7 @@ use tokio::sync::watch;
 pub use limits::raise_open_files;
 pub use rustix::process::Signal;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, is_out_of_files};
 use crate::event::Death;
 use crate::guard::Guard;
 
@@ -88,7 +88,10 @@ impl Process {
             command.fd_mappings(mappings).map_err(|collision| cannot_start(collision.to_string()))?;
         }
         let memory_kills = death::memory_kills();
-        let mut child = command.spawn().map_err(|error| cannot_start(plain(&error)))?;
+        let mut child = command.spawn().map_err(|source| match is_out_of_files(&source) {
+            true => Error::Io { what: format!("{} cannot be started", program.display()), source },
+            false => cannot_start(plain(&source)),
+        })?;
         // The command owns our ends of what the child inherited: a reader must see the end when the child closes it.
         drop(command);
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);

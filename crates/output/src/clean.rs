@@ -10,6 +10,7 @@ mod style;
 use std::borrow::Cow;
 
 use memchr::{memchr, memrchr};
+use serde::{Deserialize, Serialize};
 
 pub use decode::Decoder;
 use escape::{Escape, Sequence, Step};
@@ -17,7 +18,8 @@ use line::Line;
 use style::Style;
 
 /// What becomes of colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Ansi {
     /// No escape sequence is left.
     Remove,

@@ -1,7 +1,9 @@
 //! How much of an output a reader gets.
 
+use serde::{Deserialize, Serialize};
+
 /// Bounds on the text shown. What exceeds them is cut in the middle: a short head and the tail stay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Bytes of cleaned text, head and tail together.
     pub max_bytes: usize,

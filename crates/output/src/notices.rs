@@ -40,8 +40,12 @@ pub fn truncated(cut: &Truncation, artifact_id: Option<&str>) -> String {
 }
 
 /// Stands in a list of outputs where some were left out.
-pub fn left_out(bytes: u64) -> String {
-    format!("[{} of output left out here]\n", counted(bytes, "byte"))
+pub fn left_out(bytes: u64, artifact_id: Option<&str>) -> String {
+    let bytes = counted(bytes, "byte");
+    match artifact_id {
+        Some(id) => format!("[{bytes} of output left out here. All of it: {}]\n", artifact(id)),
+        None => format!("[{bytes} of output left out here]\n"),
+    }
 }
 
 /// Points to the artifact of a text that was not cut.
@@ -244,7 +248,8 @@ mod tests {
     fn every_other_sentence_reads_as_it_should() {
         let said = [
             (artifact("7"), "artifact://7"),
-            (left_out(12), "[12 bytes of output left out here]\n"),
+            (left_out(12, None), "[12 bytes of output left out here]\n"),
+            (left_out(1, Some("7")), "[1 byte of output left out here. All of it: artifact://7]\n"),
             (kept_in("7"), "[All output: artifact://7]"),
             (not_kept("the disk is full"), "[The whole output could not be kept: the disk is full.]"),
             (

@@ -17,7 +17,8 @@ pub use pace::{Ending, Limit};
 pub use record::{Bar, Reading};
 pub use report::{CellReport, KernelReport, KernelState, Raised, Report, RunReport, Status};
 
-pub(crate) use drive::{Moment, Work, drive};
+pub(crate) use cancel::Wish;
+pub(crate) use drive::{Moment, Work, drive, now};
 pub(crate) use kept::Kept;
-pub(crate) use pace::Pace;
+pub(crate) use pace::{Cause, Pace};
 pub(crate) use record::{Record, Told};

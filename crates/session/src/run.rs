@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use cellist_kernel::{Event, Kernel, Request};
 use cellist_notebook::CellId;
 
+use crate::artifact::{Artifacts, Origin, first_line};
 use crate::error::Error;
 use crate::execution::{Kept, Moment, Pace, Record, Told, Work, drive};
 use document::Saving;
@@ -45,6 +46,8 @@ pub struct Plan {
     pub max_output: Option<usize>,
     /// What a reader gets of each cell.
     pub reading: Reading,
+    /// Where outputs go that are cut.
+    pub artifacts: Option<Artifacts>,
 }
 
 /// A cell that is about to run.
@@ -162,6 +165,11 @@ pub async fn run(
         observer.started(&step);
         let started = Instant::now();
         let mut record = Record::new(plan.reading, plan.max_output);
+        if let Some(artifacts) = &plan.artifacts {
+            let notebook = Some(run.document.path().to_owned());
+            let origin = Origin { what: first_line(&step.title), session: None, notebook };
+            record = record.keep_in(artifacts, origin);
+        }
         let mut pace = Pace::new(started, plan.timeout, plan.grace);
         let request = Request::new(step.source);
         let work = Work { kernel, request, record: &mut record, pace: &mut pace, cancel, listener: None };
@@ -297,6 +305,8 @@ pub struct Once<'a> {
     pub grace: Duration,
     /// What a reader gets.
     pub reading: Reading,
+    /// Where output goes that is cut.
+    pub artifacts: Option<&'a Artifacts>,
 }
 
 /// Runs one piece of code. `shows` is told what it shows while it runs, if that changed, and must not wait.
@@ -311,6 +321,10 @@ pub async fn execute_once(
     // What is reported is cut to the limits anyway; this much is enough to cut it from.
     let room = once.reading.limits.max_bytes.saturating_mul(4);
     let mut record = Record::new(once.reading, Some(room));
+    if let Some(artifacts) = once.artifacts {
+        let origin = Origin { what: first_line(once.code), ..Origin::default() };
+        record = record.keep_in(artifacts, origin);
+    }
     let mut pace = Pace::new(started, once.timeout, once.grace);
     let request = Request::new(once.code);
     let work = Work { kernel, request, record: &mut record, pace: &mut pace, cancel, listener: None };

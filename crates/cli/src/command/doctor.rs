@@ -183,7 +183,13 @@ async fn starts(
         }
     };
     let reading = Reading { limits: Limits::for_screen(), ansi: Ansi::Remove };
-    let once = Once { code: "print(6 * 7)", timeout: Some(Duration::from_secs(30)), grace: GRACE, reading };
+    let once = Once {
+        code: "print(6 * 7)",
+        timeout: Some(Duration::from_secs(30)),
+        grace: GRACE,
+        reading,
+        artifacts: None,
+    };
     let report = execute_once(&*ready.kernel, &once, &ready.around, &mut Cancel::never(), |_, _| {}).await;
     ready.kernel.shutdown().await;
     match report {

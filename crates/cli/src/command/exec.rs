@@ -8,6 +8,8 @@ use cellist_kernel::Identity;
 use cellist_kernel::choice::Wanted;
 use cellist_kernel::environment::Variables;
 use cellist_output::{Ansi, Limits};
+use cellist_session::Home;
+use cellist_session::artifact::{Artifacts, Retention};
 use cellist_session::run::{Bar, Cancel, GRACE, Observer, Once, Reading, Report, Status, Step, execute_once};
 use clap::Args;
 use serde_json::json;
@@ -78,7 +80,9 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
             ready = starting => ready?,
             () = cancel.asked() => return Err(CliError::interrupted()),
         };
-        let once = Once { code: &code, timeout: Some(timeout), grace: GRACE, reading };
+        let artifacts = Artifacts::new(&Home::from_env(), Retention::default());
+        let (timeout, artifacts) = (Some(timeout), Some(&artifacts));
+        let once = Once { code: &code, timeout, grace: GRACE, reading, artifacts };
         let mut progress = if is_live { Progress::on_stdout(paint, true) } else { Progress::silent() };
         progress.started(&Step {
             index: 0,

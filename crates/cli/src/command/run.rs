@@ -7,11 +7,12 @@ use std::time::Duration;
 use cellist_kernel::choice::Wanted;
 use cellist_kernel::environment::Variables;
 use cellist_output::{Ansi, Limits};
-use cellist_session::Store;
+use cellist_session::artifact::{Artifacts, Retention};
 use cellist_session::run::{
     Cancel, CannotRun, CellReport, Document, GRACE, Literal, MAX_OUTPUT, Plan, Ran, Reading, RunReport,
     Selection, Status, prepare, run as run_cells,
 };
+use cellist_session::{Home, Store};
 use clap::Args;
 use serde_json::json;
 
@@ -138,6 +139,7 @@ impl Arguments {
             grace: GRACE,
             max_output: (!self.full_outputs).then_some(MAX_OUTPUT),
             reading: Reading { limits: Limits::for_screen(), ansi },
+            artifacts: Some(Artifacts::new(&Home::from_env(), Retention::default())),
         }
     }
 }

@@ -8,27 +8,36 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Something that has a form which JSON can hold.
-pub(crate) trait Portable: Clone {
+pub trait Portable: Clone {
     /// That form.
     type Form: Serialize + DeserializeOwned;
+    /// Puts it into that form.
     fn into_form(self) -> Self::Form;
+    /// Takes it from that form.
     fn from_form(form: Self::Form) -> Self;
 }
 
-pub(crate) fn serialize<T: Portable, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+/// For `#[serde(with = "…")]`.
+pub fn serialize<T: Portable, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
     value.clone().into_form().serialize(serializer)
 }
 
-pub(crate) fn deserialize<'de, T: Portable, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+/// For `#[serde(with = "…")]`.
+pub fn deserialize<'de, T: Portable, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     T::Form::deserialize(deserializer).map(T::from_form)
 }
 
 /// One name or value.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Word {
+pub enum Word {
+    /// One that is text.
     Text(String),
-    Raw { bytes: Vec<u8> },
+    /// One that is not.
+    Raw {
+        /// Its bytes.
+        bytes: Vec<u8>,
+    },
 }
 
 impl Portable for OsString {

@@ -6,10 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::error::ArtifactError;
+use crate::names::{ALPHABET, LENGTH, random};
 
-/// Digits and letters without those that are taken for one another.
-const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-const LENGTH: usize = 8;
 const ENDING: &str = ".txt";
 
 /// The name of an artifact.
@@ -20,14 +18,7 @@ pub struct ArtifactId(String);
 impl ArtifactId {
     /// A name that nobody has, as far as chance can tell.
     pub(super) fn random() -> ArtifactId {
-        let mut bytes = [0; LENGTH];
-        if getrandom::fill(&mut bytes).is_err() {
-            // Without randomness the clock and the process must do: a name that is taken is not used.
-            let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-            let seed = since.as_nanos() ^ (u128::from(std::process::id()) << 32);
-            bytes.copy_from_slice(&seed.to_le_bytes()[..LENGTH]);
-        }
-        ArtifactId(bytes.map(|byte| char::from(ALPHABET[usize::from(byte) % 32])).iter().collect())
+        ArtifactId(random())
     }
 
     /// The name itself.

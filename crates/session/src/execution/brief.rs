@@ -33,7 +33,7 @@ pub(crate) fn brief(outputs: &[Output], limits: &Limits) -> Vec<Output> {
         }
     }
     if left_out > 0 {
-        shown.push(Output::stream(StreamName::Stderr, notices::left_out(left_out)));
+        shown.push(Output::stream(StreamName::Stderr, notices::left_out(left_out, None)));
     }
     shown.reverse();
     shown
@@ -52,7 +52,7 @@ fn small(output: &Output, limits: &Limits) -> Output {
                     if mime != "text/html" {
                         kept.insert(
                             mime,
-                            format!("{}\n{}", &text[..end], notices::left_out(rest).trim_end()),
+                            format!("{}\n{}", &text[..end], notices::left_out(rest, None).trim_end()),
                         );
                     }
                 }
@@ -107,7 +107,7 @@ mod tests {
         ];
         let brief = brief(&outputs, &limits);
         assert_eq!(brief.len(), 3);
-        assert_eq!(brief[0], Output::stream(StreamName::Stderr, notices::left_out(7)));
+        assert_eq!(brief[0], Output::stream(StreamName::Stderr, notices::left_out(7, None)));
         assert_eq!(brief[1], Output::stream(StreamName::Stdout, "3456789"));
         assert_eq!(brief[2], outputs[2]);
     }

@@ -59,6 +59,11 @@ impl Canceller {
         self.0.send_modify(|wishes| wishes.handed_over = true);
     }
 
+    /// Another one who hears all that was asked so far and will be.
+    pub(crate) fn listen(&self) -> Cancel {
+        Cancel { wishes: self.0.subscribe(), taken: Wishes::default() }
+    }
+
     /// Whether anybody has asked to stop, or for the end.
     pub fn is_asked(&self) -> bool {
         let wishes = self.0.borrow();
@@ -85,12 +90,37 @@ impl Cancel {
 
     /// Takes a wish to stop, if there is one.
     pub(crate) fn is_asked(&mut self) -> bool {
-        matches!(self.next(), Some(Wish::Stop | Wish::End(_)))
+        self.stop().is_some()
     }
 
-    /// Waits until somebody asks to stop.
+    /// Takes a wish to stop, if there is one, and says which.
+    pub(crate) fn stop(&mut self) -> Option<Wish> {
+        loop {
+            match self.next()? {
+                Wish::HandOver => {}
+                stop => return Some(stop),
+            }
+        }
+    }
+
+    /// Whether the code was let go on without its caller.
+    pub(crate) fn is_handed_over(&self) -> bool {
+        self.wishes.borrow().handed_over
+    }
+
+    /// Waits until somebody asks to stop. May be dropped at any time.
     pub async fn asked(&mut self) {
-        while matches!(self.wish().await, Wish::HandOver) {}
+        self.stopped().await;
+    }
+
+    /// Waits until somebody asks to stop, and says how. May be dropped at any time.
+    pub(crate) async fn stopped(&mut self) -> Wish {
+        loop {
+            match self.wish().await {
+                Wish::HandOver => {}
+                stop => return stop,
+            }
+        }
     }
 
     /// Waits for the next wish. May be dropped at any time.

@@ -1,10 +1,10 @@
 //! Runs one piece of code to its end: reads its events, keeps its times, stops it when it must be stopped.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cellist_kernel::{Event, ExecutionId, Kernel, Request};
 use tokio::sync::mpsc;
-use tokio::time::{MissedTickBehavior, interval, sleep_until};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::cancel::Cancel;
 use super::pace::{Due, Pace};
@@ -47,7 +47,7 @@ pub(crate) async fn drive(
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks.reset();
     while !record.has_ended() {
-        let wake = match pace.due(Instant::now()) {
+        let wake = match pace.due(now()) {
             Due::Nothing(until) => until,
             due => {
                 act(kernel, due, record, &mut hearing, &mut watch).await;
@@ -74,11 +74,16 @@ pub(crate) async fn drive(
             }
         };
         if let Some(wish) = wish {
-            let due = pace.wish(wish, Instant::now());
+            let due = pace.wish(wish, now());
             act(kernel, due, record, &mut hearing, &mut watch).await;
         }
     }
     Ok(())
+}
+
+/// The time, by the clock that all waiting goes by.
+pub(crate) fn now() -> std::time::Instant {
+    Instant::now().into_std()
 }
 
 /// The events of an execution, and who else hears them.
@@ -130,7 +135,7 @@ async fn act(
             let mut ending = kernel.shutdown();
             let mut ended = false;
             // A kernel that is ended may still have to hand over what it wrote, and waits for a reader.
-            let deadline = sleep_until((Instant::now() + LAST_WORDS).into());
+            let deadline = sleep_until(Instant::now() + LAST_WORDS);
             tokio::pin!(deadline);
             while !record.has_ended() {
                 tokio::select! {

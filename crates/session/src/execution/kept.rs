@@ -23,6 +23,8 @@ pub(crate) struct Kept {
     tail_bytes: usize,
     dropped_bytes: u64,
     clear_before_next: bool,
+    /// Where all of it is, once that is known.
+    pub(crate) artifact: Option<String>,
     stdout: Decoder,
     stderr: Decoder,
 }
@@ -37,6 +39,7 @@ impl Kept {
             tail_bytes: 0,
             dropped_bytes: 0,
             clear_before_next: false,
+            artifact: None,
             stdout: Decoder::default(),
             stderr: Decoder::default(),
         }
@@ -73,6 +76,11 @@ impl Kept {
             | Event::Done(_)
             | Event::Died(_) => {}
         }
+    }
+
+    /// Whether anything was left out.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.dropped_bytes > 0
     }
 
     /// Whether anything can be updated later on.
@@ -119,7 +127,7 @@ impl Kept {
                 _ => None,
             };
             let left_out = self.dropped_bytes + cut.map_or(0, |(_, _, from)| from as u64);
-            all.push_stream(StreamName::Stderr, &notices::left_out(left_out));
+            all.push_stream(StreamName::Stderr, &notices::left_out(left_out, self.artifact.as_deref()));
             if let Some((name, rest, _)) = cut.filter(|(_, rest, _)| !rest.is_empty()) {
                 all.push_stream(name, rest);
             }
@@ -318,13 +326,14 @@ mod tests {
         }
         kept.apply(&display(None, "the end"));
         kept.finish();
+        kept.artifact = Some("7".into());
         let said = said(&kept);
         let [head, notice, tail, end] = said.as_slice() else { panic!("{} outputs", said.len()) };
         assert!(head.starts_with("line 0\nline 1\n") && head.ends_with('\n'));
         assert!(tail.starts_with("line ") && tail.ends_with("line 999999\n") && end == "the end");
         assert!(head.len() <= 2 * PIECE && tail.len() <= 3 * PIECE, "{} {}", head.len(), tail.len());
         let total: usize = (0..1_000_000).map(|line| format!("line {line}\n").len()).sum();
-        assert_eq!(*notice, notices::left_out((total - head.len() - tail.len()) as u64));
+        assert_eq!(*notice, notices::left_out((total - head.len() - tail.len()) as u64, Some("7")));
     }
 
     #[test]

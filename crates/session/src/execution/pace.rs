@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use super::cancel::Wish;
 
 /// Two wishes to stop that come closer together than this are one: some programs send a signal twice.
@@ -50,7 +52,8 @@ pub(crate) enum Due {
 }
 
 /// How long code may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// As long as it likes.
     None,
@@ -61,10 +64,28 @@ pub enum Limit {
 }
 
 impl Limit {
-    fn time(self) -> Option<Duration> {
+    /// The time itself.
+    pub fn time(self) -> Option<Duration> {
         match self {
             Limit::None => None,
             Limit::Given(time) | Limit::Usual(time) => Some(time),
+        }
+    }
+
+    /// What is left when some of it was used.
+    pub(crate) fn after(self, used: Duration) -> Limit {
+        match self {
+            Limit::None => Limit::None,
+            Limit::Given(time) => Limit::Given(time.saturating_sub(used)),
+            Limit::Usual(time) => Limit::Usual(time.saturating_sub(used)),
+        }
+    }
+
+    /// What is left when nobody waits for the end any more.
+    pub(crate) fn handed_over(self) -> Limit {
+        match self {
+            Limit::None | Limit::Usual(_) => Limit::None,
+            Limit::Given(time) => Limit::Given(time),
         }
     }
 }

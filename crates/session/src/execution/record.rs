@@ -3,17 +3,20 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bytes::Bytes;
 use cellist_kernel::{Death, Event, Identity, Status as KernelStatus};
 use cellist_output::{Ansi, Limits, Output, Sink, notices};
+use serde::{Deserialize, Serialize};
 
 use super::advice::{Surroundings, advice};
 use super::brief::brief;
 use super::kept::Kept;
 use super::pace::{Cause, Ending, Killed, Pace};
 use super::report::{KernelReport, KernelState, Raised, Report, Status};
+use crate::artifact::{self, Artifacts, Origin, Writer};
 
 /// How much of an execution is kept, and for whom.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
     /// What a reader gets.
     pub limits: Limits,
@@ -22,7 +25,7 @@ pub struct Reading {
 }
 
 /// How far a progress bar of the program is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bar {
     /// What it counts, in the program's words.
     pub label: String,
@@ -39,6 +42,8 @@ pub(crate) struct Record {
     pub(crate) bar: Option<Bar>,
     /// Whether anything came since someone last looked.
     pub(crate) is_new: bool,
+    /// Takes all of the output, where it is kept.
+    writer: Option<Writer>,
     sink: Sink,
     limits: Limits,
     raised: Option<Raised>,
@@ -90,6 +95,7 @@ enum Ended {
 impl Record {
     pub(crate) fn new(reading: Reading, max_output: Option<usize>) -> Record {
         Record {
+            writer: None,
             kept: Kept::new(max_output),
             execution_count: None,
             bar: None,
@@ -104,6 +110,18 @@ impl Record {
         }
     }
 
+    /// Has all of the output kept that a reader does not get.
+    pub(crate) fn keep_in(mut self, artifacts: &Artifacts, origin: Origin) -> Record {
+        self.writer = Some(artifacts.begin(origin, self.limits.max_bytes));
+        self
+    }
+
+    fn keep(&mut self, bytes: impl Into<Bytes>) {
+        if let Some(writer) = &mut self.writer {
+            writer.write(bytes);
+        }
+    }
+
     /// Takes an event. Late output is the reader's here; whose file it belongs to is the caller's to decide.
     pub(crate) fn apply(&mut self, event: &Event) {
         self.is_new = true;
@@ -112,19 +130,24 @@ impl Record {
             Event::Stream { bytes, late, .. } => {
                 if *late && !self.said_late {
                     self.said_late = true;
-                    self.sink.block(&notices::late_output(), None);
+                    let said = self.sink.block(&notices::late_output(), None);
+                    self.keep(said);
                 }
                 self.sink.push(bytes);
+                self.keep(bytes.clone());
             }
             Event::Display { data, display_id, .. } => {
-                self.sink.block(&data.readable(), display_id.as_deref());
+                let shown = self.sink.block(&data.readable(), display_id.as_deref());
+                self.keep(shown);
             }
             Event::Result { data, display_id, execution_count, .. } => {
                 self.execution_count = self.execution_count.or(*execution_count);
-                self.sink.block(&data.readable(), display_id.as_deref());
+                let shown = self.sink.block(&data.readable(), display_id.as_deref());
+                self.keep(shown);
             }
             Event::UpdateDisplay { display_id, data, .. } => {
-                self.sink.update(display_id, &data.readable());
+                let shown = self.sink.update(display_id, &data.readable());
+                self.keep(shown);
             }
             Event::ClearOutput { wait } => self.sink.clear(*wait),
             Event::Error { name, message, traceback } => {
@@ -133,7 +156,8 @@ impl Record {
                     message: message.clone(),
                     traceback: traceback.clone(),
                 };
-                self.sink.block(&output.text(), None);
+                let shown = self.sink.block(&output.text(), None);
+                self.keep(shown);
                 self.raised = Some(Raised {
                     ename: name.clone(),
                     evalue: message.clone(),
@@ -158,6 +182,14 @@ impl Record {
         self.ended.get_or_insert(Ended::Died(Death::Unknown));
     }
 
+    /// How the kernel died, if it did.
+    pub(crate) fn death(&self) -> Option<&Death> {
+        match &self.ended {
+            Some(Ended::Died(death)) => Some(death),
+            Some(Ended::Done { .. }) | None => None,
+        }
+    }
+
     pub(crate) fn has_ended(&self) -> bool {
         self.ended.is_some()
     }
@@ -168,12 +200,28 @@ impl Record {
     }
 
     /// Waits until more can be taken without waiting for a disk. May be dropped at any time.
-    pub(crate) async fn room(&self) {}
+    pub(crate) async fn room(&self) {
+        if let Some(writer) = &self.writer {
+            writer.room().await;
+        }
+    }
 
     /// What came of it.
     pub(crate) async fn report(&mut self, told: Told<'_>) -> Report {
         let Told { duration, pace, identity, .. } = told;
         self.kept.finish();
+        let is_cut = self.kept.is_cut() || self.sink.clone().finish(None).truncated.is_some();
+        let artifact = match self.writer.take() {
+            Some(mut writer) => {
+                if is_cut {
+                    writer.keep_anyway();
+                }
+                writer.finish().await
+            }
+            None => artifact::Kept::default(),
+        };
+        let artifact_id = artifact.id.map(String::from);
+        self.kept.artifact.clone_from(&artifact_id);
         let mut kernel = KernelReport::of(identity);
         kernel.restarted = told.restarted;
         let mut notices = told.before.clone();
@@ -208,7 +256,11 @@ impl Record {
             notices.push(notices::state_kept());
         }
         notices.extend(told.after.iter().cloned());
-        let shown = self.sink.clone().finish(None);
+        let shown = self.sink.clone().finish(artifact_id.as_deref());
+        if shown.truncated.is_none() {
+            notices.extend(artifact_id.as_deref().map(notices::kept_in));
+        }
+        notices.extend(artifact.failure);
         let mut report = Report {
             status,
             exit_code: match status {
@@ -224,7 +276,7 @@ impl Record {
             cancelled: matches!(status, Status::Timeout | Status::Cancelled),
             stdin_requested: self.stdin_requested,
             truncated: shown.truncated,
-            artifact: None,
+            artifact: artifact_id,
             kernel,
             notices: Vec::new(),
         };

@@ -1,144 +1,15 @@
 //! Runs on a kernel that does what it is told, in files of their own.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use cellist_kernel::{
-    Backend, Completeness, Completion, Death, Execution, ExecutionId, Future, Identity, Inspection, Outcome,
-    State, Status as KernelStatus,
-};
-use cellist_output::{Ansi, Limits, MimeBundle, Output, RawJson, StreamName};
+use cellist_output::{Ansi, Limits, Output};
 use serde_json::{Value, json};
 use testkit::Scratch;
-use tokio::sync::{mpsc, watch};
 
 use super::*;
 use crate::home::Home;
 use crate::store::Store;
-
-/// A kernel whose code is a list of words that say what happens.
-struct Told {
-    count: AtomicU64,
-    running: Mutex<Option<mpsc::Sender<Event>>>,
-    deaf: bool,
-    heard: Mutex<Vec<String>>,
-}
-
-impl Told {
-    fn new() -> Told {
-        Told { count: AtomicU64::new(0), running: Mutex::new(None), deaf: false, heard: Mutex::default() }
-    }
-
-    fn event(word: &str, count: u64) -> Option<Event> {
-        let (verb, rest) = word.split_once(' ').unwrap_or((word, ""));
-        let data = MimeBundle::text("text/plain", rest);
-        let metadata = RawJson::empty_object();
-        let (id, text) = rest.split_once(' ').unwrap_or((rest, ""));
-        Some(match verb {
-            "out" => stream(StreamName::Stdout, rest, false),
-            "late" => stream(StreamName::Stdout, rest, true),
-            "result" => Event::Result { execution_count: Some(count), data, metadata, display_id: None },
-            "display" => Event::Display {
-                data: MimeBundle::text("text/plain", text),
-                metadata,
-                display_id: Some(id.into()),
-            },
-            "update" => Event::UpdateDisplay {
-                display_id: id.into(),
-                data: MimeBundle::text("text/plain", text),
-                metadata,
-            },
-            "raise" => Event::Error { name: id.into(), message: text.into(), traceback: vec![rest.into()] },
-            "die" => Event::Died(Death::Exit(3)),
-            _ => return None,
-        })
-    }
-}
-
-fn stream(name: StreamName, text: &str, late: bool) -> Event {
-    Event::Stream { name, bytes: format!("{text}\n").into_bytes().into(), late }
-}
-
-impl Kernel for Told {
-    fn identity(&self) -> Identity {
-        Identity {
-            backend: Backend::Scripted,
-            name: "told".into(),
-            language: "python".into(),
-            version: None,
-            python: Some("/py".into()),
-            pid: None,
-            language_info: Some(json!({ "name": "python" })),
-        }
-    }
-
-    fn state(&self) -> watch::Receiver<State> {
-        watch::channel(State::Idle).1
-    }
-
-    fn execute(&self, request: Request) -> Future<'_, cellist_kernel::Result<Execution>> {
-        self.heard.lock().unwrap().push(request.code.clone());
-        Box::pin(async move {
-            let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
-            let (sender, events) = mpsc::channel(64);
-            let told: Vec<Event> = request.code.lines().filter_map(|word| Told::event(word, count)).collect();
-            let failed = told.iter().any(|event| matches!(event, Event::Error { .. }));
-            let ended = told.iter().any(|event| matches!(event, Event::Died(_)));
-            let _ = sender.send(Event::Started { execution_count: Some(count) }).await;
-            for event in told {
-                let _ = sender.send(event).await;
-            }
-            if request.code.contains("hang") {
-                *self.running.lock().unwrap() = Some(sender);
-            } else if !ended {
-                let status = if failed { KernelStatus::Error } else { KernelStatus::Ok };
-                let _ = sender.send(done(status, count, false)).await;
-            }
-            Ok(Execution { id: ExecutionId(count), events })
-        })
-    }
-
-    fn interrupt(&self, id: ExecutionId) -> Future<'_, cellist_kernel::Result<()>> {
-        Box::pin(async move {
-            if !self.deaf
-                && let Some(sender) = self.running.lock().unwrap().take()
-            {
-                let _ = sender.try_send(done(KernelStatus::Error, id.0, true));
-            }
-            Ok(())
-        })
-    }
-
-    fn complete<'a>(&'a self, _: &'a str, _: usize) -> Future<'a, cellist_kernel::Result<Completion>> {
-        Box::pin(async { Ok(Completion::default()) })
-    }
-
-    fn inspect<'a>(
-        &'a self,
-        _: &'a str,
-        _: usize,
-        _: bool,
-    ) -> Future<'a, cellist_kernel::Result<Inspection>> {
-        Box::pin(async { Ok(Inspection::default()) })
-    }
-
-    fn is_complete<'a>(&'a self, _: &'a str) -> Future<'a, cellist_kernel::Result<Completeness>> {
-        Box::pin(async { Ok(Completeness::Unknown) })
-    }
-
-    fn restart(&self) -> Future<'_, cellist_kernel::Result<Vec<String>>> {
-        Box::pin(async { Ok(Vec::new()) })
-    }
-
-    fn shutdown(&self) -> Future<'_, ()> {
-        Box::pin(async { drop(self.running.lock().unwrap().take()) })
-    }
-}
-
-fn done(status: KernelStatus, count: u64, cancelled: bool) -> Event {
-    Event::Done(Outcome { status, execution_count: Some(count), cancelled })
-}
+use crate::told::Told;
 
 /// Remembers what it is told.
 #[derive(Default)]
@@ -184,6 +55,7 @@ impl Bench {
             grace: GRACE,
             max_output: Some(MAX_OUTPUT),
             reading,
+            artifacts: None,
         };
         Bench { scratch, state, kernel: Told::new(), plan, notes: Notes::default() }
     }
@@ -395,7 +267,7 @@ async fn one_piece_of_code_gives_a_whole_report() {
     let kernel = Told::new();
     let reading = Reading { limits: Limits::new(20, 100), ansi: Ansi::Remove };
     let code = "out 0123456789\nout 0123456789\nraise ModuleNotFoundError No module named 'numpy'";
-    let once = Once { code, timeout: None, grace: GRACE, reading };
+    let once = Once { code, timeout: None, grace: GRACE, reading, artifacts: None };
     let around = Surroundings { has_pip: true, ..Surroundings::default() };
     let report = execute_once(&kernel, &once, &around, &mut Cancel::never(), |_, _| {}).await.unwrap();
     assert_eq!((report.status, report.exit_code), (Status::Error, Some(1)));
@@ -429,9 +301,10 @@ async fn one_piece_of_code_gives_a_whole_report() {
 
 #[tokio::test]
 async fn who_asks_a_second_time_to_stop_is_told_that_this_ended_the_kernel() {
-    let kernel = Told { deaf: true, ..Told::new() };
+    let mut kernel = Told::new();
+    kernel.deaf = true;
     let reading = Reading { limits: Limits::for_screen(), ansi: Ansi::Remove };
-    let once = Once { code: "out a\nhang", timeout: None, grace: 1000 * GRACE, reading };
+    let once = Once { code: "out a\nhang", timeout: None, grace: 1000 * GRACE, reading, artifacts: None };
     let (canceller, mut cancel) = Cancel::channel();
     let around = Surroundings::default();
     let running = execute_once(&kernel, &once, &around, &mut cancel, |_, _| {});
