@@ -5,9 +5,13 @@ mod error;
 pub mod execution;
 mod home;
 pub mod live;
+mod names;
 mod platform;
 pub mod run;
+pub mod sessions;
 mod store;
+#[cfg(test)]
+mod told;
 
 pub use error::{Error, ErrorKind, Problem, Result};
 pub use home::Home;

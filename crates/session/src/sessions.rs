@@ -1,0 +1,176 @@
+//! Kernel sessions: kernels that stay from one call to the next, each with its queue. One task has a session's kernel and
+//! does one thing after the other; who comes in and who has to go is decided in one table, by rules that are tested alone.
+
+mod book;
+mod call;
+mod error;
+mod gone;
+mod key;
+mod launcher;
+mod policy;
+mod retry;
+mod running;
+mod seat;
+mod task;
+mod ticket;
+mod view;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{oneshot, watch};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use book::Book;
+use task::Task;
+use ticket::Queued;
+
+pub use call::{Call, CallReport, Code, CodeReport, KernelMode, Kind};
+pub use error::SessionError;
+pub use key::{ExecutionId, OwnerId, SessionKey};
+pub use launcher::{Launcher, Means};
+pub use policy::Policy;
+pub use retry::RetryOnCrash;
+pub use ticket::Ticket;
+pub use view::{CallView, SessionState, SessionView, Stage};
+
+/// All kernel sessions of a process. Cheap to clone; all clones are one. Kernels end when [`Sessions::close`] is called,
+/// or with the process.
+#[derive(Clone)]
+pub struct Sessions(Arc<Inner>);
+
+struct Inner {
+    policy: Policy,
+    means: Means,
+    book: Mutex<Book>,
+}
+
+impl Inner {
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sessions {
+    /// No sessions yet. Needs a tokio runtime.
+    pub fn new(policy: Policy, means: Means) -> Sessions {
+        let inner = Arc::new(Inner { policy, means, book: Mutex::default() });
+        let swept = Arc::downgrade(&inner);
+        tokio::spawn(async move {
+            let mut ticks = interval_at(Instant::now() + policy.sweep, policy.sweep);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                ticks.tick().await;
+                match swept.upgrade() {
+                    Some(inner) => inner.book().sweep(&inner.policy, Instant::now()),
+                    None => return,
+                }
+            }
+        });
+        Sessions(inner)
+    }
+
+    /// Hands a call in. It runs when those before it in its session have ended; what comes of it, also that it cannot be
+    /// carried out, the ticket tells.
+    pub fn call(&self, call: Call) -> Ticket {
+        let (queued, ticket) = Queued::new(call);
+        let mut waiting = queued.canceller.listen();
+        let admitted = self.0.book().admit(&self.0.policy, Box::new(queued), &ticket);
+        match admitted {
+            Err((queued, error)) => queued.deliver(Err(error)),
+            Ok(newcomer) => {
+                if let Some(newcomer) = newcomer {
+                    tokio::spawn(Task::new(self.0.clone(), newcomer).run());
+                }
+                let (inner, ticket) = (Arc::downgrade(&self.0), ticket.clone());
+                tokio::spawn(async move {
+                    let mut view = ticket.watch();
+                    let waits = |view: &CallView| matches!(view.stage, Stage::Queued { .. });
+                    tokio::select! {
+                        _ = view.wait_for(|view| !waits(view)) => return,
+                        () = waiting.asked() => {}
+                    }
+                    // If it has begun meanwhile, whoever runs it hears the same wish.
+                    let withdrawn = inner.upgrade().and_then(|inner| inner.book().withdraw(ticket.id()));
+                    if let Some(queued) = withdrawn {
+                        queued.withdraw();
+                    }
+                });
+            }
+        }
+        ticket
+    }
+
+    /// A call by its name: one that waits or runs, or one of the last that have ended.
+    pub fn execution(&self, id: &ExecutionId) -> Option<Ticket> {
+        self.0.book().ticket(id)
+    }
+
+    /// All sessions, the oldest first.
+    pub fn list(&self) -> Vec<SessionView> {
+        self.0.book().list()
+    }
+
+    /// The session of this name, in this folder or else in the only folder that has one.
+    pub fn find(&self, id: &str, cwd: Option<&Path>) -> Result<SessionKey, SessionError> {
+        let mut keys = self.0.book().named(id);
+        if let Some(cwd) = cwd {
+            keys.retain(|key| key.cwd == cwd);
+        }
+        match keys.len() {
+            0 => Err(SessionError::NoSuchSession { id: id.to_owned() }),
+            1 => Ok(keys.remove(0)),
+            _ => Err(SessionError::Ambiguous { id: id.to_owned(), keys }),
+        }
+    }
+
+    /// Interrupts what runs in a session, and says whether anything did. A second time its kernel is ended.
+    pub fn interrupt(&self, key: &SessionKey) -> Result<bool, SessionError> {
+        self.0.book().interrupt(key)
+    }
+
+    /// Gives a session a new kernel, before all that waits in it; what runs is ended. Returns when the kernel is ready.
+    pub async fn restart(&self, key: &SessionKey) -> Result<(), SessionError> {
+        let (answer, answered) = oneshot::channel();
+        self.0.book().restart(key, answer)?;
+        answered.await.unwrap_or_else(|_| Err(SessionError::Ended { id: key.id.clone() }))
+    }
+
+    /// Ends a session with all that runs and waits in it. Returns when nothing is left of it.
+    pub async fn stop(&self, key: &SessionKey) -> Result<(), SessionError> {
+        let gone = self.0.book().stop(key)?;
+        all_gone(vec![gone]).await;
+        Ok(())
+    }
+
+    /// Somebody is there from now on: sessions that they call in stay as long as they do.
+    pub fn join(&self, owner: OwnerId) {
+        self.0.book().join(owner);
+    }
+
+    /// Somebody who is there uses a session, without a call.
+    pub fn attach(&self, owner: &OwnerId, key: &SessionKey) -> Result<(), SessionError> {
+        self.0.book().attach(owner, key)
+    }
+
+    /// Somebody has gone. What they asked for goes on; sessions that nobody else uses end after that.
+    pub fn leave(&self, owner: &OwnerId) {
+        self.0.book().leave(owner);
+    }
+
+    /// Ends everything. Returns when nothing is left.
+    pub async fn close(&self) {
+        let ended = self.0.book().close();
+        all_gone(ended).await;
+    }
+}
+
+async fn all_gone(ended: Vec<watch::Receiver<bool>>) {
+    for mut gone in ended {
+        // A task that is not there any more has nothing left.
+        let _ = gone.wait_for(|gone| *gone).await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

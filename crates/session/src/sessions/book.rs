@@ -1,0 +1,302 @@
+//! The table of all sessions and calls: who may come in, who has to go. Nothing here waits; what has to be waited for is
+//! given back.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+
+use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
+
+use super::call::{Call, Kind};
+use super::error::SessionError;
+use super::gone::Gone;
+use super::key::{ExecutionId, OwnerId, SessionKey};
+use super::policy::{self, Policy, Room, Row};
+use super::seat::Seat;
+use super::ticket::{Queued, Ticket};
+use super::view::{SessionView, Stage};
+
+/// How many calls may wait in one session: more are a mistake of whoever makes them.
+const QUEUE: usize = 1000;
+/// How many calls that have ended can still be found.
+const ENDED: usize = 100;
+/// How many sessions that have ended are remembered.
+const PAST: usize = 1000;
+
+/// The table.
+#[derive(Default)]
+pub(super) struct Book {
+    /// By a number that is never used again: a session that ends may have a successor of the same name already.
+    seats: BTreeMap<u64, Seat>,
+    next: u64,
+    /// Users who are there.
+    owners: HashSet<OwnerId>,
+    /// Calls, the oldest first.
+    tickets: VecDeque<Ticket>,
+    /// Sessions that had results, and why their kernels are gone.
+    past: HashMap<SessionKey, Gone>,
+    is_closed: bool,
+}
+
+/// A session that was just made.
+pub(super) struct Newcomer {
+    pub(super) seat: u64,
+    /// Why the kernel is gone that an earlier session of the same name had.
+    pub(super) before: Option<Gone>,
+}
+
+/// What the task of a session has to do next.
+pub(super) enum Next {
+    Work(super::seat::Job),
+    Wait,
+    End,
+}
+
+impl Book {
+    /// Takes a call in, or says why not. Tells whether a session has to be started for it.
+    pub(super) fn admit(
+        &mut self,
+        policy: &Policy,
+        queued: Box<Queued>,
+        ticket: &Ticket,
+    ) -> Result<Option<Newcomer>, (Box<Queued>, SessionError)> {
+        let newcomer = match self.place(policy, &queued.call) {
+            Ok(found) => found,
+            Err(error) => return Err((queued, error)),
+        };
+        self.remember(ticket);
+        let owner = queued.call.owner.clone();
+        let owner_is_there = owner.as_ref().is_some_and(|owner| self.owners.contains(owner));
+        let number = match &newcomer {
+            Some(newcomer) => newcomer.seat,
+            None => self.find(&queued.call.key).unwrap_or_default(),
+        };
+        if let Some(seat) = self.seats.get_mut(&number) {
+            match owner {
+                Some(owner) if owner_is_there => drop(seat.owners.insert(owner)),
+                // Who has gone already counts on nothing.
+                Some(_) => {}
+                None => seat.lasts = true,
+            }
+            let before = seat.before();
+            queued.show(Stage::Queued { before });
+            seat.push(queued);
+        }
+        Ok(newcomer)
+    }
+
+    /// Finds the session of a call, or makes one.
+    fn place(&mut self, policy: &Policy, call: &Call) -> Result<Option<Newcomer>, SessionError> {
+        let id = || call.key.id.clone();
+        if self.is_closed {
+            return Err(SessionError::Closed);
+        }
+        if let Some(seat) = self.find(&call.key).and_then(|number| self.seats.get(&number)) {
+            let waiting = seat.waiting();
+            return if call.resets() && seat.is_resetting() {
+                Err(SessionError::ResetUnderWay { id: id() })
+            } else if waiting >= QUEUE {
+                Err(SessionError::QueueFull { id: id(), waiting })
+            } else {
+                Ok(None)
+            };
+        }
+        if call.kind == Kind::Tool {
+            let (numbers, rows) = self.rows();
+            match policy::room(&rows, policy.max_sessions) {
+                Room::Enough => {}
+                Room::Without(index) => drop(self.end(numbers[index], Gone::MadeRoom)),
+                Room::None => {
+                    let busy = numbers.iter().zip(&rows).filter(|(_, row)| row.counts);
+                    let busy = busy.map(|(number, _)| self.seats[number].key.id.clone()).collect();
+                    return Err(SessionError::Full { id: id(), max: policy.max_sessions, busy });
+                }
+            }
+        }
+        self.next += 1;
+        let before = self.past.remove(&call.key);
+        let mut seat = Seat::new(call);
+        seat.has_result = before.is_some();
+        self.seats.insert(self.next, seat);
+        Ok(Some(Newcomer { seat: self.next, before }))
+    }
+
+    /// Keeps a call to be found again, and forgets the oldest that have ended.
+    fn remember(&mut self, ticket: &Ticket) {
+        let ended = self.tickets.iter().filter(|ticket| ticket.is_done()).count();
+        let mut excess = ended.saturating_sub(ENDED);
+        self.tickets.retain(|ticket| {
+            let goes = excess > 0 && ticket.is_done();
+            excess -= usize::from(goes);
+            !goes
+        });
+        self.tickets.push_back(ticket.clone());
+    }
+
+    /// What the task of a session has to do next.
+    pub(super) fn next(&mut self, number: u64) -> Next {
+        let Some(seat) = self.seats.get_mut(&number) else { return Next::End };
+        if seat.ending.is_some() {
+            return Next::End;
+        }
+        match seat.take() {
+            Some(job) => Next::Work(job),
+            None if seat.leaves => {
+                drop(self.end(number, Gone::Left));
+                Next::End
+            }
+            None => Next::Wait,
+        }
+    }
+
+    /// Lets the task change how its session is seen.
+    pub(super) fn seat(&mut self, number: u64) -> Option<&mut Seat> {
+        self.seats.get_mut(&number)
+    }
+
+    /// A result was told that stood on the session's kernel.
+    pub(super) fn told(&mut self, number: u64) {
+        let Some(seat) = self.seats.get_mut(&number) else { return };
+        seat.has_result = true;
+        let late = seat.ending.clone().map(|why| (seat.key.clone(), why));
+        if let Some((key, why)) = late.filter(|(key, _)| self.find(key).is_none()) {
+            self.remember_past(key, why);
+        }
+    }
+
+    fn remember_past(&mut self, key: SessionKey, why: Gone) {
+        if self.past.len() >= PAST {
+            self.past.clear();
+        }
+        self.past.insert(key, why);
+    }
+
+    /// Nothing is left of a session.
+    pub(super) fn ended(&mut self, number: u64) {
+        if let Some(seat) = self.seats.remove(&number) {
+            seat.gone.send_replace(true);
+        }
+    }
+
+    /// Ends a session. What comes back tells when nothing is left of it.
+    pub(super) fn end(&mut self, number: u64, why: Gone) -> Option<watch::Receiver<bool>> {
+        let seat = self.seats.get_mut(&number)?;
+        let gone = seat.gone.subscribe();
+        if seat.ending.is_none() {
+            let refused = SessionError::Ended { id: seat.key.id.clone() };
+            seat.end(why.clone()).into_iter().for_each(|job| job.refuse(refused.clone()));
+            if seat.has_result {
+                let key = seat.key.clone();
+                self.remember_past(key, why);
+            }
+        }
+        Some(gone)
+    }
+
+    /// Ends all that were idle for too long.
+    pub(super) fn sweep(&mut self, policy: &Policy, now: Instant) {
+        let (numbers, rows) = self.rows();
+        for index in policy::expired(&rows, now, policy.idle_timeout) {
+            drop(self.end(numbers[index], Gone::Idle(policy.idle_timeout)));
+        }
+    }
+
+    /// Ends all that can be done without. What comes back tells when nothing is left of them.
+    pub(super) fn shed(&mut self) -> Vec<watch::Receiver<bool>> {
+        let (numbers, rows) = self.rows();
+        let ended = policy::dispensable(&rows);
+        ended.into_iter().filter_map(|index| self.end(numbers[index], Gone::OutOfFiles)).collect()
+    }
+
+    /// Ends everything and takes nothing in any more.
+    pub(super) fn close(&mut self) -> Vec<watch::Receiver<bool>> {
+        self.is_closed = true;
+        let numbers: Vec<u64> = self.seats.keys().copied().collect();
+        numbers.into_iter().filter_map(|number| self.end(number, Gone::HostEnded)).collect()
+    }
+
+    /// Takes a call out of the queue that it waits in.
+    pub(super) fn withdraw(&mut self, id: &ExecutionId) -> Option<Box<Queued>> {
+        self.seats.values_mut().find_map(|seat| seat.withdraw(id))
+    }
+
+    /// Puts a restart before all that waits in a session.
+    pub(super) fn restart(
+        &mut self,
+        key: &SessionKey,
+        answer: oneshot::Sender<Result<(), SessionError>>,
+    ) -> Result<(), SessionError> {
+        let seat = self.existing(key)?;
+        if seat.is_resetting() {
+            return Err(SessionError::ResetUnderWay { id: key.id.clone() });
+        }
+        seat.push_restart(answer);
+        Ok(())
+    }
+
+    pub(super) fn interrupt(&mut self, key: &SessionKey) -> Result<bool, SessionError> {
+        self.existing(key).map(|seat| seat.interrupt())
+    }
+
+    pub(super) fn stop(&mut self, key: &SessionKey) -> Result<watch::Receiver<bool>, SessionError> {
+        let gone = self.find(key).and_then(|number| self.end(number, Gone::Stopped));
+        gone.ok_or_else(|| SessionError::NoSuchSession { id: key.id.clone() })
+    }
+
+    /// Somebody is there from now on.
+    pub(super) fn join(&mut self, owner: OwnerId) {
+        self.owners.insert(owner);
+    }
+
+    /// Somebody who is there uses a session from now on.
+    pub(super) fn attach(&mut self, owner: &OwnerId, key: &SessionKey) -> Result<(), SessionError> {
+        let is_there = self.owners.contains(owner);
+        let seat = self.existing(key)?;
+        if is_there {
+            seat.owners.insert(owner.clone());
+            seat.leaves = false;
+        }
+        Ok(())
+    }
+
+    /// Somebody has gone. Sessions that nobody else uses or counts on go too, when they have nothing to do.
+    pub(super) fn leave(&mut self, owner: &OwnerId) {
+        self.owners.remove(owner);
+        for seat in self.seats.values_mut() {
+            if seat.owners.remove(owner) && seat.owners.is_empty() && !seat.lasts {
+                seat.leaves = true;
+                seat.news.notify_one();
+            }
+        }
+    }
+
+    /// The sessions of this name.
+    pub(super) fn named(&self, id: &str) -> Vec<SessionKey> {
+        let seats = self.seats.values().filter(|seat| seat.ending.is_none() && seat.key.id == id);
+        seats.map(|seat| seat.key.clone()).collect()
+    }
+
+    pub(super) fn list(&self) -> Vec<SessionView> {
+        self.seats.values().filter(|seat| seat.ending.is_none()).map(Seat::view).collect()
+    }
+
+    pub(super) fn ticket(&self, id: &ExecutionId) -> Option<Ticket> {
+        self.tickets.iter().find(|ticket| ticket.id() == id).cloned()
+    }
+
+    fn find(&self, key: &SessionKey) -> Option<u64> {
+        let mut seats = self.seats.iter().filter(|(_, seat)| seat.ending.is_none());
+        seats.find(|(_, seat)| seat.key == *key).map(|(number, _)| *number)
+    }
+
+    fn existing(&mut self, key: &SessionKey) -> Result<&mut Seat, SessionError> {
+        let missing = || SessionError::NoSuchSession { id: key.id.clone() };
+        let number = self.find(key).ok_or_else(missing)?;
+        self.seats.get_mut(&number).ok_or_else(missing)
+    }
+
+    /// Sessions that do not end already, as the decisions see them.
+    fn rows(&self) -> (Vec<u64>, Vec<Row>) {
+        let seats = self.seats.iter().filter(|(_, seat)| seat.ending.is_none());
+        seats.map(|(number, seat)| (*number, seat.row())).unzip()
+    }
+}

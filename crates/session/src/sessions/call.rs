@@ -1,0 +1,129 @@
+//! What is asked of a session, and what came of it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cellist_kernel::{Event, Order};
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+
+use super::key::{ExecutionId, OwnerId, SessionKey};
+use super::retry::RetryOnCrash;
+use crate::execution::{Limit, Reading, Report, Status};
+
+/// Code to be run in a session, one piece after the other, until one fails.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Call {
+    /// The session.
+    pub key: SessionKey,
+    /// What the session is there for, if the call is its first.
+    pub kind: Kind,
+    /// Who uses the session from now on. A session that somebody uses without a name is kept until it was idle for long.
+    pub owner: Option<OwnerId>,
+    /// The kernel, if one has to be started.
+    pub order: Order,
+    /// What to run.
+    pub cells: Vec<Code>,
+    /// How long all of it may take, from when it begins to run.
+    pub limit: Limit,
+    /// How long it may take to stop.
+    pub grace: Duration,
+    /// Whether the kernel is to be restarted before the first piece.
+    pub reset: bool,
+    /// What is done when the kernel dies.
+    pub retry: RetryOnCrash,
+    /// How long the kernel stays.
+    pub mode: KernelMode,
+    /// What a reader gets of each piece.
+    pub reading: Reading,
+    /// What the one who calls may do, in the word that tools have for it; code can look it up.
+    pub rights: Option<String>,
+    /// Who must hear every event. The code waits for them. One that is run again clears its output first.
+    #[serde(skip)]
+    pub listener: Option<mpsc::Sender<Event>>,
+}
+
+/// One piece of code.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Code {
+    /// The code itself.
+    pub code: String,
+    /// What to call it.
+    pub title: Option<String>,
+    /// Whether the kernel is to be restarted before it.
+    #[serde(default)]
+    pub reset: bool,
+}
+
+/// What a session is there for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// For tools: only so many of these are kept at a time.
+    Tool,
+    /// For a notebook that is open.
+    Notebook {
+        /// Its file.
+        #[serde(with = "cellist_kernel::order")]
+        path: PathBuf,
+    },
+    /// For someone at a terminal.
+    Terminal,
+}
+
+impl Kind {
+    /// The notebook.
+    pub fn notebook(&self) -> Option<&PathBuf> {
+        match self {
+            Kind::Notebook { path } => Some(path),
+            Kind::Tool | Kind::Terminal => None,
+        }
+    }
+}
+
+/// How long a kernel stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KernelMode {
+    /// As long as its session.
+    #[default]
+    Session,
+    /// As long as the call.
+    PerCall,
+}
+
+impl Call {
+    /// Whether it restarts the kernel anywhere.
+    pub(super) fn resets(&self) -> bool {
+        self.reset || self.cells.iter().any(|cell| cell.reset)
+    }
+}
+
+/// What came of a call.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CallReport {
+    /// The call.
+    pub execution: ExecutionId,
+    /// The session that it ran in.
+    pub session: SessionKey,
+    /// How it ended: as its last piece did.
+    pub status: Status,
+    /// The pieces that ran, in order.
+    pub cells: Vec<CodeReport>,
+    /// Which piece failed. One that has no report never began, and the notices say why.
+    pub failed: Option<usize>,
+    /// How many pieces did not run.
+    pub not_run: usize,
+    /// What else its reader should know, and no text says.
+    pub notices: Vec<String>,
+}
+
+/// What came of one piece.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CodeReport {
+    /// What it is called.
+    pub title: Option<String>,
+    /// What came of it.
+    #[serde(flatten)]
+    pub report: Report,
+}

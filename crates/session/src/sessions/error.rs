@@ -1,0 +1,70 @@
+//! Why a session could not do what it was asked for.
+
+use serde::{Deserialize, Serialize};
+
+use super::key::SessionKey;
+
+/// What went wrong. The message names values; advice is in [`SessionError::hint`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
+pub enum SessionError {
+    #[error("no room for session {id}: {max} sessions are kept at most, and all of them are busy ({})", .busy.join(", "))]
+    Full { id: String, max: usize, busy: Vec<String> },
+    #[error("session {id} has {waiting} calls waiting already")]
+    QueueFull { id: String, waiting: usize },
+    #[error("session {id} is being reset already")]
+    ResetUnderWay { id: String },
+    #[error("there is no session {id}")]
+    NoSuchSession { id: String },
+    #[error("there are {} sessions {id}: {}", .keys.len(), in_words(.keys))]
+    Ambiguous { id: String, keys: Vec<SessionKey> },
+    #[error("{message}")]
+    CannotStart { message: String, hint: Option<String> },
+    #[error("session {id} was ended before the code ran")]
+    Ended { id: String },
+    #[error("no code can be run any more: the host is about to end")]
+    Closed,
+}
+
+impl SessionError {
+    pub(super) fn start(error: &cellist_kernel::Error) -> SessionError {
+        SessionError::CannotStart { message: error.to_string(), hint: error.hint() }
+    }
+
+    /// A word for programs.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            SessionError::Full { .. } => "sessions_busy",
+            SessionError::QueueFull { .. } => "queue_full",
+            SessionError::ResetUnderWay { .. } => "reset_under_way",
+            SessionError::NoSuchSession { .. } => "no_such_session",
+            SessionError::Ambiguous { .. } => "several_sessions",
+            SessionError::CannotStart { .. } => "kernel_does_not_start",
+            SessionError::Ended { .. } => "session_ended",
+            SessionError::Closed => "host_ends",
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            SessionError::Full { .. } => {
+                "wait for one of them, end one with `cellist sessions stop ID`, or raise python.max_sessions"
+            }
+            SessionError::QueueFull { .. } => "wait for some of them, or use another session",
+            SessionError::ResetUnderWay { .. } => "wait for it; one reset is enough",
+            SessionError::NoSuchSession { .. } => "`cellist sessions` lists those that there are",
+            SessionError::Ambiguous { .. } => "name the folder too, with --cwd",
+            SessionError::CannotStart { hint, .. } => return hint.clone(),
+            SessionError::Ended { .. } => "ask again: a new kernel starts",
+            SessionError::Closed => "ask again: a new host starts",
+        };
+        Some(hint.into())
+    }
+}
+
+fn in_words(keys: &[SessionKey]) -> String {
+    let words: Vec<String> = keys.iter().map(|key| format!("in {}", key.cwd.display())).collect();
+    words.join(", ")
+}

@@ -1,0 +1,68 @@
+//! What kernel sessions, their users and their calls are called.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::names;
+
+/// Names a kernel session: what its user calls it, and the folder that it runs in.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SessionKey {
+    /// What its user calls it.
+    pub id: String,
+    /// The folder that it runs in.
+    #[serde(with = "cellist_kernel::order")]
+    pub cwd: PathBuf,
+}
+
+impl SessionKey {
+    /// A session by its name and folder.
+    pub fn new(id: impl Into<String>, cwd: impl Into<PathBuf>) -> SessionKey {
+        SessionKey { id: id.into(), cwd: cwd.into() }
+    }
+}
+
+impl fmt::Display for SessionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in {}", self.id, self.cwd.display())
+    }
+}
+
+/// Someone who uses sessions and keeps them alive: a connected client, a page, a terminal, an open notebook.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct OwnerId(pub String);
+
+impl fmt::Display for OwnerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Names one call, by which it is found again after its caller was answered.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ExecutionId(String);
+
+impl ExecutionId {
+    /// A name that nobody has.
+    pub(super) fn random() -> ExecutionId {
+        ExecutionId(names::random())
+    }
+
+    /// A name as somebody wrote it down.
+    pub fn named(name: &str) -> ExecutionId {
+        ExecutionId(name.trim().to_ascii_lowercase())
+    }
+
+    /// The name itself.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ExecutionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

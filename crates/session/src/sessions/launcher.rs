@@ -1,0 +1,48 @@
+//! How sessions come by their kernels.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use cellist_kernel::guard::Guard;
+use cellist_kernel::{Future, Order, Result, Started, Trace};
+
+use crate::artifact::Artifacts;
+use crate::home::Home;
+
+/// Starts what an order says.
+pub trait Launcher: Send + Sync {
+    /// Starts a kernel and returns when it is ready. Dropping the future leaves nothing behind.
+    fn launch<'a>(&'a self, order: &'a Order) -> Future<'a, Result<Started>>;
+}
+
+/// What sessions work with.
+#[derive(Clone)]
+pub struct Means {
+    /// Starts kernels.
+    pub launcher: Arc<dyn Launcher>,
+    /// The state folder.
+    pub home: Home,
+    /// Where outputs go that are too large to be shown.
+    pub artifacts: Artifacts,
+}
+
+impl Means {
+    /// Kernels as processes of ours, that go when we do. Messages go to `trace` where an order wants them written down.
+    pub fn local(guard: Guard, trace: Option<Trace>, home: Home, artifacts: Artifacts) -> Means {
+        // Stays from one start to the next, so that the runner is compiled once.
+        let runtime_dir = home.path().join("run");
+        Means { launcher: Arc::new(Local { guard, trace, runtime_dir }), home, artifacts }
+    }
+}
+
+struct Local {
+    guard: Guard,
+    trace: Option<Trace>,
+    runtime_dir: PathBuf,
+}
+
+impl Launcher for Local {
+    fn launch<'a>(&'a self, order: &'a Order) -> Future<'a, Result<Started>> {
+        Box::pin(order.start(&self.guard, &self.runtime_dir, self.trace.clone()))
+    }
+}

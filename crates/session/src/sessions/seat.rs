@@ -1,0 +1,247 @@
+//! One session as all others see it: its place in the table, its queue, who uses it. The task that has the kernel looks
+//! here for what to do next.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use cellist_kernel::{Backend, Identity};
+use tokio::sync::{Notify, oneshot, watch};
+use tokio::time::Instant;
+
+use super::call::{Call, Kind};
+use super::error::SessionError;
+use super::gone::Gone;
+use super::key::{ExecutionId, OwnerId, SessionKey};
+use super::policy::Row;
+use super::ticket::Queued;
+use super::view::{SessionState, SessionView, milliseconds};
+use crate::execution::{Canceller, Ending};
+
+/// A session in the table.
+pub(super) struct Seat {
+    pub(super) key: SessionKey,
+    kind: Kind,
+    queue: VecDeque<Job>,
+    running: Option<Running>,
+    pub(super) owners: BTreeSet<OwnerId>,
+    /// Whether somebody without a name counts on it.
+    pub(super) lasts: bool,
+    /// Whether it goes as soon as it has nothing to do.
+    pub(super) leaves: bool,
+    /// Why it ends, once it does.
+    pub(super) ending: Option<Gone>,
+    /// Whether any result was told that stood on its kernel.
+    pub(super) has_result: bool,
+    pub(super) state: SessionState,
+    pub(super) restarts: u64,
+    kernel: Option<(String, Identity)>,
+    backend: Backend,
+    python: Option<PathBuf>,
+    created: SystemTime,
+    used: Instant,
+    last_used: SystemTime,
+    /// Told to the task: look here.
+    pub(super) news: Arc<Notify>,
+    /// Told by the task: nothing is left of it.
+    pub(super) gone: watch::Sender<bool>,
+}
+
+/// What a session has to do.
+pub(super) enum Job {
+    Call(Box<Queued>),
+    Restart(oneshot::Sender<Result<(), SessionError>>),
+}
+
+/// What a session is doing.
+struct Running {
+    canceller: Option<Canceller>,
+    is_resetting: bool,
+}
+
+impl Seat {
+    pub(super) fn new(call: &Call) -> Seat {
+        Seat {
+            key: call.key.clone(),
+            kind: call.kind.clone(),
+            queue: VecDeque::new(),
+            running: None,
+            owners: BTreeSet::new(),
+            lasts: false,
+            leaves: false,
+            ending: None,
+            has_result: false,
+            state: SessionState::Starting,
+            restarts: 0,
+            kernel: None,
+            backend: call.order.backend(),
+            python: call.order.python().map(Into::into),
+            created: SystemTime::now(),
+            used: Instant::now(),
+            last_used: SystemTime::now(),
+            news: Arc::default(),
+            gone: watch::Sender::new(false),
+        }
+    }
+
+    /// Puts a call at the end of the queue.
+    pub(super) fn push(&mut self, queued: Box<Queued>) {
+        // Whatever a tool's session is used for besides makes it more than that.
+        if self.kind == Kind::Tool {
+            self.kind = queued.call.kind.clone();
+        }
+        self.leaves = false;
+        self.queue.push_back(Job::Call(queued));
+        self.news.notify_one();
+    }
+
+    /// Puts a restart before everything that waits, and ends what runs.
+    pub(super) fn push_restart(&mut self, answer: oneshot::Sender<Result<(), SessionError>>) {
+        self.end_running(Ending::Restart);
+        self.queue.push_front(Job::Restart(answer));
+        self.news.notify_one();
+    }
+
+    /// Takes the next job; from now on it runs.
+    pub(super) fn take(&mut self) -> Option<Job> {
+        let job = self.queue.pop_front()?;
+        self.running = Some(match &job {
+            Job::Call(queued) => {
+                Running { canceller: Some(queued.canceller.clone()), is_resetting: job.begins_with_reset() }
+            }
+            Job::Restart(_) => Running { canceller: None, is_resetting: true },
+        });
+        self.touch();
+        Some(job)
+    }
+
+    /// What ran has ended.
+    pub(super) fn rest(&mut self, state: SessionState) {
+        self.running = None;
+        self.state = state;
+        self.touch();
+    }
+
+    /// Takes a call out of the queue.
+    pub(super) fn withdraw(&mut self, id: &ExecutionId) -> Option<Box<Queued>> {
+        let is_it = |job: &Job| matches!(job, Job::Call(queued) if queued.id == *id);
+        let index = self.queue.iter().position(is_it)?;
+        match self.queue.remove(index) {
+            Some(Job::Call(queued)) => Some(queued),
+            Some(Job::Restart(_)) | None => None,
+        }
+    }
+
+    /// Ends the session, for this reason. Returns what waited in it, to be told so.
+    #[must_use]
+    pub(super) fn end(&mut self, why: Gone) -> VecDeque<Job> {
+        self.ending = Some(why);
+        self.end_running(Ending::Stop);
+        self.news.notify_one();
+        std::mem::take(&mut self.queue)
+    }
+
+    fn end_running(&self, ending: Ending) {
+        if let Some(canceller) = self.running.as_ref().and_then(|running| running.canceller.as_ref()) {
+            canceller.end(ending);
+        }
+    }
+
+    /// Interrupts what runs. Says whether anything does.
+    pub(super) fn interrupt(&self) -> bool {
+        let canceller = self.running.as_ref().and_then(|running| running.canceller.as_ref());
+        if let Some(canceller) = canceller {
+            canceller.cancel();
+        }
+        canceller.is_some()
+    }
+
+    /// Whether a kernel is being restarted on somebody's wish, or is about to be.
+    pub(super) fn is_resetting(&self) -> bool {
+        match (&self.running, self.queue.front()) {
+            (_, Some(Job::Restart(_))) => true,
+            (Some(running), _) => running.is_resetting,
+            (None, Some(next)) => next.begins_with_reset(),
+            (None, None) => false,
+        }
+    }
+
+    /// Takes note that a reset begins or is done.
+    pub(super) fn set_resetting(&mut self, is_resetting: bool) {
+        if let Some(running) = &mut self.running {
+            running.is_resetting = is_resetting;
+        }
+    }
+
+    pub(super) fn set_kernel(&mut self, kernel: Option<(String, Identity)>) {
+        self.kernel = kernel;
+    }
+
+    /// How many calls wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// How many calls are before one that comes now.
+    pub(super) fn before(&self) -> usize {
+        self.queue.len() + usize::from(self.running.is_some())
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        self.running.is_some() || !self.queue.is_empty()
+    }
+
+    pub(super) fn touch(&mut self) {
+        (self.used, self.last_used) = (Instant::now(), SystemTime::now());
+    }
+
+    /// As the decisions about sessions see it.
+    pub(super) fn row(&self) -> Row {
+        Row {
+            counts: self.kind == Kind::Tool,
+            is_busy: self.is_busy(),
+            has_owner: !self.owners.is_empty(),
+            used: self.used,
+        }
+    }
+
+    pub(super) fn view(&self) -> SessionView {
+        let identity = self.kernel.as_ref().map(|(_, identity)| identity);
+        SessionView {
+            id: self.key.id.clone(),
+            cwd: self.key.cwd.clone(),
+            notebook: self.kind.notebook().cloned(),
+            backend: identity.map_or(self.backend, |identity| identity.backend),
+            python: identity.map_or_else(|| self.python.clone(), |identity| identity.python.clone()),
+            kernel_id: self.kernel.as_ref().map(|(id, _)| id.clone()),
+            pid: identity.and_then(|identity| identity.pid),
+            state: self.state,
+            queued: self.queue.len(),
+            owners: self.owners.iter().cloned().collect(),
+            restarts: self.restarts,
+            created_ms: milliseconds(self.created),
+            last_used_ms: milliseconds(self.last_used),
+        }
+    }
+}
+
+impl Job {
+    fn begins_with_reset(&self) -> bool {
+        match self {
+            Job::Call(queued) => {
+                queued.call.reset || queued.call.cells.first().is_some_and(|cell| cell.reset)
+            }
+            Job::Restart(_) => true,
+        }
+    }
+
+    /// Tells whoever waits for it that the session has ended.
+    pub(super) fn refuse(self, error: SessionError) {
+        match self {
+            Job::Call(queued) => queued.deliver(Err(error)),
+            // Who does not wait any more need not know.
+            Job::Restart(answer) => drop(answer.send(Err(error))),
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The task of one session: it has the kernel, and does what the table says, one thing after the other.
+
+use std::sync::Arc;
+
+use cellist_kernel::{Death, Error, Kernel, Order, Started, State};
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+use super::book::{Newcomer, Next};
+use super::error::SessionError;
+use super::gone::Gone;
+use super::seat::{Job, Seat};
+use super::view::SessionState;
+use super::{Inner, all_gone};
+use crate::execution::{Cancel, Surroundings, Wish};
+use crate::names;
+
+/// A session's task.
+pub(super) struct Task {
+    pub(super) inner: Arc<Inner>,
+    seat: u64,
+    news: Arc<Notify>,
+    pub(super) live: Option<Live>,
+    /// What the last kernel was started by.
+    order: Option<Order>,
+    /// Why the kernel is gone that the session's last result stood on.
+    pub(super) gone: Option<Gone>,
+    /// Whether any result was told.
+    pub(super) has_result: bool,
+    /// How many kernels died in a row without a run that came to its end.
+    pub(super) crashes: u32,
+    started: u64,
+}
+
+/// A kernel that is there.
+pub(super) struct Live {
+    pub(super) kernel: Box<dyn Kernel>,
+    pub(super) id: String,
+    pub(super) around: Surroundings,
+    /// Whether it has run code of its user.
+    pub(super) has_run: bool,
+}
+
+/// Why there is no kernel.
+pub(super) enum NotReady {
+    /// It does not start.
+    Failed(SessionError),
+    /// Nobody wants it any more.
+    Unwanted(Wish),
+}
+
+impl Task {
+    pub(super) fn new(inner: Arc<Inner>, newcomer: Newcomer) -> Task {
+        let news = inner.book().seat(newcomer.seat).map(|seat| seat.news.clone()).unwrap_or_default();
+        Task {
+            inner,
+            seat: newcomer.seat,
+            news,
+            live: None,
+            order: None,
+            has_result: newcomer.before.is_some(),
+            gone: newcomer.before,
+            crashes: 0,
+            started: 0,
+        }
+    }
+
+    /// Does what there is to do until the session ends.
+    pub(super) async fn run(mut self) {
+        loop {
+            let next = self.inner.book().next(self.seat);
+            match next {
+                Next::Work(Job::Call(queued)) => self.carry_out(*queued).await,
+                Next::Work(Job::Restart(answer)) => {
+                    let done = self.restart().await;
+                    self.rest();
+                    // Who does not wait any more need not know.
+                    let _ = answer.send(done);
+                }
+                Next::Wait => self.wait().await,
+                Next::End => break,
+            }
+        }
+        self.lose(Gone::Stopped).await;
+        self.inner.book().ended(self.seat);
+    }
+
+    /// Changes how the session is seen.
+    pub(super) fn show(&self, change: impl FnOnce(&mut Seat)) {
+        if let Some(seat) = self.inner.book().seat(self.seat) {
+            change(seat);
+        }
+    }
+
+    /// A result is told that stands on the kernel.
+    pub(super) fn tell(&self) {
+        self.inner.book().told(self.seat);
+    }
+
+    /// What ran has ended.
+    pub(super) fn rest(&self) {
+        let state = if self.live.is_some() { SessionState::Idle } else { SessionState::Dead };
+        self.show(|seat| seat.rest(state));
+    }
+
+    /// Waits until there is something to do. Now and then the kernel is asked whether it is there.
+    async fn wait(&mut self) {
+        let Some(live) = &self.live else { return self.news.notified().await };
+        let mut state = live.kernel.state();
+        let beat = async {
+            sleep(self.inner.policy.heartbeat).await;
+            live.kernel.is_complete("").await
+        };
+        let death = tokio::select! {
+            biased;
+            () = self.news.notified() => None,
+            dead = state.wait_for(|state| matches!(state, State::Dead(_))) => Some(death(dead.as_deref().ok())),
+            answer = beat => match answer {
+                Err(Error::Dead { death }) => Some(death),
+                // One that does not answer may be stopped, or at work in a thread: that is no reason to end it.
+                answer => {
+                    let silent = matches!(answer, Err(Error::NoAnswer { .. }));
+                    let state = if silent { SessionState::Silent } else { SessionState::Idle };
+                    self.show(|seat| if !seat.is_busy() { seat.state = state });
+                    None
+                }
+            }
+        };
+        if let Some(death) = death {
+            self.lose(Gone::Died(death)).await;
+            self.show(|seat| seat.state = SessionState::Dead);
+        }
+    }
+
+    /// Lets go of the kernel and of all that it started.
+    pub(super) async fn lose(&mut self, why: Gone) {
+        let Some(live) = self.live.take() else { return };
+        live.kernel.shutdown().await;
+        if self.has_result && self.gone.is_none() {
+            self.gone = Some(why);
+        }
+        self.show(|seat| seat.set_kernel(None));
+    }
+
+    async fn restart(&mut self) -> Result<(), SessionError> {
+        self.lose(Gone::Restarted).await;
+        let Some(order) = self.order.clone() else { return Ok(()) };
+        self.start(&order).await.map(drop).map_err(|error| SessionError::start(&error))
+    }
+
+    /// Sees to it that there is a kernel that can run code. Returns what its user should know about a new one.
+    pub(super) async fn ready(
+        &mut self,
+        order: &Order,
+        cancel: &mut Cancel,
+    ) -> Result<Vec<String>, NotReady> {
+        let dead = self.live.as_ref().and_then(|live| match &*live.kernel.state().borrow() {
+            State::Dead(death) => Some(death.clone()),
+            State::Starting | State::Idle | State::Busy(_) => None,
+        });
+        if let Some(death) = dead {
+            self.lose(Gone::Died(death)).await;
+        }
+        if self.live.is_some() {
+            return Ok(Vec::new());
+        }
+        let unwanted = tokio::select! {
+            biased;
+            wish = cancel.stopped() => wish,
+            started = self.start(order) => {
+                return started.map_err(|error| NotReady::Failed(SessionError::start(&error)));
+            }
+        };
+        Err(NotReady::Unwanted(unwanted))
+    }
+
+    /// Starts a kernel. Where the system has no files left, sessions that nobody uses make room for it, once.
+    async fn start(&mut self, order: &Order) -> cellist_kernel::Result<Vec<String>> {
+        self.show(|seat| seat.state = SessionState::Starting);
+        self.order = Some(order.clone());
+        let started = match self.inner.means.launcher.launch(order).await {
+            Err(error) if error.is_out_of_files() => {
+                let shed = self.inner.book().shed();
+                all_gone(shed).await;
+                self.inner.means.launcher.launch(order).await?
+            }
+            started => started?,
+        };
+        let Started { kernel, notices } = started;
+        let around =
+            Surroundings { hidden_variables: order.hidden_variables.clone(), has_pip: order.has_pip };
+        let id = names::random();
+        let (shown, restarts) = ((id.clone(), kernel.identity()), self.started);
+        self.started += 1;
+        self.show(|seat| {
+            seat.set_kernel(Some(shown));
+            seat.restarts = restarts;
+        });
+        self.live = Some(Live { kernel, id, around, has_run: false });
+        Ok(notices)
+    }
+}
+
+fn death(state: Option<&State>) -> Death {
+    match state {
+        Some(State::Dead(death)) => death.clone(),
+        Some(State::Starting | State::Idle | State::Busy(_)) | None => Death::Unknown,
+    }
+}

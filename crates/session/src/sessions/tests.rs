@@ -1,0 +1,7 @@
+//! Sessions of kernels that do what they are told, by a clock that the tests move.
+
+mod bed;
+mod crash;
+mod keep;
+mod queue;
+mod stop;

@@ -1,0 +1,200 @@
+//! What the tests share: sessions, and a launcher that remembers what it has started.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use cellist_kernel::order::Way;
+use cellist_kernel::{Death, Error, Future, Order, Result, Started, State};
+use cellist_output::{Ansi, Limits};
+use testkit::Scratch;
+use tokio::sync::{Semaphore, watch};
+
+use crate::artifact::{Artifacts, Retention};
+use crate::execution::{Limit, Reading};
+use crate::home::Home;
+use crate::sessions::{
+    Call, CallReport, Code, KernelMode, Kind, Launcher, Means, Policy, RetryOnCrash, SessionKey,
+    SessionState, SessionView, Sessions, Ticket,
+};
+use crate::told::Told;
+
+pub(super) struct Bed {
+    pub(super) sessions: Sessions,
+    pub(super) mill: Arc<Mill>,
+    _scratch: Scratch,
+}
+
+/// Makes kernels.
+#[derive(Default)]
+pub(super) struct Mill {
+    /// All kernels that it has made, in order.
+    made: Mutex<Vec<Arc<watch::Sender<State>>>>,
+    heard: Arc<Mutex<Vec<String>>>,
+    /// What goes wrong with the next starts.
+    pub(super) failures: Mutex<VecDeque<Error>>,
+    /// Where it is there, each start takes one of it.
+    gate: Option<Semaphore>,
+    deaf: bool,
+    silent: bool,
+}
+
+impl Launcher for Mill {
+    fn launch<'a>(&'a self, _: &'a Order) -> Future<'a, Result<Started>> {
+        Box::pin(async move {
+            if let Some(gate) = &self.gate {
+                gate.acquire().await.unwrap().forget();
+            }
+            if let Some(error) = self.failures.lock().unwrap().pop_front() {
+                return Err(error);
+            }
+            let mut kernel = Told::new();
+            (kernel.deaf, kernel.silent, kernel.heard) = (self.deaf, self.silent, self.heard.clone());
+            self.made.lock().unwrap().push(kernel.state.clone());
+            Ok(Started { kernel: Box::new(kernel), notices: Vec::new() })
+        })
+    }
+}
+
+impl Mill {
+    /// How many kernels were started.
+    pub(super) fn started(&self) -> usize {
+        self.made.lock().unwrap().len()
+    }
+
+    /// How many of them live.
+    pub(super) fn living(&self) -> usize {
+        let made = self.made.lock().unwrap();
+        made.iter().filter(|state| !matches!(*state.borrow(), State::Dead(_))).count()
+    }
+
+    /// Kills the last one.
+    pub(super) fn kill_last(&self) {
+        let state = self.made.lock().unwrap().last().unwrap().clone();
+        state.send_replace(State::Dead(Death::Signal("SIGKILL".into())));
+    }
+
+    /// All code that ran, in order.
+    pub(super) fn heard(&self) -> Vec<String> {
+        self.heard.lock().unwrap().clone()
+    }
+
+    /// Lets so many more kernels start.
+    pub(super) fn open(&self, count: usize) {
+        self.gate.as_ref().unwrap().add_permits(count);
+    }
+}
+
+impl Bed {
+    pub(super) fn new() -> Bed {
+        Bed::with(Policy::default(), Mill::default())
+    }
+
+    /// Kernels that start only when they are let.
+    pub(super) fn gated() -> Bed {
+        Bed::with(Policy::default(), Mill { gate: Some(Semaphore::new(0)), ..Mill::default() })
+    }
+
+    /// Kernels that ignore interrupts.
+    pub(super) fn deaf() -> Bed {
+        Bed::with(Policy::default(), Mill { deaf: true, ..Mill::default() })
+    }
+
+    /// Kernels that answer no questions.
+    pub(super) fn silent() -> Bed {
+        Bed::with(Policy::default(), Mill { silent: true, ..Mill::default() })
+    }
+
+    fn with(policy: Policy, mill: Mill) -> Bed {
+        let scratch = Scratch::new();
+        let (mill, home) = (Arc::new(mill), Home::at(scratch.path()));
+        let artifacts = Artifacts::new(&home, Retention::default());
+        let means = Means { launcher: mill.clone(), home, artifacts };
+        Bed { sessions: Sessions::new(policy, means), mill, _scratch: scratch }
+    }
+
+    /// Runs code in a session to its end.
+    pub(super) async fn run(&self, session: &str, code: &str) -> CallReport {
+        done(&self.sessions.call(call(session, &[code]))).await
+    }
+
+    pub(super) fn start(&self, session: &str, code: &str) -> Ticket {
+        self.sessions.call(call(session, &[code]))
+    }
+
+    /// The names of the sessions that there are.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.sessions.list().into_iter().map(|view| view.id).collect()
+    }
+
+    pub(super) fn view(&self, session: &str) -> SessionView {
+        self.sessions.list().into_iter().find(|view| view.id == session).unwrap()
+    }
+
+    pub(super) async fn until_state(&self, session: &str, state: SessionState) {
+        until(|| self.view(session).state == state).await;
+    }
+}
+
+pub(super) fn key(session: &str) -> SessionKey {
+    SessionKey::new(session, "/")
+}
+
+/// A call with all that is usual.
+pub(super) fn call(session: &str, cells: &[&str]) -> Call {
+    let code = |code: &&str| Code { code: (*code).to_owned(), ..Code::default() };
+    Call {
+        key: key(session),
+        kind: Kind::Tool,
+        owner: None,
+        order: Order {
+            way: Way::Runner { python: "/py".into() },
+            cwd: "/".into(),
+            environment: Vec::new(),
+            hidden_variables: Default::default(),
+            has_pip: false,
+            prelude: None,
+            modules: Vec::new(),
+            startup_timeout: Duration::from_secs(10),
+            traced: false,
+            notices: Vec::new(),
+        },
+        cells: cells.iter().map(code).collect(),
+        limit: Limit::None,
+        grace: Duration::from_secs(5),
+        reset: false,
+        retry: RetryOnCrash::Auto,
+        mode: KernelMode::Session,
+        reading: Reading { limits: Limits::for_screen(), ansi: Ansi::Remove },
+        rights: None,
+        listener: None,
+    }
+}
+
+pub(super) async fn done(ticket: &Ticket) -> CallReport {
+    ticket.done().await.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The text of the last piece that ran.
+pub(super) fn text(report: &CallReport) -> &str {
+    &report.cells.last().unwrap().report.text
+}
+
+/// The number of the last piece: 1 on a kernel that has run nothing before.
+pub(super) fn count(report: &CallReport) -> u64 {
+    report.cells.last().unwrap().report.execution_count.unwrap()
+}
+
+pub(super) async fn until(happened: impl Fn() -> bool) {
+    let waiting = async {
+        while !happened() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(600), waiting).await.unwrap();
+}
+
+/// Waits until a piece of the call runs.
+pub(super) async fn begun(ticket: &Ticket) {
+    ticket.watch().wait_for(|view| view.has_begun()).await.unwrap();
+}

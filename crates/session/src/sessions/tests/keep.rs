@@ -1,0 +1,160 @@
+//! Which sessions are kept, for how long and for whom.
+
+use std::time::Duration;
+
+use tokio::time::advance;
+
+use super::bed::{Bed, begun, call, count, done, key, text, until};
+use crate::execution::{Limit, Status};
+use crate::sessions::{KernelMode, Kind, OwnerId, SessionError};
+
+fn minutes(minutes: u64) -> Duration {
+    Duration::from_secs(60 * minutes)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_least_recently_used_idle_session_makes_room_and_a_busy_one_never() {
+    let bed = Bed::new();
+    for session in ["a", "b", "c", "d"] {
+        bed.run(session, "out 1").await;
+        advance(Duration::from_secs(1)).await;
+    }
+    bed.run("a", "out 2").await;
+    advance(Duration::from_secs(1)).await;
+    bed.run("e", "out 1").await;
+    assert_eq!(bed.names(), ["a", "c", "d", "e"]);
+    let busy: Vec<_> = ["c", "d", "e"].map(|session| bed.start(session, "hang")).into();
+    for ticket in &busy {
+        begun(ticket).await;
+    }
+    bed.run("f", "out 1").await;
+    assert_eq!(bed.names(), ["c", "d", "e", "f"]);
+    let last = bed.start("f", "hang");
+    begun(&last).await;
+    let error = bed.start("g", "out 1").done().await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "no room for session g: 4 sessions are kept at most, and all of them are busy (c, d, e, f)"
+    );
+    assert!(error.hint().unwrap().contains("cellist sessions stop ID"));
+    // Notebooks and terminals find room all the same.
+    for kind in [Kind::Notebook { path: "/nb.ipynb".into() }, Kind::Terminal] {
+        let other = crate::sessions::Call { kind, ..call("n", &["out 1"]) };
+        assert_eq!(done(&bed.sessions.call(other)).await.status, Status::Ok);
+    }
+    // One that made room says so when it comes back.
+    bed.sessions.stop(&key("c")).await.unwrap();
+    let report = bed.run("b", "out 3").await;
+    assert_eq!(
+        text(&report),
+        "3\n[New kernel: the last one made room for another session. Earlier state is gone.]"
+    );
+    assert_eq!(count(&report), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_uses_ends_after_five_minutes_and_what_runs_or_has_an_owner_does_not() {
+    let bed = Bed::new();
+    let owner = OwnerId("page".into());
+    bed.sessions.join(owner.clone());
+    bed.run("idle", "out 1").await;
+    let owned = crate::sessions::Call { owner: Some(owner.clone()), ..call("owned", &["out 1"]) };
+    done(&bed.sessions.call(owned)).await;
+    let busy = bed.start("busy", "hang");
+    begun(&busy).await;
+    tokio::time::sleep(minutes(5) - Duration::from_secs(40)).await;
+    assert_eq!(bed.names(), ["idle", "owned", "busy"]);
+    tokio::time::sleep(Duration::from_secs(80)).await;
+    assert_eq!(bed.names(), ["owned", "busy"]);
+    until(|| bed.mill.living() == 2).await;
+    let report = bed.run("idle", "out 2").await;
+    assert_eq!(text(&report), "2\n[New kernel: the last one was idle for 5 minutes. Earlier state is gone.]");
+    tokio::time::sleep(minutes(60)).await;
+    assert_eq!(bed.names(), ["owned", "busy"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shared_session_ends_when_the_last_of_its_owners_leaves() {
+    let bed = Bed::new();
+    let [one, two] = ["one", "two"].map(|name| OwnerId(name.into()));
+    for owner in [&one, &two] {
+        bed.sessions.join(owner.clone());
+        let shared = crate::sessions::Call { owner: Some(owner.clone()), ..call("a", &["out 1"]) };
+        done(&bed.sessions.call(shared)).await;
+    }
+    assert_eq!(bed.view("a").owners, [one.clone(), two.clone()]);
+    bed.sessions.leave(&one);
+    assert_eq!(count(&bed.run("b", "out 1").await), 1);
+    assert_eq!(bed.view("a").owners, std::slice::from_ref(&two));
+    bed.sessions.leave(&two);
+    until(|| bed.names() == ["b"]).await;
+    until(|| bed.mill.living() == 1).await;
+    // What was called without a name is not the owner's alone.
+    bed.sessions.join(one.clone());
+    bed.sessions.attach(&one, &key("b")).unwrap();
+    bed.sessions.leave(&one);
+    assert_eq!(count(&bed.run("b", "out 2").await), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_owner_left_running_goes_on_to_its_end() {
+    let bed = Bed::new();
+    let owner = OwnerId("client".into());
+    bed.sessions.join(owner.clone());
+    let owned = |code| crate::sessions::Call { owner: Some(owner.clone()), ..call("a", &[code]) };
+    let running = bed.sessions.call(owned("hang"));
+    let waiting = bed.sessions.call(owned("out 2"));
+    begun(&running).await;
+    bed.sessions.leave(&owner);
+    assert!(bed.sessions.interrupt(&key("a")).unwrap());
+    assert_eq!(done(&running).await.status, Status::Cancelled);
+    assert_eq!(count(&done(&waiting).await), 2);
+    until(|| bed.names().is_empty()).await;
+    until(|| bed.mill.living() == 0).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kernel_for_one_call_goes_whatever_comes_of_the_call() {
+    let bed = Bed::new();
+    let one_call = |code: &str| {
+        let mut call = call("a", &[code]);
+        (call.mode, call.limit) = (KernelMode::PerCall, Limit::Given(Duration::from_secs(1)));
+        bed.sessions.call(call)
+    };
+    for (code, expected) in [
+        ("out 1", Status::Ok),
+        ("raise ValueError no", Status::Error),
+        ("hang", Status::Timeout),
+        ("die", Status::Error),
+    ] {
+        let report = done(&one_call(code)).await;
+        assert_eq!((report.status, bed.mill.living()), (expected, 0), "{code}");
+        assert!(!text(&report).contains("New kernel"), "{}", text(&report));
+    }
+    let cancelled = one_call("hang");
+    begun(&cancelled).await;
+    cancelled.canceller().cancel();
+    assert_eq!(done(&cancelled).await.status, Status::Cancelled);
+    assert_eq!(bed.mill.living(), 0);
+    until(|| bed.names().is_empty()).await;
+    // A session of the same name keeps its own.
+    bed.run("a", "out 1").await;
+    assert_eq!(count(&done(&one_call("out 2")).await), 1);
+    assert_eq!(count(&bed.run("a", "out 3").await), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn sessions_are_told_apart_by_name_and_folder() {
+    let bed = Bed::new();
+    let mut elsewhere = call("a", &["out 1"]);
+    elsewhere.key.cwd = "/tmp".into();
+    bed.run("a", "out 1").await;
+    assert_eq!(bed.sessions.find("a", None).unwrap(), key("a"));
+    done(&bed.sessions.call(elsewhere)).await;
+    assert_eq!(bed.mill.started(), 2);
+    let error = bed.sessions.find("a", None).unwrap_err();
+    assert_eq!(error.to_string(), "there are 2 sessions a: in /, in /tmp");
+    assert_eq!(bed.sessions.find("a", Some("/".as_ref())).unwrap(), key("a"));
+    let error = bed.sessions.find("b", None).unwrap_err();
+    assert_eq!(error, SessionError::NoSuchSession { id: "b".into() });
+}

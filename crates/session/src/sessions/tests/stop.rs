@@ -1,0 +1,117 @@
+//! Interrupts, restarts and ends on the wish of others than the caller.
+
+use std::time::Duration;
+
+use super::bed::{Bed, begun, call, count, done, key, text};
+use crate::execution::{KernelState, Limit, Status};
+use crate::sessions::SessionError;
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupt_that_works_keeps_the_state() {
+    let bed = Bed::new();
+    assert_eq!(
+        bed.sessions.interrupt(&key("a")).unwrap_err(),
+        SessionError::NoSuchSession { id: "a".into() }
+    );
+    let ticket = bed.start("a", "hang");
+    begun(&ticket).await;
+    assert!(bed.sessions.interrupt(&key("a")).unwrap());
+    let report = done(&ticket).await;
+    assert_eq!(text(&report), "Execution was cancelled\nThe kernel's state was kept.");
+    assert_eq!(report.cells[0].report.exit_code, None);
+    assert!(!bed.sessions.interrupt(&key("a")).unwrap());
+    assert_eq!(count(&bed.run("a", "out 1").await), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_does_not_stop_within_the_grace_is_killed_and_replaced() {
+    let bed = Bed::deaf();
+    let mut limited = call("a", &["hang"]);
+    limited.limit = Limit::Given(Duration::from_secs(2));
+    let from = tokio::time::Instant::now();
+    let report = done(&bed.sessions.call(limited)).await;
+    assert_eq!((report.status, from.elapsed().as_secs()), (Status::Timeout, 7));
+    assert_eq!(report.cells[0].report.kernel.state, KernelState::Lost);
+    assert_eq!(
+        text(&report),
+        "Command timed out after 2 seconds\n\
+         The kernel did not stop within 5 seconds of the interrupt and was killed.\n\
+         The kernel's state was lost: variables and imports are gone."
+    );
+    let report = bed.run("a", "out 1").await;
+    assert_eq!(
+        text(&report),
+        "1\n[New kernel: the last one did not stop when it was interrupted and was killed. Earlier state is \
+         gone.]"
+    );
+    assert_eq!((bed.mill.started(), bed.mill.living()), (2, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_interrupt_ends_the_kernel_and_says_so() {
+    let bed = Bed::deaf();
+    let ticket = bed.start("a", "hang");
+    begun(&ticket).await;
+    bed.sessions.interrupt(&key("a")).unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    bed.sessions.interrupt(&key("a")).unwrap();
+    let report = done(&ticket).await;
+    assert_eq!(
+        text(&report),
+        "Execution was cancelled\n\
+         The kernel was asked to stop a second time and was killed.\n\
+         The kernel's state was lost: variables and imports are gone."
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_restart_ends_what_runs_and_comes_before_what_waits() {
+    let bed = Bed::new();
+    bed.run("a", "out 1").await;
+    let (running, waiting) = (bed.start("a", "hang"), bed.start("a", "out 2"));
+    begun(&running).await;
+    bed.sessions.restart(&key("a")).await.unwrap();
+    let report = done(&running).await;
+    assert_eq!(
+        text(&report),
+        "The run was ended: someone asked for a restart of its kernel.\n\
+         The kernel's state was lost: variables and imports are gone."
+    );
+    let report = done(&waiting).await;
+    assert_eq!(count(&report), 1);
+    assert_eq!(text(&report), "2\n[New kernel: a restart was asked for. Earlier state is gone.]");
+    assert_eq!((bed.mill.started(), bed.mill.living()), (2, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_stopped_answers_everyone_who_waits() {
+    let bed = Bed::new();
+    let (running, waiting) = (bed.start("a", "hang"), bed.start("a", "out 2"));
+    begun(&running).await;
+    bed.sessions.stop(&key("a")).await.unwrap();
+    assert_eq!((bed.mill.living(), bed.names().len()), (0, 0));
+    let report = done(&running).await;
+    assert_eq!(
+        text(&report),
+        "The run was ended: someone asked for the end of its session.\n\
+         The kernel's state was lost: variables and imports are gone."
+    );
+    assert_eq!(waiting.done().await.unwrap_err(), SessionError::Ended { id: "a".into() });
+    let report = bed.run("a", "out 3").await;
+    assert_eq!(text(&report), "3\n[New kernel: the last one was stopped. Earlier state is gone.]");
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_all_of_it_closes_nothing_is_left_and_nothing_comes_in() {
+    let bed = Bed::new();
+    let tickets: Vec<_> = ["a", "b", "c"].map(|session| bed.start(session, "hang")).into();
+    for ticket in &tickets {
+        begun(ticket).await;
+    }
+    bed.sessions.close().await;
+    assert_eq!(bed.mill.living(), 0);
+    for ticket in &tickets {
+        assert_eq!(done(ticket).await.status, Status::Cancelled);
+    }
+    assert_eq!(bed.start("d", "out 1").done().await.unwrap_err(), SessionError::Closed);
+}
