@@ -16,6 +16,7 @@ use serde_json::json;
 use crate::answer::Answer;
 use crate::clock::spoken;
 use crate::error::{CliError, Exit};
+use crate::host::{self, VERSION};
 use crate::kernel::{self, Found, KernelFlags};
 use crate::paint::{Ink, Paint, When};
 
@@ -112,7 +113,7 @@ async fn examine(flags: &KernelFlags) -> Vec<Check> {
     checks.extend(kernels(&found));
     checks.push(gateway(&found.variables));
     checks.push(terminal(&found.variables));
-    checks.push(Check::new("host", Verdict::Ok, "none is running, and none is needed"));
+    checks.push(host().await);
     checks
 }
 
@@ -249,6 +250,26 @@ fn terminal(variables: &Variables) -> Check {
         "" | "dumb" => Check::new("terminal", Verdict::Warning, format!("TERM is {name:?}: plain text"))
             .hint("set TERM to what the terminal is, xterm-256color for instance"),
         _ => Check::new("terminal", Verdict::Ok, name),
+    }
+}
+
+/// A host that is there must answer, and be one that this version can talk to.
+async fn host() -> Check {
+    match host::ours().state().await {
+        Ok(None) => Check::new("host", Verdict::Ok, "none is running, and none is needed"),
+        Ok(Some(state)) if state.version == VERSION => {
+            Check::new("host", Verdict::Ok, format!("runs as process {}", state.pid))
+        }
+        Ok(Some(state)) => {
+            let message = format!("is cellist {}, this is cellist {VERSION}", state.version);
+            Check::new("host", Verdict::Warning, message)
+                .hint("`cellist stop` ends it, with all that it keeps")
+        }
+        Err(error) => {
+            let hint = error.hint();
+            let check = Check::new("host", Verdict::Failed, error.to_string());
+            check.hint(hint.unwrap_or_else(|| "`cellist stop` ends it".into()))
+        }
     }
 }
 

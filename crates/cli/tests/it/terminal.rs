@@ -1,0 +1,51 @@
+//! Commands in a terminal that is closed while what they started goes on.
+
+use std::process::Command;
+
+use crate::desk::{Desk, Ran};
+
+/// Runs a script in a terminal of its own and closes the terminal when the script has said that it is ready.
+const TERMINAL: &str = r#"
+import os, pty, sys
+shell, terminal = pty.fork()
+if shell == 0:
+    os.execvp("sh", ["sh", "-c", sys.argv[1]])
+shown = b""
+while b"ready\r\n" not in shown:
+    try:
+        more = os.read(terminal, 4096)
+    except OSError:
+        more = b""
+    if not more:
+        sys.exit(f"the terminal showed only {shown!r}")
+    shown += more
+os.close(terminal)
+_, status = os.waitpid(shell, 0)
+print(shown.decode(), os.WTERMSIG(status) if os.WIFSIGNALED(status) else "ended by itself")
+"#;
+
+/// What was shown until a script said `ready` and its terminal was closed.
+fn until_closed(desk: &Desk, script: &str) -> String {
+    let mut command = Command::new(testkit::python("kernels"));
+    let script = format!("PATH={}:$PATH; {script}", folder_of_binary());
+    command.args(["-c", TERMINAL, &script]);
+    desk.prepare(&mut command);
+    let ran = Ran::of(&mut command);
+    assert_eq!(ran.exit, 0, "{}", ran.all());
+    String::from_utf8(ran.out).unwrap()
+}
+
+fn folder_of_binary() -> String {
+    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_cellist"));
+    binary.parent().unwrap().display().to_string()
+}
+
+#[test]
+fn a_host_survives_the_closing_of_the_terminal_that_started_it() {
+    let desk = Desk::new();
+    let shown = until_closed(&desk, "cellist serve --background; echo ready; exec sleep 600");
+    assert!(shown.ends_with(" 1\n"), "the terminal hung up on its programs: {shown}");
+    let status = desk.json(&["status"]);
+    assert_eq!(status["running"], true);
+    assert!(shown.contains(&format!("as process {}.", status["pid"])), "{shown}");
+}
