@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::answer::{Answer, Format};
 use crate::command::{
-    artifact, cell, completions, diff, doctor, edit, exec, git_setup, guard, kernels, merge, new, read, run,
-    serve, status, stop, write,
+    artifact, cell, completions, context, diff, doctor, edit, exec, git_setup, guard, kernels, merge, new,
+    prompt, read, run, serve, status, stop, write,
 };
 use crate::error::CliError;
 
@@ -51,6 +51,8 @@ enum Command {
     Merge(merge::Arguments),
     GitSetup(git_setup::Arguments),
     Kernels(kernels::Arguments),
+    Context(context::Arguments),
+    Prompt(prompt::Arguments),
     Serve(serve::Arguments),
     Status(status::Arguments),
     Stop(stop::Arguments),
@@ -79,6 +81,8 @@ impl Cli {
             Command::Merge(arguments) => merge::run(arguments),
             Command::GitSetup(arguments) => git_setup::run(arguments),
             Command::Kernels(arguments) => kernels::run(arguments),
+            Command::Context(arguments) => context::run(arguments),
+            Command::Prompt(arguments) => prompt::run(arguments),
             Command::Serve(arguments) => serve::run(arguments),
             Command::Status(arguments) => status::run(arguments),
             Command::Stop(arguments) => stop::run(arguments),

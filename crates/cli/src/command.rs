@@ -3,6 +3,7 @@
 pub(crate) mod artifact;
 pub(crate) mod cell;
 pub(crate) mod completions;
+pub(crate) mod context;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod edit;
@@ -12,6 +13,7 @@ pub(crate) mod guard;
 pub(crate) mod kernels;
 pub(crate) mod merge;
 pub(crate) mod new;
+pub(crate) mod prompt;
 pub(crate) mod read;
 pub(crate) mod run;
 pub(crate) mod serve;

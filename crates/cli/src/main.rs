@@ -5,6 +5,7 @@ mod args;
 mod basis;
 mod clock;
 mod command;
+mod editor;
 mod error;
 mod host;
 mod input;

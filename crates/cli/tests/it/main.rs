@@ -6,6 +6,7 @@ mod base;
 mod bench;
 mod cell;
 mod completions;
+mod context;
 mod corpus;
 mod desk;
 mod diff;

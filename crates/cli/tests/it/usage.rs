@@ -12,6 +12,8 @@ const COMMANDS: &[&[&str]] = &[
     &["artifact", "list"],
     &["artifact", "read"],
     &["kernels"],
+    &["context"],
+    &["prompt"],
     &["serve"],
     &["status"],
     &["stop"],
@@ -71,6 +73,8 @@ fn the_first_page_shows_what_there_is() {
       merge        Put two versions of a notebook together
       git-setup    Let git compare and merge notebooks by cells
       kernels      List what can run code: Pythons and Jupyter kernels
+      context      Show what an agent is told about a notebook
+      prompt       Show the instructions that a model gets for a notebook
       serve        Be the host that keeps sessions for all terminals and programs of this user
       status       Tell whether the host is running, and what it keeps
       stop         End the host, with all sessions that it keeps

@@ -1,0 +1,30 @@
+//! `cellist context`: what an agent is told about the notebook that is worked on.
+
+use cellist_tools::context::off;
+use clap::Args;
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::editor::{EditorFlags, context, why_off};
+use crate::error::CliError;
+
+/// Show what an agent is told about a notebook
+///
+/// A notebook is worked on when it is attached to the conversation and is in the active editor; either alone is
+/// not enough. A notebook of 20 cells or more is told as an outline, with the text of the selected cells.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist context --attach nb.ipynb --active nb.ipynb
+  cellist context --attach nb.ipynb --active nb.ipynb --select 3 --editing 4 --json")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    flags: EditorFlags,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    let editor = arguments.flags.editor(&[])?;
+    Ok(match context(&editor)? {
+        Some(context) => Answer::new(context.text(), json!(context)),
+        None => Answer::new(format!("{}\n", why_off(&editor)), off()),
+    })
+}

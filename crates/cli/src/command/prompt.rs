@@ -1,0 +1,70 @@
+//! `cellist prompt`: the instructions that a model gets for a notebook.
+
+use std::path::PathBuf;
+
+use cellist_session::Home;
+use cellist_tools::prompt::{BadPrompt, FOLDER, Prompts};
+use cellist_tools::{Offer, references};
+use clap::Args;
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::editor::{EditorFlags, context, why_off};
+use crate::error::CliError;
+
+/// Show the instructions that a model gets for a notebook
+///
+/// They come from files with a header that says for which mode they are, sorted by their order, and end with the
+/// state of the notebook. Files in ~/.cellist/prompts stand beside those that come with the program, or take the
+/// place of the one of the same name.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist prompt --attach nb.ipynb --active nb.ipynb --mode ask
+  cellist prompt --active nb.ipynb --request 'what does @nb.ipynb do? #getCellOutputs' --json")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    flags: EditorFlags,
+    /// What a person asks: `@nb.ipynb` in it attaches a notebook, `#getCellOutputs` and the like name a tool
+    #[arg(long, value_name = "TEXT")]
+    request: Option<String>,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    let mode = arguments.flags.mode;
+    let request = arguments.request.as_deref().unwrap_or_default();
+    let named = references(request, Offer { mode, notebook_mode: true });
+    let also: Vec<PathBuf> = named.attachments.iter().map(|file| PathBuf::from(&file.path)).collect();
+    let editor = arguments.flags.editor(&also)?;
+    let context = context(&editor)?;
+    let offer = Offer { mode, notebook_mode: context.is_some() };
+    let named = references(request, offer);
+    let mut json = json!({
+        "notebookMode": offer.notebook_mode,
+        "mode": mode,
+        "tools": offer.notebook_tools().iter().map(|tool| tool.as_str()).collect::<Vec<_>>(),
+        "references": named.tools,
+        "attachments": editor.attached,
+        "files": [],
+        "prompt": null,
+    });
+    let Some(context) = context else {
+        return Ok(Answer::new(format!("{}\n", why_off(&editor)), json));
+    };
+    let prompts = Prompts::with_folder(&Home::from_env().path().join(FOLDER)).map_err(|error| bad(&error))?;
+    let (instructions, used) = prompts.for_mode(mode);
+    let mut text = format!("{instructions}\n\n{}", context.text());
+    if !named.tools.is_empty() {
+        text.push_str("\n# Tools that the request names\n\n");
+        for tool in &named.tools {
+            let note = tool.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
+            text.push_str(&format!("- `{}`{note}\n", tool.tool));
+        }
+    }
+    json["files"] = json!(used);
+    json["prompt"] = json!(text);
+    Ok(Answer::new(text, json))
+}
+
+fn bad(error: &BadPrompt) -> CliError {
+    CliError::input("bad_prompt_file", error.to_string()).with_hint(error.hint())
+}

@@ -1,0 +1,346 @@
+//! The state of the notebook that is worked on, as an agent is told it.
+
+mod text;
+
+use std::fmt::Write;
+use std::path::Path;
+
+use cellist_notebook::{Cell, CellId, CellType, Notebook};
+use cellist_output::Output;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::editor::Selection;
+
+/// A notebook with fewer cells than this is told whole.
+pub const WHOLE_BELOW: usize = 20;
+
+/// How many characters of a cell are told.
+const LONGEST_CELL: usize = 16_000;
+
+/// How many characters of a line stand for a cell in an outline.
+const LONGEST_LINE: usize = 120;
+
+/// A notebook that is worked on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NotebookContext {
+    /// Always true; without a notebook there is no context.
+    pub notebook_mode: bool,
+    /// The file, as a URI.
+    pub uri: String,
+    /// The kernel that it has.
+    pub kernel_id: Option<String>,
+    /// The language of its code.
+    pub kernel_language: String,
+    /// How many cells it has.
+    pub cell_count: usize,
+    /// The cells that are selected, in their order.
+    pub selected_cells: Vec<CellContext>,
+    /// All cells of a small notebook.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub all_cells: Option<Vec<CellContext>>,
+    /// A line for each cell of a larger one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outline: Option<Vec<OutlineCell>>,
+}
+
+/// A cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CellContext {
+    /// Its name, which stays.
+    pub id: String,
+    /// Its place, which does not.
+    pub index: usize,
+    /// What it is.
+    #[serde(rename = "type")]
+    pub cell_type: &'static str,
+    /// Its text.
+    pub content: String,
+    /// Whether it shows something.
+    pub has_output: bool,
+    /// Whether it is selected.
+    pub selection_status: SelectionStatus,
+    /// Of code: what is known of its run.
+    #[serde(flatten)]
+    pub run: Option<CellRun>,
+}
+
+/// Whether a cell is selected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SelectionStatus {
+    /// It is not.
+    Unselected,
+    /// It is.
+    Selected,
+    /// It is being edited.
+    Active,
+}
+
+/// What a cell does now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ExecutionStatus {
+    /// It runs.
+    Running,
+    /// It waits for its turn.
+    Pending,
+    /// Neither.
+    #[default]
+    Idle,
+}
+
+/// What is known of a cell's run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CellRun {
+    /// What it does now.
+    #[serde(rename = "executionStatus")]
+    pub status: ExecutionStatus,
+    /// As which it ran last.
+    #[serde(rename = "executionOrder")]
+    pub order: Option<i64>,
+    /// Whether that went well.
+    #[serde(rename = "lastRunSuccess")]
+    pub success: Option<bool>,
+    /// How long it took, in milliseconds.
+    #[serde(rename = "lastExecutionDuration")]
+    pub duration: Option<u64>,
+    /// When it ended, in milliseconds of Unix time.
+    #[serde(rename = "lastRunEndTime")]
+    pub ended: Option<u64>,
+}
+
+/// A cell in an outline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OutlineCell {
+    /// Its place.
+    pub index: usize,
+    /// Its name.
+    pub id: String,
+    /// What it is.
+    #[serde(rename = "type")]
+    pub cell_type: &'static str,
+    /// Its first line that says something.
+    pub first_line: String,
+    /// Of code: what it does now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<ExecutionStatus>,
+}
+
+/// What is told when no notebook is worked on.
+pub fn off() -> Value {
+    json!({ "notebookMode": false })
+}
+
+impl CellRun {
+    /// What the file alone tells of a run.
+    pub fn in_file(cell: &Cell) -> CellRun {
+        let order = cell.execution_count();
+        let failed = || cell.outputs().iter().any(|output| matches!(output, Output::Error { .. }));
+        CellRun { order, success: order.map(|_| !failed()), ..CellRun::default() }
+    }
+}
+
+impl NotebookContext {
+    /// Of a notebook. `run` says what is known of a cell's run beyond the file. Fails where a selected cell is not
+    /// there.
+    pub fn of(
+        notebook: &Notebook,
+        path: &Path,
+        kernel: Option<&str>,
+        selection: &Selection,
+        run: impl Fn(&CellId) -> Option<CellRun>,
+    ) -> cellist_notebook::Result<NotebookContext> {
+        let mut marks = vec![SelectionStatus::Unselected; notebook.cells().len()];
+        for cell in selection.references() {
+            marks[notebook.find(&cell)?] = SelectionStatus::Selected;
+        }
+        if let Some(editing) = selection.editing() {
+            marks[notebook.find(&editing)?] = SelectionStatus::Active;
+        }
+        let known = |cell: &Cell| {
+            let is_code = cell.cell_type() == CellType::Code;
+            is_code.then(|| run(cell.id()).unwrap_or_else(|| CellRun::in_file(cell)))
+        };
+        let context = |index: usize| {
+            let cell = &notebook.cells()[index];
+            CellContext {
+                id: cell.id().to_string(),
+                index,
+                cell_type: cell.cell_type().as_str(),
+                content: bounded(&cell.source()),
+                has_output: cell.has_outputs(),
+                selection_status: marks[index],
+                run: known(cell),
+            }
+        };
+        let outline = |(index, cell): (usize, &Cell)| OutlineCell {
+            index,
+            id: cell.id().to_string(),
+            cell_type: cell.cell_type().as_str(),
+            first_line: first_line(&cell.source()),
+            status: known(cell).map(|run| run.status),
+        };
+        let count = marks.len();
+        let is_whole = count < WHOLE_BELOW;
+        Ok(NotebookContext {
+            notebook_mode: true,
+            uri: file_uri(path),
+            kernel_id: kernel.map(str::to_owned),
+            kernel_language: language(notebook),
+            cell_count: count,
+            selected_cells: (0..count)
+                .filter(|index| marks[*index] != SelectionStatus::Unselected)
+                .map(context)
+                .collect(),
+            all_cells: is_whole.then(|| (0..count).map(context).collect()),
+            outline: (!is_whole).then(|| notebook.cells().iter().enumerate().map(outline).collect()),
+        })
+    }
+
+    /// As text for a prompt.
+    pub fn text(&self) -> String {
+        text::text(self)
+    }
+}
+
+/// The language that a notebook says its code is in.
+fn language(notebook: &Notebook) -> String {
+    let metadata = notebook.metadata();
+    let said = ["/language_info/name", "/kernelspec/language"]
+        .into_iter()
+        .find_map(|place| metadata.pointer(place).and_then(Value::as_str));
+    said.unwrap_or("python").to_owned()
+}
+
+fn bounded(source: &str) -> String {
+    match source.char_indices().nth(LONGEST_CELL) {
+        Some((end, _)) => {
+            let left = source[end..].chars().count();
+            format!("{}… [{left} more characters]", &source[..end])
+        }
+        None => source.to_owned(),
+    }
+}
+
+fn first_line(source: &str) -> String {
+    let line = source.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    match line.char_indices().nth(LONGEST_LINE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+/// A path as a file URI. What is not plain in a URI is written in percent.
+pub fn file_uri(path: &Path) -> String {
+    let mut uri = "file://".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                uri.push(char::from(*byte))
+            }
+            _ => {
+                let _ = write!(uri, "%{byte:02X}");
+            }
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use cellist_notebook::Ids;
+
+    use super::*;
+
+    fn notebook(cells: usize) -> Notebook {
+        let cell = |n: usize| match n {
+            1 => json!({ "cell_type": "markdown", "id": "words", "metadata": {}, "source": "# Words" }),
+            2 => {
+                json!({ "cell_type": "code", "id": "bad", "metadata": {}, "source": "\n 1/0", "execution_count": 7,
+                "outputs": [{ "output_type": "error", "ename": "E", "evalue": "v", "traceback": [] }] })
+            }
+            n => {
+                json!({ "cell_type": "code", "id": format!("c{n}"), "metadata": {}, "source": format!("x = {n}"),
+                "execution_count": null, "outputs": [] })
+            }
+        };
+        let file = json!({ "cells": (0..cells).map(cell).collect::<Vec<_>>(), "nbformat": 4, "nbformat_minor": 5,
+            "metadata": { "language_info": { "name": "R" } } });
+        Notebook::parse(file.to_string().into_bytes(), Ids::seeded(1)).unwrap()
+    }
+
+    fn context(cells: usize, selected: &[&str], editing: Option<&str>) -> NotebookContext {
+        let selection = Selection {
+            cells: selected.iter().map(|cell| (*cell).to_owned()).collect(),
+            editing: editing.map(str::to_owned),
+        };
+        NotebookContext::of(&notebook(cells), Path::new("/a b/é.ipynb"), Some("k1"), &selection, |_| None)
+            .unwrap()
+    }
+
+    #[test]
+    fn a_small_notebook_is_told_whole() {
+        let told = serde_json::to_value(context(3, &["words"], Some("0"))).unwrap();
+        let first = json!({ "id": "c0", "index": 0, "type": "code", "content": "x = 0", "hasOutput": false,
+            "selectionStatus": "active", "executionStatus": "idle", "executionOrder": null, "lastRunSuccess": null,
+            "lastExecutionDuration": null, "lastRunEndTime": null });
+        let words = json!({ "id": "words", "index": 1, "type": "markdown", "content": "# Words", "hasOutput": false,
+            "selectionStatus": "selected" });
+        let bad = json!({ "id": "bad", "index": 2, "type": "code", "content": "\n 1/0", "hasOutput": true,
+            "selectionStatus": "unselected", "executionStatus": "idle", "executionOrder": 7, "lastRunSuccess": false,
+            "lastExecutionDuration": null, "lastRunEndTime": null });
+        assert_eq!(
+            told,
+            json!({ "notebookMode": true, "uri": "file:///a%20b/%C3%A9.ipynb", "kernelId": "k1", "kernelLanguage": "R",
+                "cellCount": 3, "selectedCells": [first, words], "allCells": [first, words, bad] })
+        );
+    }
+
+    #[test]
+    fn a_large_one_has_an_outline_instead() {
+        assert!(context(19, &[], None).outline.is_none());
+        let told = serde_json::to_value(context(20, &["-1"], None)).unwrap();
+        assert_eq!(told.get("allCells"), None);
+        assert_eq!(told["selectedCells"][0]["id"], "c19");
+        assert_eq!(told["outline"].as_array().unwrap().len(), 20);
+        let bad = json!({ "index": 2, "id": "bad", "type": "code", "firstLine": "1/0", "status": "idle" });
+        assert_eq!(told["outline"][2], bad);
+        let words = json!({ "index": 1, "id": "words", "type": "markdown", "firstLine": "# Words" });
+        assert_eq!(told["outline"][1], words);
+    }
+
+    #[test]
+    fn what_is_known_of_a_run_goes_before_what_the_file_says() {
+        let run = CellRun {
+            status: ExecutionStatus::Running,
+            order: Some(9),
+            success: Some(true),
+            duration: Some(12),
+            ended: Some(1_700_000_000_000),
+        };
+        let known = |id: &CellId| (id.as_str() == "bad").then_some(run);
+        let path = Path::new("/n.ipynb");
+        let told = NotebookContext::of(&notebook(3), path, None, &Selection::default(), known).unwrap();
+        assert_eq!(told.all_cells.unwrap()[2].run, Some(run));
+        assert_eq!(told.kernel_id, None);
+        assert_eq!(told.selected_cells, []);
+    }
+
+    #[test]
+    fn a_selected_cell_that_is_not_there_is_an_error() {
+        let selection = Selection { cells: vec!["nowhere".to_owned()], editing: None };
+        let told = NotebookContext::of(&notebook(3), Path::new("/n.ipynb"), None, &selection, |_| None);
+        assert!(told.unwrap_err().to_string().contains("nowhere"));
+    }
+
+    #[test]
+    fn a_huge_cell_is_cut_and_says_so() {
+        let told = bounded(&"é".repeat(LONGEST_CELL + 3));
+        assert!(told.ends_with("é… [3 more characters]"), "{}", &told[told.len() - 40..]);
+    }
+}

@@ -1,0 +1,160 @@
+//! A prompt file: a header in YAML between lines of three dashes, then the text.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::mode::Mode;
+
+/// A prompt file that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PromptFile {
+    pub(super) name: String,
+    pub(super) path: Option<PathBuf>,
+    pub(super) description: String,
+    pub(super) modes: Vec<Mode>,
+    pub(super) order: i64,
+    pub(super) body: String,
+}
+
+/// A prompt file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {flaw}", path = .path.display())]
+pub struct BadPrompt {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub flaw: Flaw,
+}
+
+/// What is wrong with a prompt file.
+#[derive(Debug, thiserror::Error)]
+pub enum Flaw {
+    /// It does not begin with a header.
+    #[error("the file does not begin with a header between two lines of ---")]
+    NoHeader,
+    /// Its header does not say what it must.
+    #[error("the header cannot be used: {0}")]
+    Header(String),
+    /// It cannot be read.
+    #[error("the file cannot be read: {0}")]
+    Unreadable(#[from] io::Error),
+}
+
+impl BadPrompt {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        "a header has the lines `description: …`, `mode: agent` or `mode: [ask, edit]`, and `order: 80`"
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    description: String,
+    mode: OneOrMany,
+    order: i64,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl PromptFile {
+    pub(super) fn parse(name: &str, path: Option<PathBuf>, text: &str) -> Result<PromptFile, Flaw> {
+        let text = text.replace("\r\n", "\n");
+        let rest = text.strip_prefix("---\n").ok_or(Flaw::NoHeader)?;
+        let (header, body) = match rest.split_once("\n---\n") {
+            Some(parts) => parts,
+            None => (rest.strip_suffix("\n---").ok_or(Flaw::NoHeader)?, ""),
+        };
+        let header: Header =
+            serde_saphyr::from_str(header).map_err(|error| Flaw::Header(first_line(&error.to_string())))?;
+        let words = match header.mode {
+            OneOrMany::One(word) => vec![word],
+            OneOrMany::Many(words) => words,
+        };
+        let modes = words.iter().map(|word| word.parse()).collect::<Result<Vec<Mode>, _>>();
+        let modes = modes.map_err(|unknown| Flaw::Header(unknown.to_string()))?;
+        Ok(PromptFile {
+            name: name.to_owned(),
+            path,
+            description: header.description,
+            modes,
+            order: header.order,
+            body: body.to_owned(),
+        })
+    }
+}
+
+/// The prompt files of a folder; none if there is no such folder.
+pub(super) fn in_folder(folder: &Path) -> Result<Vec<PromptFile>, BadPrompt> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(BadPrompt { path: folder.to_owned(), flaw: error.into() }),
+    };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    paths.sort();
+    let read = |path: PathBuf| {
+        let bad = |flaw| BadPrompt { path: path.clone(), flaw };
+        let text = fs::read_to_string(&path).map_err(|error| bad(error.into()))?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        PromptFile::parse(&name, Some(path.clone()), &text).map_err(bad)
+    };
+    paths.into_iter().map(read).collect()
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_says_for_whom_a_file_is() {
+        let file = PromptFile::parse(
+            "a.md",
+            None,
+            "---\r\ndescription: d\r\nmode: [ask, edit]\r\norder: 3\r\n---\r\nText\r\n",
+        );
+        let file = file.unwrap();
+        assert_eq!(
+            (file.modes.as_slice(), file.order, file.body.as_str()),
+            (&[Mode::Ask, Mode::Edit][..], 3, "Text\n")
+        );
+        let empty =
+            PromptFile::parse("a.md", None, "---\ndescription: d\nmode: agent\norder: 3\n---").unwrap();
+        assert_eq!((empty.modes.as_slice(), empty.body.as_str()), (&[Mode::Agent][..], ""));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_used_says_why() {
+        let check = |text: &str, said: &str| {
+            let flaw = PromptFile::parse("a.md", None, text).unwrap_err().to_string();
+            assert!(flaw.contains(said), "{text:?}: {flaw}");
+        };
+        check("Just text", "does not begin with a header");
+        check("---\nmode: agent\n", "does not begin with a header");
+        check("---\ndescription: d\norder: 1\n---\n", "mode");
+        check("---\ndescription: d\nmode: plan\norder: 1\n---\n", "\"plan\" is not a mode");
+        check("---\ndescription: d\nmode: agent\norder: first\n---\n", "header cannot be used");
+        check("---\ndescription: d\nmode: agent\norder: 1\ncolour: red\n---\n", "colour");
+    }
+
+    #[test]
+    fn an_unreadable_file_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("bad.md"), b"---\nmode: \xff\n---\n").unwrap();
+        let error = in_folder(folder.path()).unwrap_err();
+        assert!(error.to_string().starts_with(&folder.path().join("bad.md").display().to_string()));
+    }
+}

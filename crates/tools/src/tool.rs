@@ -1,0 +1,196 @@
+//! The tools by name, in the order in which they are always listed, and who is offered which.
+
+use std::fmt;
+
+use crate::mode::{Access, Mode};
+
+/// A tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "each is the tool of that name")]
+pub enum ToolName {
+    GetNotebookCells,
+    GetCellOutputs,
+    RunNotebookCells,
+    AddNotebookCell,
+    UpdateNotebookCell,
+    DeleteNotebookCells,
+    MoveNotebookCell,
+    CreateNotebook,
+    NotebookKernel,
+    Notebook,
+    Read,
+    Edit,
+    Write,
+    Python,
+    Eval,
+    Bash,
+    GetVariables,
+    Wait,
+    ReadArtifact,
+}
+
+/// What decides which tools are offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// The mode.
+    pub mode: Mode,
+    /// Whether a notebook is worked on.
+    pub notebook_mode: bool,
+}
+
+impl ToolName {
+    /// All of them, in their order.
+    pub const ALL: [ToolName; 19] = [
+        ToolName::GetNotebookCells,
+        ToolName::GetCellOutputs,
+        ToolName::RunNotebookCells,
+        ToolName::AddNotebookCell,
+        ToolName::UpdateNotebookCell,
+        ToolName::DeleteNotebookCells,
+        ToolName::MoveNotebookCell,
+        ToolName::CreateNotebook,
+        ToolName::NotebookKernel,
+        ToolName::Notebook,
+        ToolName::Read,
+        ToolName::Edit,
+        ToolName::Write,
+        ToolName::Python,
+        ToolName::Eval,
+        ToolName::Bash,
+        ToolName::GetVariables,
+        ToolName::Wait,
+        ToolName::ReadArtifact,
+    ];
+
+    /// As an agent calls it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ToolName::GetNotebookCells => "get_notebook_cells",
+            ToolName::GetCellOutputs => "get_cell_outputs",
+            ToolName::RunNotebookCells => "run_notebook_cells",
+            ToolName::AddNotebookCell => "add_notebook_cell",
+            ToolName::UpdateNotebookCell => "update_notebook_cell",
+            ToolName::DeleteNotebookCells => "delete_notebook_cells",
+            ToolName::MoveNotebookCell => "move_notebook_cell",
+            ToolName::CreateNotebook => "create_notebook",
+            ToolName::NotebookKernel => "notebook_kernel",
+            ToolName::Notebook => "notebook",
+            ToolName::Read => "read",
+            ToolName::Edit => "edit",
+            ToolName::Write => "write",
+            ToolName::Python => "python",
+            ToolName::Eval => "eval",
+            ToolName::Bash => "bash",
+            ToolName::GetVariables => "get_variables",
+            ToolName::Wait => "wait",
+            ToolName::ReadArtifact => "read_artifact",
+        }
+    }
+
+    /// The tool that an agent calls so.
+    pub fn from_name(name: &str) -> Option<ToolName> {
+        ToolName::ALL.into_iter().find(|tool| tool.as_str() == name)
+    }
+
+    /// The least that a call of it amounts to. Its arguments may make it more: an edit of a notebook, a change that
+    /// is also run, an interrupt.
+    pub fn access(self) -> Access {
+        match self {
+            ToolName::GetNotebookCells
+            | ToolName::GetCellOutputs
+            | ToolName::NotebookKernel
+            | ToolName::Read
+            | ToolName::GetVariables
+            | ToolName::Wait
+            | ToolName::ReadArtifact => Access::Look,
+            ToolName::Edit | ToolName::Write => Access::ChangeFile,
+            ToolName::AddNotebookCell
+            | ToolName::UpdateNotebookCell
+            | ToolName::DeleteNotebookCells
+            | ToolName::MoveNotebookCell
+            | ToolName::CreateNotebook
+            | ToolName::Notebook => Access::ChangeNotebook,
+            ToolName::RunNotebookCells | ToolName::Python | ToolName::Eval | ToolName::Bash => Access::Run,
+        }
+    }
+
+    /// Whether it belongs to work on a notebook, and is not offered without one.
+    pub fn needs_notebook(self) -> bool {
+        match self {
+            ToolName::GetNotebookCells
+            | ToolName::GetCellOutputs
+            | ToolName::RunNotebookCells
+            | ToolName::AddNotebookCell
+            | ToolName::UpdateNotebookCell
+            | ToolName::DeleteNotebookCells
+            | ToolName::MoveNotebookCell
+            | ToolName::NotebookKernel => true,
+            ToolName::CreateNotebook
+            | ToolName::Notebook
+            | ToolName::Read
+            | ToolName::Edit
+            | ToolName::Write
+            | ToolName::Python
+            | ToolName::Eval
+            | ToolName::Bash
+            | ToolName::GetVariables
+            | ToolName::Wait
+            | ToolName::ReadArtifact => false,
+        }
+    }
+
+    /// Whether it is one of those that exist for notebooks.
+    pub fn is_for_notebooks(self) -> bool {
+        self.needs_notebook() || self == ToolName::CreateNotebook
+    }
+}
+
+impl fmt::Display for ToolName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Offer {
+    /// Whether a tool is offered.
+    pub fn has(self, tool: ToolName) -> bool {
+        self.mode.allows(tool.access()) && (self.notebook_mode || !tool.needs_notebook())
+    }
+
+    /// The tools for notebooks that are offered, in their order.
+    pub fn notebook_tools(self) -> Vec<ToolName> {
+        ToolName::ALL.into_iter().filter(|tool| tool.is_for_notebooks() && self.has(*tool)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_is_found_by_its_name() {
+        for tool in ToolName::ALL {
+            assert_eq!(ToolName::from_name(tool.as_str()), Some(tool));
+        }
+        assert_eq!(ToolName::from_name("fly"), None);
+    }
+
+    #[test]
+    fn tools_for_notebooks_depend_on_the_mode_and_on_a_notebook() {
+        let names = |mode, notebook_mode| {
+            let tools = Offer { mode, notebook_mode }.notebook_tools();
+            tools.iter().map(|tool| tool.as_str()).collect::<Vec<_>>().join(" ")
+        };
+        let look = "get_notebook_cells get_cell_outputs notebook_kernel";
+        assert_eq!(names(Mode::Ask, true), look);
+        assert_eq!(names(Mode::Edit, true), look);
+        assert_eq!(
+            names(Mode::Agent, true),
+            "get_notebook_cells get_cell_outputs run_notebook_cells add_notebook_cell update_notebook_cell \
+             delete_notebook_cells move_notebook_cell create_notebook notebook_kernel"
+        );
+        assert_eq!(names(Mode::Ask, false), "");
+        assert_eq!(names(Mode::Edit, false), "");
+        assert_eq!(names(Mode::Agent, false), "create_notebook");
+    }
+}
