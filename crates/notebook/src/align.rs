@@ -17,7 +17,7 @@ pub(crate) fn pair(left: &[SnapshotCell], right: &[SnapshotCell]) -> Vec<Option<
 }
 
 /// Positions that keep their order when the rest is taken out: a longest rising run of `numbers`.
-pub(crate) fn rising(numbers: &[usize]) -> Vec<bool> {
+pub fn rising(numbers: &[usize]) -> Vec<bool> {
     let mut tails: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; numbers.len()];
     for (at, number) in numbers.iter().enumerate() {

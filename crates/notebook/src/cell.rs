@@ -148,6 +148,13 @@ impl Cell {
         keys
     }
 
+    /// Whether both are seen to be the same without a look at what they hold. `false` says nothing.
+    pub fn is_untouched_since(&self, other: &Cell) -> bool {
+        Arc::ptr_eq(&self.text, &other.text)
+            && self.object.span == other.object.span
+            && self.changed == other.changed
+    }
+
     /// Replaces, adds or (with `None`) removes the value of a key. Putting back what the text says undoes
     /// the change.
     pub(crate) fn set(&mut self, key: &str, value: Option<Vec<u8>>) {

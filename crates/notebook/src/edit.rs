@@ -31,6 +31,17 @@ impl Notebook {
         self.edits.rearranged = true;
     }
 
+    /// Puts a new cell at `index` under a name of the caller's, which no other cell may have. Where the format
+    /// has no ids, the name is a handle.
+    pub fn insert_named(&mut self, index: usize, id: CellId, kind: CellType, source: &str) {
+        let mut surroundings = self.surroundings(index);
+        let stored = self.version().has_ids().then(|| id.0.clone());
+        let mut cell = self.new_cell(kind, source, stored, &mut surroundings);
+        cell.id = id;
+        self.edits.cells.insert(index, cell);
+        self.edits.rearranged = true;
+    }
+
     /// Puts a new cell behind all others.
     pub(crate) fn append(&mut self, kind: CellType, source: &str, surroundings: &mut Surroundings) {
         let cell = self.new_cell(kind, source, None, surroundings);

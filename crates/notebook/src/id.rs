@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::cell::Cell;
 use crate::draft::Snapshot;
 use crate::error::{Error, Result};
@@ -11,7 +13,8 @@ use crate::notebook::Notebook;
 
 /// The name of a cell, unique in an open notebook: the id that the file stores, or a handle when it stores
 /// none or one that several cells share. It stays the same while the notebook is open.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct CellId(pub(crate) String);
 
 impl CellId {
@@ -20,9 +23,21 @@ impl CellId {
         &self.0
     }
 
+    /// Whether a file may store it: one to 64 letters, digits, `-` and `_`.
+    pub fn is_valid(&self) -> bool {
+        let letters = self.0.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+        letters && (1..=64).contains(&self.0.len())
+    }
+
     /// The handle of the `number`th cell that has no id of its own.
     pub(crate) fn handle(number: usize) -> CellId {
         CellId(format!("anon-{number}"))
+    }
+}
+
+impl From<&str> for CellId {
+    fn from(name: &str) -> CellId {
+        CellId(name.to_owned())
     }
 }
 

@@ -54,6 +54,14 @@ pub(crate) enum MergedLines {
     Conflict(String),
 }
 
+/// Puts two changes of one text together, by lines; `None` where they touch the same ones.
+pub fn merge_text(base: &str, ours: &str, theirs: &str) -> Option<String> {
+    match merge_lines(base, ours, theirs) {
+        MergedLines::Clean(text) => Some(text),
+        MergedLines::Conflict(_) => None,
+    }
+}
+
 /// Puts two changes of `base` together. Changes of neighbouring lines do not disturb each other.
 pub(crate) fn merge_lines(base: &str, ours: &str, theirs: &str) -> MergedLines {
     if ours == theirs || theirs == base {

@@ -1,6 +1,31 @@
 //! Open notebooks: each is owned by one task that puts all changes in one order, saves them, and tells everyone
 //! who looks.
 
+mod act;
+mod actor;
 mod change_set;
+mod document;
+mod documents;
+mod graves;
+mod journal;
+mod log;
+mod op;
+mod replica;
+mod review;
+mod schedule;
+#[cfg(test)]
+mod simulation;
+mod state;
+mod task;
+mod undo;
+mod watcher;
 
+pub use actor::{Actor, ActorKind, Author, Tag};
 pub use change_set::{BadChange, ChangeSet, Order, units};
+pub use document::{Document, DocumentError, View};
+pub use documents::Documents;
+pub use journal::{Entry, NothingToUndo, Undo};
+pub use op::{Change, Effect, Op, Refusal, Submission};
+pub use replica::{Replica, ReplicaCell};
+pub use review::{Review, Scope, Stood, Unreviewed, Verdict, Was};
+pub use state::{Edited, Unchanged};

@@ -90,6 +90,19 @@ impl Store {
         &self.home
     }
 
+    /// The file that a path leads to, over links; it need not exist.
+    pub fn real_path(&self, path: &Path) -> Result<PathBuf> {
+        Ok(Place::of(path)?.real)
+    }
+
+    /// Puts a notebook that could not be saved where it is not lost, and says where that is.
+    pub(crate) fn rescue(&self, path: &Path, notebook: &Notebook) -> Option<PathBuf> {
+        let folder = self.home.folder("recovered").ok()?;
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let path = folder.join(format!("{stem}-unsaved-{:016x}.ipynb", getrandom::u64().unwrap_or_default()));
+        self.create(&path, notebook).ok().map(|_| path)
+    }
+
     /// Reads a notebook. One that another program is just writing is waited for, two seconds at most.
     pub fn open(&self, path: &Path) -> Result<Opened> {
         let place = Place::of(path)?;

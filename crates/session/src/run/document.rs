@@ -167,9 +167,6 @@ impl Document {
 
     /// Puts what could not be saved where it is not lost, and says where that is.
     pub(crate) fn rescue(&self) -> Option<PathBuf> {
-        let folder = self.store.home().folder("recovered").ok()?;
-        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let path = folder.join(format!("{stem}-run-{}.ipynb", std::process::id()));
-        self.store.create(&path, &self.ours).ok().map(|_| path)
+        self.store.rescue(&self.path, &self.ours)
     }
 }

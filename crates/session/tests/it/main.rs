@@ -5,6 +5,7 @@
 mod artifacts;
 mod bed;
 mod crowd;
+mod documents;
 mod foreign;
 mod interrupted;
 mod killed;

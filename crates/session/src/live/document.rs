@@ -1,0 +1,250 @@
+//! A handle on an open notebook. Many hold one; when the last is gone, the notebook is saved and closed.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use cellist_notebook::{self as notebook, CellId, Notebook, Revision, Snapshot};
+use cellist_output::Output;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::spawn_blocking;
+
+use super::actor::{Actor, Author};
+use super::journal::{Entry, Undo};
+use super::op::{Change, Refusal, Submission};
+use super::review::{Review, Scope, Verdict};
+use super::schedule::Urgency;
+use super::state::{Edited, State, Unchanged};
+use crate::error::Error;
+use crate::store::Store;
+
+/// What an open notebook is at a moment. Whoever looks rarely sees only the newest.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// Counts up with each change.
+    pub version: u64,
+    /// The newest version that is on disk.
+    pub saved: u64,
+    /// The notebook.
+    pub notebook: Arc<Notebook>,
+    /// What waits for review.
+    pub review: Arc<Review>,
+    /// Why it could not be saved, if the last attempt failed.
+    pub problem: Option<String>,
+    /// What people should know, newest last.
+    pub notices: Vec<String>,
+}
+
+/// Why an open notebook did not do what it was asked for.
+#[derive(Clone, Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each says what it is")]
+pub enum DocumentError {
+    #[error(transparent)]
+    Unchanged(Arc<Unchanged>),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The change was made, and is not on disk yet. It is tried again.
+    #[error("the change is made, but not on disk yet: {0}")]
+    NotSaved(Arc<Error>),
+    #[error("the notebook was closed")]
+    Closed,
+}
+
+impl From<Unchanged> for DocumentError {
+    fn from(unchanged: Unchanged) -> DocumentError {
+        DocumentError::Unchanged(Arc::new(unchanged))
+    }
+}
+
+/// Tells someone that what they wait for is on disk, or why not.
+pub(super) type Waiter = Box<dyn FnOnce(Result<(), Arc<Error>>) + Send>;
+
+/// What has to follow what was done.
+pub(super) enum Then {
+    /// Nothing: all is as it was.
+    Nothing,
+    /// Saving.
+    Save(Urgency),
+    /// Saving, which someone waits for.
+    SaveFor(Waiter),
+}
+
+/// Something to do with the state, at a time in milliseconds since 1970.
+pub(super) type Work = Box<dyn FnOnce(&mut State, u64) -> Then + Send>;
+
+/// What the task is asked to do.
+pub(super) enum Command {
+    /// Something with the state.
+    Do(Work),
+    /// To save and end, even if others still hold handles.
+    Close,
+}
+
+/// A handle on an open notebook.
+#[derive(Clone, Debug)]
+pub struct Document {
+    pub(super) commands: mpsc::Sender<Command>,
+    pub(super) view: watch::Receiver<Arc<View>>,
+    pub(super) path: Arc<Path>,
+    pub(super) store: Store,
+}
+
+impl Document {
+    /// The file, with no link in its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it is now.
+    pub fn view(&self) -> Arc<View> {
+        Arc::clone(&self.view.borrow())
+    }
+
+    /// A way to be told of each newer view; who is slow skips to the newest.
+    pub fn watch(&self) -> watch::Receiver<Arc<View>> {
+        self.view.clone()
+    }
+
+    /// All changes since a version.
+    pub async fn since(&self, version: u64) -> Result<Vec<Arc<Change>>, DocumentError> {
+        Ok(self.ask(move |state, _| (state.since(version), Then::Nothing)).await??)
+    }
+
+    /// Takes what a client submits and tells the version that has it. It is on disk within a second.
+    pub async fn submit(&self, submission: Submission, author: Author) -> Result<u64, DocumentError> {
+        let submitted = self.ask(move |state, now| {
+            let submitted = state.submit(submission, &author, now);
+            let then = if submitted.is_ok() { Then::Save(Urgency::Soon) } else { Then::Nothing };
+            (submitted, then)
+        });
+        Ok(submitted.await??)
+    }
+
+    /// The newest notebook and its revision, for someone who may base an edit on it.
+    pub async fn read(&self, actor: Actor) -> Result<(Arc<Notebook>, Revision), DocumentError> {
+        let read = self.ask(move |state, _| {
+            let revision = state.tell(&actor);
+            ((Arc::clone(state.notebook()), revision), Then::Nothing)
+        });
+        let (notebook, revision) = read.await?;
+        // So that it is still known when this process is not there any more.
+        let (store, path, snapshot) = (self.store.clone(), Arc::clone(&self.path), Arc::clone(&notebook));
+        drop(spawn_blocking(move || store.keep(&path, &snapshot.snapshot())));
+        Ok((notebook, revision))
+    }
+
+    /// Changes the notebook by `edit`; when it returns, that is on disk. `base` is the revision that the change
+    /// was made for, or without one what the actor has read last; where the notebook has moved on, `edit` is
+    /// given what it was then, to merge with.
+    pub async fn edit<T: Send + 'static>(
+        &self,
+        base: Option<Revision>,
+        author: Author,
+        edit: impl FnOnce(&mut Notebook, Option<&Snapshot>) -> notebook::Result<T> + Send + 'static,
+    ) -> Result<Edited<T>, DocumentError> {
+        let remembered = self.remembered(base).await;
+        self.change(move |state, now| state.edit(base, remembered, &author, now, edit)).await
+    }
+
+    /// What was told of a revision before this process began.
+    async fn remembered(&self, base: Option<Revision>) -> Option<Snapshot> {
+        let base = base.filter(|base| *base != self.view().notebook.revision())?;
+        let (store, path) = (self.store.clone(), Arc::clone(&self.path));
+        spawn_blocking(move || store.recall(&path, base)).await.ok().flatten()
+    }
+
+    /// Takes something back; when it returns, that is on disk.
+    pub async fn undo(&self, undo: Undo, author: Author) -> Result<Edited<Vec<Entry>>, DocumentError> {
+        self.change(move |state, now| state.undo(&undo, &author, now)).await
+    }
+
+    /// Says what becomes of something that waits for review.
+    pub async fn judge(&self, verdict: Verdict, scope: Scope, author: Author) -> Result<u64, DocumentError> {
+        let judged = self.ask(move |state, now| {
+            let judged = state.judge(verdict, &scope, &author, now);
+            (judged, Then::Save(Urgency::Soon))
+        });
+        Ok(judged.await??)
+    }
+
+    /// Switches review on or off.
+    pub async fn set_review(&self, is_on: bool) -> Result<(), DocumentError> {
+        self.ask(move |state, _| (state.set_review(is_on), Then::Save(Urgency::Soon))).await
+    }
+
+    /// Gives a cell outputs and an execution count; `has_ended` says that no more will come soon. `false` when
+    /// the cell is gone, or holds no code any more.
+    pub async fn set_outputs(
+        &self,
+        cell: CellId,
+        outputs: Vec<Output>,
+        count: Option<u64>,
+        has_ended: bool,
+        author: Author,
+    ) -> Result<bool, DocumentError> {
+        self.ask(move |state, now| {
+            let is_there = state.set_outputs(&cell, &outputs, count, &author, now);
+            (is_there, Then::Save(if has_ended { Urgency::Now } else { Urgency::Later }))
+        })
+        .await
+    }
+
+    /// Who did what, oldest first.
+    pub async fn history(&self) -> Result<Vec<Entry>, DocumentError> {
+        self.ask(|state, _| (state.journal().entries().to_vec(), Then::Nothing)).await
+    }
+
+    /// Returns when all that was changed so far is on disk.
+    pub async fn save(&self) -> Result<(), DocumentError> {
+        let (reply, saved) = oneshot::channel();
+        self.send(Command::Do(Box::new(move |_, _| {
+            Then::SaveFor(Box::new(move |saved| drop(reply.send(saved))))
+        })))
+        .await?;
+        saved.await.map_err(|_| DocumentError::Closed)?.map_err(DocumentError::NotSaved)
+    }
+
+    /// Changes something and waits until that is on disk.
+    async fn change<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&mut State, u64) -> Result<Edited<T>, Unchanged> + Send + 'static,
+    ) -> Result<Edited<T>, DocumentError> {
+        let (reply, changed) = oneshot::channel();
+        self.send(Command::Do(Box::new(move |state, now| match change(state, now) {
+            Err(unchanged) => {
+                let _ = reply.send(Err(unchanged.into()));
+                Then::Nothing
+            }
+            Ok(edited) => Then::SaveFor(Box::new(move |saved| {
+                let _ = reply.send(saved.map(|()| edited).map_err(DocumentError::NotSaved));
+            })),
+        })))
+        .await?;
+        changed.await.map_err(|_| DocumentError::Closed)?
+    }
+
+    /// Asks the task for something that it knows or does at once.
+    async fn ask<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&mut State, u64) -> (T, Then) + Send + 'static,
+    ) -> Result<T, DocumentError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Do(Box::new(move |state, now| {
+            let (value, then) = ask(state, now);
+            let _ = reply.send(value);
+            then
+        })))
+        .await?;
+        answer.await.map_err(|_| DocumentError::Closed)
+    }
+
+    async fn send(&self, command: Command) -> Result<(), DocumentError> {
+        self.commands.send(command).await.map_err(|_| DocumentError::Closed)
+    }
+}
+
+/// The time in milliseconds since 1970.
+pub(super) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,174 @@
+//! All notebooks that are open in this process: each file once, whatever path leads to it.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::spawn_blocking;
+
+use super::document::{Command, Document, View, now};
+use super::journal::Journal;
+use super::review::Review;
+use super::state::State;
+use super::task::Task;
+use super::watcher::FolderWatch;
+use crate::error::Result;
+use crate::store::Store;
+
+/// Those who ask wait when this many questions are open; each is answered in well under a millisecond.
+const COMMANDS: usize = 64;
+
+/// The open notebooks of a process. Cheap to clone; all clones are one.
+#[derive(Clone, Debug)]
+pub struct Documents {
+    store: Store,
+    slots: Arc<Mutex<HashMap<PathBuf, Slot>>>,
+}
+
+/// A file that is open, or about to be.
+#[derive(Debug)]
+enum Slot {
+    /// Someone is opening it; the channel closes when that is done.
+    Opening(watch::Receiver<()>),
+    Open {
+        commands: mpsc::WeakSender<Command>,
+        view: watch::Receiver<Arc<View>>,
+        /// Closes when all is saved.
+        ended: watch::Receiver<()>,
+    },
+}
+
+/// What to do about a file.
+enum Step {
+    Use(Document),
+    Wait(watch::Receiver<()>),
+    Open(Opening),
+}
+
+/// Says that a file is being opened, until it is dropped.
+struct Opening {
+    slots: Arc<Mutex<HashMap<PathBuf, Slot>>>,
+    path: PathBuf,
+    _done: watch::Sender<()>,
+}
+
+impl Documents {
+    /// Notebooks of a store.
+    pub fn new(store: Store) -> Documents {
+        Documents { store, slots: Arc::default() }
+    }
+
+    /// Opens a notebook, or gives a handle on the one that is open. Needs a runtime.
+    pub async fn open(&self, path: &Path) -> Result<Document> {
+        let real = self.store.real_path(path)?;
+        loop {
+            match self.step(&real) {
+                Step::Use(document) => return Ok(document),
+                // Whatever comes of it, there is something new to see.
+                Step::Wait(mut done) => drop(done.changed().await),
+                Step::Open(opening) => return self.begin(opening).await,
+            }
+        }
+    }
+
+    /// The notebooks that are open.
+    pub fn list(&self) -> Vec<Document> {
+        let mut open: Vec<Document> = lock(&self.slots)
+            .iter()
+            .filter_map(|(path, slot)| match slot {
+                Slot::Open { commands, view, .. } => self.handle(path, commands.upgrade()?, view),
+                Slot::Opening(_) => None,
+            })
+            .collect();
+        open.sort_by(|one, other| one.path.cmp(&other.path));
+        open
+    }
+
+    /// Saves and closes all notebooks, whoever holds handles on them.
+    pub async fn close(&self) {
+        let mut ends = Vec::new();
+        for document in self.list() {
+            let _ = document.commands.send(Command::Close).await;
+        }
+        for slot in lock(&self.slots).values() {
+            match slot {
+                Slot::Opening(done) | Slot::Open { ended: done, .. } => ends.push(done.clone()),
+            }
+        }
+        for mut end in ends {
+            while end.changed().await.is_ok() {}
+        }
+    }
+
+    fn step(&self, real: &Path) -> Step {
+        let mut slots = lock(&self.slots);
+        match slots.get(real) {
+            Some(Slot::Open { commands, view, ended }) => {
+                let open = commands.upgrade().and_then(|commands| self.handle(real, commands, view));
+                match open {
+                    Some(document) => return Step::Use(document),
+                    None if ended.has_changed().is_ok() => return Step::Wait(ended.clone()),
+                    None => {}
+                }
+            }
+            Some(Slot::Opening(done)) => return Step::Wait(done.clone()),
+            None => {}
+        }
+        let (tell, done) = watch::channel(());
+        slots.insert(real.to_owned(), Slot::Opening(done));
+        Step::Open(Opening { slots: Arc::clone(&self.slots), path: real.to_owned(), _done: tell })
+    }
+
+    /// A handle, unless the task takes no commands any more.
+    fn handle(
+        &self,
+        path: &Path,
+        commands: mpsc::Sender<Command>,
+        view: &watch::Receiver<Arc<View>>,
+    ) -> Option<Document> {
+        let is_open = !commands.is_closed();
+        is_open.then(|| Document {
+            commands,
+            view: view.clone(),
+            path: path.into(),
+            store: self.store.clone(),
+        })
+    }
+
+    async fn begin(&self, opening: Opening) -> Result<Document> {
+        let (store, path) = (self.store.clone(), opening.path.clone());
+        // Watched before it is read: what others write in between is not missed.
+        let opened = spawn_blocking(move || (FolderWatch::new(&path), store.open(&path))).await;
+        let (watch, opened) = opened.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+        let opened = opened?;
+        // Higher than any version that a client may know from a host before this one.
+        let state = State::new(opened.notebook, now() * 1000, Journal::default(), Review::default());
+        let (commands, asked) = mpsc::channel(COMMANDS);
+        let (tell, view) = watch::channel(Arc::new(Task::first_view(&state, opened.notices.clone())));
+        let (end, ended) = watch::channel(());
+        let path: Arc<Path> = opening.path.as_path().into();
+        let task = Task::new(state, self.store.clone(), Arc::clone(&path), asked, tell, opened.notices);
+        let slot = Slot::Open { commands: commands.downgrade(), view: view.clone(), ended };
+        lock(&self.slots).insert(opening.path.clone(), slot);
+        tokio::spawn(async move {
+            task.run(watch).await;
+            drop(end);
+        });
+        Ok(Document { commands, view, path, store: self.store.clone() })
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        let mut slots = lock(&self.slots);
+        if matches!(slots.get(&self.path), Some(Slot::Opening(_))) {
+            slots.remove(&self.path);
+        }
+    }
+}
+
+/// What is in the table is whole at any time, also when someone panicked.
+fn lock(slots: &Mutex<HashMap<PathBuf, Slot>>) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Slot>> {
+    slots.lock().unwrap_or_else(PoisonError::into_inner)
+}

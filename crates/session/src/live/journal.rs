@@ -1,0 +1,239 @@
+//! Who did what to a notebook, and how to take it back.
+
+use cellist_notebook::CellId;
+use serde::{Deserialize, Serialize};
+
+use super::act::Act;
+use super::actor::{Actor, ActorKind, Author};
+
+/// What someone types into a cell without a longer pause is one entry.
+const PAUSE_MS: u64 = 5_000;
+/// Changes of one actor that belong to no turn and follow each other within this time are a turn.
+const TURN_MS: u64 = 60_000;
+/// How much is kept.
+const MOST_ENTRIES: usize = 1_000;
+const MOST_BYTES: usize = 16 << 20;
+
+/// One thing that someone did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Counts up.
+    pub number: u64,
+    /// Who did it.
+    pub actor: Actor,
+    /// The turn that it belongs to.
+    pub turn: String,
+    /// When it began, in milliseconds since 1970.
+    pub at: u64,
+    /// When it ended.
+    pub until: u64,
+    /// The entries that it took back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undoes: Vec<u64>,
+    /// The entry that took it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undone_by: Option<u64>,
+    pub(crate) acts: Vec<Act>,
+}
+
+/// What is to be taken back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Undo {
+    /// The last change that anyone made and nobody took back.
+    Last,
+    /// The last change of one actor.
+    LastOf(String),
+    /// All changes of a turn.
+    Turn(String),
+    /// One entry of the history, which may itself have taken something back.
+    Entry(u64),
+}
+
+/// Why there is nothing to take back.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
+pub enum NothingToUndo {
+    #[error("there is no change to take back")]
+    NoChange,
+    #[error("there is no turn `{turn}`")]
+    NoSuchTurn { turn: String },
+    #[error("turn `{turn}` has been taken back already")]
+    TurnUndone { turn: String },
+    #[error("there is no entry {number}")]
+    NoSuchEntry { number: u64 },
+    #[error("entry {number} has been taken back already")]
+    EntryUndone { number: u64 },
+}
+
+/// The entries, oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Journal {
+    entries: Vec<Entry>,
+    next: u64,
+}
+
+impl Journal {
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Notes what was done at the time `now`, in milliseconds since 1970. Returns the turn that it belongs to.
+    pub(crate) fn note(&mut self, author: &Author, acts: Vec<Act>, undoes: Vec<u64>, now: u64) -> String {
+        let acts: Vec<Act> = acts.into_iter().filter(Act::is_undoable).collect();
+        let turn = self.turn_of(author, now);
+        if acts.is_empty() {
+            return turn;
+        }
+        if let Some(last) = self.entries.last_mut().filter(|last| {
+            undoes.is_empty() && last.actor.id == author.actor.id && last.turn == turn && last.goes_on(now)
+        }) && last.join(&acts)
+        {
+            last.until = now;
+            return turn;
+        }
+        let number = self.next;
+        self.next += 1;
+        // Who takes back that something was taken back puts it into effect again.
+        let undone = self.entries.iter().filter(|entry| undoes.contains(&entry.number));
+        let again: Vec<u64> = undone.flat_map(|entry| entry.undoes.clone()).collect();
+        for entry in &mut self.entries {
+            if undoes.contains(&entry.number) {
+                entry.undone_by = Some(number);
+            } else if again.contains(&entry.number) {
+                entry.undone_by = None;
+            }
+        }
+        let actor = author.actor.clone();
+        let entry =
+            Entry { number, actor, turn: turn.clone(), at: now, until: now, undoes, undone_by: None, acts };
+        self.entries.push(entry);
+        self.forget_oldest();
+        turn
+    }
+
+    /// The turn that a change belongs to: the one that its author says, or the last one of the same actor if
+    /// that was just now, or a new one.
+    fn turn_of(&self, author: &Author, now: u64) -> String {
+        if let Some(turn) = &author.turn {
+            return turn.clone();
+        }
+        let last = self.entries.last().filter(|last| {
+            last.actor.id == author.actor.id
+                && now.saturating_sub(last.until) <= TURN_MS
+                && last.undoes.is_empty()
+        });
+        last.map_or_else(|| format!("t{}", self.next), |last| last.turn.clone())
+    }
+
+    /// The entries to take back, newest first.
+    pub(crate) fn chosen(&self, undo: &Undo) -> Result<Vec<&Entry>, NothingToUndo> {
+        let is_open = |entry: &&Entry| entry.undone_by.is_none() && entry.undoes.is_empty();
+        let newest = || self.entries.iter().rev().filter(is_open);
+        match undo {
+            Undo::Last => newest().next().map(|entry| vec![entry]).ok_or(NothingToUndo::NoChange),
+            Undo::LastOf(actor) => {
+                let last = newest().find(|entry| entry.actor.id == *actor);
+                last.map(|entry| vec![entry]).ok_or(NothingToUndo::NoChange)
+            }
+            Undo::Turn(turn) => {
+                let of_turn = |entry: &&Entry| entry.turn == *turn;
+                let open: Vec<&Entry> = newest().filter(of_turn).collect();
+                match (open.is_empty(), self.entries.iter().any(|entry| entry.turn == *turn)) {
+                    (false, _) => Ok(open),
+                    (true, true) => Err(NothingToUndo::TurnUndone { turn: turn.clone() }),
+                    (true, false) => Err(NothingToUndo::NoSuchTurn { turn: turn.clone() }),
+                }
+            }
+            Undo::Entry(number) => match self.entries.iter().find(|entry| entry.number == *number) {
+                None => Err(NothingToUndo::NoSuchEntry { number: *number }),
+                Some(entry) if entry.undone_by.is_some() => {
+                    Err(NothingToUndo::EntryUndone { number: *number })
+                }
+                Some(entry) => Ok(vec![entry]),
+            },
+        }
+    }
+
+    fn forget_oldest(&mut self) {
+        let mut room = MOST_BYTES;
+        let fits = |entry: &&Entry| match room.checked_sub(entry.size()) {
+            Some(rest) => {
+                room = rest;
+                true
+            }
+            None => false,
+        };
+        let kept = self.entries.iter().rev().take(MOST_ENTRIES).take_while(fits).count().max(1);
+        self.entries.drain(..self.entries.len() - kept);
+    }
+}
+
+impl Entry {
+    /// What was done, in a few words each.
+    pub fn deeds(&self) -> Vec<String> {
+        let mut deeds: Vec<String> = Vec::new();
+        for act in &self.acts {
+            let deed = match act {
+                Act::Inserted { cell, kind, .. } => format!("added {kind} cell {cell}"),
+                Act::Deleted { cell, kind, .. } => format!("deleted {kind} cell {cell}"),
+                Act::Moved { cell, .. } => format!("moved cell {cell}"),
+                Act::Retyped { cell, after, .. } => format!("made cell {cell} a {after} cell"),
+                Act::Edited { cell, .. } => format!("edited cell {cell}"),
+                Act::Cleared { cell, .. } => format!("cleared the outputs of cell {cell}"),
+                Act::Outputs { .. } | Act::Metadata { .. } => continue,
+            };
+            if !deeds.contains(&deed) {
+                deeds.push(deed);
+            }
+        }
+        deeds
+    }
+
+    /// The cells that it is about.
+    pub fn cells(&self) -> Vec<&CellId> {
+        let mut cells: Vec<&CellId> = Vec::new();
+        for cell in self.acts.iter().filter_map(Act::cell) {
+            if !cells.contains(&cell) {
+                cells.push(cell);
+            }
+        }
+        cells
+    }
+
+    fn goes_on(&self, now: u64) -> bool {
+        self.actor.kind == ActorKind::Person
+            && self.undone_by.is_none()
+            && self.undoes.is_empty()
+            && now.saturating_sub(self.until) <= PAUSE_MS
+    }
+
+    /// Takes an edit of the same cell in. `false` where the two are better told apart.
+    fn join(&mut self, acts: &[Act]) -> bool {
+        let ([Act::Edited { cell, after, .. }], [Act::Edited { cell: same, before, after: newest, .. }]) =
+            (self.acts.as_mut_slice(), acts)
+        else {
+            return false;
+        };
+        if cell != same || after != before {
+            return false;
+        }
+        after.clone_from(newest);
+        true
+    }
+
+    fn size(&self) -> usize {
+        let text = |act: &Act| match act {
+            Act::Inserted { source, .. } => source.len(),
+            Act::Deleted { source, json, .. } => source.len() + json.len(),
+            Act::Retyped { json, .. } => json.as_ref().map_or(0, String::len),
+            Act::Edited { before, after, .. } => before.len() + after.len(),
+            Act::Cleared { json, .. } => json.len(),
+            Act::Moved { .. } | Act::Outputs { .. } | Act::Metadata { .. } => 0,
+        };
+        300 + self.acts.iter().map(|act| 100 + text(act)).sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+mod tests;

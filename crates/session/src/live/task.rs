@@ -1,0 +1,331 @@
+//! The task that owns an open notebook: does what it is asked for in order, saves, and takes in what other
+//! programs write.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use cellist_notebook::{Notebook, OnConflict, Revision, merge};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::spawn_blocking;
+use tokio::time::sleep_until;
+
+use super::document::{Command, Then, View, Waiter, Work, now};
+use super::schedule::{Schedule, Urgency};
+use super::state::State;
+use super::watcher::FolderWatch;
+use crate::error::{Error, ErrorKind, Result};
+use crate::store::{Changed, Missing, Opened, Store};
+
+/// How many notices are shown.
+const NOTICES: usize = 20;
+
+pub(super) struct Task {
+    pub(super) state: State,
+    pub(super) store: Store,
+    pub(super) path: Arc<Path>,
+    pub(super) commands: mpsc::Receiver<Command>,
+    pub(super) view: watch::Sender<Arc<View>>,
+    /// What is in the file, as far as we know.
+    base: Arc<Notebook>,
+    /// The newest version that is in the file.
+    saved: u64,
+    schedule: Schedule,
+    saving: Option<Saving>,
+    looking: Option<oneshot::Receiver<Result<Option<Opened>>>>,
+    /// Whether the file may be another than the one we know.
+    is_suspect: bool,
+    waiters: Vec<(u64, Waiter)>,
+    problem: Option<String>,
+    notices: Vec<String>,
+}
+
+/// A save that is going on.
+struct Saving {
+    snapshot: Arc<Notebook>,
+    version: u64,
+    outcome: oneshot::Receiver<Result<Changed<()>>>,
+}
+
+/// What happened next.
+enum Moment {
+    Command(Option<Command>),
+    Saved(Result<Changed<()>>),
+    Looked(Result<Option<Opened>>),
+    Suspect,
+    Due,
+}
+
+impl Task {
+    pub(super) fn new(
+        state: State,
+        store: Store,
+        path: Arc<Path>,
+        commands: mpsc::Receiver<Command>,
+        view: watch::Sender<Arc<View>>,
+        notices: Vec<String>,
+    ) -> Task {
+        let (base, saved) = (Arc::clone(state.notebook()), state.version());
+        Task {
+            state,
+            store,
+            path,
+            commands,
+            view,
+            base,
+            saved,
+            schedule: Schedule::default(),
+            saving: None,
+            looking: None,
+            is_suspect: false,
+            waiters: Vec::new(),
+            problem: None,
+            notices,
+        }
+    }
+
+    /// What others see of a state that was just opened.
+    pub(super) fn first_view(state: &State, notices: Vec<String>) -> View {
+        View {
+            version: state.version(),
+            saved: state.version(),
+            notebook: Arc::clone(state.notebook()),
+            review: Arc::clone(state.review()),
+            problem: None,
+            notices,
+        }
+    }
+
+    /// Runs until nobody holds a handle any more, or it is told to end; all is on disk then, or kept elsewhere.
+    pub(super) async fn run(mut self, watcher: FolderWatch) {
+        loop {
+            match self.next(&watcher).await {
+                Moment::Command(Some(Command::Do(work))) => self.carry_out(work),
+                Moment::Command(Some(Command::Close) | None) => break,
+                Moment::Suspect => self.is_suspect = true,
+                Moment::Due => self.begin_save(),
+                Moment::Saved(saved) => self.settle(saved),
+                Moment::Looked(looked) => self.take_in(looked),
+            }
+            if self.is_suspect && self.saving.is_none() && self.looking.is_none() {
+                self.begin_look();
+            }
+            self.publish();
+        }
+        self.commands.close();
+        self.close().await;
+    }
+
+    /// Waits for what happens next. All that is waited for is safe to drop.
+    async fn next(&mut self, watcher: &FolderWatch) -> Moment {
+        let due = self.schedule.next().filter(|_| self.looking.is_none());
+        let alarm = async {
+            match due {
+                Some(due) => sleep_until(due.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        let (saving, looking) = (&mut self.saving, &mut self.looking);
+        tokio::select! {
+            biased;
+            Some(saved) = heard(saving.as_mut().map(|saving| &mut saving.outcome)) => Moment::Saved(saved),
+            Some(looked) = heard(looking.as_mut()) => Moment::Looked(looked),
+            () = alarm => Moment::Due,
+            () = watcher.changed() => Moment::Suspect,
+            command = self.commands.recv() => Moment::Command(command),
+        }
+    }
+
+    fn carry_out(&mut self, work: Work) {
+        let before = self.state.version();
+        let then = work(&mut self.state, now());
+        let now = Instant::now();
+        match then {
+            Then::Nothing => {}
+            Then::Save(urgency) if self.state.version() != before => self.schedule.changed(urgency, now),
+            Then::Save(_) => {}
+            Then::SaveFor(waiter) => {
+                let version = self.state.version();
+                // What is on disk already needs no save, unless there is reason to doubt it.
+                if version == self.saved && self.saving.is_none() && !self.is_suspect {
+                    return waiter(Ok(()));
+                }
+                self.waiters.push((version, waiter));
+                self.schedule.changed(Urgency::Now, now);
+            }
+        }
+    }
+
+    fn begin_save(&mut self) {
+        self.schedule.began();
+        let (snapshot, base) = (Arc::clone(self.state.notebook()), Arc::clone(&self.base));
+        let (store, path, ours) = (self.store.clone(), Arc::clone(&self.path), Arc::clone(&snapshot));
+        let (tell, outcome) = oneshot::channel();
+        spawn_blocking(move || drop(tell.send(save(&store, &path, &base, &ours))));
+        self.saving = Some(Saving { snapshot, version: self.state.version(), outcome });
+    }
+
+    fn settle(&mut self, saved: Result<Changed<()>>) {
+        let Some(Saving { snapshot, version, .. }) = self.saving.take() else { return };
+        self.schedule.ended(saved.is_ok(), Instant::now());
+        match saved {
+            Ok(saved) => {
+                self.saved = version;
+                self.problem = None;
+                self.note(saved.notices);
+                if saved.revision == snapshot.revision() {
+                    self.base = snapshot;
+                } else {
+                    // Someone else's changes are in the file too.
+                    self.absorb(&snapshot, saved.notebook);
+                }
+                self.answer(version, Ok(()));
+            }
+            Err(error) => {
+                // What was written in between is taken in by a look at it, and saved again at once.
+                if error.kind() == ErrorKind::Conflict {
+                    self.is_suspect = true;
+                    self.schedule.changed(Urgency::Now, Instant::now());
+                    return;
+                }
+                self.problem = Some(error.to_string());
+                self.answer(version, Err(Arc::new(error)));
+            }
+        }
+    }
+
+    /// Tells those who wait for a version.
+    fn answer(&mut self, version: u64, saved: std::result::Result<(), Arc<Error>>) {
+        let (done, waiting) =
+            std::mem::take(&mut self.waiters).into_iter().partition(|(for_, _)| *for_ <= version);
+        self.waiters = waiting;
+        let done: Vec<(u64, Waiter)> = done;
+        // Who is told looks at the view next.
+        self.publish();
+        done.into_iter().for_each(|(_, waiter)| waiter(saved.clone()));
+    }
+
+    fn begin_look(&mut self) {
+        self.is_suspect = false;
+        let (store, path, known) = (self.store.clone(), Arc::clone(&self.path), self.base.revision());
+        let (tell, looking) = oneshot::channel();
+        spawn_blocking(move || drop(tell.send(look(&store, &path, known))));
+        self.looking = Some(looking);
+    }
+
+    fn take_in(&mut self, looked: Result<Option<Opened>>) {
+        self.looking = None;
+        match looked {
+            Ok(None) => {}
+            Ok(Some(opened)) => {
+                self.note(opened.notices);
+                let base = Arc::clone(&self.base);
+                self.absorb(&base, opened.notebook);
+            }
+            // It may be back in a moment; a save says what is wrong.
+            Err(error) => self.problem = Some(error.to_string()),
+        }
+    }
+
+    /// Goes on with what another program made of `base` and put into the file.
+    fn absorb(&mut self, base: &Notebook, theirs: Notebook) {
+        let before = self.state.version();
+        match self.state.absorb(base, &theirs, now()) {
+            Ok(remarks) => self.note(remarks),
+            Err(error) => return self.note(vec![error.to_string()]),
+        }
+        let is_all = self.state.notebook().revision() == theirs.revision();
+        let was_clean = self.saved == before;
+        self.base = if is_all { Arc::clone(self.state.notebook()) } else { Arc::new(theirs) };
+        if is_all && was_clean {
+            self.saved = self.state.version();
+        } else if !is_all {
+            self.schedule.changed(Urgency::Soon, Instant::now());
+        }
+    }
+
+    fn note(&mut self, notices: Vec<String>) {
+        self.notices.extend(notices);
+        let surplus = self.notices.len().saturating_sub(NOTICES);
+        self.notices.drain(..surplus);
+    }
+
+    fn publish(&mut self) {
+        self.view.send_if_modified(|view| {
+            let is_same = view.version == self.state.version()
+                && view.saved == self.saved
+                && Arc::ptr_eq(&view.notebook, self.state.notebook())
+                && Arc::ptr_eq(&view.review, self.state.review())
+                && view.problem == self.problem
+                && view.notices == self.notices;
+            if !is_same {
+                *view = Arc::new(View {
+                    version: self.state.version(),
+                    saved: self.saved,
+                    notebook: Arc::clone(self.state.notebook()),
+                    review: Arc::clone(self.state.review()),
+                    problem: self.problem.clone(),
+                    notices: self.notices.clone(),
+                });
+            }
+            !is_same
+        });
+    }
+
+    /// Saves what is not on disk yet. What cannot be saved is kept elsewhere.
+    async fn close(mut self) {
+        // Once for what was changed, and again for what others wrote meanwhile.
+        for _ in 0..3 {
+            while let Ok(Command::Do(work)) = self.commands.try_recv() {
+                self.carry_out(work);
+            }
+            if let Some(saved) = heard(self.saving.as_mut().map(|saving| &mut saving.outcome)).await {
+                self.settle(saved);
+            }
+            if let Some(looked) = heard(self.looking.as_mut()).await {
+                self.take_in(looked);
+            }
+            if self.is_suspect {
+                self.begin_look();
+                continue;
+            }
+            if !self.schedule.is_dirty() {
+                break;
+            }
+            self.begin_save();
+        }
+        if let Some(saved) = heard(self.saving.as_mut().map(|saving| &mut saving.outcome)).await {
+            self.settle(saved);
+        }
+        if self.schedule.is_dirty() {
+            let (store, path, ours) =
+                (self.store.clone(), Arc::clone(&self.path), Arc::clone(self.state.notebook()));
+            let _ = spawn_blocking(move || store.rescue(&path, &ours)).await;
+        }
+    }
+}
+
+/// What a piece of work on another thread came to; `None` at once where there is none, or it has ended without.
+async fn heard<T>(work: Option<&mut oneshot::Receiver<T>>) -> Option<T> {
+    work?.await.ok()
+}
+
+/// Puts `ours`, which was made from `base`, into the file beside what others made of it.
+fn save(store: &Store, path: &Path, base: &Notebook, ours: &Notebook) -> Result<Changed<()>> {
+    store.change(path, Missing::Refuse, |theirs| {
+        *theirs = if theirs.revision() == base.revision() {
+            ours.clone()
+        } else {
+            merge(base, ours, theirs, OnConflict::Mark)?.notebook
+        };
+        Ok(())
+    })
+}
+
+/// What is in the file, if that is not what we know.
+fn look(store: &Store, path: &Path, known: Revision) -> Result<Option<Opened>> {
+    if Revision::of([store.read_file(path)?.as_slice()]) == known {
+        return Ok(None);
+    }
+    store.open(path).map(Some)
+}

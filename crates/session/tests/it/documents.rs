@@ -1,0 +1,194 @@
+//! Open notebooks with a real file, a real folder watch and real time.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cellist_notebook::{CellRef, Operation, Revision};
+use cellist_session::live::{
+    Actor, ActorKind, Author, ChangeSet, Document, DocumentError, Documents, Effect, Op, Submission, Undo,
+    View,
+};
+use tokio::sync::watch;
+
+use crate::bed::{Bed, write_in_place};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn ann() -> Author {
+    Actor::new(ActorKind::Person, "ann").into()
+}
+
+fn bot() -> Author {
+    Actor::new(ActorKind::Agent, "bot").into()
+}
+
+fn documents(bed: &Bed) -> Documents {
+    Documents::new(bed.store.clone())
+}
+
+fn sources(view: &View) -> Vec<String> {
+    view.notebook.cells().iter().map(|cell| cell.source().into_owned()).collect()
+}
+
+/// Waits until the newest view is as wanted.
+async fn seen(views: &mut watch::Receiver<Arc<View>>, is_wanted: impl Fn(&View) -> bool) -> Arc<View> {
+    let seen = tokio::time::timeout(PATIENCE, views.wait_for(|view| is_wanted(view))).await;
+    Arc::clone(&seen.expect("it is seen in time").unwrap())
+}
+
+/// Types at the beginning of a cell.
+async fn type_in(document: &Document, index: usize, text: &str) -> u64 {
+    let view = document.view();
+    let cell = &view.notebook.cells()[index];
+    let length = cellist_session::live::units(&cell.source());
+    let change = ChangeSet::replace(length, 0..0, text).unwrap();
+    let ops = vec![Op::Change { cell: cell.id().clone(), change }];
+    document.submit(Submission { base: view.version, tag: None, ops }, ann()).await.unwrap()
+}
+
+fn edit(index: i64, source: &str) -> [Operation; 1] {
+    [Operation::Edit { cell: CellRef::Index(index), source: source.into() }]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_is_open_once_whatever_path_leads_to_it_and_saved_when_the_last_has_left() {
+    let bed = Bed::new(&["one"]);
+    let documents = documents(&bed);
+    let link = bed.folder().join("link.ipynb");
+    std::os::unix::fs::symlink(&bed.path, &link).unwrap();
+    let opening = (0..8).map(|at| {
+        let (documents, path) =
+            (documents.clone(), if at % 2 == 0 { bed.path.clone() } else { link.clone() });
+        tokio::spawn(async move { documents.open(&path).await.unwrap() })
+    });
+    let opening: Vec<_> = opening.collect();
+    let mut handles = Vec::new();
+    for handle in opening {
+        handles.push(handle.await.unwrap());
+    }
+    assert_eq!(documents.list().len(), 1);
+    type_in(&handles[0], 0, "typed ").await;
+    assert_eq!(sources(&handles[7].view()), ["typed one"]);
+    let version = handles[3].view().version;
+    drop(handles);
+    // Opened again at once, it has what was typed, and versions that nobody has seen before.
+    let again = documents.open(&bed.path).await.unwrap();
+    assert_eq!(sources(&again.view()), ["typed one"]);
+    assert!(again.view().version > version);
+    drop(again);
+    documents.close().await;
+    assert_eq!(bed.sources(), ["typed one"]);
+    assert!(documents.list().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_typed_is_told_and_on_disk_soon() {
+    let bed = Bed::new(&["one", "two"]);
+    let documents = documents(&bed);
+    let document = documents.open(&bed.path).await.unwrap();
+    let mut views = document.watch();
+    let before = document.view().version;
+    let version = type_in(&document, 1, "x").await;
+    let view = seen(&mut views, |view| view.saved >= version).await;
+    assert_eq!((view.version, bed.sources()), (version, vec!["one".to_owned(), "xtwo".to_owned()]));
+    let changes = document.since(before).await.unwrap();
+    assert!(matches!(&changes[0].effects[..], [Effect::Changed { .. }]));
+    assert!(matches!(document.since(before - 1).await, Err(DocumentError::Refused(_))));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agents_edit_is_on_disk_when_it_returns_and_can_be_taken_back() {
+    let bed = Bed::new(&["one", "two"]);
+    let documents = documents(&bed);
+    let document = documents.open(&bed.path).await.unwrap();
+    let (_, revision) = document.read(bot().actor).await.unwrap();
+    type_in(&document, 1, "typed ").await;
+    let operations = edit(0, "ONE");
+    let edited = document
+        .edit(Some(revision), bot(), move |notebook, base| notebook.perform(&operations, base))
+        .await
+        .unwrap();
+    assert_eq!(bed.sources(), ["ONE", "typed two"]);
+    assert_eq!(edited.notebook.revision(), Revision::of([fs::read(&bed.path).unwrap().as_slice()]));
+    assert_eq!(document.view().review.cells.len(), 1);
+
+    let operations = edit(1, "TWO");
+    let conflict =
+        document.edit(Some(revision), bot(), move |notebook, base| notebook.perform(&operations, base)).await;
+    let message = conflict.unwrap_err().to_string();
+    assert!(message.contains("typed two") && message.contains("TWO"), "{message}");
+
+    document.undo(Undo::LastOf("bot".into()), ann()).await.unwrap();
+    assert_eq!(bed.sources(), ["one", "typed two"]);
+    let who: Vec<String> =
+        document.history().await.unwrap().into_iter().map(|entry| entry.actor.id).collect();
+    assert_eq!(who, ["ann", "bot", "ann"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_program_writes_is_seen_and_both_survive() {
+    let bed = Bed::new(&["one", "two", "three"]);
+    let documents = documents(&bed);
+    let document = documents.open(&bed.path).await.unwrap();
+    let mut views = document.watch();
+    write_in_place(&bed.path, "two", "TWO");
+    let view = seen(&mut views, |view| sources(view)[1] == "TWO").await;
+    let changes = document.since(view.version - 1).await.unwrap();
+    assert_eq!(changes[0].actor.kind, ActorKind::Disk);
+
+    // Both at once, in different cells.
+    type_in(&document, 0, "typed ").await;
+    write_in_place(&bed.path, "three", "THREE");
+    let both = ["typed one", "TWO", "THREE"];
+    seen(&mut views, |view| sources(view) == both && view.saved == view.version).await;
+    assert_eq!(bed.sources(), both);
+
+    // By renaming, as git and many editors do.
+    let other = bed.folder().join("other");
+    fs::write(&other, fs::read_to_string(&bed.path).unwrap().replace("THREE", "3")).unwrap();
+    fs::rename(&other, &bed.path).unwrap();
+    seen(&mut views, |view| sources(view)[2] == "3").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_gone_is_said_and_what_was_typed_is_kept() {
+    let bed = Bed::new(&["one"]);
+    let documents = documents(&bed);
+    let document = documents.open(&bed.path).await.unwrap();
+    let mut views = document.watch();
+    fs::remove_file(&bed.path).unwrap();
+    type_in(&document, 0, "typed ").await;
+    seen(&mut views, |view| view.problem.is_some()).await;
+    let operations = edit(0, "mine");
+    let not_saved =
+        document.edit(None, bot(), move |notebook, base| notebook.perform(&operations, base)).await;
+    assert!(matches!(not_saved, Err(DocumentError::NotSaved(_))), "{not_saved:?}");
+    drop((document, views));
+    documents.close().await;
+    let kept: Vec<String> = bed.recovered().iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    assert!(kept.iter().any(|text| text.contains("mine")), "{kept:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_notebook_that_cannot_be_opened_says_why_and_can_be_opened_later() {
+    let bed = Bed::new(&["one"]);
+    let documents = documents(&bed);
+    let path = bed.folder().join("new.ipynb");
+    assert!(documents.open(&path).await.is_err());
+    fs::copy(&bed.path, &path).unwrap();
+    assert_eq!(sources(&documents.open(&path).await.unwrap().view()), ["one"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_ends_all_and_later_questions_are_answered_so() {
+    let bed = Bed::new(&["one"]);
+    let documents = documents(&bed);
+    let document = documents.open(&bed.path).await.unwrap();
+    type_in(&document, 0, "typed ").await;
+    documents.close().await;
+    assert_eq!(bed.sources(), ["typed one"]);
+    assert!(matches!(document.save().await, Err(DocumentError::Closed)));
+    let again = documents.open(&bed.path).await.unwrap();
+    assert_eq!(sources(&again.view()), ["typed one"]);
+}
