@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_large_one_shows_its_outline() {
-        let line = |index: usize, status| OutlineCell {
+        let line = |index: usize, status: Option<ExecutionStatus>| OutlineCell {
             index,
             id: format!("c{index}"),
             cell_type: if status.is_none() { "markdown" } else { "code" },
