@@ -63,8 +63,9 @@ pub struct Cell {
     pub(crate) text: Arc<Vec<u8>>,
     pub(crate) object: Object,
     pub(crate) place: Place,
-    /// Keys written or removed (`None`) since the text was read.
-    pub(crate) changed: Vec<(String, Option<Vec<u8>>)>,
+    /// Keys written or removed (`None`) since the text was read. Outputs may be large: copies of a notebook share
+    /// them.
+    pub(crate) changed: Vec<(String, Option<Arc<Vec<u8>>>)>,
 }
 
 /// The white space around a cell in the file's list of cells.
@@ -130,7 +131,7 @@ impl Cell {
     /// The JSON of one of the cell's keys as it stands, or as it was changed.
     pub fn value(&self, key: &str) -> Option<&[u8]> {
         match self.changed.iter().find(|(changed, _)| changed == key) {
-            Some((_, value)) => value.as_deref(),
+            Some((_, value)) => value.as_ref().map(|value| value.as_slice()),
             None => self.object.get(&self.text, key).map(|member| member.value.of(&self.text)),
         }
     }
@@ -161,12 +162,14 @@ impl Cell {
         self.changed.retain(|(changed, _)| changed != key);
         let read = self.object.get(&self.text, key).map(|member| member.value.of(&self.text));
         if read != value.as_deref() {
-            self.changed.push((key.to_owned(), value));
+            self.changed.push((key.to_owned(), value.map(Arc::new)));
         }
     }
 
     /// Writes a value in the layout of this cell.
     pub(crate) fn set_node(&mut self, key: &str, node: &Node<'_>, ascii: bool) {
+        // What it replaces may be large too: it goes first.
+        self.changed.retain(|(changed, _)| changed != key);
         let mut value = Vec::new();
         node.write(&self.layout(), &self.member_indent(key), ascii, &mut value);
         self.set(key, Some(value));

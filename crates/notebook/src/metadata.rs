@@ -83,7 +83,7 @@ fn with_key(object: &[u8], key: &str, value: &Value, layout: &Layout, indent: &s
         None => {
             let mut members = match Node::of(object) {
                 Node::Object(members) => members,
-                Node::Array(_) | Node::Raw(_) | Node::Text(_) => Vec::new(),
+                Node::Array(_) | Node::Lines { .. } | Node::Raw(_) | Node::Text(_) => Vec::new(),
             };
             let at = members.iter().position(|(known, _)| **known > *key).unwrap_or(members.len());
             members.insert(at, (Cow::Borrowed(key), node));

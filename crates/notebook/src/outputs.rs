@@ -91,20 +91,33 @@ fn is_split(mime: &str) -> bool {
 
 /// A text as Jupyter keeps it in outputs: cut where Python sees the end of a line.
 fn lines(text: &str) -> Node<'_> {
-    let mut lines = Vec::new();
-    let mut rest = text;
-    while let Some((at, end)) = rest.char_indices().find(|(_, letter)| ends_line(*letter)) {
-        let mut cut = at + end.len_utf8();
-        if end == '\r' && rest[cut..].starts_with('\n') {
-            cut += 1;
+    Node::Lines { text, cut: first_line }
+}
+
+/// How long the first line is, with its end.
+fn first_line(text: &str) -> usize {
+    let mut at = 0;
+    while let Some(step) = maybe_end(&text.as_bytes()[at..]) {
+        at += step;
+        let end = text[at..].chars().next().filter(|letter| ends_line(*letter));
+        if let Some(end) = end {
+            let cut = at + end.len_utf8();
+            return if text[at..].starts_with("\r\n") { cut + 1 } else { cut };
         }
-        lines.push(Node::text(&rest[..cut]));
-        rest = &rest[cut..];
+        at += 1;
     }
-    if !rest.is_empty() {
-        lines.push(Node::text(rest));
-    }
-    Node::Array(lines)
+    text.len()
+}
+
+/// Where a character may begin that ends a line.
+fn maybe_end(bytes: &[u8]) -> Option<usize> {
+    // As many as are looked at together without a branch: lines may be very long.
+    const BLOCK: usize = 64;
+    let may = |byte: &u8| matches!(byte, 0x0a..=0x0d | 0x1c..=0x1e | 0xc2 | 0xe2);
+    let blocks =
+        bytes.chunks(BLOCK).take_while(|block| !block.iter().fold(false, |any, byte| any | may(byte)));
+    let skipped = bytes.len().min(blocks.count() * BLOCK);
+    bytes[skipped..].iter().position(may).map(|at| skipped + at)
 }
 
 fn ends_line(letter: char) -> bool {
@@ -112,4 +125,38 @@ fn ends_line(letter: char) -> bool {
         letter,
         '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}'
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::first_line;
+
+    proptest! {
+        #[test]
+        fn a_text_is_cut_where_python_cuts_it(
+            parts in prop::collection::vec("[xé\u{a0}\u{20ac}]{0,70}(\r\n|[\n\r\u{b}\u{1e}\u{85}\u{2028}])?", 0..6),
+        ) {
+            let text = parts.concat();
+            let (mut rest, mut lines) = (text.as_str(), Vec::new());
+            while !rest.is_empty() {
+                let (line, behind) = rest.split_at(first_line(rest));
+                lines.push(line);
+                rest = behind;
+            }
+            // Of a line all but its end is free of ends, and only the last may have none.
+            let ends = ["\r\n", "\n", "\r", "\u{b}", "\u{1e}", "\u{85}", "\u{2028}"];
+            for (at, line) in lines.iter().enumerate() {
+                let end = ends.iter().find(|end| line.ends_with(**end));
+                prop_assert!(end.is_some() || at + 1 == lines.len());
+                let body = &line[..line.len() - end.map_or(0, |end| end.len())];
+                prop_assert!(ends.iter().all(|end| !body.contains(end)), "{line:?}");
+            }
+            for pair in lines.windows(2) {
+                prop_assert!(!(pair[0].ends_with('\r') && pair[1].starts_with('\n')));
+            }
+            prop_assert_eq!(lines.concat(), text);
+        }
+    }
 }

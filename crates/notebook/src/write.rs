@@ -199,7 +199,7 @@ fn write_cell<'a>(pieces: &mut Pieces<'a>, cell: &'a Cell) {
     }
     let added = (cell.changed.iter())
         .filter(|(key, _)| cell.object.get(&cell.text, key).is_none())
-        .filter_map(|(key, value)| Some((key.as_str(), value.as_deref()?)))
+        .filter_map(|(key, value)| Some((key.as_str(), value.as_ref()?.as_slice())))
         .collect();
     write_object(pieces, &cell.text, &cell.object, added, |member| {
         let key = member.key.of(&cell.text);

@@ -1,6 +1,8 @@
 //! A MIME bundle: one thing in several representations, in the order in which the kernel gave them.
 
 use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
 
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::ser::SerializeMap;
@@ -85,7 +87,7 @@ impl MimeData {
 
     /// Reads one value of a bundle. A notebook file may keep a text as a list of its lines; JSON types are
     /// never joined.
-    fn read(mime: &str, raw: Box<RawValue>) -> Self {
+    fn read(mime: &str, raw: &RawValue) -> Self {
         if !is_json(mime) {
             if let Ok(text) = serde_json::from_str::<String>(raw.get()) {
                 return MimeData::Text(text);
@@ -94,7 +96,7 @@ impl MimeData {
                 return MimeData::Text(lines.concat());
             }
         }
-        MimeData::Json(RawJson(raw))
+        MimeData::Json(RawJson(raw.to_owned()))
     }
 }
 
@@ -133,6 +135,13 @@ impl MimeBundle {
     /// A bundle without representations.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Reads a bundle from JSON text. Costs one copy of each representation, where reading by way of
+    /// [`Deserialize`] costs two.
+    pub fn read(json: &RawValue) -> serde_json::Result<Self> {
+        let mut text = serde_json::Deserializer::from_str(json.get());
+        text.deserialize_map(BundleVisitor::<&RawValue>(PhantomData))
     }
 
     /// A bundle of one text.
@@ -188,26 +197,27 @@ impl Serialize for MimeBundle {
 
 impl<'de> Deserialize<'de> for MimeBundle {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct BundleVisitor;
+        deserializer.deserialize_map(BundleVisitor::<Box<RawValue>>(PhantomData))
+    }
+}
 
-        impl<'de> Visitor<'de> for BundleVisitor {
-            type Value = MimeBundle;
+/// Takes each representation as `Raw` first.
+struct BundleVisitor<Raw>(PhantomData<Raw>);
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of MIME types")
-            }
+impl<'de, Raw: Deserialize<'de> + Deref<Target = RawValue>> Visitor<'de> for BundleVisitor<Raw> {
+    type Value = MimeBundle;
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<MimeBundle, A::Error> {
-                let mut bundle = MimeBundle::new();
-                while let Some((mime, raw)) = map.next_entry::<String, Box<RawValue>>()? {
-                    let data = MimeData::read(&mime, raw);
-                    bundle.insert(&mime, data);
-                }
-                Ok(bundle)
-            }
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of MIME types")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<MimeBundle, A::Error> {
+        let mut bundle = MimeBundle::new();
+        while let Some((mime, raw)) = map.next_entry::<String, Raw>()? {
+            let data = MimeData::read(&mime, &raw);
+            bundle.insert(&mime, data);
         }
-
-        deserializer.deserialize_map(BundleVisitor)
+        Ok(bundle)
     }
 }
 
@@ -233,6 +243,15 @@ mod tests {
             serde_json::from_str(r#"{"text/html":["<b>\n","</b>"],"application/json":["a","b"]}"#).unwrap();
         assert_eq!(bundle.get_text("text/html"), Some("<b>\n</b>"));
         assert_eq!(bundle.get("application/json"), Some(&RawJson::new(r#"["a","b"]"#).unwrap().into()));
+    }
+
+    #[test]
+    fn a_bundle_read_from_a_text_at_hand_is_the_same() {
+        for text in [r#"{"text/plain":"a\nb","image/png":["x","y"],"a/b":{"c":1e0},"a/json":7}"#, "{}"] {
+            let raw: &RawValue = serde_json::from_str(text).unwrap();
+            assert_eq!(MimeBundle::read(raw).unwrap(), serde_json::from_str(text).unwrap());
+        }
+        assert!(MimeBundle::read(serde_json::from_str("[]").unwrap()).is_err());
     }
 
     #[test]

@@ -240,8 +240,8 @@ struct Running<'a> {
 
 impl Running<'_> {
     /// Gives an event to whatever cell it belongs to.
-    fn heard(&mut self, record: &mut Record, event: &Event) {
-        match event {
+    fn heard(&mut self, record: &mut Record, event: Event) {
+        match &event {
             Event::Stream { late: true, .. } if !self.shown.is_empty() => {
                 if let Some((id, count, kept)) = self.shown.last_mut() {
                     kept.apply(event);

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use cellist_output::{MimeBundle, RawJson};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::bars::Comm;
 use crate::event::{Event, Outcome, Status};
@@ -180,6 +181,7 @@ pub(super) fn read(line: &[u8]) -> serde_json::Result<Line> {
         found,
         indent,
     } = serde_json::from_slice(line)?;
+    let data = data.map(MimeBundle::read).transpose()?.unwrap_or_default();
     if let Some(reply_to) = reply_to {
         return Ok(Line::Reply(Reply { reply_to, error, matches, start, end, found, data, status, indent }));
     }
@@ -230,8 +232,9 @@ struct Fields<'a> {
     mark: Option<u64>,
     execution: Option<u64>,
     execution_count: Option<u64>,
-    #[serde(default)]
-    data: MimeBundle,
+    // A picture may be large; what is borrowed is copied once.
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
     #[serde(default)]
     metadata: RawJson,
     display_id: Option<String>,

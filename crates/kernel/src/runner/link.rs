@@ -600,6 +600,10 @@ impl FrameReader {
                 let mut line = self.buffer.split_to(self.looked + at + 1);
                 line.truncate(line.len() - 1);
                 self.looked = 0;
+                if line.len() >= LARGE {
+                    // The room that a large frame took goes with it.
+                    self.buffer = BytesMut::from(&self.buffer[..]);
+                }
                 Some(line.freeze())
             }
             None => {

@@ -288,23 +288,19 @@ const INTERRUPTS: [&str; 2] = ["KeyboardInterrupt", "CancelledError"];
 fn output(kind: &str, message: &Message) -> Vec<Item> {
     let item = match kind {
         "stream" => stream(message),
-        "display_data" => message.read().ok().map(|DisplayContent { data, metadata, transient, .. }| {
-            Item::Event(Event::Display { data, metadata, display_id: transient.display_id })
+        "display_data" => display(message).map(|Displayed { data, metadata, display_id, .. }| {
+            Item::Event(Event::Display { data, metadata, display_id })
         }),
         "execute_result" => {
-            message.read().ok().map(|DisplayContent { data, metadata, transient, execution_count }| {
-                Item::Event(Event::Result {
-                    execution_count,
-                    data,
-                    metadata,
-                    display_id: transient.display_id,
-                })
+            display(message).map(|Displayed { data, metadata, display_id, execution_count }| {
+                Item::Event(Event::Result { execution_count, data, metadata, display_id })
             })
         }
-        "update_display_data" => message.read().ok().and_then(|content: DisplayContent| {
-            let DisplayContent { data, metadata, transient, .. } = content;
-            Some(Item::Event(Event::UpdateDisplay { display_id: transient.display_id?, data, metadata }))
-        }),
+        "update_display_data" => {
+            display(message).and_then(|Displayed { data, metadata, display_id, .. }| {
+                Some(Item::Event(Event::UpdateDisplay { display_id: display_id?, data, metadata }))
+            })
+        }
         "clear_output" => {
             message.read().ok().map(|ClearContent { wait }| Item::Event(Event::ClearOutput { wait }))
         }
@@ -315,6 +311,20 @@ fn output(kind: &str, message: &Message) -> Vec<Item> {
     };
     // Output that cannot be read is output that is lost.
     vec![item.unwrap_or(Item::Event(Event::OutputLost))]
+}
+
+/// A display or a result, or what one is to look like from now on.
+struct Displayed {
+    data: MimeBundle,
+    metadata: RawJson,
+    display_id: Option<String>,
+    execution_count: Option<u64>,
+}
+
+fn display(message: &Message) -> Option<Displayed> {
+    let DisplayContent { data, metadata, transient, execution_count } = message.read().ok()?;
+    let data = MimeBundle::read(data).ok()?;
+    Some(Displayed { data, metadata, display_id: transient.display_id, execution_count })
 }
 
 fn stream(message: &Message) -> Option<Item> {
@@ -346,8 +356,10 @@ struct InputContent {
 }
 
 #[derive(Deserialize)]
-struct DisplayContent {
-    data: MimeBundle,
+struct DisplayContent<'a> {
+    // A picture may be large; what is borrowed is copied once.
+    #[serde(borrow)]
+    data: &'a RawValue,
     #[serde(default)]
     metadata: RawJson,
     #[serde(default)]

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use hmac::{Hmac, KeyInit, Mac};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
@@ -53,7 +52,7 @@ pub(super) struct Message {
 
 impl Message {
     /// Reads the content, or what of it is known.
-    pub(super) fn read<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
+    pub(super) fn read<'a, T: Deserialize<'a>>(&'a self) -> serde_json::Result<T> {
         serde_json::from_slice(&self.content)
     }
 }

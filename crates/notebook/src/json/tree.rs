@@ -17,6 +17,11 @@ pub(crate) enum Node<'a> {
     Raw(Cow<'a, [u8]>),
     /// A string still to be written.
     Text(Cow<'a, str>),
+    /// A text as a list of its lines, which `cut` finds: the length of the first line with its end.
+    Lines {
+        text: &'a str,
+        cut: fn(&str) -> usize,
+    },
     Array(Vec<Node<'a>>),
     Object(Vec<(Cow<'a, str>, Node<'a>)>),
 }
@@ -36,7 +41,7 @@ impl<'a> Node<'a> {
 
     /// Text as notebooks keep it: a list of lines, each but the last with its newline.
     pub(crate) fn lines(text: &'a str) -> Node<'a> {
-        Node::Array(text.split_inclusive('\n').map(Node::text).collect())
+        Node::Lines { text, cut: |text| text.find('\n').map_or(text.len(), |at| at + 1) }
     }
 
     /// The value of a text that is known to be JSON.
@@ -80,7 +85,7 @@ impl<'a> Node<'a> {
                 }
                 *members = kept;
             }
-            Node::Raw(_) | Node::Text(_) => {}
+            Node::Raw(_) | Node::Text(_) | Node::Lines { .. } => {}
         }
     }
 
@@ -89,8 +94,25 @@ impl<'a> Node<'a> {
         match self {
             Node::Raw(bytes) => out.extend_from_slice(bytes),
             Node::Text(text) => string::encode(text, ascii, out),
+            Node::Lines { text: "", .. } => out.extend_from_slice(b"[]"),
             Node::Array(items) if items.is_empty() => out.extend_from_slice(b"[]"),
             Node::Object(members) if members.is_empty() => out.extend_from_slice(b"{}"),
+            Node::Lines { text, cut } => {
+                let frame = Frame::new(layout, indent);
+                out.push(b'[');
+                let mut rest = *text;
+                for position in 0.. {
+                    let (line, behind) = rest.split_at(cut(rest));
+                    frame.separate(position, out);
+                    string::encode(line, ascii, out);
+                    rest = behind;
+                    if rest.is_empty() {
+                        break;
+                    }
+                }
+                out.extend_from_slice(frame.tail.as_bytes());
+                out.push(b']');
+            }
             Node::Array(items) => {
                 let frame = Frame::new(layout, indent);
                 out.push(b'[');

@@ -1,5 +1,7 @@
 //! Outputs cut down for a reader who pays for each byte, in the shape in which they came.
 
+use std::borrow::Cow;
+
 use cellist_output::{Limits, MimeBundle, MimeData, Output, StreamName, notices};
 
 use super::kept::weight;
@@ -9,16 +11,16 @@ const MAX_DATA: usize = 1024 * 1024;
 
 /// The outputs with their text within the limits: the last of it, as much as there is room for.
 pub(crate) fn brief(outputs: &[Output], limits: &Limits) -> Vec<Output> {
-    let small: Vec<Output> = outputs.iter().map(|output| small(output, limits)).collect();
     let mut room = limits.max_bytes;
     let mut shown: Vec<Output> = Vec::new();
     let mut left_out: u64 = 0;
-    for output in small.into_iter().rev() {
+    for output in outputs.iter().rev() {
+        let output = small(output, limits);
         let size = text_weight(&output);
-        match (&output, room.checked_sub(size)) {
+        match (&*output, room.checked_sub(size)) {
             (_, Some(rest)) => {
                 room = rest;
-                shown.push(output);
+                shown.push(output.into_owned());
             }
             (Output::Stream { name, text }, None) if room > 0 && left_out == 0 => {
                 let tail = &text[text.ceil_char_boundary(text.len() - room)..];
@@ -40,7 +42,7 @@ pub(crate) fn brief(outputs: &[Output], limits: &Limits) -> Vec<Output> {
 }
 
 /// An output without what is too large for anyone.
-fn small(output: &Output, limits: &Limits) -> Output {
+fn small<'a>(output: &'a Output, limits: &Limits) -> Cow<'a, Output> {
     let cut = |data: &MimeBundle| {
         let mut kept = MimeBundle::new();
         for (mime, value) in data.iter() {
@@ -65,15 +67,16 @@ fn small(output: &Output, limits: &Limits) -> Output {
     };
     match output {
         Output::Display { data, metadata, .. } => {
-            Output::Display { data: cut(data), metadata: metadata.clone(), display_id: None }
+            Cow::Owned(Output::Display { data: cut(data), metadata: metadata.clone(), display_id: None })
         }
-        Output::Result { execution_count, data, metadata, .. } => Output::Result {
+        Output::Result { execution_count, data, metadata, .. } => Cow::Owned(Output::Result {
             execution_count: *execution_count,
             data: cut(data),
             metadata: metadata.clone(),
             display_id: None,
-        },
-        Output::Stream { .. } | Output::Error { .. } => output.clone(),
+        }),
+        // A stream's text may be all that memory holds: what is shown of it is cut out of it.
+        Output::Stream { .. } | Output::Error { .. } => Cow::Borrowed(output),
     }
 }
 

@@ -17,9 +17,9 @@ const TICK: Duration = Duration::from_millis(100);
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// What those who watch an execution are told.
-pub(crate) enum Moment<'a> {
+pub(crate) enum Moment {
     /// Something happened.
-    Event(&'a Event),
+    Event(Event),
     /// Time has passed.
     Tick,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Work<'a> {
 /// Runs code until it has ended, its kernel has died or was ended. An error means that it never began.
 pub(crate) async fn drive(
     work: Work<'_>,
-    mut watch: impl FnMut(&mut Record, Moment<'_>),
+    mut watch: impl FnMut(&mut Record, Moment),
 ) -> cellist_kernel::Result<()> {
     let Work { kernel, request, record, pace, cancel, listener } = work;
     let execution = kernel.execute(request).await?;
@@ -110,11 +110,11 @@ impl Hearing<'_> {
     }
 }
 
-fn take(event: Option<Event>, record: &mut Record, watch: &mut impl FnMut(&mut Record, Moment<'_>)) {
+fn take(event: Option<Event>, record: &mut Record, watch: &mut impl FnMut(&mut Record, Moment)) {
     match event {
         Some(event) => {
             record.apply(&event);
-            watch(record, Moment::Event(&event));
+            watch(record, Moment::Event(event));
         }
         None => record.abandoned(),
     }
@@ -125,7 +125,7 @@ async fn act(
     due: Due,
     record: &mut Record,
     hearing: &mut Hearing<'_>,
-    watch: &mut impl FnMut(&mut Record, Moment<'_>),
+    watch: &mut impl FnMut(&mut Record, Moment),
 ) {
     match due {
         Due::Nothing(_) => {}

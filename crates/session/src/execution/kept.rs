@@ -1,6 +1,7 @@
 //! The outputs of a cell as its notebook keeps them: all of them up to a limit, beyond it the first and the
 //! last, with a notice between. Memory is bounded as the file is.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use cellist_kernel::Event;
@@ -46,29 +47,22 @@ impl Kept {
     }
 
     /// Takes what an event adds or changes.
-    pub(crate) fn apply(&mut self, event: &Event) {
+    pub(crate) fn apply(&mut self, event: Event) {
         match event {
-            Event::Stream { name, bytes, .. } => self.stream(*name, bytes),
-            Event::Display { data, metadata, display_id } => self.push(Output::Display {
-                data: data.clone(),
-                metadata: metadata.clone(),
-                display_id: display_id.clone(),
-            }),
-            Event::Result { execution_count, data, metadata, display_id } => self.push(Output::Result {
-                execution_count: *execution_count,
-                data: data.clone(),
-                metadata: metadata.clone(),
-                display_id: display_id.clone(),
-            }),
-            Event::Error { name, message, traceback } => self.push(Output::Error {
-                name: name.clone(),
-                message: message.clone(),
-                traceback: traceback.clone(),
-            }),
-            Event::UpdateDisplay { display_id, data, metadata } => {
-                self.update(display_id, data, metadata);
+            Event::Stream { name, bytes, .. } => self.stream(name, &bytes),
+            Event::Display { data, metadata, display_id } => {
+                self.push(Output::Display { data, metadata, display_id });
             }
-            Event::ClearOutput { wait } => self.clear(*wait),
+            Event::Result { execution_count, data, metadata, display_id } => {
+                self.push(Output::Result { execution_count, data, metadata, display_id });
+            }
+            Event::Error { name, message, traceback } => {
+                self.push(Output::Error { name, message, traceback });
+            }
+            Event::UpdateDisplay { display_id, data, metadata } => {
+                self.update(&display_id, &data, &metadata);
+            }
+            Event::ClearOutput { wait } => self.clear(wait),
             Event::Started { .. }
             | Event::InputRequested
             | Event::Progress { .. }
@@ -110,8 +104,12 @@ impl Kept {
         updated > 0
     }
 
-    /// The outputs as they stand. A character that is not complete yet is left out.
-    pub(crate) fn outputs(&self) -> Vec<Output> {
+    /// The outputs as they stand, copied only where some were left out. A character that is not complete yet is
+    /// missing, and display ids mean nothing here.
+    pub(crate) fn outputs(&self) -> Cow<'_, [Output]> {
+        if self.tail.is_empty() {
+            return Cow::Borrowed(self.head.as_slice());
+        }
         let mut all = Outputs::new();
         // The id of a display is known to all its copies already; it must not update them again here.
         self.head.iter().for_each(|output| all.push(anonymous(output)));
@@ -133,7 +131,7 @@ impl Kept {
             }
         }
         tail.for_each(|output| all.push(anonymous(output)));
-        all.into()
+        Cow::Owned(all.into())
     }
 
     /// Ends both streams: what was held back of a character never became one.
@@ -291,7 +289,7 @@ mod tests {
     use super::*;
 
     fn write(kept: &mut Kept, name: StreamName, bytes: &[u8]) {
-        kept.apply(&Event::Stream { name, bytes: bytes.to_vec().into(), late: false });
+        kept.apply(Event::Stream { name, bytes: bytes.to_vec().into(), late: false });
     }
 
     fn display(id: Option<&str>, text: &str) -> Event {
@@ -324,7 +322,7 @@ mod tests {
         for line in 0..1_000_000 {
             write(&mut kept, StreamName::Stdout, format!("line {line}\n").as_bytes());
         }
-        kept.apply(&display(None, "the end"));
+        kept.apply(display(None, "the end"));
         kept.finish();
         kept.artifact = Some("7".into());
         let said = said(&kept);
@@ -339,7 +337,7 @@ mod tests {
     #[test]
     fn one_large_output_is_kept_whole() {
         let mut kept = Kept::new(Some(1000));
-        kept.apply(&display(None, &"x".repeat(100_000)));
+        kept.apply(display(None, &"x".repeat(100_000)));
         assert_eq!(said(&kept), ["x".repeat(100_000)]);
     }
 
@@ -348,7 +346,7 @@ mod tests {
         let mut kept = Kept::new(Some(PIECE));
         write(&mut kept, StreamName::Stdout, &vec![b'x'; 10 * PIECE]);
         assert_eq!(said(&kept).len(), 3);
-        kept.apply(&Event::ClearOutput { wait: true });
+        kept.apply(Event::ClearOutput { wait: true });
         assert_eq!(said(&kept).len(), 3);
         write(&mut kept, StreamName::Stdout, b"new");
         assert_eq!(said(&kept), ["new"]);
@@ -357,9 +355,9 @@ mod tests {
     #[test]
     fn an_update_finds_displays_on_both_sides_of_the_cut() {
         let mut kept = Kept::new(Some(PIECE));
-        kept.apply(&display(Some("d"), "first"));
+        kept.apply(display(Some("d"), "first"));
         write(&mut kept, StreamName::Stdout, &vec![b'x'; 10 * PIECE]);
-        kept.apply(&display(Some("d"), "second"));
+        kept.apply(display(Some("d"), "second"));
         let update = MimeBundle::text("text/plain", "third");
         assert!(kept.update("d", &update, &RawJson::empty_object()));
         let said = said(&kept);
