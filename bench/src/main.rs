@@ -12,6 +12,7 @@ mod start;
 mod streams;
 mod table;
 mod text;
+mod warm;
 
 use std::process::ExitCode;
 
@@ -25,6 +26,7 @@ const BENCHES: &[Bench] = &[
     ("text", "1,000 cells to cell-marked text and back, process starts included", text::run),
     ("start", "the start of the program", start::run),
     ("cold", "the first result from a cold command line", cold::run),
+    ("warm", "a result from a session that is there already, whole process", warm::run),
     ("cells", "notebooks of many small cells, and of a few heavy ones, whole process", cells::run),
     ("round-trip", "one trivial cell on a kernel that is ready", round_trip::run),
     ("streams", "floods of output, kept whole", streams::run),

@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::answer::{Answer, Format};
 use crate::command::{
     artifact, cell, completions, context, diff, doctor, edit, exec, git_setup, guard, kernels, merge, new,
-    prompt, read, run, serve, status, stop, write,
+    prompt, read, run, serve, sessions, status, stop, write,
 };
 use crate::error::CliError;
 
@@ -41,6 +41,7 @@ pub(crate) struct Cli {
 enum Command {
     Run(run::Arguments),
     Exec(exec::Arguments),
+    Sessions(sessions::Arguments),
     Artifact(artifact::Arguments),
     Read(read::Arguments),
     Write(write::Arguments),
@@ -71,6 +72,7 @@ impl Cli {
         match self.command {
             Command::Run(arguments) => run::run(arguments, format),
             Command::Exec(arguments) => exec::run(arguments, format),
+            Command::Sessions(arguments) => sessions::run(arguments),
             Command::Artifact(arguments) => artifact::run(arguments, format),
             Command::Read(arguments) => read::run(arguments, format),
             Command::Write(arguments) => write::run(arguments),

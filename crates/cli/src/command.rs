@@ -17,6 +17,7 @@ pub(crate) mod prompt;
 pub(crate) mod read;
 pub(crate) mod run;
 pub(crate) mod serve;
+pub(crate) mod sessions;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod write;

@@ -1,11 +1,15 @@
-//! The way from a command to the host of this user.
+//! The way from a command to the host of this user, or to what stands in for it.
 
 use std::future::Future;
 
-use cellist_link::{Host, Starter};
+use cellist_link::{Desk, Host, Link, Reply, Starter};
 use cellist_session::Home;
+use cellist_session::artifact::{Artifacts, Retention};
+use cellist_session::sessions::{Means, Policy, Sessions};
 
 use crate::error::{CliError, Exit};
+use crate::kernel::guard;
+use crate::startup;
 
 /// The version that hosts and their clients compare.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -21,6 +25,48 @@ pub(crate) fn starter() -> Result<Starter, CliError> {
         CliError::new("system", Exit::NoKernel, format!("this program is not there: {error}"))
     })?;
     Ok(Starter { program, arguments: vec!["serve".into(), "--detached".into()] })
+}
+
+/// A desk in this process, whose kernels end with it. Needs a runtime.
+pub(crate) fn desk(home: &Home) -> Desk {
+    let artifacts = Artifacts::new(home, Retention::default());
+    let means = Means::local(guard(), Some(startup::trace()), home.clone(), artifacts);
+    Desk::new(Sessions::new(Policy::default(), means))
+}
+
+/// A way to whoever keeps sessions.
+pub(crate) struct Reach {
+    link: Link,
+    /// The desk, where that is in this process.
+    here: Option<Desk>,
+}
+
+impl Reach {
+    /// To the host, which is started if need be; or to this process alone. Needs a runtime.
+    pub(crate) async fn open(standalone: bool) -> Result<Reach, CliError> {
+        if standalone {
+            let desk = desk(&Home::from_env());
+            return Ok(Reach { link: Link::in_process(&desk), here: Some(desk) });
+        }
+        Ok(Reach { link: Link::attach_or_start(&ours(), &starter()?).await?, here: None })
+    }
+
+    pub(crate) fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// Ends what is kept in this process.
+    pub(crate) async fn close(self) {
+        if let Some(desk) = self.here {
+            desk.close().await;
+        }
+    }
+}
+
+/// An answer to something that was not asked.
+pub(crate) fn unexpected(reply: &Reply) -> CliError {
+    let message = format!("the host answered something else: {reply:?}");
+    CliError::new("host_confused", Exit::NoKernel, message).with_hint("`cellist stop` ends it")
 }
 
 /// Runs what a command has to wait for. What still waits in a thread when it is done is left behind.

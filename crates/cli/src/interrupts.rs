@@ -5,14 +5,23 @@ use tokio::signal::unix::{SignalKind, signal};
 
 /// Hands each signal on as a wish to stop. Needs a runtime.
 pub(crate) fn hand_on(canceller: &Canceller) {
-    for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
-        // Without a listener the signal ends the process as it always did.
-        let Ok(mut signals) = signal(kind) else { continue };
-        let canceller = canceller.clone();
-        tokio::spawn(async move {
-            while signals.recv().await.is_some() {
-                canceller.cancel();
-            }
-        });
-    }
+    hand_on_stops(canceller);
+    hand_on_one(SignalKind::hangup(), canceller);
+}
+
+/// Hands on the signals that mean the code. What runs in the host outlives a terminal that hangs up. Needs a runtime.
+pub(crate) fn hand_on_stops(canceller: &Canceller) {
+    hand_on_one(SignalKind::interrupt(), canceller);
+    hand_on_one(SignalKind::terminate(), canceller);
+}
+
+fn hand_on_one(kind: SignalKind, canceller: &Canceller) {
+    // Without a listener the signal ends the process as it always did.
+    let Ok(mut signals) = signal(kind) else { return };
+    let canceller = canceller.clone();
+    tokio::spawn(async move {
+        while signals.recv().await.is_some() {
+            canceller.cancel();
+        }
+    });
 }

@@ -146,6 +146,12 @@ impl Found {
 }
 
 impl KernelFlags {
+    /// Whether anything was said about what is to run the code.
+    pub(crate) fn are_given(&self) -> bool {
+        let KernelFlags { backend, python, gateway, pass_env } = self;
+        *backend != Backend::Auto || python.is_some() || gateway.is_some() || !pass_env.is_empty()
+    }
+
     /// The Python that was named.
     pub(crate) fn python(&self) -> Option<&Path> {
         self.python.as_deref()

@@ -2,6 +2,7 @@
 //! event that nobody looked at gives way to the next.
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -101,7 +102,12 @@ impl Connection {
 
 async fn listen(mut reading: OwnedReadHalf, open: Arc<Mutex<Open>>) {
     let lock = || open.lock().unwrap_or_else(PoisonError::into_inner);
-    while let Ok(Some(down)) = frame::read::<Down>(&mut reading).await {
+    let unreadable = loop {
+        let down = match frame::read::<Down>(&mut reading).await {
+            Ok(Some(down)) => down,
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => break Some(error),
+            Ok(None) | Err(_) => break None,
+        };
         match (down, &mut *lock()) {
             (Down::Event { id, event }, Some(open)) => {
                 if let Some(asked) = open.get(&id) {
@@ -115,7 +121,12 @@ async fn listen(mut reading: OwnedReadHalf, open: Arc<Mutex<Open>>) {
             }
             (_, None) => {}
         }
-    }
+    };
     // Whoever waits learns that nothing will come.
-    *lock() = None;
+    let open = lock().take().unwrap_or_default();
+    if let Some(error) = unreadable {
+        let failure =
+            Failure::no_kernel("unreadable_answer", format!("the host's answer is unreadable: {error}"));
+        open.into_values().for_each(|asked| drop(asked.done.send(Err(failure.clone()))));
+    }
 }

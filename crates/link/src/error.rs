@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use cellist_session::sessions::SessionError;
 use serde::{Deserialize, Serialize};
 
 use crate::hello::HostState;
@@ -72,6 +73,22 @@ impl Failure {
     pub fn with_hint(mut self, hint: impl Into<String>) -> Failure {
         self.hint = Some(hint.into());
         self
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Failure {
+        let class = match error {
+            SessionError::ResetUnderWay { .. }
+            | SessionError::NoSuchSession { .. }
+            | SessionError::Ambiguous { .. } => Class::BadInput,
+            SessionError::Full { .. }
+            | SessionError::QueueFull { .. }
+            | SessionError::CannotStart { .. }
+            | SessionError::Ended { .. }
+            | SessionError::Closed => Class::NoKernel,
+        };
+        Failure { class, kind: error.kind().into(), message: error.to_string(), hint: error.hint() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a front end may ask and hear, typed: carried in the process, or over the socket of a host that keeps kernels and
 //! open notebooks for everyone.
 
+mod call;
 mod connection;
 mod desk;
 mod error;
@@ -11,6 +12,7 @@ mod link;
 mod request;
 pub mod wire;
 
+pub use call::{Call, Named};
 pub use desk::{Client, Desk, Keeping};
 pub use error::{Class, Error, Failure, Result};
 pub use host::{Address, FirstWords, Host, Starter, Stopped};

@@ -1,6 +1,11 @@
 //! What may be asked, what is heard meanwhile, and what is answered.
 
+use std::path::PathBuf;
+
+use cellist_session::sessions::{CallReport, CallView, SessionView};
 use serde::{Deserialize, Serialize};
+
+use crate::call::{Call, Named};
 
 /// What may be asked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -8,17 +13,40 @@ use serde::{Deserialize, Serialize};
 pub enum Request {
     /// Which kernel sessions there are.
     Sessions,
+    /// Runs code in a session.
+    Call(Box<Call>),
+    /// Interrupts what runs in a session; a second time its kernel is ended.
+    Interrupt(Named),
+    /// Gives a session a new kernel; what runs is ended.
+    Restart(Named),
+    /// Ends a session, with all that runs and waits in it.
+    End(Named),
 }
 
 /// What is heard while a request is carried out. Only the newest counts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Event {}
+pub enum Event {
+    /// How a call stands.
+    Call(CallView),
+}
 
 /// What is answered.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// The kernel sessions.
-    Sessions(Vec<String>),
+    Sessions(Vec<SessionView>),
+    /// What came of a call.
+    Called(Box<CallReport>),
+    /// Nothing has run: a kernel has to be started in this folder, and whoever asks has to say how.
+    Unordered {
+        /// The folder.
+        #[serde(with = "cellist_session::order")]
+        cwd: PathBuf,
+    },
+    /// Whether anything ran that was interrupted.
+    Interrupted(bool),
+    /// It is done.
+    Done,
 }

@@ -17,5 +17,6 @@ pub use error::{Error, ErrorKind, Problem, Result};
 pub use home::Home;
 pub use store::{Changed, Missing, Opened, Store};
 
-/// What is started detached, and how one of many processes becomes the owner: for those who may not know kernels.
-pub use cellist_kernel::{detached, registration};
+/// What a kernel is started by, what is started detached, and how one of many processes becomes the owner: for those who
+/// may not know kernels.
+pub use cellist_kernel::{detached, order, registration};

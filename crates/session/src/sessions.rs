@@ -18,6 +18,7 @@ mod view;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use cellist_kernel::Order;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
@@ -122,6 +123,11 @@ impl Sessions {
             1 => Ok(keys.remove(0)),
             _ => Err(SessionError::Ambiguous { id: id.to_owned(), keys }),
         }
+    }
+
+    /// What the kernel of a session was started by, or will be.
+    pub fn order(&self, key: &SessionKey) -> Option<Order> {
+        self.0.book().order(key)
     }
 
     /// Interrupts what runs in a session, and says whether anything did. A second time its kernel is ended.

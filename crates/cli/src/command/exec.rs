@@ -1,10 +1,11 @@
-//! `cellist exec`: one piece of code, on a kernel of its own.
+//! `cellist exec`: one piece of code, on a kernel of its own or in a session.
+
+mod session;
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cellist_kernel::Identity;
 use cellist_kernel::choice::Wanted;
 use cellist_kernel::environment::Variables;
 use cellist_output::{Ansi, Limits};
@@ -12,6 +13,7 @@ use cellist_session::Home;
 use cellist_session::artifact::{Artifacts, Retention};
 use cellist_session::run::{Bar, Cancel, GRACE, Observer, Once, Reading, Report, Status, Step, execute_once};
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
 
 use crate::answer::{Answer, Format};
@@ -28,10 +30,12 @@ const SHORTEST: u64 = 1;
 const LONGEST: u64 = 600;
 const USUAL: u64 = 30;
 
-/// Run a piece of code on a new kernel
+/// Run a piece of code, on a new kernel or in a session
 ///
 /// What it prints and displays goes to standard output, cut in the middle where it is long; a line on standard
-/// error names what ran it. The kernel ends with the command.
+/// error names what ran it. The kernel ends with the command, unless it is that of a session: a session keeps its
+/// state for the next command, from any terminal, until nobody has used it for five minutes. What runs in one goes
+/// on when the command is killed or its terminal closed; Ctrl-C interrupts it, and a second one ends its kernel.
 ///
 /// Exit status: 0 done, 1 the code failed, 2 bad usage or bad input, 3 no Python or kernel, 124 timed out,
 /// 130 interrupted.
@@ -39,6 +43,7 @@ const USUAL: u64 = 30;
 #[command(after_help = "Examples:
   cellist exec 'import sys; sys.version'
   cellist exec -f script.py --cwd data --timeout 120
+  cellist exec --session work 'x = 1'; cellist exec --session work 'print(x)'
   echo 'print(1)' | cellist exec -")]
 pub(crate) struct Arguments {
     /// The code; `-` reads it from standard input
@@ -47,12 +52,21 @@ pub(crate) struct Arguments {
     /// A file with the code
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// The folder to run in
+    /// Run in the session of this name, which is made if it is not there
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    session: Option<String>,
+    /// Start the session's kernel anew first
+    #[arg(long, requires = "session")]
+    reset: bool,
+    /// The folder to run in; for a session, the current folder if there is none of its name elsewhere
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// How many seconds the code may take, 1 to 600
-    #[arg(long, value_name = "SECONDS", default_value_t = USUAL as f64)]
-    timeout: f64,
+    /// How many seconds the code may take, 1 to 600; 30 when nothing is said
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<f64>,
+    /// Use no host: a session ends with the command
+    #[arg(long)]
+    standalone: bool,
     /// A kernel by name; see `cellist kernels`
     #[arg(long, value_name = "NAME", display_order = 501)]
     kernel: Option<String>,
@@ -62,16 +76,19 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
     let code = arguments.code()?;
+    match &arguments.session {
+        Some(id) => session::run(&arguments, id, code, format),
+        None => alone(&arguments, &code, format),
+    }
+}
+
+/// Runs code on a kernel that ends with the command.
+fn alone(arguments: &Arguments, code: &str, format: Format) -> Result<Answer, CliError> {
     let cwd = working_folder(arguments.cwd.as_deref())?;
-    let timeout = Duration::from_secs_f64(arguments.timeout.clamp(SHORTEST as f64, LONGEST as f64));
-    let paint = Paint::for_stdout(When::Auto);
-    let is_traced = Variables::of_process().is_on("PI_PYTHON_IPC_TRACE");
-    let is_live = format == Format::People && io::stdout().is_terminal() && !is_traced;
-    let ansi = if is_live && paint.is_on() { Ansi::KeepColour } else { Ansi::Remove };
-    let reading = Reading { limits: Limits::for_screen(), ansi };
+    let view = View::new(format);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| CliError::new("system", Exit::NoKernel, error.to_string()))?;
-    let (report, mut notices, identity) = runtime.block_on(async {
+    let (report, notices, identity) = runtime.block_on(async {
         let (canceller, mut cancel) = Cancel::channel();
         interrupts::hand_on(&canceller);
         let (wanted, kernel) = (Wanted::nothing(), arguments.kernel.as_deref());
@@ -81,16 +98,9 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
             () = cancel.asked() => return Err(CliError::interrupted()),
         };
         let artifacts = Artifacts::new(&Home::from_env(), Retention::default());
-        let (timeout, artifacts) = (Some(timeout), Some(&artifacts));
-        let once = Once { code: &code, timeout, grace: GRACE, reading, artifacts };
-        let mut progress = if is_live { Progress::on_stdout(paint, true) } else { Progress::silent() };
-        progress.started(&Step {
-            index: 0,
-            position: 0,
-            count: 1,
-            title: title(&code),
-            source: String::new(),
-        });
+        let (timeout, artifacts) = (Some(arguments.timeout()), Some(&artifacts));
+        let once = Once { code, timeout, grace: GRACE, reading: view.reading, artifacts };
+        let mut progress = view.progress(code);
         let shows = |text: String, bar: Option<&Bar>| progress.shows(text, bar);
         let report = execute_once(&*ready.kernel, &once, &ready.around, &mut cancel, shows).await;
         progress.end();
@@ -99,10 +109,45 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
         let report = report.map_err(|error| CliError::kernel(&error))?;
         Ok((report, ready.notices, identity))
     })?;
-    answer(report, &mut notices, &identity, format)
+    if format == Format::People {
+        name_kernel(&identity);
+    }
+    Ok(answer(report, notices))
+}
+
+/// How a result is shown, and what is seen of it before.
+struct View {
+    paint: Paint,
+    /// Whether someone sees it while it runs.
+    is_live: bool,
+    reading: Reading,
+}
+
+impl View {
+    fn new(format: Format) -> View {
+        let paint = Paint::for_stdout(When::Auto);
+        let is_traced = Variables::of_process().is_on("PI_PYTHON_IPC_TRACE");
+        let is_live = format == Format::People && io::stdout().is_terminal() && !is_traced;
+        let ansi = if is_live && paint.is_on() { Ansi::KeepColour } else { Ansi::Remove };
+        View { paint, is_live, reading: Reading { limits: Limits::for_screen(), ansi } }
+    }
+
+    /// Someone to show code to while it runs, if anyone is watching.
+    fn progress(&self, code: &str) -> Progress {
+        let mut progress =
+            if self.is_live { Progress::on_stdout(self.paint, true) } else { Progress::silent() };
+        let title = title(code);
+        progress.started(&Step { index: 0, position: 0, count: 1, title, source: String::new() });
+        progress
+    }
 }
 
 impl Arguments {
+    fn timeout(&self) -> Duration {
+        let seconds = self.timeout.unwrap_or(USUAL as f64);
+        Duration::from_secs_f64(seconds.clamp(SHORTEST as f64, LONGEST as f64))
+    }
+
     fn code(&self) -> Result<String, CliError> {
         match (&self.code, &self.file) {
             (Some(code), None) if code != "-" => Ok(code.clone()),
@@ -141,21 +186,19 @@ pub(crate) fn working_folder(named: Option<&Path>) -> Result<PathBuf, CliError> 
     }
 }
 
-fn answer(
-    report: Report,
-    notices: &mut Vec<String>,
-    identity: &Identity,
-    format: Format,
-) -> Result<Answer, CliError> {
+/// The folder by its one real name, so that two ways there lead to one session.
+pub(crate) fn real(folder: &Path) -> PathBuf {
+    folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
+}
+
+/// The answer of code that ran, with notices that are not its own.
+fn answer(report: Report, notices: Vec<String>) -> Answer {
     let exit = match report.status {
         Status::Ok => Exit::Done,
         Status::Error => Exit::CodeFailed,
         Status::Timeout => Exit::TimedOut,
         Status::Cancelled => Exit::Interrupted,
     };
-    if format == Format::People {
-        name_kernel(identity);
-    }
     let mut text = report.text.clone();
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
@@ -166,6 +209,6 @@ fn answer(
     json["notices"] = json!(all);
     let mut answer = Answer::new(text, json).with_exit(exit);
     // Those of the code itself stand at the end of its text.
-    answer.notices = std::mem::take(notices);
-    Ok(answer)
+    answer.notices = notices;
+    answer
 }

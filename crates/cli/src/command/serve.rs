@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cellist_link::{Desk, FirstWords, Host as Reach};
+use cellist_link::{FirstWords, Host as Reach};
 use cellist_serve::{CannotServe, Host, Serving, Staying, say};
 use cellist_session::Home;
 use clap::Args;
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         }
         match opened {
             Ok(host) => {
-                host.run(Desk::default()).await;
+                host.run(host::desk(&home)).await;
                 Ok(())
             }
             Err(error) => Err(refused(&error)),

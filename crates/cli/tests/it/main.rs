@@ -24,6 +24,7 @@ mod old_host;
 mod read;
 mod run;
 mod selectors;
+mod sessions;
 mod streams;
 mod suite;
 mod terminal;

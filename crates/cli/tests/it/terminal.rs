@@ -2,7 +2,9 @@
 
 use std::process::Command;
 
+use crate::bench::Backend;
 use crate::desk::{Desk, Ran};
+use crate::sessions::Bed;
 
 /// Runs a script in a terminal of its own and closes the terminal when the script has said that it is ready.
 const TERMINAL: &str = r#"
@@ -38,6 +40,22 @@ fn until_closed(desk: &Desk, script: &str) -> String {
 fn folder_of_binary() -> String {
     let binary = std::path::Path::new(env!("CARGO_BIN_EXE_cellist"));
     binary.parent().unwrap().display().to_string()
+}
+
+#[test]
+fn code_that_a_terminal_shows_goes_on_when_the_terminal_is_closed() {
+    let bed = Bed::new(Backend::BareRunner);
+    bed.start("x = 1");
+    bed.desk.write(
+        "code.py",
+        "import os, time\nprint('ready')\nwhile not os.path.exists('go'): time.sleep(0.01)\nx = 2",
+    );
+    // What is shown while it runs is what closes the terminal.
+    let shown = until_closed(&bed.desk, "cellist exec --session s -f code.py");
+    assert!(shown.contains("ready"), "{shown}");
+    assert_eq!(bed.run(&["sessions", "--json"]).json()["sessions"][0]["state"], "busy");
+    bed.desk.write("go", "");
+    assert_eq!(bed.exec("print(x)")["text"], "2\n");
 }
 
 #[test]

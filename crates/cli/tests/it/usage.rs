@@ -8,6 +8,11 @@ const COMMANDS: &[&[&str]] = &[
     &[],
     &["run"],
     &["exec"],
+    &["sessions"],
+    &["sessions", "list"],
+    &["sessions", "interrupt"],
+    &["sessions", "restart"],
+    &["sessions", "stop"],
     &["artifact"],
     &["artifact", "list"],
     &["artifact", "read"],
@@ -62,7 +67,8 @@ fn the_first_page_shows_what_there_is() {
 
     Commands:
       run          Run a notebook's cells in order and save their outputs
-      exec         Run a piece of code on a new kernel
+      exec         Run a piece of code, on a new kernel or in a session
+      sessions     List the sessions that the host keeps, or interrupt, restart or stop one
       artifact     List and read artifacts: all that code printed, where a result shows only a part
       read         Print a notebook as cell-marked text, or a part of it, or any other file
       write        Make a notebook as a cell-marked text says

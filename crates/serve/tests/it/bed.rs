@@ -6,6 +6,8 @@ use cellist_kernel::guard::Guard;
 use cellist_link::{Address, Desk, Host as Reach};
 use cellist_serve::{Host, Serving, Staying};
 use cellist_session::Home;
+use cellist_session::artifact::{Artifacts, Retention};
+use cellist_session::sessions::{Means, Policy, Sessions};
 use testkit::Scratch;
 use tokio::task::JoinHandle;
 
@@ -28,7 +30,13 @@ impl Bed {
     pub(crate) fn serve(&self, version: &str, staying: Staying) -> JoinHandle<()> {
         let serving = Serving { home: self.home.clone(), version: version.into(), staying, log: None };
         let host = Host::open(serving, &Guard::none()).unwrap();
-        tokio::spawn(host.run(Desk::default()))
+        tokio::spawn(host.run(self.desk()))
+    }
+
+    fn desk(&self) -> Desk {
+        let artifacts = Artifacts::new(&self.home, Retention::default());
+        let means = Means::local(Guard::none(), None, self.home.clone(), artifacts);
+        Desk::new(Sessions::new(Policy::default(), means))
     }
 
     /// The host as a version sees it.

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
+use cellist_kernel::Order;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
@@ -277,6 +278,10 @@ impl Book {
 
     pub(super) fn list(&self) -> Vec<SessionView> {
         self.seats.values().filter(|seat| seat.ending.is_none()).map(Seat::view).collect()
+    }
+
+    pub(super) fn order(&self, key: &SessionKey) -> Option<Order> {
+        self.find(key).and_then(|number| self.seats.get(&number)).map(|seat| seat.order.clone())
     }
 
     pub(super) fn ticket(&self, id: &ExecutionId) -> Option<Ticket> {

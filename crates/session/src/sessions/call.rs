@@ -123,7 +123,52 @@ pub struct CallReport {
 pub struct CodeReport {
     /// What it is called.
     pub title: Option<String>,
-    /// What came of it.
-    #[serde(flatten)]
+    /// What came of it. Not flattened: serde would buffer its outputs, which do not survive that.
     pub report: Report,
+}
+
+#[cfg(test)]
+mod tests {
+    use cellist_output::{MimeBundle, Output, RawJson, StreamName};
+
+    use super::*;
+    use crate::execution::{KernelReport, KernelState};
+
+    #[test]
+    fn a_report_is_the_same_after_it_was_sent_whatever_its_outputs_are() {
+        let data = MimeBundle::text("text/plain", "1.0").with("image/png", "AAAA");
+        let report = Report {
+            status: Status::Ok,
+            exit_code: Some(0),
+            text: "1.0\n".into(),
+            outputs: vec![
+                Output::stream(StreamName::Stdout, "a\n"),
+                Output::Result {
+                    execution_count: Some(3),
+                    data,
+                    metadata: RawJson::empty_object(),
+                    display_id: None,
+                },
+            ],
+            error: None,
+            execution_count: Some(3),
+            duration_ms: 5,
+            cancelled: false,
+            stdin_requested: false,
+            truncated: None,
+            artifact: None,
+            kernel: KernelReport {
+                backend: cellist_kernel::Backend::Runner,
+                python: Some("/py".into()),
+                state: KernelState::Kept,
+                restarted: false,
+            },
+            notices: Vec::new(),
+        };
+        let report = CodeReport { title: None, report };
+        let sent = serde_json::to_string(&report).unwrap();
+        let received: CodeReport = serde_json::from_str(&sent).unwrap();
+        assert_eq!(received.report.outputs, report.report.outputs);
+        assert_eq!(serde_json::to_string(&received).unwrap(), sent);
+    }
 }

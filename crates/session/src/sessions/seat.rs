@@ -2,11 +2,10 @@
 //! here for what to do next.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use cellist_kernel::{Backend, Identity};
+use cellist_kernel::{Identity, Order};
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 
@@ -37,8 +36,8 @@ pub(super) struct Seat {
     pub(super) state: SessionState,
     pub(super) restarts: u64,
     kernel: Option<(String, Identity)>,
-    backend: Backend,
-    python: Option<PathBuf>,
+    /// What its kernel was started by, or will be.
+    pub(super) order: Order,
     created: SystemTime,
     used: Instant,
     last_used: SystemTime,
@@ -75,8 +74,7 @@ impl Seat {
             state: SessionState::Starting,
             restarts: 0,
             kernel: None,
-            backend: call.order.backend(),
-            python: call.order.python().map(Into::into),
+            order: call.order.clone(),
             created: SystemTime::now(),
             used: Instant::now(),
             last_used: SystemTime::now(),
@@ -212,8 +210,11 @@ impl Seat {
             id: self.key.id.clone(),
             cwd: self.key.cwd.clone(),
             notebook: self.kind.notebook().cloned(),
-            backend: identity.map_or(self.backend, |identity| identity.backend),
-            python: identity.map_or_else(|| self.python.clone(), |identity| identity.python.clone()),
+            backend: identity.map_or(self.order.backend(), |identity| identity.backend),
+            python: match identity {
+                Some(identity) => identity.python.clone(),
+                None => self.order.python().map(Into::into),
+            },
             kernel_id: self.kernel.as_ref().map(|(id, _)| id.clone()),
             pid: identity.and_then(|identity| identity.pid),
             state: self.state,

@@ -176,7 +176,10 @@ impl Task {
 
     /// Starts a kernel. Where the system has no files left, sessions that nobody uses make room for it, once.
     async fn start(&mut self, order: &Order) -> cellist_kernel::Result<Vec<String>> {
-        self.show(|seat| seat.state = SessionState::Starting);
+        self.show(|seat| {
+            seat.state = SessionState::Starting;
+            seat.order = order.clone();
+        });
         self.order = Some(order.clone());
         let started = match self.inner.means.launcher.launch(order).await {
             Err(error) if error.is_out_of_files() => {

@@ -1,0 +1,85 @@
+//! `cellist sessions`: the kernel sessions that the host keeps.
+
+mod interrupt;
+mod list;
+mod restart;
+mod stop;
+
+use std::path::PathBuf;
+
+use cellist_link::{Error, Link, Named, Reply, Request};
+use clap::{Args, Subcommand};
+
+use crate::answer::Answer;
+use crate::command::exec::{real, working_folder};
+use crate::error::CliError;
+use crate::host;
+
+/// List the sessions that the host keeps, or interrupt, restart or stop one
+///
+/// A session is made by `cellist exec --session NAME` and ends when nobody has used it for five minutes.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist sessions
+  cellist sessions interrupt work
+  cellist sessions stop work --cwd data")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    List(list::Arguments),
+    Interrupt(interrupt::Arguments),
+    Restart(restart::Arguments),
+    Stop(stop::Arguments),
+}
+
+/// Which session is meant.
+#[derive(Args, Debug)]
+struct Which {
+    /// The name of the session
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Its folder, where sessions in several folders have that name
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    match arguments.command {
+        None => list::run(list::Arguments {}),
+        Some(Command::List(arguments)) => list::run(arguments),
+        Some(Command::Interrupt(arguments)) => interrupt::run(arguments),
+        Some(Command::Restart(arguments)) => restart::run(arguments),
+        Some(Command::Stop(arguments)) => stop::run(arguments),
+    }
+}
+
+impl Which {
+    fn named(&self) -> Named {
+        // The folder of a session may be gone.
+        let folder = |cwd: &PathBuf| working_folder(Some(cwd)).map_or_else(|_| cwd.clone(), |cwd| real(&cwd));
+        Named { id: self.id.clone(), cwd: self.cwd.as_ref().map(folder) }
+    }
+}
+
+/// Asks the running host. Without one there are no sessions.
+fn ask(request: Request) -> Result<Option<Reply>, CliError> {
+    host::wait(async {
+        match Link::attach(&host::ours()).await {
+            Ok(link) => Ok(Some(link.ask(request).await?)),
+            Err(Error::NoHost) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    })
+}
+
+/// Asks the running host for something to be done with a session, which must be there.
+fn change(which: &Which, request: impl FnOnce(Named) -> Request) -> Result<Reply, CliError> {
+    ask(request(which.named()))?.ok_or_else(|| {
+        CliError::input("no_such_session", format!("there is no session {}: no host is running", which.id))
+            .with_hint("`cellist exec --session NAME` starts one")
+    })
+}

@@ -1,0 +1,79 @@
+//! `cellist sessions list`: what there is, the oldest first.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use cellist_link::{Reply, Request};
+use cellist_session::sessions::{SessionState, SessionView};
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::ask;
+use crate::answer::Answer;
+use crate::clock::ago;
+use crate::error::CliError;
+use crate::host;
+use crate::paint::{Ink, Paint, When, visible};
+
+/// List the sessions, the oldest first
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist sessions list
+  cellist sessions list --json")]
+pub(super) struct Arguments {}
+
+pub(super) fn run(_: Arguments) -> Result<Answer, CliError> {
+    let sessions = match ask(Request::Sessions)? {
+        None => Vec::new(),
+        Some(Reply::Sessions(sessions)) => sessions,
+        Some(other) => return Err(host::unexpected(&other)),
+    };
+    let paint = Paint::for_stdout(When::Auto);
+    let text: String = sessions.iter().map(|session| line(session, paint)).collect();
+    let rows: Vec<Value> = sessions.iter().map(to_json).collect();
+    let answer = Answer::new(text, json!({ "sessions": rows }));
+    Ok(match sessions.is_empty() {
+        true => answer.with_notices(vec!["there are no sessions".into()]),
+        false => answer,
+    })
+}
+
+fn line(session: &SessionView, paint: Paint) -> String {
+    let age = SystemTime::now().duration_since(UNIX_EPOCH + Duration::from_millis(session.last_used_ms));
+    let state = match session.state {
+        SessionState::Starting => "starting",
+        SessionState::Idle => "idle",
+        SessionState::Busy => "busy",
+        SessionState::Silent => "does not answer",
+        SessionState::Dead => "without a kernel",
+    };
+    let mut aside = vec![session.backend.to_string()];
+    aside.extend(session.pid.map(|pid| format!("process {pid}")));
+    aside.extend((session.queued > 0).then(|| format!("{} waiting", session.queued)));
+    aside.push(format!("used {}", ago(age.unwrap_or_default())));
+    let place = session.notebook.as_ref().unwrap_or(&session.cwd).to_string_lossy();
+    format!(
+        "{}  {state}  {}  {}\n",
+        visible(&session.id),
+        visible(&place),
+        paint.line(Ink::Aside, &aside.join(" · "))
+    )
+}
+
+fn to_json(session: &SessionView) -> Value {
+    let path = |path: &std::path::Path| path.to_string_lossy().into_owned();
+    json!({
+        "id": session.id,
+        "cwd": path(&session.cwd),
+        "notebook": session.notebook.as_deref().map(path),
+        "backend": session.backend,
+        "python": session.python.as_deref().map(path),
+        "kernel_id": session.kernel_id,
+        "pid": session.pid,
+        "state": session.state,
+        "queued": session.queued,
+        "owners": session.owners,
+        "restarts": session.restarts,
+        "created": session.created_ms,
+        "last_used": session.last_used_ms,
+    })
+}
