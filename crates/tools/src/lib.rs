@@ -1,13 +1,17 @@
 //! What an agent may ask for and what it is told: tools and modes, the state of the notebook it works on, and the
 //! instructions that go with both. Knows no transport.
 
+mod arguments;
 pub mod context;
+mod definition;
 mod editor;
 mod mode;
 pub mod prompt;
 mod reference;
 mod tool;
 
+pub use arguments::{Arguments, BadArguments};
+pub use definition::{Definition, Field, Kind};
 pub use editor::{Editor, Selection};
 pub use mode::{Access, Mode, Refusal, UnknownMode};
 pub use reference::{Attachment, References, ToolReference, references};
