@@ -1,4 +1,4 @@
-//! The store on real files, with real processes beside it.
+//! The store on real files, with real processes beside it, and sessions on real kernels.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -15,3 +15,4 @@ mod paths;
 mod reading;
 mod refused;
 mod remembered;
+mod sessions;

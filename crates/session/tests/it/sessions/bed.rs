@@ -1,0 +1,173 @@
+//! What the tests of sessions share: sessions with real kernels, and a look at their processes.
+
+use std::ffi::OsString;
+use std::fs;
+use std::time::Duration;
+
+use cellist_kernel::Order;
+use cellist_kernel::guard::Guard;
+use cellist_kernel::order::Way;
+use cellist_kernel::zmq::KernelCommand;
+use cellist_output::{Ansi, Limits};
+use cellist_session::Home;
+use cellist_session::artifact::{Artifacts, Retention};
+use cellist_session::execution::{Limit, Reading, Report};
+use cellist_session::sessions::{
+    Call, CallReport, Code, KernelMode, Kind, Means, Policy, RetryOnCrash, SessionKey, SessionView, Sessions,
+    Ticket,
+};
+use testkit::Scratch;
+
+/// Longer than anything takes that works.
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+
+/// The ways to run code that every rule is tried on.
+pub(crate) const BOTH: [Backend; 2] = [Backend::Runner, Backend::Jupyter];
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Backend {
+    Runner,
+    Jupyter,
+}
+
+pub(crate) struct Bed {
+    pub(crate) scratch: Scratch,
+    pub(crate) sessions: Sessions,
+    pub(crate) artifacts: Artifacts,
+    pub(crate) backend: Backend,
+}
+
+impl Bed {
+    pub(crate) fn new(backend: Backend) -> Bed {
+        Bed::with(backend, Policy::default())
+    }
+
+    pub(crate) fn with(backend: Backend, policy: Policy) -> Bed {
+        let scratch = Scratch::new();
+        fs::create_dir(scratch.path().join("work")).unwrap();
+        let home = Home::at(scratch.path().join("home"));
+        Bed::at(backend, policy, scratch, home)
+    }
+
+    pub(crate) fn at(backend: Backend, policy: Policy, scratch: Scratch, home: Home) -> Bed {
+        let artifacts = Artifacts::new(&home, Retention::default());
+        // Shared, so that Python compiles the runner once for all tests.
+        let shared = Home::at(testkit::target_dir().join("session-tests"));
+        let mut means = Means::local(Guard::none(), None, shared, artifacts.clone());
+        means.home = home;
+        Bed { scratch, sessions: Sessions::new(policy, means), artifacts, backend }
+    }
+
+    pub(crate) fn key(&self, session: &str) -> SessionKey {
+        SessionKey::new(session, self.scratch.path().join("work"))
+    }
+
+    /// A call with all that is usual.
+    pub(crate) fn call(&self, session: &str, cells: &[&str]) -> Call {
+        let code = |code: &&str| Code { code: (*code).to_owned(), ..Code::default() };
+        let way = match self.backend {
+            Backend::Runner => Way::Runner { python: testkit::python("nbformat") },
+            Backend::Jupyter => Way::Jupyter(KernelCommand::ipykernel(&testkit::python("kernels"))),
+        };
+        Call {
+            key: self.key(session),
+            kind: Kind::Tool,
+            owner: None,
+            order: Order {
+                way,
+                cwd: self.key(session).cwd,
+                environment: environment(),
+                hidden_variables: Default::default(),
+                has_pip: true,
+                prelude: None,
+                modules: Vec::new(),
+                startup_timeout: LONG,
+                traced: false,
+                notices: Vec::new(),
+            },
+            cells: cells.iter().map(code).collect(),
+            limit: Limit::None,
+            grace: LONG,
+            reset: false,
+            retry: RetryOnCrash::Auto,
+            mode: KernelMode::Session,
+            reading: Reading { limits: Limits::for_screen(), ansi: Ansi::Remove },
+            rights: None,
+            listener: None,
+        }
+    }
+
+    /// Runs code in a session to its end.
+    pub(crate) async fn run(&self, session: &str, code: &str) -> Report {
+        last(done(&self.start(session, code)).await)
+    }
+
+    pub(crate) fn start(&self, session: &str, code: &str) -> Ticket {
+        self.sessions.call(self.call(session, &[code]))
+    }
+
+    pub(crate) fn view(&self, session: &str) -> SessionView {
+        self.sessions.list().into_iter().find(|view| view.id == session).unwrap()
+    }
+
+    pub(crate) fn pid(&self, session: &str) -> u32 {
+        self.view(session).pid.unwrap()
+    }
+
+    /// Ends everything; no process may be left.
+    pub(crate) async fn end(self) {
+        let pids: Vec<u32> = self.sessions.list().into_iter().filter_map(|view| view.pid).collect();
+        in_time(self.sessions.close()).await;
+        for pid in pids {
+            until(|| !is_alive(pid)).await;
+        }
+    }
+}
+
+pub(crate) fn environment() -> Vec<(OsString, OsString)> {
+    ["PATH", "HOME", "LANG"]
+        .into_iter()
+        .filter_map(|name| Some((name.into(), std::env::var_os(name)?)))
+        .chain([("IPYTHONDIR".into(), std::env::temp_dir().join("cellist-ipython").into())])
+        .collect()
+}
+
+pub(crate) async fn in_time<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(LONG, work).await.expect("it does not take this long")
+}
+
+pub(crate) async fn done(ticket: &Ticket) -> CallReport {
+    in_time(ticket.done()).await.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What came of the last piece.
+pub(crate) fn last(report: CallReport) -> Report {
+    report.cells.into_iter().next_back().expect("a piece ran").report
+}
+
+pub(crate) async fn until(happened: impl Fn() -> bool) {
+    let waiting = async {
+        while !happened() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    in_time(waiting).await;
+}
+
+/// Waits until a call shows this text.
+pub(crate) async fn until_shown(ticket: &Ticket, text: &str) {
+    let mut view = ticket.watch();
+    in_time(view.wait_for(|view| view.text.contains(text))).await.unwrap();
+}
+
+/// Whether a process lives. One that is dead and not yet waited for does not.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
+    state.is_some_and(|state| !['Z', 'X'].contains(&state))
+}
+
+pub(crate) fn kill(pid: u32) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+}

@@ -1,0 +1,46 @@
+//! A process that may open hardly any file.
+
+use std::fs;
+use std::process::Command;
+
+use cellist_session::execution::Status;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::bed::{BOTH, Backend, Bed, in_time};
+use crate::bed::{role, start};
+
+/// In a process of its own, because the limit is that of the whole process.
+async fn run_out_of_files(backend: Backend) {
+    let bed = Bed::new(backend);
+    for session in ["one", "two", "three"] {
+        bed.run(session, "x = 1").await;
+    }
+    let open = fs::read_dir("/proc/self/fd").unwrap().count() as u64;
+    let before = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: Some(open + 2), maximum: before.maximum }).unwrap();
+    let report = bed.run("four", "print(4)").await;
+    assert_eq!((report.status, report.text.as_str()), (Status::Ok, "4\n"));
+    let left: Vec<String> = bed.sessions.list().into_iter().map(|view| view.id).collect();
+    assert_eq!(left, ["four"]);
+    let report = bed.run("one", "print('x' in globals())").await;
+    let why = "the last one was ended because too many files were open";
+    assert_eq!(report.text, format!("False\n[New kernel: {why}. Earlier state is gone.]"));
+    setrlimit(Resource::Nofile, before).unwrap();
+    bed.end().await;
+}
+
+#[test]
+fn where_no_file_can_be_opened_idle_kernels_make_room() {
+    if let Some(words) = role() {
+        let backend = BOTH.into_iter().find(|backend| format!("{backend:?}") == words[0]).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        return runtime.block_on(in_time(run_out_of_files(backend)));
+    }
+    for backend in BOTH {
+        testkit::python("kernels");
+        let name = "sessions::files::where_no_file_can_be_opened_idle_kernels_make_room";
+        let child = start(&mut Command::new("env"), name, &[&format!("{backend:?}")]);
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{backend:?}: {}", String::from_utf8_lossy(&output.stdout));
+    }
+}

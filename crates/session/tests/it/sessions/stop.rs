@@ -1,0 +1,143 @@
+//! Limits, cancels and ends of real kernels: what stops by itself, and what has to be killed.
+
+use std::time::Duration;
+
+use cellist_session::execution::{KernelState, Limit, Status};
+use cellist_session::sessions::{KernelMode, SessionError};
+
+use super::bed::{BOTH, Bed, LONG, done, in_time, is_alive, last, until, until_shown};
+
+const SLEEP: &str = "print('ready', flush=True)\nimport time\ntime.sleep(600)";
+/// Cannot be interrupted.
+const DEAF: &str = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n\
+                    print('ready', flush=True)\nwhile True:\n    time.sleep(1)";
+const LOST: &str = "The kernel's state was lost: variables and imports are gone.";
+
+#[tokio::test]
+async fn a_limit_interrupts_and_the_state_survives() {
+    for backend in BOTH {
+        let bed = Bed::new(backend);
+        let mut call = bed.call("s", &["x = 1", SLEEP]);
+        call.limit = Limit::Given(Duration::from_secs(1));
+        let report = last(done(&bed.sessions.call(call)).await);
+        assert_eq!((report.status, report.exit_code, report.cancelled), (Status::Timeout, None, true));
+        assert!(
+            report.text.contains("Command timed out after 1 seconds\nThe kernel's state was kept."),
+            "{backend:?}: {}",
+            report.text
+        );
+        assert_eq!(bed.run("s", "print(x)").await.text, "1\n");
+        bed.end().await;
+    }
+}
+
+#[tokio::test]
+async fn code_that_does_not_stop_is_killed_and_its_kernel_replaced() {
+    for backend in BOTH {
+        let bed = Bed::new(backend);
+        let mut call = bed.call("s", &[DEAF]);
+        (call.limit, call.grace) = (Limit::Given(Duration::from_secs(1)), Duration::from_secs(1));
+        let ticket = bed.sessions.call(call);
+        until(|| bed.sessions.list().iter().any(|view| view.pid.is_some())).await;
+        let pid = bed.pid("s");
+        let report = last(done(&ticket).await);
+        assert_eq!((report.status, report.kernel.state), (Status::Timeout, KernelState::Lost), "{backend:?}");
+        let killed = "The kernel did not stop within 1 second of the interrupt and was killed.";
+        assert_eq!(report.notices, ["Command timed out after 1 seconds", killed, LOST]);
+        until(|| !is_alive(pid)).await;
+        let report = bed.run("s", "print(1)").await;
+        assert!(report.kernel.restarted && report.text.starts_with("1\n[New kernel: "), "{}", report.text);
+        bed.end().await;
+    }
+}
+
+#[tokio::test]
+async fn a_cancel_interrupts_and_the_state_survives() {
+    for backend in BOTH {
+        let bed = Bed::new(backend);
+        bed.run("s", "x = 1").await;
+        let ticket = bed.start("s", SLEEP);
+        until_shown(&ticket, "ready").await;
+        ticket.canceller().cancel();
+        let report = last(done(&ticket).await);
+        assert_eq!((report.status, report.exit_code, report.cancelled), (Status::Cancelled, None, true));
+        assert!(
+            report.text.contains("Execution was cancelled\nThe kernel's state was kept."),
+            "{backend:?}: {}",
+            report.text
+        );
+        assert_eq!(bed.run("s", "print(x)").await.text, "1\n");
+        bed.end().await;
+    }
+}
+
+#[tokio::test]
+async fn a_second_interrupt_ends_a_kernel_that_ignores_the_first() {
+    for backend in BOTH {
+        let bed = Bed::new(backend);
+        let ticket = bed.start("s", DEAF);
+        until_shown(&ticket, "ready").await;
+        // Two in the same moment are one.
+        while !ticket.is_done() {
+            bed.sessions.interrupt(&bed.key("s")).unwrap();
+            let _ = tokio::time::timeout(Duration::from_millis(150), ticket.done()).await;
+        }
+        let report = last(done(&ticket).await);
+        let killed = "The kernel was asked to stop a second time and was killed.";
+        assert_eq!(report.notices, ["Execution was cancelled", killed, LOST], "{backend:?}");
+        bed.end().await;
+    }
+}
+
+#[tokio::test]
+async fn a_restart_and_a_stop_end_what_runs_and_leave_no_process() {
+    for backend in BOTH {
+        let bed = Bed::new(backend);
+        let (running, waiting) = (bed.start("s", SLEEP), bed.start("s", "print('x' in globals())"));
+        until_shown(&running, "ready").await;
+        let pid = bed.pid("s");
+        in_time(bed.sessions.restart(&bed.key("s"))).await.unwrap();
+        assert!(!is_alive(pid));
+        assert_eq!(done(&running).await.status, Status::Cancelled);
+        assert!(last(done(&waiting).await).text.starts_with("False\n[New kernel: a restart was asked for."));
+        let (running, waiting) = (bed.start("s", SLEEP), bed.start("s", "print(1)"));
+        until_shown(&running, "ready").await;
+        let pid = bed.pid("s");
+        in_time(bed.sessions.stop(&bed.key("s"))).await.unwrap();
+        assert!(!is_alive(pid), "{backend:?}");
+        assert_eq!(done(&running).await.status, Status::Cancelled);
+        assert_eq!(waiting.done().await.unwrap_err(), SessionError::Ended { id: "s".into() });
+        bed.end().await;
+    }
+}
+
+#[tokio::test]
+async fn a_kernel_for_one_call_is_gone_after_it_whatever_came_of_the_call() {
+    for backend in BOTH {
+        let bed = Bed::new(backend);
+        let per_call = |code: &str| {
+            let mut call =
+                bed.call("s", &[&format!("import os; open('pid', 'w').write(str(os.getpid()))\n{code}")]);
+            (call.mode, call.grace) = (KernelMode::PerCall, LONG);
+            call
+        };
+        let pid = || std::fs::read_to_string(bed.key("s").cwd.join("pid")).unwrap().parse::<u32>().unwrap();
+        for (code, expected) in
+            [("print(1)", Status::Ok), ("1 / 0", Status::Error), ("os._exit(1)", Status::Error)]
+        {
+            let report = done(&bed.sessions.call(per_call(code))).await;
+            assert_eq!((report.status, is_alive(pid())), (expected, false), "{backend:?}: {code}");
+        }
+        let mut limited = per_call(SLEEP);
+        limited.limit = Limit::Given(Duration::from_secs(1));
+        assert_eq!(done(&bed.sessions.call(limited)).await.status, Status::Timeout);
+        assert!(!is_alive(pid()), "{backend:?}: timeout");
+        let cancelled = bed.sessions.call(per_call(SLEEP));
+        until_shown(&cancelled, "ready").await;
+        cancelled.canceller().cancel();
+        assert_eq!(done(&cancelled).await.status, Status::Cancelled);
+        assert!(!is_alive(pid()), "{backend:?}: cancel");
+        until(|| bed.sessions.list().is_empty()).await;
+        bed.end().await;
+    }
+}
