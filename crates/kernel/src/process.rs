@@ -19,7 +19,7 @@ use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-pub use limits::raise_open_files;
+pub use limits::{has_files_for_a_kernel, raise_open_files};
 pub use rustix::process::Signal;
 
 use crate::error::{Error, Result, is_out_of_files};

@@ -1,10 +1,13 @@
 //! How many files may be open. A process that owns many kernels needs more than is usual; what it starts does not,
 //! and programs that count on the usual limit get it back.
 
+use std::fs::File;
 use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::process::Command;
+
+use crate::error::is_out_of_files;
 
 /// What the limit was before it was raised.
 static BEFORE: OnceLock<Rlimit> = OnceLock::new();
@@ -20,6 +23,14 @@ pub fn raise_open_files() -> Option<u64> {
         Ok(()) => wanted.current,
         Err(_) => before.current,
     }
+}
+
+/// Whether a kernel finds the files that it needs. Where it does not, the failure of a start may look like anything.
+pub fn has_files_for_a_kernel() -> bool {
+    const NEEDED: usize = 32;
+    let opened = std::iter::repeat_with(|| File::open("/dev/null")).take(NEEDED);
+    let opened: std::io::Result<Vec<File>> = opened.collect();
+    !opened.is_err_and(|error| is_out_of_files(&error))
 }
 
 /// Gives the process that `command` starts the limit that we had at first.

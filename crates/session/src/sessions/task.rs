@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cellist_kernel::process::has_files_for_a_kernel;
 use cellist_kernel::{Death, Error, Kernel, Order, Started, State};
 use tokio::sync::Notify;
 use tokio::time::sleep;
@@ -182,7 +183,7 @@ impl Task {
         });
         self.order = Some(order.clone());
         let started = match self.inner.means.launcher.launch(order).await {
-            Err(error) if error.is_out_of_files() => {
+            Err(error) if error.is_out_of_files() || !has_files_for_a_kernel() => {
                 let shed = self.inner.book().shed();
                 all_gone(shed).await;
                 self.inner.means.launcher.launch(order).await?

@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::Command;
 
+use cellist_kernel::process::raise_open_files;
 use cellist_session::execution::Status;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -11,6 +12,8 @@ use crate::bed::{role, start};
 
 /// In a process of its own, because the limit is that of the whole process.
 async fn run_out_of_files(backend: Backend) {
+    // As a host does at its start: what it starts has the usual limit.
+    raise_open_files();
     let bed = Bed::new(backend);
     for session in ["one", "two", "three"] {
         bed.run(session, "x = 1").await;
