@@ -231,6 +231,21 @@ fn a_full_disk_and_a_read_only_home_are_told_as_such() {
     assert_eq!(json["error"]["kind"], "no_state");
     let status = with_mounted_home(&desk, "", &read_only, "status --json").json();
     assert_eq!(status["running"], false, "looking needs no right to write");
+
+    let python = crate::bench::bare_python();
+    let exec = format!("exec --session s 'print(6 * 7)' --backend runner --python {}", python.display());
+    let refused = with_mounted_home(&desk, "-o size=64k", fill, &exec).refused(4);
+    assert!(refused.contains("no space left on device"), "{refused}");
+    let refused = with_mounted_home(&desk, "", &read_only, &exec).refused(4);
+    assert!(
+        refused.contains("read-only file system")
+            && refused.contains("use --standalone, which keeps nothing"),
+        "{refused}"
+    );
+    for (options, prepare) in [("-o size=64k", fill), ("", read_only.as_str())] {
+        let alone = with_mounted_home(&desk, options, prepare, &format!("{exec} --standalone"));
+        assert_eq!((alone.exit, alone.out.as_slice()), (0, b"42\n".as_slice()), "{}", alone.err);
+    }
 }
 
 #[test]
