@@ -27,10 +27,12 @@ pub(crate) fn starter() -> Result<Starter, CliError> {
     Ok(Starter { program, arguments: vec!["serve".into(), "--detached".into()] })
 }
 
-/// A desk in this process, whose kernels end with it. Needs a runtime.
-pub(crate) fn desk(home: &Home) -> Desk {
+/// A desk in this process, whose kernels end with it; one that remembers tells the next what was lost. Needs a
+/// runtime.
+pub(crate) fn desk(home: &Home, remembers: bool) -> Desk {
     let artifacts = Artifacts::new(home, Retention::default());
-    let means = Means::local(guard(), Some(startup::trace()), home.clone(), artifacts);
+    let mut means = Means::local(guard(), Some(startup::trace()), home.clone(), artifacts);
+    means.remembers = remembers;
     Desk::new(Sessions::new(Policy::default(), means))
 }
 
@@ -45,7 +47,7 @@ impl Reach {
     /// To the host, which is started if need be; or to this process alone. Needs a runtime.
     pub(crate) async fn open(standalone: bool) -> Result<Reach, CliError> {
         if standalone {
-            let desk = desk(&Home::from_env());
+            let desk = desk(&Home::from_env(), false);
             return Ok(Reach { link: Link::in_process(&desk), here: Some(desk) });
         }
         Ok(Reach { link: Link::attach_or_start(&ours(), &starter()?).await?, here: None })

@@ -72,6 +72,11 @@ impl Artifacts {
         self.home.path().join(FOLDER)
     }
 
+    /// The folder, made if need be; none where that cannot be.
+    pub(crate) fn made_folder(&self) -> Option<PathBuf> {
+        self.home.folder(FOLDER).ok()
+    }
+
     /// The file of an artifact.
     pub fn path(&self, id: &ArtifactId) -> PathBuf {
         self.folder().join(id.file_name())

@@ -1,7 +1,11 @@
 //! The state folder: where cellist keeps what is not the user's own.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{env, fs, io};
+
+use crate::platform;
 
 /// The state folder. It is made when something is first put into it, for this user alone.
 #[derive(Clone, Debug)]
@@ -37,4 +41,25 @@ impl Home {
         }
         Ok(folder)
     }
+}
+
+/// Puts a small file where readers find it, whole or not at all, for this user alone.
+pub(crate) fn save_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let new = path.with_extension("new");
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    let saved = platform::private(&mut options)
+        .open(&new)
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| fs::rename(&new, path));
+    if saved.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    saved
+}
+
+/// A time in milliseconds since 1970.
+pub(crate) fn milliseconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

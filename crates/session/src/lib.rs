@@ -7,6 +7,7 @@ mod home;
 pub mod live;
 mod names;
 mod platform;
+pub mod receipts;
 pub mod run;
 pub mod sessions;
 mod store;

@@ -5,14 +5,17 @@ mod cells;
 mod document;
 mod parameters;
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use cellist_kernel::{Event, Kernel, Request};
 use cellist_notebook::CellId;
 
 use crate::artifact::{Artifacts, Origin, first_line};
-use crate::error::Error;
+use crate::error::{Error, in_words};
 use crate::execution::{Kept, Moment, Pace, Record, Told, Work, drive};
+use crate::home::milliseconds;
+use crate::names;
+use crate::receipts::{self, Receipt, Receipts};
 use document::Saving;
 
 pub use crate::execution::{
@@ -48,6 +51,8 @@ pub struct Plan {
     pub reading: Reading,
     /// Where outputs go that are cut.
     pub artifacts: Option<Artifacts>,
+    /// Where it is written down what ran.
+    pub receipts: Option<Receipts>,
 }
 
 /// A cell that is about to run.
@@ -125,7 +130,7 @@ pub async fn run(
     observer: &mut dyn Observer,
 ) -> Ran {
     let begun = Instant::now();
-    let identity = kernel.identity();
+    let (identity, kernel_id) = (kernel.identity(), names::random());
     if let Some(language) = &identity.language_info {
         let known = document.notebook().metadata().get("language_info") == Some(language);
         if !known {
@@ -163,7 +168,8 @@ pub async fn run(
         let stored = cell.is_named_by_stored_id().then(|| cell.id().to_string());
         let may_fail = plan.allow_errors || cells::may_fail(cell);
         observer.started(&step);
-        let started = Instant::now();
+        let (started, started_ms) = (Instant::now(), milliseconds(SystemTime::now()));
+        let source = receipts::mark(&step.source);
         let mut record = Record::new(plan.reading, plan.max_output);
         if let Some(artifacts) = &plan.artifacts {
             let notebook = Some(run.document.path().to_owned());
@@ -189,6 +195,26 @@ pub async fn run(
         let told = Told::new(started.elapsed(), &pace, plan.timeout, &identity, around);
         let report = record.report(told).await;
         run.document.set_outputs(id, &record.kept.outputs(), record.execution_count);
+        if let Some(receipts) = &plan.receipts {
+            let receipt = Receipt {
+                cell: stored.clone().unwrap_or_else(|| format!("#{index}")),
+                source,
+                execution_count: report.execution_count,
+                kernel: kernel_id.clone(),
+                backend: identity.backend,
+                python: identity.python.clone(),
+                started_ms,
+                duration_ms: report.duration_ms,
+                status: report.status,
+                artifact: report.artifact.clone(),
+            };
+            if let Err(error) = receipts.add(run.document.path(), &receipt) {
+                let notice = format!("what ran could not be written down: {}", in_words(&error));
+                if !run.notices.contains(&notice) {
+                    run.notices.push(notice);
+                }
+            }
+        }
         let lost = report.kernel.state == KernelState::Lost;
         let ends = match report.status {
             Status::Ok => false,

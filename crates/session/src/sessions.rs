@@ -4,8 +4,10 @@
 mod book;
 mod call;
 mod error;
+mod file;
 mod gone;
 mod key;
+mod known;
 mod launcher;
 mod policy;
 mod retry;
@@ -17,12 +19,15 @@ mod view;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use cellist_kernel::Order;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
+use crate::home::milliseconds;
 use book::Book;
+use known::Known;
 use task::Task;
 use ticket::Queued;
 
@@ -44,18 +49,31 @@ struct Inner {
     policy: Policy,
     means: Means,
     book: Mutex<Book>,
+    known: Mutex<Known>,
 }
 
 impl Inner {
     fn book(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// A session has given its first result.
+    fn remember(&self, key: &SessionKey) {
+        let now = milliseconds(SystemTime::now());
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).add(key, now);
+    }
 }
 
 impl Sessions {
     /// No sessions yet. Needs a tokio runtime.
     pub fn new(policy: Policy, means: Means) -> Sessions {
-        let inner = Arc::new(Inner { policy, means, book: Mutex::default() });
+        let known = match means.remembers {
+            true => Known::load(&means.home, milliseconds(SystemTime::now())),
+            false => Known::default(),
+        };
+        file::sweep(&means.home);
+        let book = Mutex::new(Book::after(known.keys().cloned()));
+        let inner = Arc::new(Inner { policy, means, book, known: Mutex::new(known) });
         let swept = Arc::downgrade(&inner);
         tokio::spawn(async move {
             let mut ticks = interval_at(Instant::now() + policy.sweep, policy.sweep);

@@ -8,6 +8,7 @@ use cellist_kernel::choice::Wanted;
 use cellist_kernel::environment::Variables;
 use cellist_output::{Ansi, Limits};
 use cellist_session::artifact::{Artifacts, Retention};
+use cellist_session::receipts::Receipts;
 use cellist_session::run::{
     Cancel, CannotRun, CellReport, Document, GRACE, Literal, MAX_OUTPUT, Plan, Ran, Reading, RunReport,
     Selection, Status, prepare, run as run_cells,
@@ -140,6 +141,7 @@ impl Arguments {
             max_output: (!self.full_outputs).then_some(MAX_OUTPUT),
             reading: Reading { limits: Limits::for_screen(), ansi },
             artifacts: Some(Artifacts::new(&Home::from_env(), Retention::default())),
+            receipts: Some(Receipts::new(&Home::from_env())),
         }
     }
 }

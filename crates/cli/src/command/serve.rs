@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         }
         match opened {
             Ok(host) => {
-                host.run(host::desk(&home)).await;
+                host.run(host::desk(&home, true)).await;
                 Ok(())
             }
             Err(error) => Err(refused(&error)),

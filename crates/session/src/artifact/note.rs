@@ -1,14 +1,14 @@
 //! What is known about an artifact beside its bytes: a small file of its own, which may be missing or behind.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
 use super::{ArtifactError, ArtifactId, Origin, is_free};
-use crate::platform;
+use crate::home::{milliseconds, save_private};
 
 /// One artifact in a list.
 #[derive(Clone, Debug, Serialize)]
@@ -52,17 +52,7 @@ impl Note {
 
     /// Puts the note where readers find it, whole or not at all.
     pub(super) fn save(&self, path: &Path) -> io::Result<()> {
-        let new = path.with_extension("new");
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        let saved = platform::private(&mut options)
-            .open(&new)
-            .and_then(|mut file| file.write_all(&serde_json::to_vec(self)?))
-            .and_then(|()| fs::rename(&new, path));
-        if saved.is_err() {
-            let _ = fs::remove_file(&new);
-        }
-        saved
+        save_private(path, &serde_json::to_vec(self)?)
     }
 
     fn load(path: &Path) -> Note {
@@ -108,9 +98,4 @@ fn row(folder: &Path, entry: &fs::DirEntry) -> Option<ArtifactRow> {
         origin: note.origin,
         id,
     })
-}
-
-pub(super) fn milliseconds(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

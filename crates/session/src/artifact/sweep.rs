@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use super::note::{list, milliseconds, path};
+use super::note::{list, path};
 use super::{ArtifactId, Retention, is_free};
+use crate::home::milliseconds;
 
 /// There is a moment between a file's name and the lock that says it is being written.
 const SETTLE: Duration = Duration::from_secs(10);

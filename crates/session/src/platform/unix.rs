@@ -17,6 +17,13 @@ pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 }
 
 /// Lets two files of a folder change places in one step. `Unsupported` where the system cannot.
+/// Whether a process of this number is there.
+pub(crate) fn is_running(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    // One of another user is there too.
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(Errno::SRCH))
+}
+
 pub(crate) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).map_err(unless_known)
 }

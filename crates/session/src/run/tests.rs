@@ -56,6 +56,7 @@ impl Bench {
             max_output: Some(MAX_OUTPUT),
             reading,
             artifacts: None,
+            receipts: None,
         };
         Bench { scratch, state, kernel: Told::new(), plan, notes: Notes::default() }
     }

@@ -53,6 +53,11 @@ pub(super) enum Next {
 }
 
 impl Book {
+    /// An empty table, after a host that had these sessions.
+    pub(super) fn after(known: impl Iterator<Item = SessionKey>) -> Book {
+        Book { past: known.map(|key| (key, Gone::HostEnded)).collect(), ..Book::default() }
+    }
+
     /// Takes a call in, or says why not. Tells whether a session has to be started for it.
     pub(super) fn admit(
         &mut self,
@@ -154,14 +159,17 @@ impl Book {
         self.seats.get_mut(&number)
     }
 
-    /// A result was told that stood on the session's kernel.
-    pub(super) fn told(&mut self, number: u64) {
-        let Some(seat) = self.seats.get_mut(&number) else { return };
+    /// A result was told that stood on the session's kernel. Names the session if it is its first.
+    pub(super) fn told(&mut self, number: u64) -> Option<SessionKey> {
+        let seat = self.seats.get_mut(&number)?;
         seat.has_result = true;
+        let first = !std::mem::replace(&mut seat.was_told, true);
+        let first = first.then(|| seat.key.clone());
         let late = seat.ending.clone().map(|why| (seat.key.clone(), why));
         if let Some((key, why)) = late.filter(|(key, _)| self.find(key).is_none()) {
             self.remember_past(key, why);
         }
+        first
     }
 
     fn remember_past(&mut self, key: SessionKey, why: Gone) {

@@ -123,6 +123,8 @@ pub struct CallReport {
 pub struct CodeReport {
     /// What it is called.
     pub title: Option<String>,
+    /// The kernel that ran it: another after each start.
+    pub kernel_id: String,
     /// What came of it. Not flattened: serde would buffer its outputs, which do not survive that.
     pub report: Report,
 }
@@ -165,7 +167,7 @@ mod tests {
             },
             notices: Vec::new(),
         };
-        let report = CodeReport { title: None, report };
+        let report = CodeReport { title: None, kernel_id: "k".into(), report };
         let sent = serde_json::to_string(&report).unwrap();
         let received: CodeReport = serde_json::from_str(&sent).unwrap();
         assert_eq!(received.report.outputs, report.report.outputs);

@@ -24,6 +24,8 @@ pub struct Means {
     pub home: Home,
     /// Where outputs go that are too large to be shown.
     pub artifacts: Artifacts,
+    /// Whether sessions are written down for the next host, which says that their state is gone.
+    pub remembers: bool,
 }
 
 impl Means {
@@ -31,7 +33,7 @@ impl Means {
     pub fn local(guard: Guard, trace: Option<Trace>, home: Home, artifacts: Artifacts) -> Means {
         // Stays from one start to the next, so that the runner is compiled once.
         let runtime_dir = home.path().join("run");
-        Means { launcher: Arc::new(Local { guard, trace, runtime_dir }), home, artifacts }
+        Means { launcher: Arc::new(Local { guard, trace, runtime_dir }), home, artifacts, remembers: false }
     }
 }
 

@@ -29,8 +29,8 @@ struct Piece<'a> {
 
 /// What came of a piece.
 enum Ran {
-    /// It ran, and took so long.
-    Done(Box<Report>, Duration),
+    /// It ran, on this kernel, and took so long.
+    Done(Box<Report>, String, Duration),
     /// It never began.
     Not(NotReady),
 }
@@ -38,6 +38,7 @@ enum Ran {
 impl Task {
     /// Carries a call out and tells its caller.
     pub(super) async fn carry_out(&mut self, mut queued: Queued) {
+        self.write_file(&queued.call);
         let outcome = match queued.call.mode {
             KernelMode::Session => self.call(&mut queued).await,
             KernelMode::PerCall => self.call_apart(&mut queued).await,
@@ -86,12 +87,13 @@ impl Task {
             }
             let piece = Piece { index, count, code, used };
             match self.piece(queued, &piece, &mut report.notices).await {
-                Ran::Done(piece, took) => {
+                Ran::Done(piece, kernel_id, took) => {
                     used += took;
                     report.status = piece.status;
                     report.not_run -= 1;
                     let failed = piece.status != Status::Ok;
-                    report.cells.push(CodeReport { title: code.title.clone(), report: *piece });
+                    let title = code.title.clone();
+                    report.cells.push(CodeReport { title, kernel_id, report: *piece });
                     if failed {
                         report.failed = Some(index);
                         break;
@@ -194,7 +196,7 @@ impl Task {
                     error => return Ran::Not(NotReady::Failed(SessionError::start(&error))),
                 }
             }
-            let identity = live.kernel.identity();
+            let (identity, kernel_id) = (live.kernel.identity(), live.id.clone());
             let around = live.around.clone();
             let mut told = Told::new(now() - started, &pace, limit.time(), &identity, &around);
             if let Some(death) = record.death().cloned() {
@@ -236,7 +238,7 @@ impl Task {
                 let title = piece.code.title.as_deref();
                 report.say(notices::cell_failed(piece.index + 1, piece.count, title));
             }
-            return Ran::Done(Box::new(report), now() - started);
+            return Ran::Done(Box::new(report), kernel_id, now() - started);
         }
     }
 }

@@ -15,8 +15,9 @@ use super::gone::Gone;
 use super::key::{ExecutionId, OwnerId, SessionKey};
 use super::policy::Row;
 use super::ticket::Queued;
-use super::view::{SessionState, SessionView, milliseconds};
+use super::view::{SessionState, SessionView};
 use crate::execution::{Canceller, Ending};
+use crate::home::milliseconds;
 
 /// A session in the table.
 pub(super) struct Seat {
@@ -33,6 +34,8 @@ pub(super) struct Seat {
     pub(super) ending: Option<Gone>,
     /// Whether any result was told that stood on its kernel.
     pub(super) has_result: bool,
+    /// Whether one was since it was made.
+    pub(super) was_told: bool,
     pub(super) state: SessionState,
     pub(super) restarts: u64,
     kernel: Option<(String, Identity)>,
@@ -71,6 +74,7 @@ impl Seat {
             leaves: false,
             ending: None,
             has_result: false,
+            was_told: false,
             state: SessionState::Starting,
             restarts: 0,
             kernel: None,

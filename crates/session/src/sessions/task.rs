@@ -8,7 +8,9 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use super::book::{Newcomer, Next};
+use super::call::Call;
 use super::error::SessionError;
+use super::file::SessionFile;
 use super::gone::Gone;
 use super::seat::{Job, Seat};
 use super::view::SessionState;
@@ -31,6 +33,7 @@ pub(super) struct Task {
     /// How many kernels died in a row without a run that came to its end.
     pub(super) crashes: u32,
     started: u64,
+    file: Option<SessionFile>,
 }
 
 /// A kernel that is there.
@@ -63,6 +66,7 @@ impl Task {
             gone: newcomer.before,
             crashes: 0,
             started: 0,
+            file: None,
         }
     }
 
@@ -86,6 +90,30 @@ impl Task {
         self.inner.book().ended(self.seat);
     }
 
+    /// Brings the session's file up to date. A kernel does without one that cannot be written.
+    pub(super) fn write_file(&mut self, call: &Call) {
+        let written = match &mut self.file {
+            Some(file) => file.update(call),
+            None => SessionFile::create(&self.inner.means.home, call).map(|file| self.file = Some(file)),
+        };
+        if written.is_err() {
+            self.file = None;
+        }
+    }
+
+    /// What a kernel is given beside what was ordered: where its session and the artifacts are.
+    fn given(&self, order: &Order) -> Order {
+        let mut order = order.clone();
+        let artifacts = self.inner.means.artifacts.made_folder();
+        let file = self.file.as_ref().map(|file| ("PI_SESSION_FILE", file.path().to_owned()));
+        let folders = artifacts
+            .into_iter()
+            .flat_map(|folder| [("PI_ARTIFACTS_DIR", folder.clone()), ("ARTIFACTS", folder)]);
+        let given = file.into_iter().chain(folders);
+        order.environment.extend(given.map(|(name, value)| (name.into(), value.into())));
+        order
+    }
+
     /// Changes how the session is seen.
     pub(super) fn show(&self, change: impl FnOnce(&mut Seat)) {
         if let Some(seat) = self.inner.book().seat(self.seat) {
@@ -95,7 +123,10 @@ impl Task {
 
     /// A result is told that stands on the kernel.
     pub(super) fn tell(&self) {
-        self.inner.book().told(self.seat);
+        let first = self.inner.book().told(self.seat);
+        if let Some(key) = first {
+            self.inner.remember(&key);
+        }
     }
 
     /// What ran has ended.
@@ -182,6 +213,7 @@ impl Task {
             seat.order = order.clone();
         });
         self.order = Some(order.clone());
+        let order = &self.given(order);
         let started = match self.inner.means.launcher.launch(order).await {
             Err(error) if error.is_out_of_files() || !has_files_for_a_kernel() => {
                 let shed = self.inner.book().shed();

@@ -1,7 +1,6 @@
 //! What can be seen of sessions and calls from outside, at one moment.
 
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cellist_kernel::Backend;
 use serde::{Deserialize, Serialize};
@@ -109,9 +108,4 @@ pub enum SessionState {
     Silent,
     /// Its kernel is gone; the next call gets another.
     Dead,
-}
-
-pub(super) fn milliseconds(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

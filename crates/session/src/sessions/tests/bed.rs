@@ -22,7 +22,7 @@ use crate::told::Told;
 pub(super) struct Bed {
     pub(super) sessions: Sessions,
     pub(super) mill: Arc<Mill>,
-    _scratch: Scratch,
+    scratch: Scratch,
 }
 
 /// Makes kernels.
@@ -106,11 +106,19 @@ impl Bed {
     }
 
     fn with(policy: Policy, mill: Mill) -> Bed {
-        let scratch = Scratch::new();
+        Bed::at(policy, mill, Scratch::new())
+    }
+
+    fn at(policy: Policy, mill: Mill, scratch: Scratch) -> Bed {
         let (mill, home) = (Arc::new(mill), Home::at(scratch.path()));
         let artifacts = Artifacts::new(&home, Retention::default());
-        let means = Means { launcher: mill.clone(), home, artifacts };
-        Bed { sessions: Sessions::new(policy, means), mill, _scratch: scratch }
+        let means = Means { launcher: mill.clone(), home, artifacts, remembers: true };
+        Bed { sessions: Sessions::new(policy, means), mill, scratch }
+    }
+
+    /// Another host in the place of this one.
+    pub(super) fn again(self) -> Bed {
+        Bed::at(Policy::default(), Mill::default(), self.scratch)
     }
 
     /// Runs code in a session to its end.

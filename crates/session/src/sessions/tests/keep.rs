@@ -158,3 +158,18 @@ async fn sessions_are_told_apart_by_name_and_folder() {
     let error = bed.sessions.find("b", None).unwrap_err();
     assert_eq!(error, SessionError::NoSuchSession { id: "b".into() });
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_an_earlier_host_knew_says_that_its_state_is_gone() {
+    let bed = Bed::new();
+    bed.run("a", "out 1").await;
+    bed.start("never", "out 1").canceller().cancel();
+    bed.sessions.close().await;
+    let bed = bed.again();
+    assert_eq!(
+        text(&bed.run("a", "out 2").await),
+        "2\n[New kernel: the host was restarted. Earlier state is gone.]"
+    );
+    assert_eq!(text(&bed.run("a", "out 3").await), "3\n");
+    assert_eq!(text(&bed.run("never", "out 4").await), "4\n");
+}

@@ -1,4 +1,4 @@
-//! A process that may open hardly any file.
+//! The file of a session; and a process that may open hardly any file.
 
 use std::fs;
 use std::process::Command;
@@ -7,7 +7,9 @@ use cellist_kernel::process::raise_open_files;
 use cellist_session::execution::Status;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::bed::{BOTH, Backend, Bed, in_time};
+use cellist_session::sessions::OwnerId;
+
+use super::bed::{BOTH, Backend, Bed, done, in_time, last};
 use crate::bed::{role, start};
 
 /// In a process of its own, because the limit is that of the whole process.
@@ -45,5 +47,31 @@ fn where_no_file_can_be_opened_idle_kernels_make_room() {
         let child = start(&mut Command::new("env"), name, &[&format!("{backend:?}")]);
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{backend:?}: {}", String::from_utf8_lossy(&output.stdout));
+    }
+}
+
+#[tokio::test]
+async fn code_finds_the_file_of_its_session_and_the_folder_of_the_artifacts() {
+    for backend in BOTH {
+        let bed = Bed::new(backend);
+        let look = "import json, os\nfile = os.environ['PI_SESSION_FILE']\n\
+                    print(oct(os.stat(file).st_mode & 0o777), json.dumps(json.load(open(file))))\n\
+                    print(os.environ['ARTIFACTS'] == os.environ['PI_ARTIFACTS_DIR'], os.environ['ARTIFACTS'])";
+        let owner = OwnerId("one".into());
+        let mut call = bed.call("s", &[look]);
+        let cwd = call.key.cwd.display().to_string();
+        let said = last(done(&bed.sessions.call(call.clone())).await).text;
+        let content =
+            format!(r#"{{"session": "s", "cwd": "{cwd}", "notebook": null, "mode": null, "owner": null}}"#);
+        let artifacts = bed.artifacts.folder().display().to_string();
+        assert_eq!(said, format!("0o600 {content}\nTrue {artifacts}\n"), "{backend:?}");
+        (call.owner, call.rights) = (Some(owner), Some("agent".into()));
+        let said = last(done(&bed.sessions.call(call)).await).text;
+        assert!(said.contains(r#""mode": "agent", "owner": "one"}"#), "{backend:?}: {said}");
+        let folder = bed.scratch.path().join("home/sessions");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        in_time(bed.sessions.close()).await;
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+        bed.end().await;
     }
 }

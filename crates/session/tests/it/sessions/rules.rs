@@ -146,6 +146,16 @@ const RULES: &[(&str, On, On)] = &[
         Real(&["where_no_file_can_be_opened_idle_kernels_make_room"]),
     ),
     (
+        "a session that an earlier host had says that its state is gone",
+        Decided(&["a_session_that_an_earlier_host_knew_says_that_its_state_is_gone"]),
+        Decided(&["a_session_that_an_earlier_host_knew_says_that_its_state_is_gone"]),
+    ),
+    (
+        "code finds the file of its session",
+        Real(&["code_finds_the_file_of_its_session_and_the_folder_of_the_artifacts"]),
+        Real(&["code_finds_the_file_of_its_session_and_the_folder_of_the_artifacts"]),
+    ),
+    (
         "restarts and ends leave no process",
         Real(&["a_restart_and_a_stop_end_what_runs_and_leave_no_process"]),
         Real(&["a_restart_and_a_stop_end_what_runs_and_leave_no_process"]),

@@ -1,0 +1,106 @@
+//! The sessions that have given results, written down so that a later host can say that their state is gone.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::key::SessionKey;
+use crate::home::{Home, save_private};
+
+const FILE: &str = "sessions.json";
+/// Who comes back later than this does not count on anything.
+const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// More are not written down.
+const MOST: usize = 500;
+
+/// The sessions, with the time of their last first result, in milliseconds since 1970.
+#[derive(Default)]
+pub(super) struct Known {
+    path: Option<PathBuf>,
+    sessions: BTreeMap<SessionKey, u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    #[serde(flatten)]
+    key: SessionKey,
+    told_ms: u64,
+}
+
+impl Known {
+    /// Those that an earlier host has written down. Without any, or where they cannot be read, there are none.
+    pub(super) fn load(home: &Home, now: u64) -> Known {
+        let path = home.path().join(FILE);
+        let read = std::fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        let entries: Vec<Entry> = read.unwrap_or_default();
+        let mut known = Known { path: Some(path), sessions: BTreeMap::new() };
+        known.sessions.extend(entries.into_iter().map(|entry| (entry.key, entry.told_ms)));
+        known.forget(now);
+        known
+    }
+
+    pub(super) fn keys(&self) -> impl Iterator<Item = &SessionKey> {
+        self.sessions.keys()
+    }
+
+    /// A session has given a result. Best effort: who cannot write it down says nothing later.
+    pub(super) fn add(&mut self, key: &SessionKey, now: u64) {
+        let Some(path) = &self.path else { return };
+        self.sessions.insert(key.clone(), now);
+        let path = path.clone();
+        self.forget(now);
+        let entries =
+            self.sessions.iter().map(|(key, told_ms)| Entry { key: key.clone(), told_ms: *told_ms });
+        let saved = serde_json::to_vec(&entries.collect::<Vec<_>>()).map_err(Into::into);
+        let _ = saved.and_then(|text| save_private(&path, &text));
+    }
+
+    fn forget(&mut self, now: u64) {
+        let oldest = now.saturating_sub(u64::try_from(REMEMBERED.as_millis()).unwrap_or(u64::MAX));
+        self.sessions.retain(|_, told| *told >= oldest);
+        while self.sessions.len() > MOST {
+            let first = self.sessions.iter().min_by_key(|(_, told)| **told).map(|(key, _)| key.clone());
+            let Some(first) = first else { return };
+            self.sessions.remove(&first);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::Scratch;
+
+    use super::*;
+
+    const DAY: u64 = 24 * 60 * 60 * 1000;
+
+    #[test]
+    fn what_was_known_is_known_to_the_next_for_a_week() {
+        let scratch = Scratch::new();
+        let home = Home::at(scratch.path());
+        let keys =
+            |now| -> Vec<String> { Known::load(&home, now).keys().map(|key| key.id.clone()).collect() };
+        let mut known = Known::load(&home, 10 * DAY);
+        known.add(&SessionKey::new("a", "/"), 10 * DAY);
+        known.add(&SessionKey::new("b", "/"), 15 * DAY);
+        assert_eq!(keys(15 * DAY), ["a", "b"]);
+        assert_eq!(keys(18 * DAY), ["b"]);
+        assert_eq!(keys(30 * DAY), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_file_that_is_no_list_is_none_and_no_more_are_kept_than_may_be() {
+        let scratch = Scratch::new();
+        let home = Home::at(scratch.path());
+        scratch.write(FILE, "{");
+        let mut known = Known::load(&home, 1);
+        assert_eq!(known.keys().count(), 0);
+        for number in 0..MOST as u64 + 5 {
+            known.add(&SessionKey::new(number.to_string(), "/"), number);
+        }
+        assert_eq!(Known::load(&home, 600).keys().count(), MOST);
+        assert!(known.keys().all(|key| key.id.parse::<u64>().unwrap() >= 5));
+    }
+}
