@@ -3,9 +3,10 @@
 use std::future::Future;
 
 use cellist_link::{Desk, Host, Link, Reply, Starter};
-use cellist_session::Home;
 use cellist_session::artifact::{Artifacts, Retention};
+use cellist_session::live::Documents;
 use cellist_session::sessions::{Means, Policy, Sessions};
+use cellist_session::{Home, Store};
 
 use crate::error::{CliError, Exit};
 use crate::kernel::guard;
@@ -33,7 +34,8 @@ pub(crate) fn desk(home: &Home, remembers: bool) -> Desk {
     let artifacts = Artifacts::new(home, Retention::default());
     let mut means = Means::local(guard(), Some(startup::trace()), home.clone(), artifacts);
     means.remembers = remembers;
-    Desk::new(Sessions::new(Policy::default(), means))
+    let sessions = Sessions::new(Policy::default(), means);
+    Desk::new(sessions, Documents::new(Store::new(home.clone())))
 }
 
 /// A way to whoever keeps sessions.

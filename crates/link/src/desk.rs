@@ -1,23 +1,27 @@
 //! Where requests are answered: owns kernel sessions and open notebooks, in whichever process that is.
 
+mod calls;
+mod notebooks;
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cellist_session::execution::Cancel;
-use cellist_session::sessions::{
-    Call as SessionCall, OwnerId, SessionError, SessionKey, SessionState, Sessions,
-};
+use cellist_session::live::Documents;
+use cellist_session::sessions::{OwnerId, SessionState, Sessions};
 use tokio::sync::watch;
 
-use crate::call::{Call, Named, Ordered};
 use crate::error::Failure;
 use crate::request::{Event, Reply, Request};
+use notebooks::Held;
 
 /// Answers requests. Cheap to clone; all clones are one desk.
 #[derive(Clone)]
 pub struct Desk {
     sessions: Sessions,
+    documents: Documents,
+    held: Held,
     clients: Arc<AtomicU64>,
 }
 
@@ -37,9 +41,9 @@ pub struct Keeping {
 }
 
 impl Desk {
-    /// A desk that keeps these sessions.
-    pub fn new(sessions: Sessions) -> Desk {
-        Desk { sessions, clients: Arc::default() }
+    /// A desk that keeps these sessions and these notebooks.
+    pub fn new(sessions: Sessions, documents: Documents) -> Desk {
+        Desk { sessions, documents, held: Held::default(), clients: Arc::default() }
     }
 
     /// Someone new.
@@ -52,6 +56,7 @@ impl Desk {
 
     /// Someone went away. What it asked for goes on.
     pub fn left(&self, client: &Client) {
+        self.held.let_go(client);
         self.sessions.leave(&client.0);
     }
 
@@ -59,7 +64,7 @@ impl Desk {
     pub fn keeping(&self) -> Keeping {
         let sessions = self.sessions.list();
         let busy = sessions.iter().filter(|session| session.state == SessionState::Busy).count();
-        Keeping { sessions: sessions.len(), busy, notebooks: 0 }
+        Keeping { sessions: sessions.len(), busy, notebooks: self.documents.list().len() }
     }
 
     /// Carries a request out. Dropping the future gives up on the answer, not on what was begun.
@@ -84,71 +89,18 @@ impl Desk {
                 self.sessions.stop(&self.find(&named)?).await?;
                 Ok(Reply::Done)
             }
+            Request::Notebooks => Ok(Reply::Notebooks(self.open_notebooks())),
+            Request::Notebook(asked) => {
+                Ok(Reply::Notebook(self.on_notebook(client, *asked, events, cancel).await?))
+            }
         }
     }
 
     /// Ends everything that it keeps, and waits for that.
     pub async fn close(&self) {
+        // Notebooks first: they may still get outputs from what runs, and are saved with them.
+        self.documents.close().await;
         self.sessions.close().await;
-    }
-
-    fn find(&self, named: &Named) -> Result<SessionKey, SessionError> {
-        self.sessions.find(&named.id, named.cwd.as_deref())
-    }
-
-    async fn call(
-        &self,
-        client: &Client,
-        call: Call,
-        events: watch::Sender<Option<Event>>,
-        mut cancel: Cancel,
-    ) -> Result<Reply, Failure> {
-        let (key, known) = match self.find(&call.session) {
-            Ok(key) => {
-                let order = self.sessions.order(&key);
-                (key, order)
-            }
-            Err(SessionError::NoSuchSession { .. }) => {
-                let cwd = call.session.cwd.clone().unwrap_or_else(|| call.here.clone());
-                (SessionKey::new(call.session.id.as_str(), cwd), None)
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let order = match call.ordered(known) {
-            Ordered::By(order) => *order,
-            Ordered::Missing => return Ok(Reply::Unordered { cwd: key.cwd }),
-            Ordered::Other(failure) => return Err(*failure),
-        };
-        let ticket = self.sessions.call(SessionCall {
-            key,
-            kind: call.kind,
-            owner: call.is_owned.then(|| client.0.clone()),
-            order,
-            cells: call.cells,
-            limit: call.limit,
-            grace: call.grace,
-            reset: call.reset,
-            retry: call.retry,
-            mode: call.mode,
-            reading: call.reading,
-            rights: call.rights,
-            listener: None,
-        });
-        let (canceller, mut view) = (ticket.canceller(), ticket.watch());
-        let mut is_watched = call.is_watched;
-        let done = ticket.done();
-        tokio::pin!(done);
-        loop {
-            tokio::select! {
-                biased;
-                report = &mut done => return Ok(Reply::Called(Box::new(report?))),
-                () = cancel.asked() => canceller.cancel(),
-                changed = view.changed(), if is_watched => match changed {
-                    Ok(()) => drop(events.send_replace(Some(Event::Call(view.borrow_and_update().clone())))),
-                    Err(_) => is_watched = false,
-                },
-            }
-        }
     }
 }
 

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use cellist_session::ErrorKind;
+use cellist_session::live::{DocumentError, Unchanged};
 use cellist_session::sessions::SessionError;
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +91,47 @@ impl From<SessionError> for Failure {
             | SessionError::Closed => Class::NoKernel,
         };
         Failure { class, kind: error.kind().into(), message: error.to_string(), hint: error.hint() }
+    }
+}
+
+impl From<cellist_session::Error> for Failure {
+    fn from(error: cellist_session::Error) -> Failure {
+        let (class, kind) = match error.kind() {
+            ErrorKind::NotFound => (Class::BadInput, "not_found"),
+            ErrorKind::Unreadable => (Class::BadInput, "unreadable"),
+            ErrorKind::NotANotebook => (Class::BadInput, "invalid_notebook"),
+            ErrorKind::BadInput => (Class::BadInput, "already_exists"),
+            ErrorKind::Conflict => (Class::NotSaved, "conflict"),
+            ErrorKind::CannotSave => (Class::NotSaved, "cannot_save"),
+        };
+        Failure { class, kind: kind.into(), message: error.to_string(), hint: error.hint() }
+    }
+}
+
+impl From<DocumentError> for Failure {
+    fn from(error: DocumentError) -> Failure {
+        let message = error.to_string();
+        match error {
+            DocumentError::Unchanged(unchanged) => match &*unchanged {
+                Unchanged::Refused(refused) => {
+                    let conflicts = matches!(refused, cellist_notebook::Error::Conflicts(_));
+                    let (class, kind) = match conflicts {
+                        true => (Class::NotSaved, "conflict"),
+                        false => (Class::BadInput, "refused"),
+                    };
+                    Failure { class, kind: kind.into(), message, hint: refused.hint() }
+                }
+                Unchanged::UnknownRevision { .. } => Failure::bad_input("unknown_revision", message)
+                    .with_hint("read the notebook again and make the change on what is there now"),
+                Unchanged::Nothing(_) => Failure::bad_input("nothing_to_undo", message),
+                Unchanged::NoSuchHunk { .. } => Failure::bad_input("no_such_change", message),
+            },
+            DocumentError::Refused(_) => Failure::bad_input("refused", message),
+            DocumentError::NotSaved(_) => {
+                Failure { class: Class::NotSaved, ..Failure::bad_input("cannot_save", message) }
+            }
+            DocumentError::Closed => Failure::bad_input("closed", message),
+        }
     }
 }
 

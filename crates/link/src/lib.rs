@@ -9,6 +9,7 @@ pub mod frame;
 pub mod hello;
 mod host;
 mod link;
+mod notebook;
 mod request;
 pub mod wire;
 
@@ -17,4 +18,7 @@ pub use desk::{Client, Desk, Keeping};
 pub use error::{Class, Error, Failure, Result};
 pub use host::{Address, FirstWords, Host, Starter, Stopped};
 pub use link::{Link, Pending, Stop};
+pub use notebook::{
+    NotebookAsk, NotebookEdit, NotebookEdited, NotebookNews, NotebookReply, NotebookState, OnNotebook,
+};
 pub use request::{Event, Reply, Request};

@@ -6,6 +6,7 @@ use cellist_session::sessions::{CallReport, CallView, SessionView};
 use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Named};
+use crate::notebook::{NotebookNews, NotebookReply, OnNotebook};
 
 /// What may be asked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -21,6 +22,10 @@ pub enum Request {
     Restart(Named),
     /// Ends a session, with all that runs and waits in it.
     End(Named),
+    /// Which notebooks are open.
+    Notebooks,
+    /// Something about a notebook.
+    Notebook(Box<OnNotebook>),
 }
 
 /// What is heard while a request is carried out. Only the newest counts.
@@ -29,6 +34,8 @@ pub enum Request {
 pub enum Event {
     /// How a call stands.
     Call(CallView),
+    /// How far a notebook is.
+    Notebook(NotebookNews),
 }
 
 /// What is answered.
@@ -45,6 +52,10 @@ pub enum Reply {
         #[serde(with = "cellist_session::order")]
         cwd: PathBuf,
     },
+    /// The files of the notebooks that are open.
+    Notebooks(#[serde(with = "cellist_session::order")] Vec<PathBuf>),
+    /// What is answered about a notebook.
+    Notebook(NotebookReply),
     /// Whether anything ran that was interrupted.
     Interrupted(bool),
     /// It is done.

@@ -60,7 +60,7 @@ pub enum Slot {
 
 /// What applying a draft did. Positions are those in the notebook afterwards, but for `deleted`, which holds
 /// positions before.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Applied {
     /// Cells left as they were.
     pub kept: Vec<usize>,

@@ -40,7 +40,7 @@ pub enum Action {
 }
 
 /// What an operation did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Which operation it was.
     pub action: Action,

@@ -235,7 +235,7 @@ fn code_over_its_limit_and_code_that_fails_are_told_by_the_exit_status() {
 }
 
 #[test]
-fn a_host_that_is_killed_takes_its_kernels_along() {
+fn a_host_that_is_killed_takes_its_kernels_along_and_the_next_result_says_so() {
     for backend in [Backend::BareRunner, Backend::Ipykernel] {
         let bed = Bed::new(backend);
         bed.start("import subprocess\nx = 1\nchild = subprocess.Popen(['sleep', '600'])");
@@ -244,7 +244,10 @@ fn a_host_that_is_killed_takes_its_kernels_along() {
         bed.mark.assert_gone(Duration::from_secs(2));
         assert_eq!(bed.sessions(), Vec::<Value>::new());
         let next = bed.start("'x' in globals()");
-        assert!(next["text"].as_str().unwrap().starts_with("False\n"), "{next}");
+        let text = next["text"].as_str().unwrap();
+        assert!(text.starts_with("False\n") && text.contains("the host was restarted"), "{next}");
+        assert_eq!(next["kernel"]["restarted"], true);
+        assert_eq!(bed.exec("1")["kernel"]["restarted"], false, "it is said once");
     }
 }
 

@@ -5,9 +5,10 @@ use std::time::Duration;
 use cellist_kernel::guard::Guard;
 use cellist_link::{Address, Desk, Host as Reach};
 use cellist_serve::{Host, Serving, Staying};
-use cellist_session::Home;
 use cellist_session::artifact::{Artifacts, Retention};
+use cellist_session::live::Documents;
 use cellist_session::sessions::{Means, Policy, Sessions};
+use cellist_session::{Home, Store};
 use testkit::Scratch;
 use tokio::task::JoinHandle;
 
@@ -36,7 +37,8 @@ impl Bed {
     fn desk(&self) -> Desk {
         let artifacts = Artifacts::new(&self.home, Retention::default());
         let means = Means::local(Guard::none(), None, self.home.clone(), artifacts);
-        Desk::new(Sessions::new(Policy::default(), means))
+        let sessions = Sessions::new(Policy::default(), means);
+        Desk::new(sessions, Documents::new(Store::new(self.home.clone())))
     }
 
     /// The host as a version sees it.

@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 mod bed;
 mod leaving;
+mod notebooks;
 mod peers;
 mod versions;

@@ -1,0 +1,209 @@
+//! Open notebooks: who holds them, and what is asked of them.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cellist_notebook::{
+    self as notebook, Applied, Notebook, Operation, Outcome, Revision, Snapshot, replace_once,
+};
+use cellist_session::execution::Cancel;
+use cellist_session::live::{Author, Document, DocumentError, Edited, Refusal, View};
+use tokio::sync::watch;
+
+use super::{Client, Desk};
+use crate::error::Failure;
+use crate::notebook::{
+    NotebookAsk, NotebookEdit, NotebookEdited, NotebookNews, NotebookReply, NotebookState, OnNotebook,
+};
+use crate::request::Event;
+
+/// Who keeps which notebooks open.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Held(Arc<Mutex<HashMap<Client, HashMap<PathBuf, Document>>>>);
+
+impl Held {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Client, HashMap<PathBuf, Document>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hold(&self, client: &Client, document: Document) {
+        self.lock().entry(client.clone()).or_default().insert(document.path().to_owned(), document);
+    }
+
+    fn release(&self, client: &Client, document: &Document) {
+        if let Some(held) = self.lock().get_mut(client) {
+            held.remove(document.path());
+        }
+    }
+
+    /// Lets go of all that someone kept open.
+    pub(super) fn let_go(&self, client: &Client) {
+        let held = self.lock().remove(client);
+        drop(held);
+    }
+}
+
+/// What an edit returns, whatever it was.
+type Done = (Vec<Outcome>, Applied, Vec<String>);
+
+impl Desk {
+    pub(super) fn open_notebooks(&self) -> Vec<PathBuf> {
+        self.documents.list().iter().map(|document| document.path().to_owned()).collect()
+    }
+
+    pub(super) async fn on_notebook(
+        &self,
+        client: &Client,
+        asked: OnNotebook,
+        events: watch::Sender<Option<Event>>,
+        mut cancel: Cancel,
+    ) -> Result<NotebookReply, Failure> {
+        let document = self.documents.open(&asked.path).await?;
+        Ok(match asked.ask {
+            NotebookAsk::Open => {
+                let view = document.view();
+                let state = state(&view, &view.notebook);
+                self.held.hold(client, document);
+                NotebookReply::State(Box::new(state))
+            }
+            NotebookAsk::Close => {
+                self.held.release(client, &document);
+                NotebookReply::Done
+            }
+            NotebookAsk::Read(actor) => {
+                let (notebook, _) = document.read(actor).await?;
+                NotebookReply::State(Box::new(state(&document.view(), &notebook)))
+            }
+            NotebookAsk::Watch => {
+                tokio::select! {
+                    () = watch(&document, &events) => {}
+                    () = cancel.asked() => {}
+                }
+                NotebookReply::Done
+            }
+            NotebookAsk::Since(version) => match document.since(version).await {
+                Ok(changes) => NotebookReply::Changes(owned(changes)),
+                Err(error) => refusal(error)?,
+            },
+            NotebookAsk::Submit { submission, author } => match document.submit(submission, author).await {
+                Ok(version) => NotebookReply::Version(version),
+                Err(error) => refusal(error)?,
+            },
+            NotebookAsk::Edit { edit, base, author } => {
+                let base = match base {
+                    Some(base) => Some(base.parse::<Revision>().map_err(|error| {
+                        Failure::bad_input("invalid_revision", format!("{base}: {error}"))
+                    })?),
+                    None => None,
+                };
+                edited(change(&document, edit, base, author).await?)
+            }
+            NotebookAsk::Undo { undo, author } => {
+                let Edited { value, version, notebook, changed } = document.undo(undo, author).await?;
+                NotebookReply::Edited(Box::new(NotebookEdited {
+                    version,
+                    revision: notebook.revision().to_string(),
+                    changed,
+                    outcomes: Vec::new(),
+                    applied: Applied::default(),
+                    undone: value,
+                    notices: Vec::new(),
+                }))
+            }
+            NotebookAsk::Judge { verdict, scope, author } => {
+                NotebookReply::Version(document.judge(verdict, scope, author).await?)
+            }
+            NotebookAsk::SetReview(is_on) => {
+                document.set_review(is_on).await?;
+                NotebookReply::Done
+            }
+            NotebookAsk::History => NotebookReply::History(document.history().await?),
+            NotebookAsk::Save => {
+                document.save().await?;
+                NotebookReply::Done
+            }
+        })
+    }
+}
+
+/// Tells of each newer version until the notebook is closed.
+async fn watch(document: &Document, events: &watch::Sender<Option<Event>>) {
+    let mut views = document.watch();
+    loop {
+        let news = NotebookNews::from(&**views.borrow_and_update());
+        events.send_replace(Some(Event::Notebook(news)));
+        if views.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn change(
+    document: &Document,
+    edit: NotebookEdit,
+    base: Option<Revision>,
+    author: Author,
+) -> Result<Edited<Done>, Failure> {
+    let operations = match &edit {
+        NotebookEdit::Operations(operations) => {
+            let parsed: Result<Vec<Operation>, _> =
+                operations.iter().cloned().map(serde_json::from_value).collect();
+            parsed.map_err(|error| Failure::bad_input("invalid_operation", error.to_string()))?
+        }
+        NotebookEdit::Text(_) | NotebookEdit::Replace { .. } => Vec::new(),
+    };
+    let edited = document.edit(base, author, move |notebook, snapshot| match &edit {
+        NotebookEdit::Text(text) => {
+            notebook.apply_text(text, snapshot).map(|(applied, notices)| (Vec::new(), applied, notices))
+        }
+        NotebookEdit::Replace { old, new } => {
+            let text = replaced(snapshot.map_or_else(|| notebook.to_text(), Snapshot::to_text), old, new)?;
+            notebook.apply_text(&text, snapshot).map(|(applied, notices)| (Vec::new(), applied, notices))
+        }
+        NotebookEdit::Operations(_) => {
+            notebook.perform(&operations, snapshot).map(|outcomes| (outcomes, Applied::default(), Vec::new()))
+        }
+    });
+    Ok(edited.await?)
+}
+
+fn replaced(text: String, old: &str, new: &str) -> notebook::Result<String> {
+    match text.is_empty() && old.is_empty() {
+        true => Ok(new.to_owned()),
+        false => replace_once(&text, old, new),
+    }
+}
+
+fn edited(edited: Edited<Done>) -> NotebookReply {
+    let Edited { value: (outcomes, applied, notices), version, notebook, changed } = edited;
+    let revision = notebook.revision().to_string();
+    let undone = Vec::new();
+    let edited = NotebookEdited { version, revision, changed, outcomes, applied, undone, notices };
+    NotebookReply::Edited(Box::new(edited))
+}
+
+fn state(view: &View, notebook: &Notebook) -> NotebookState {
+    NotebookState {
+        news: NotebookNews::from(view),
+        revision: notebook.revision().to_string(),
+        // What is in it was read as text.
+        text: String::from_utf8_lossy(&notebook.to_bytes()).into_owned(),
+        review: (*view.review).clone(),
+    }
+}
+
+/// What a client can go on from is an answer; all else is a failure.
+fn refusal(error: DocumentError) -> Result<NotebookReply, Failure> {
+    match error {
+        DocumentError::Refused(Refusal::Behind { version, changes }) => {
+            Ok(NotebookReply::Behind { version, changes: owned(changes) })
+        }
+        DocumentError::Refused(Refusal::TooFar { version, .. }) => Ok(NotebookReply::TooFar { version }),
+        error => Err(error.into()),
+    }
+}
+
+fn owned<T: Clone>(shared: Vec<Arc<T>>) -> Vec<T> {
+    shared.into_iter().map(Arc::unwrap_or_clone).collect()
+}

@@ -1,0 +1,174 @@
+//! What may be asked of a notebook that the desk has open, and what is told of it.
+
+use std::path::PathBuf;
+
+use cellist_notebook::{Applied, Outcome};
+use cellist_session::live::{Actor, Author, Change, Entry, Review, Scope, Submission, Undo, Verdict, View};
+use serde::{Deserialize, Serialize};
+
+/// Something that is asked of a notebook.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OnNotebook {
+    /// Its file, by an absolute path.
+    #[serde(with = "cellist_session::order")]
+    pub path: PathBuf,
+    /// What is asked.
+    pub ask: NotebookAsk,
+}
+
+/// What may be asked of a notebook. It is opened for the question if it is not open.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NotebookAsk {
+    /// Keeps it open for as long as whoever asks is there, and tells all of it.
+    Open,
+    /// Lets go of it.
+    Close,
+    /// Tells all of it to someone who may base an edit on it.
+    Read(Actor),
+    /// Tells of each newer version, until that is not wanted any more. Those who are slow skip to the newest.
+    Watch,
+    /// Tells all changes since a version.
+    Since(u64),
+    /// Changes it as a client does that has a copy of its own.
+    Submit {
+        /// What to do.
+        submission: Submission,
+        /// Who does it.
+        author: Author,
+    },
+    /// Changes it as one does who has only read it; on disk when the answer comes.
+    Edit {
+        /// What to do.
+        edit: NotebookEdit,
+        /// The revision that it was made for; without one, what its author has read last.
+        base: Option<String>,
+        /// Who does it.
+        author: Author,
+    },
+    /// Takes something back; on disk when the answer comes.
+    Undo {
+        /// What.
+        undo: Undo,
+        /// Who does it.
+        author: Author,
+    },
+    /// Says what becomes of something that waits for review.
+    Judge {
+        /// Whether it stays.
+        verdict: Verdict,
+        /// What is judged.
+        scope: Scope,
+        /// Who judges.
+        author: Author,
+    },
+    /// Switches review on or off.
+    SetReview(bool),
+    /// Tells who did what.
+    History,
+    /// Answers when all that was changed so far is on disk.
+    Save,
+}
+
+/// A change by one who has read a notebook.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NotebookEdit {
+    /// Makes it as this cell-marked text says.
+    Text(String),
+    /// Replaces one exact piece of its cell-marked text.
+    Replace {
+        /// The piece.
+        old: String,
+        /// What takes its place.
+        new: String,
+    },
+    /// Changes single cells, all of them or none, each as in `{"action": "edit", "cell": 3, "content": "x = 1"}`.
+    Operations(Vec<serde_json::Value>),
+}
+
+/// What is answered about a notebook.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NotebookReply {
+    /// All of it.
+    State(Box<NotebookState>),
+    /// The changes since the version that was named.
+    Changes(Vec<Change>),
+    /// Nothing was done: others have changed what the submission is about.
+    Behind {
+        /// The newest version.
+        version: u64,
+        /// What has happened since the version that the client knew.
+        changes: Vec<Change>,
+    },
+    /// So much has happened since that a client has to take all of it anew.
+    TooFar {
+        /// The newest version.
+        version: u64,
+    },
+    /// It is done, and this is the version that has it.
+    Version(u64),
+    /// It is done, and on disk.
+    Edited(Box<NotebookEdited>),
+    /// Who did what, oldest first.
+    History(Vec<Entry>),
+    /// It is done.
+    Done,
+}
+
+/// A notebook as it is at a moment.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NotebookState {
+    /// How far it is.
+    pub news: NotebookNews,
+    /// The name of its content.
+    pub revision: String,
+    /// Its file.
+    pub text: String,
+    /// What waits for review.
+    pub review: Review,
+}
+
+/// How far a notebook is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotebookNews {
+    /// Counts up with each change.
+    pub version: u64,
+    /// The newest version that is on disk.
+    pub saved: u64,
+    /// Why it could not be saved, if the last attempt failed.
+    pub problem: Option<String>,
+    /// What people should know, newest last.
+    pub notices: Vec<String>,
+}
+
+/// What an edit came to.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NotebookEdited {
+    /// The version that has it.
+    pub version: u64,
+    /// The name of the content that has it.
+    pub revision: String,
+    /// Whether it changed anything.
+    pub changed: bool,
+    /// What each operation did.
+    pub outcomes: Vec<Outcome>,
+    /// What a text did.
+    pub applied: Applied,
+    /// What was taken back.
+    pub undone: Vec<Entry>,
+    /// What its author should know.
+    pub notices: Vec<String>,
+}
+
+impl From<&View> for NotebookNews {
+    fn from(view: &View) -> NotebookNews {
+        NotebookNews {
+            version: view.version,
+            saved: view.saved,
+            problem: view.problem.clone(),
+            notices: view.notices.clone(),
+        }
+    }
+}

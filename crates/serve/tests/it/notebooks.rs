@@ -1,0 +1,185 @@
+//! Notebooks that the host has open: several clients at once, over the socket.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cellist_link::{
+    Error, Event, Link, NotebookAsk, NotebookEdit, NotebookEdited, NotebookReply, NotebookState, OnNotebook,
+    Reply, Request,
+};
+use cellist_serve::Staying;
+use cellist_session::live::{Actor, ActorKind, Author, Op, Submission, Undo};
+use serde_json::json;
+
+use crate::bed::{Bed, soon};
+
+/// A client of a host, and a notebook.
+struct Client {
+    link: Link,
+    path: PathBuf,
+    author: Author,
+}
+
+impl Client {
+    async fn new(bed: &Bed, path: &Path, name: &str) -> Client {
+        let link = soon(Link::attach(&bed.seen_by("1.0.0"))).await.unwrap();
+        Client { link, path: path.to_owned(), author: Actor::new(ActorKind::Person, name).into() }
+    }
+
+    fn request(&self, ask: NotebookAsk) -> Request {
+        Request::Notebook(Box::new(OnNotebook { path: self.path.clone(), ask }))
+    }
+
+    async fn ask(&self, ask: NotebookAsk) -> Result<NotebookReply, Error> {
+        match soon(self.link.ask(self.request(ask))).await? {
+            Reply::Notebook(reply) => Ok(reply),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn open(&self) -> NotebookState {
+        match self.ask(NotebookAsk::Open).await.unwrap() {
+            NotebookReply::State(state) => *state,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn write(&self, base: u64, source: &str) -> NotebookReply {
+        let op = Op::Write { cell: serde_json::from_value(json!("a")).unwrap(), source: source.into() };
+        let submission = Submission { base, tag: None, ops: vec![op] };
+        self.ask(NotebookAsk::Submit { submission, author: self.author.clone() }).await.unwrap()
+    }
+
+    async fn edit(&self, edit: NotebookEdit, base: Option<String>) -> Result<NotebookEdited, Error> {
+        match self.ask(NotebookAsk::Edit { edit, base, author: self.author.clone() }).await? {
+            NotebookReply::Edited(edited) => Ok(*edited),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// A notebook with one cell, `a`, that holds `x = 1`.
+fn notebook(bed: &Bed) -> PathBuf {
+    let cell = json!({
+        "cell_type": "code", "execution_count": null, "id": "a", "metadata": {}, "outputs": [], "source": ["x = 1"],
+    });
+    let notebook = json!({ "cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5 });
+    bed.scratch.write("nb.ipynb", notebook.to_string())
+}
+
+#[tokio::test]
+async fn a_change_of_one_client_is_seen_by_another_and_an_outdated_one_is_told_what_happened() {
+    let bed = Bed::new();
+    let running = bed.serve("1.0.0", Staying::UntilStopped);
+    let path = notebook(&bed);
+    let (one, other) = (Client::new(&bed, &path, "one").await, Client::new(&bed, &path, "other").await);
+    let state = one.open().await;
+    assert_eq!(state.text, fs::read_to_string(&path).unwrap());
+    assert_eq!(other.open().await.news.version, state.news.version);
+    assert_eq!(soon(bed.seen_by("1.0.0").state()).await.unwrap().unwrap().notebooks, 1);
+
+    let watching = other.link.begin(other.request(NotebookAsk::Watch));
+    let mut events = watching.events();
+    let NotebookReply::Version(newer) = one.write(state.news.version, "x = 2").await else { panic!("taken") };
+    let seen = soon(events.wait_for(
+        |event| matches!(event, Some(Event::Notebook(news)) if news.version >= newer && news.saved >= newer),
+    ));
+    drop(seen.await.unwrap());
+    let changes = other.ask(NotebookAsk::Since(state.news.version)).await.unwrap();
+    assert!(
+        matches!(&changes, NotebookReply::Changes(changes) if changes[0].actor.id == "one"),
+        "{changes:?}"
+    );
+    assert!(fs::read_to_string(&path).unwrap().contains("x = 2"), "it is on disk");
+
+    let late = other.write(state.news.version, "x = 3").await;
+    assert!(
+        matches!(&late, NotebookReply::Behind { version, changes } if *version == newer && changes.len() == 1),
+        "{late:?}"
+    );
+    assert!(matches!(other.write(newer, "x = 3").await, NotebookReply::Version(_)));
+
+    watching.stop().stop();
+    assert!(matches!(soon(watching.done()).await, Ok(Reply::Notebook(NotebookReply::Done))));
+    drop((one, other));
+    running.abort();
+}
+
+#[tokio::test]
+async fn edits_are_on_disk_when_they_return_are_remembered_and_can_be_taken_back() {
+    let bed = Bed::new();
+    let running = bed.serve("1.0.0", Staying::UntilStopped);
+    let path = notebook(&bed);
+    let client = Client::new(&bed, &path, "one").await;
+    client.open().await;
+    let read = client.ask(NotebookAsk::Read(client.author.actor.clone())).await.unwrap();
+    let NotebookReply::State(first) = read else { panic!("{read:?}") };
+    let on_disk = || fs::read_to_string(&path).unwrap();
+
+    let insert = json!({ "action": "insert", "index": 1, "content": "y = 2" });
+    let edited = client.edit(NotebookEdit::Operations(vec![insert]), None).await.unwrap();
+    assert!(edited.changed && edited.outcomes[0].cell_index == 1 && on_disk().contains("y = 2"));
+    let replace = NotebookEdit::Replace { old: "x = 1".into(), new: "x = 7".into() };
+    let edited = client.edit(replace, Some(first.revision)).await.unwrap();
+    assert_eq!(edited.applied.changed, [0]);
+    assert!(on_disk().contains("x = 7") && on_disk().contains("y = 2"), "both are there");
+
+    let refused = client.edit(NotebookEdit::Operations(vec![json!({ "action": "fly" })]), None).await;
+    assert!(
+        matches!(&refused, Err(Error::Refused(failure)) if failure.kind == "invalid_operation"),
+        "{refused:?}"
+    );
+    let none = NotebookEdit::Replace { old: "nowhere".into(), new: String::new() };
+    assert!(matches!(client.edit(none, None).await, Err(Error::Refused(_))));
+
+    let history = client.ask(NotebookAsk::History).await.unwrap();
+    assert!(matches!(&history, NotebookReply::History(entries) if entries.len() == 2), "{history:?}");
+    let undo = NotebookAsk::Undo { undo: Undo::Last, author: client.author.clone() };
+    let undone = client.ask(undo).await.unwrap();
+    assert!(matches!(&undone, NotebookReply::Edited(edited) if edited.undone.len() == 1), "{undone:?}");
+    assert!(on_disk().contains("x = 1") && on_disk().contains("y = 2"));
+    running.abort();
+}
+
+#[tokio::test]
+async fn a_notebook_is_closed_with_its_last_client_and_what_was_typed_is_saved() {
+    let bed = Bed::new();
+    let running = bed.serve("1.0.0", Staying::UntilStopped);
+    let path = notebook(&bed);
+    let (client, looker) = (Client::new(&bed, &path, "one").await, Client::new(&bed, &path, "looker").await);
+    let version = client.open().await.news.version;
+    client.write(version, "x = 'typed'").await;
+    drop(client);
+    loop {
+        match soon(looker.link.ask(Request::Notebooks)).await.unwrap() {
+            Reply::Notebooks(open) if open.is_empty() => break,
+            Reply::Notebooks(_) => tokio::task::yield_now().await,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(soon(bed.seen_by("1.0.0").state()).await.unwrap().unwrap().notebooks, 0);
+    let version = looker.open().await.news.version;
+    assert!(fs::read_to_string(&path).unwrap().contains("typed"));
+    looker.write(version, "x = 'last'").await;
+    soon(bed.seen_by("1.0.0").stop()).await.unwrap();
+    soon(running).await.unwrap();
+    assert!(fs::read_to_string(&path).unwrap().contains("last"), "a host that ends saves");
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_notebook_is_refused_by_name() {
+    let bed = Bed::new();
+    let running = bed.serve("1.0.0", Staying::UntilStopped);
+    for (name, content, kind) in
+        [("none.ipynb", None, "not_found"), ("bad.ipynb", Some("{"), "invalid_notebook")]
+    {
+        let path = bed.scratch.path().join(name);
+        if let Some(content) = content {
+            fs::write(&path, content).unwrap();
+        }
+        let refused = Client::new(&bed, &path, "one").await.ask(NotebookAsk::Open).await.unwrap_err();
+        assert_eq!(refused.kind(), kind, "{refused}");
+        assert!(refused.to_string().contains(name), "{refused}");
+    }
+    running.abort();
+}
