@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::answer::{Answer, Format};
 use crate::command::{
     artifact, cell, completions, context, diff, doctor, edit, exec, git_setup, guard, kernels, merge, new,
-    prompt, read, run, serve, sessions, status, stop, write,
+    prompt, read, run, serve, sessions, settings, status, stop, trust, write,
 };
 use crate::error::CliError;
 
@@ -19,10 +19,11 @@ use crate::error::CliError;
     name = "cellist",
     version,
     arg_required_else_help = true,
+    max_term_width = 79,
     after_help = "Examples:
-  cellist run nb.ipynb                           its cells, with their outputs saved
-  cellist exec 'print(6 * 7)'                    code alone
-  cellist read nb.ipynb                          a notebook as text
+  cellist run nb.ipynb           its cells, with their outputs saved
+  cellist exec 'print(6 * 7)'    code alone
+  cellist read nb.ipynb          a notebook as text
   cellist read nb.ipynb > t; cellist write nb.ipynb t
   cellist cell insert nb.ipynb end --source 'print(1)'
   cellist diff old.ipynb new.ipynb
@@ -57,6 +58,8 @@ enum Command {
     Serve(serve::Arguments),
     Status(status::Arguments),
     Stop(stop::Arguments),
+    Settings(settings::Arguments),
+    Trust(trust::Arguments),
     Doctor(doctor::Arguments),
     Completions(completions::Arguments),
     Guard(guard::Arguments),
@@ -88,6 +91,8 @@ impl Cli {
             Command::Serve(arguments) => serve::run(arguments),
             Command::Status(arguments) => status::run(arguments),
             Command::Stop(arguments) => stop::run(arguments),
+            Command::Settings(arguments) => settings::run(arguments),
+            Command::Trust(arguments) => trust::run(arguments),
             Command::Doctor(arguments) => doctor::run(arguments),
             Command::Completions(arguments) => completions::run(arguments),
             Command::Guard(arguments) => guard::run(arguments),

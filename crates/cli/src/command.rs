@@ -18,6 +18,8 @@ pub(crate) mod read;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod sessions;
+pub(crate) mod settings;
 pub(crate) mod status;
 pub(crate) mod stop;
+pub(crate) mod trust;
 pub(crate) mod write;

@@ -186,7 +186,12 @@ impl From<session::Error> for CliError {
                 };
                 let mut failure = CliError::new(kind, exit, error.to_string());
                 failure.hint = error.hint();
-                failure
+                match error.problem() {
+                    Problem::ChangedSince { base, current } => failure
+                        .with_detail("base", base.to_string())
+                        .with_detail("current", current.to_string()),
+                    _ => failure,
+                }
             }
         }
     }

@@ -3,13 +3,14 @@
 use std::future::Future;
 
 use cellist_link::{Desk, Host, Link, Reply, Starter};
-use cellist_session::artifact::{Artifacts, Retention};
 use cellist_session::live::Documents;
-use cellist_session::sessions::{Means, Policy, Sessions};
+use cellist_session::sessions::{Means, Sessions};
+use cellist_session::settings::Settings;
 use cellist_session::{Home, Store};
 
 use crate::error::{CliError, Exit};
 use crate::kernel::guard;
+use crate::settings::artifacts;
 use crate::startup;
 
 /// The version that hosts and their clients compare.
@@ -30,11 +31,10 @@ pub(crate) fn starter() -> Result<Starter, CliError> {
 
 /// A desk in this process, whose kernels end with it; one that remembers tells the next what was lost. Needs a
 /// runtime.
-pub(crate) fn desk(home: &Home, remembers: bool) -> Desk {
-    let artifacts = Artifacts::new(home, Retention::default());
-    let mut means = Means::local(guard(), Some(startup::trace()), home.clone(), artifacts);
+pub(crate) fn desk(home: &Home, settings: &Settings, remembers: bool) -> Desk {
+    let mut means = Means::local(guard(), Some(startup::trace()), home.clone(), artifacts(settings));
     means.remembers = remembers;
-    let sessions = Sessions::new(Policy::default(), means);
+    let sessions = Sessions::new(settings.policy(), means);
     Desk::new(sessions, Documents::new(Store::new(home.clone())))
 }
 
@@ -47,9 +47,9 @@ pub(crate) struct Reach {
 
 impl Reach {
     /// To the host, which is started if need be; or to this process alone. Needs a runtime.
-    pub(crate) async fn open(standalone: bool) -> Result<Reach, CliError> {
+    pub(crate) async fn open(standalone: bool, settings: &Settings) -> Result<Reach, CliError> {
         if standalone {
-            let desk = desk(&Home::from_env(), false);
+            let desk = desk(&Home::from_env(), settings, false);
             return Ok(Reach { link: Link::in_process(&desk), here: Some(desk) });
         }
         Ok(Reach { link: Link::attach_or_start(&ours(), &starter()?).await?, here: None })

@@ -1,5 +1,6 @@
 //! From flags to a kernel that is ready: what is there, which way to run code, and how it is started.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,21 +14,22 @@ use cellist_kernel::zmq::KernelCommand;
 use cellist_kernel::{Kernel, Module};
 use cellist_session::Home;
 use cellist_session::run::Surroundings;
+use cellist_session::settings::{Faults, Resolved, Settings};
 use clap::{Args, ValueEnum};
 
 use crate::error::{CliError, Exit};
+use crate::settings::settings_in;
 use crate::startup::{self, Stages};
 
-/// How long the runner may take to be ready, and how long a Jupyter kernel may.
+/// How long the runner may take to be ready where nothing is set: it has far less to load than a Jupyter kernel.
 const RUNNER_STARTUP: Duration = Duration::from_secs(10);
-const JUPYTER_STARTUP: Duration = Duration::from_secs(60);
 
 /// What is to run the code.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct KernelFlags {
-    /// The way to run code
-    #[arg(long, value_enum, value_name = "BACKEND", default_value_t, display_order = 500)]
-    backend: Backend,
+    /// The way to run code; without it, what python.backend says
+    #[arg(long, value_enum, value_name = "BACKEND", display_order = 500)]
+    backend: Option<Backend>,
     /// The Python to use: a program, or the folder of an environment
     #[arg(long, value_name = "PATH", display_order = 502)]
     python: Option<PathBuf>,
@@ -37,12 +39,14 @@ pub(crate) struct KernelFlags {
     /// A variable that the kernel gets although it is not on the list, or `all`
     #[arg(long, value_name = "NAME", display_order = 504)]
     pass_env: Vec<String>,
+    /// A setting for this command alone; see `cellist settings`
+    #[arg(long, value_name = "NAME=VALUE", display_order = 505)]
+    set: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Backend {
     /// A kernelspec for other languages, ipykernel where Python has it, else the runner
-    #[default]
     Auto,
     /// The embedded runner, which needs nothing but Python
     Runner,
@@ -148,8 +152,10 @@ impl Found {
 impl KernelFlags {
     /// Whether anything was said about what is to run the code.
     pub(crate) fn are_given(&self) -> bool {
-        let KernelFlags { backend, python, gateway, pass_env } = self;
-        *backend != Backend::Auto || python.is_some() || gateway.is_some() || !pass_env.is_empty()
+        let KernelFlags { backend, python, gateway, pass_env, set } = self;
+        let is_chosen = backend.is_some_and(|backend| backend != Backend::Auto);
+        let is_set = set.iter().any(|setting| setting.trim_start().starts_with("python."));
+        is_chosen || is_set || python.is_some() || gateway.is_some() || !pass_env.is_empty()
     }
 
     /// The Python that was named.
@@ -157,19 +163,26 @@ impl KernelFlags {
         self.python.as_deref()
     }
 
+    /// The settings for work in a folder.
+    pub(crate) fn settings(&self, folder: &Path) -> Result<Resolved, Faults> {
+        settings_in(folder, &self.set)
+    }
+
     /// Decides how to run code, from what is there.
     pub(crate) fn decide(
         &self,
         found: &Found,
+        settings: &Settings,
         kernel: Option<&str>,
         wanted: &Wanted,
     ) -> Result<Decision, CliError> {
         let asked = Asked {
             backend: match self.backend {
-                Backend::Auto => Wish::Auto,
-                Backend::Runner => Wish::Runner,
-                Backend::Jupyter => Wish::Jupyter,
-                Backend::Gateway => Wish::Gateway,
+                None => settings.python.backend,
+                Some(Backend::Auto) => Wish::Auto,
+                Some(Backend::Runner) => Wish::Runner,
+                Some(Backend::Jupyter) => Wish::Jupyter,
+                Some(Backend::Gateway) => Wish::Gateway,
             },
             kernel: kernel.map(str::to_owned),
             gateway: self.gateway.clone().or_else(|| found.variables.text("PI_PYTHON_GATEWAY_URL")),
@@ -191,13 +204,14 @@ impl KernelFlags {
     /// Looks around and starts a kernel in a folder.
     pub(crate) async fn start(
         &self,
+        settings: &Resolved,
         cwd: &Path,
         folders: Vec<PathBuf>,
         kernel: Option<&str>,
         wanted: &Wanted,
     ) -> Result<Ready, CliError> {
         let mut stages = Stages::new(&Variables::of_process());
-        let order = self.order(cwd, folders, kernel, wanted, &mut stages).await?;
+        let order = self.order(settings, cwd, folders, kernel, wanted, &mut stages).await?;
         let ready = start(&order, &Home::from_env()).await?;
         stages.done("the kernel is ready");
         Ok(ready)
@@ -206,6 +220,7 @@ impl KernelFlags {
     /// Looks around and writes the order for a kernel that runs in a folder. Nothing is started yet.
     pub(crate) async fn order(
         &self,
+        settings: &Resolved,
         cwd: &Path,
         folders: Vec<PathBuf>,
         kernel: Option<&str>,
@@ -214,9 +229,9 @@ impl KernelFlags {
     ) -> Result<Order, CliError> {
         let found = Found::look(folders, self.python.as_deref());
         stages.done("looked for Python and kernels");
-        let decision = self.decide(&found, kernel, wanted)?;
+        let decision = self.decide(&found, &settings.settings, kernel, wanted)?;
         stages.done(&format!("decided: {}", in_words(&decision)));
-        let order = self.order_of(&found, decision, cwd).await?;
+        let order = self.order_of(&found, settings, decision, cwd).await?;
         stages.done("made the environment");
         Ok(order)
     }
@@ -225,32 +240,36 @@ impl KernelFlags {
     pub(crate) async fn order_of(
         &self,
         found: &Found,
+        settings: &Resolved,
         decision: Decision,
         cwd: &Path,
     ) -> Result<Order, CliError> {
-        let Filtered { variables, removed } =
-            filter(&found.variables, &PassEnv::new(self.pass_env.iter().cloned()));
-        let mut notices = passed_over(found);
+        let python = &settings.settings.python;
+        let passed = self.pass_env.iter().chain(&python.pass_env).cloned();
+        let Filtered { variables, removed } = filter(&found.variables, &PassEnv::new(passed));
+        let mut notices = settings.notices.clone();
+        notices.extend(passed_over(found));
+        let set = settings.is_set("python.startup_timeout");
+        let runner_startup = if set { python.startup_timeout } else { RUNNER_STARTUP };
         let (way, variables, startup_timeout) = match decision {
             Decision::Runner(interpreter) => {
                 let interpreter = settle(found, interpreter, cwd).await?;
                 let variables = for_interpreter(variables, &interpreter);
-                (Way::Runner { python: interpreter.path }, variables, RUNNER_STARTUP)
+                (Way::Runner { python: interpreter.path }, variables, runner_startup)
             }
             Decision::Ipykernel(interpreter) => {
                 let interpreter = settle(found, interpreter, cwd).await?;
                 let variables = for_interpreter(variables, &interpreter);
-                (Way::Jupyter(KernelCommand::ipykernel(&interpreter.path)), variables, JUPYTER_STARTUP)
+                (Way::Jupyter(KernelCommand::ipykernel(&interpreter.path)), variables, python.startup_timeout)
             }
             Decision::Spec(name) => {
                 let spec = found.specs.iter().find(|spec| spec.name == *name).ok_or_else(|| {
                     CliError::new("no_kernel", Exit::NoKernel, format!("no kernel `{name}`"))
                 })?;
-                (Way::Jupyter(spec.command()), variables, JUPYTER_STARTUP)
+                (Way::Jupyter(spec.command()), variables, python.startup_timeout)
             }
         };
-        let (modules, untrusted) = modules(found.home.path(), cwd);
-        notices.extend(untrusted);
+        let modules = modules(found.home.path(), &settings.modules);
         let mut order = Order {
             way,
             cwd: cwd.to_owned(),
@@ -305,26 +324,19 @@ fn passed_over(found: &Found) -> Vec<String> {
     said.collect()
 }
 
-/// The user's own modules, and what to say about those of a folder that nobody has vouched for.
-fn modules(home: &Path, cwd: &Path) -> (Vec<Module>, Option<String>) {
-    let below = |folder: PathBuf| -> Vec<Module> {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-        let mut modules: Vec<Module> = entries
-            .filter(|path| path.extension().is_some_and(|ending| ending == "py") && path.is_file())
-            .filter_map(|path| Some(Module { name: path.file_stem()?.to_string_lossy().into_owned(), path }))
-            .collect();
-        modules.sort_by(|one, other| one.name.cmp(&other.name));
-        modules
-    };
-    let folder = cwd.join(".cellist").join("modules");
-    let foreign = below(folder.clone()).len();
-    let said = (foreign > 0).then(|| {
-        format!(
-            "{} was not loaded: a folder's own modules run only when the folder is trusted",
-            folder.display()
-        )
-    });
-    (below(home.join("modules")), said)
+/// The user's own modules and those of a project that is trusted, by name. A project's comes in the place of the user's
+/// of the same name.
+fn modules(home: &Path, projects: &[PathBuf]) -> Vec<Module> {
+    let entries = std::fs::read_dir(home.join("modules")).into_iter().flatten().flatten();
+    let own = entries.map(|entry| entry.path());
+    let own = own.filter(|path| path.extension().is_some_and(|ending| ending == "py") && path.is_file());
+    let mut modules = BTreeMap::new();
+    for path in own.chain(projects.iter().cloned()) {
+        if let Some(stem) = path.file_stem() {
+            modules.insert(stem.to_string_lossy().into_owned(), path);
+        }
+    }
+    modules.into_iter().map(|(name, path)| Module { name, path }).collect()
 }
 
 fn in_words(decision: &Decision) -> String {

@@ -17,6 +17,7 @@ mod parameters;
 mod patch;
 mod progress;
 mod report;
+mod settings;
 mod startup;
 mod target;
 mod usage;

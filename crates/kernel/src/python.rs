@@ -189,25 +189,34 @@ pub fn named(around: &Surroundings<'_>, path: &Path) -> Candidate {
     }
 }
 
-/// The folders in which an environment may lie: each folder of the work, and those above it up to the root of
-/// its repository or to the user's own folder. Elsewhere what lies above belongs to someone else.
+/// The folders in which an environment may lie: each folder of the work, and those above it.
 fn searched_folders(around: &Surroundings<'_>) -> Vec<PathBuf> {
     let own = around.variables.path("HOME");
     let mut folders: Vec<PathBuf> = Vec::new();
     for start in around.folders {
-        let root = start.ancestors().find(|folder| around.files.kind(&folder.join(".git")) != Kind::Missing);
-        let last = match (root, &own) {
-            (Some(root), _) => root,
-            (None, Some(own)) if start.starts_with(own) => own.as_path(),
-            (None, _) => start.as_path(),
-        };
-        for folder in start.ancestors().take_while(|folder| folder.starts_with(last)) {
+        for folder in project_folders(around.files, start, own.as_deref()) {
             if !folders.iter().any(|known| known == folder) {
                 folders.push(folder.to_owned());
             }
         }
     }
     folders
+}
+
+/// A folder and those above it, up to the root of its repository or to the user's own folder. Elsewhere what lies
+/// above belongs to someone else.
+pub fn project_folders<'a>(
+    files: &dyn Files,
+    start: &'a Path,
+    own: Option<&'a Path>,
+) -> impl Iterator<Item = &'a Path> + use<'a> {
+    let root = start.ancestors().find(|folder| files.kind(&folder.join(".git")) != Kind::Missing);
+    let last = match (root, own) {
+        (Some(root), _) => root,
+        (None, Some(own)) if start.starts_with(own) => own,
+        (None, _) => start,
+    };
+    start.ancestors().take_while(move |folder| folder.starts_with(last))
 }
 
 fn in_environment(files: &dyn Files, folder: &Path, origin: Origin) -> Candidate {

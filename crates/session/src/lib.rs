@@ -1,6 +1,7 @@
 //! Owns all change: notebooks are loaded, locked, changed, merged and saved here, and nowhere else.
 
 pub mod artifact;
+pub mod clock;
 mod error;
 pub mod execution;
 mod home;
@@ -10,9 +11,11 @@ mod platform;
 pub mod receipts;
 pub mod run;
 pub mod sessions;
+pub mod settings;
 mod store;
 #[cfg(test)]
 mod told;
+pub mod trust;
 
 pub use error::{Error, ErrorKind, Problem, Result};
 pub use home::Home;

@@ -4,6 +4,7 @@
 mod cells;
 mod document;
 mod parameters;
+mod timing;
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -17,6 +18,7 @@ use crate::home::milliseconds;
 use crate::names;
 use crate::receipts::{self, Receipt, Receipts};
 use document::Saving;
+use timing::Timing;
 
 pub use crate::execution::{
     Bar, Cancel, Canceller, CellReport, KernelReport, KernelState, MAX_OUTPUT, Raised, Reading, Report,
@@ -47,6 +49,8 @@ pub struct Plan {
     pub grace: Duration,
     /// How many bytes of a cell's outputs the file gets; all of them without a limit.
     pub max_output: Option<usize>,
+    /// Whether the file gets the times at which cells ran.
+    pub timing: bool,
     /// What a reader gets of each cell.
     pub reading: Reading,
     /// Where outputs go that are cut.
@@ -176,11 +180,15 @@ pub async fn run(
             let origin = Origin { what: first_line(&step.title), session: None, notebook };
             record = record.keep_in(artifacts, origin);
         }
+        let mut timing = Timing::default();
         let mut pace = Pace::new(started, plan.timeout, plan.grace);
         let request = Request::new(step.source);
         let work = Work { kernel, request, record: &mut record, pace: &mut pace, cancel, listener: None };
         let driven = drive(work, |record, moment| match moment {
-            Moment::Event(event) => run.heard(record, event),
+            Moment::Event(event) => {
+                timing.heard(&event, SystemTime::now());
+                run.heard(record, event);
+            }
             Moment::Tick => {
                 if std::mem::take(&mut record.is_new) {
                     observer.shows(record.text(), record.bar.as_ref());
@@ -195,6 +203,9 @@ pub async fn run(
         let told = Told::new(started.elapsed(), &pace, plan.timeout, &identity, around);
         let report = record.report(told).await;
         run.document.set_outputs(id, &record.kept.outputs(), record.execution_count);
+        if plan.timing {
+            run.document.set_metadata(id, timing::KEY, &timing.to_json());
+        }
         if let Some(receipts) = &plan.receipts {
             let receipt = Receipt {
                 cell: stored.clone().unwrap_or_else(|| format!("#{index}")),

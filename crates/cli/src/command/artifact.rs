@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use crate::answer::{Answer, Format};
 use crate::error::CliError;
 
-/// List and read artifacts: all that code printed, where a result shows only a part
+/// List and read artifacts: outputs in full, where a result was cut
 ///
 /// A result that was cut ends with the address of its artifact, such as artifact://4t7wq2zn. The artifact holds
 /// every byte as it was written. Artifacts go when they are old or take too much room; see artifacts.max_age and

@@ -24,7 +24,7 @@ use crate::error::CliError;
 use crate::input::{self, Content};
 use crate::load;
 
-/// Change single cells: edit, insert, delete, move, retype, clear, or several at once
+/// Change cells: edit, insert, delete, move, retype, clear, batch
 ///
 /// A cell is named by its index, counted from 0, or by its id; negative indexes count from the end. All else
 /// in the file stays as it is, byte for byte.

@@ -30,7 +30,7 @@ use crate::patch;
     after_help = "Examples:
   cellist diff before.ipynb after.ipynb
   cellist diff --json before.ipynb after.ipynb
-  cellist git-setup                              # and then: git diff, git log -p, git show"
+  cellist git-setup     # and then: git diff, git log -p, git show"
 )]
 pub(crate) struct Arguments {
     /// The older notebook; /dev/null stands for none

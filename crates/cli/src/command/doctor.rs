@@ -9,6 +9,7 @@ use cellist_kernel::choice::Decision;
 use cellist_kernel::environment::Variables;
 use cellist_output::{Ansi, Limits};
 use cellist_session::run::{Cancel, GRACE, Once, Reading, Report, Status, execute_once};
+use cellist_session::settings::{Fault, Resolved};
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
@@ -20,7 +21,7 @@ use crate::host::{self, VERSION};
 use crate::kernel::{self, Found, KernelFlags};
 use crate::paint::{Ink, Paint, When};
 
-/// Check all that running code depends on; each failing line says what to do
+/// Check all that running code depends on, and say what to do
 ///
 /// Unlike other commands this one starts what it finds, to see that it works.
 ///
@@ -97,12 +98,33 @@ async fn examine(flags: &KernelFlags) -> Vec<Check> {
         }
     };
     checks.push(state(found.home.path()));
+    let settings = match flags.settings(&folder) {
+        Ok(settings) => {
+            checks.extend(settings_used(&settings));
+            settings
+        }
+        // What else is wrong is looked for with the defaults.
+        Err(faults) => {
+            checks.extend(faults.iter().map(broken_setting));
+            Resolved::default()
+        }
+    };
     checks.extend(pythons(&found));
     if let Some(interpreter) = found.interpreter() {
-        checks.push(starts("runner", flags, &found, Decision::Runner(interpreter.clone()), &folder).await);
+        checks.push(
+            starts("runner", flags, &settings, &found, Decision::Runner(interpreter.clone()), &folder).await,
+        );
         checks.push(match found.has_module(&interpreter.path, "ipykernel") {
             true => {
-                starts("ipykernel", flags, &found, Decision::Ipykernel(interpreter.clone()), &folder).await
+                starts(
+                    "ipykernel",
+                    flags,
+                    &settings,
+                    &found,
+                    Decision::Ipykernel(interpreter.clone()),
+                    &folder,
+                )
+                .await
             }
             false => {
                 let message = format!("not installed in {}; the runner is used", interpreter.path.display());
@@ -133,6 +155,25 @@ fn state(home: &Path) -> Check {
     }
 }
 
+/// Which files hold settings, and what in them has no effect.
+fn settings_used(settings: &Resolved) -> Vec<Check> {
+    let used: Vec<String> = settings
+        .files
+        .iter()
+        .filter(|(_, there)| *there)
+        .map(|(path, _)| path.display().to_string())
+        .collect();
+    let message = if used.is_empty() { "no files, only defaults".to_owned() } else { used.join(", ") };
+    let mut checks = vec![Check::new("settings", Verdict::Ok, message)];
+    checks.extend(settings.notices.iter().map(|notice| Check::new("settings", Verdict::Warning, notice)));
+    checks
+}
+
+fn broken_setting(fault: &Fault) -> Check {
+    let check = Check::new("settings", Verdict::Failed, fault.to_string());
+    check.hint(fault.hint().unwrap_or("correct it, or remove it"))
+}
+
 /// The Python that is used, and those that were wanted more and are broken.
 fn pythons(found: &Found) -> Vec<Check> {
     let mut checks = Vec::new();
@@ -160,6 +201,7 @@ fn pythons(found: &Found) -> Vec<Check> {
 async fn starts(
     name: &'static str,
     flags: &KernelFlags,
+    settings: &Resolved,
     found: &Found,
     decision: Decision,
     folder: &Path,
@@ -170,7 +212,7 @@ async fn starts(
         Decision::Spec(name) => name.clone(),
     };
     let starting = async {
-        let order = flags.order_of(found, decision, folder).await?;
+        let order = flags.order_of(found, settings, decision, folder).await?;
         kernel::start(&order, &found.home).await
     };
     let ready = match starting.await {

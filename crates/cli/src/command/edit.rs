@@ -26,7 +26,7 @@ const ATTEMPTS: usize = 10;
 #[command(after_help = "Examples:
   cellist edit nb.ipynb --old 'x = 1' --new 'x = 2'
   cellist edit nb.ipynb --old-file before.txt --new-file after.txt
-  cellist edit nb.ipynb:raw --old '\"python3\"' --new '\"python3.13\"'     # on the JSON")]
+  cellist edit nb.ipynb:raw --old '\"python3\"' --new '\"python3.13\"'  # the JSON")]
 pub(crate) struct Arguments {
     /// The notebook; with :raw behind it, its JSON
     #[arg(value_name = "NB[:raw]")]

@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use cellist_kernel::choice::Wanted;
 use cellist_kernel::environment::Variables;
-use cellist_output::{Ansi, Limits};
-use cellist_session::Home;
-use cellist_session::artifact::{Artifacts, Retention};
-use cellist_session::run::{Bar, Cancel, GRACE, Observer, Once, Reading, Report, Status, Step, execute_once};
+use cellist_output::Ansi;
+use cellist_session::run::{Bar, Cancel, Observer, Once, Reading, Report, Status, Step, execute_once};
+use cellist_session::settings::Settings;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
@@ -24,6 +23,7 @@ use crate::interrupts;
 use crate::kernel::KernelFlags;
 use crate::paint::{Paint, When};
 use crate::progress::Progress;
+use crate::settings::{artifacts, limits};
 
 /// The limits of a time limit, in seconds, and what it is when nothing is said.
 const SHORTEST: u64 = 1;
@@ -85,21 +85,23 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
 /// Runs code on a kernel that ends with the command.
 fn alone(arguments: &Arguments, code: &str, format: Format) -> Result<Answer, CliError> {
     let cwd = working_folder(arguments.cwd.as_deref())?;
-    let view = View::new(format);
+    let settings = arguments.flags.settings(&cwd)?;
+    let view = View::new(&settings.settings, format);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| CliError::new("system", Exit::NoKernel, error.to_string()))?;
     let (report, notices, identity) = runtime.block_on(async {
         let (canceller, mut cancel) = Cancel::channel();
         interrupts::hand_on(&canceller);
         let (wanted, kernel) = (Wanted::nothing(), arguments.kernel.as_deref());
-        let starting = arguments.flags.start(&cwd, vec![cwd.clone()], kernel, &wanted);
+        let starting = arguments.flags.start(&settings, &cwd, vec![cwd.clone()], kernel, &wanted);
         let ready = tokio::select! {
             ready = starting => ready?,
             () = cancel.asked() => return Err(CliError::interrupted()),
         };
-        let artifacts = Artifacts::new(&Home::from_env(), Retention::default());
+        let artifacts = artifacts(&settings.settings);
         let (timeout, artifacts) = (Some(arguments.timeout()), Some(&artifacts));
-        let once = Once { code, timeout, grace: GRACE, reading: view.reading, artifacts };
+        let grace = settings.settings.python.interrupt_grace;
+        let once = Once { code, timeout, grace, reading: view.reading, artifacts };
         let mut progress = view.progress(code);
         let shows = |text: String, bar: Option<&Bar>| progress.shows(text, bar);
         let report = execute_once(&*ready.kernel, &once, &ready.around, &mut cancel, shows).await;
@@ -124,12 +126,12 @@ struct View {
 }
 
 impl View {
-    fn new(format: Format) -> View {
+    fn new(settings: &Settings, format: Format) -> View {
         let paint = Paint::for_stdout(When::Auto);
         let is_traced = Variables::of_process().is_on("PI_PYTHON_IPC_TRACE");
         let is_live = format == Format::People && io::stdout().is_terminal() && !is_traced;
         let ansi = if is_live && paint.is_on() { Ansi::KeepColour } else { Ansi::Remove };
-        View { paint, is_live, reading: Reading { limits: Limits::for_screen(), ansi } }
+        View { paint, is_live, reading: Reading { limits: limits(settings), ansi } }
     }
 
     /// Someone to show code to while it runs, if anyone is watching.

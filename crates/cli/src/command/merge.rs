@@ -23,7 +23,7 @@ use crate::load;
 #[command(after_help = "Examples:
   cellist merge base.ipynb ours.ipynb theirs.ipynb -o merged.ipynb
   cellist merge --mark base.ipynb ours.ipynb theirs.ipynb > merged.ipynb
-  cellist git-setup                              # and then: git merge, git rebase, git stash pop")]
+  cellist git-setup     # and then: git merge, git rebase, git stash pop")]
 pub(crate) struct Arguments {
     /// What both began with
     base: PathBuf,

@@ -22,7 +22,7 @@ use oddities::oddities;
 
 pub(crate) use outputs::MARKER as OUTPUT_MARKER;
 
-/// Print a notebook as cell-marked text, or a part of it, or any other file
+/// Print a notebook as cell-marked text, or any other file
 ///
 /// Each cell begins with a marker line such as `# %% [code] cell:3`, which is followed by its source. `cellist
 /// write` takes this text back. What was read is remembered, so that a later change can be merged with what
@@ -35,7 +35,7 @@ pub(crate) use outputs::MARKER as OUTPUT_MARKER;
   cellist read nb.ipynb#1a2b3c4d      one cell, by id or index
   cellist read nb.ipynb:raw           the JSON of the file
   cellist read --outputs nb.ipynb     what the cells printed and showed, too
-  cellist read artifact://4t7wq2zn    all that code printed; :100-200 selects here too")]
+  cellist read artifact://4t7wq2zn    all that code printed; :100-200 works too")]
 pub(crate) struct Arguments {
     /// A file or an artifact, and behind it what part is wanted: :LINES, :raw or #CELL
     #[arg(value_name = "PATH[:SELECTOR|#CELL]")]

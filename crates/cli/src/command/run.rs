@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use cellist_kernel::choice::Wanted;
 use cellist_kernel::environment::Variables;
-use cellist_output::{Ansi, Limits};
-use cellist_session::artifact::{Artifacts, Retention};
+use cellist_output::Ansi;
 use cellist_session::receipts::Receipts;
 use cellist_session::run::{
-    Cancel, CannotRun, CellReport, Document, GRACE, Literal, MAX_OUTPUT, Plan, Ran, Reading, RunReport,
-    Selection, Status, prepare, run as run_cells,
+    Cancel, CannotRun, CellReport, Document, Literal, Plan, Ran, Reading, RunReport, Selection, Status,
+    prepare, run as run_cells,
 };
+use cellist_session::settings::Settings;
 use cellist_session::{Home, Store};
 use clap::Args;
 use serde_json::json;
@@ -24,6 +24,7 @@ use crate::kernel::KernelFlags;
 use crate::paint::{Ink, Paint, When};
 use crate::parameters::{self, Assignment};
 use crate::progress::Progress;
+use crate::settings::{artifacts, limits};
 use crate::target::Target;
 use crate::{interrupts, load};
 
@@ -66,7 +67,7 @@ pub(crate) struct Arguments {
     /// How many seconds a cell may take; without it there is no limit
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     timeout: Option<Duration>,
-    /// Save all output of a cell, where otherwise 10 MiB are kept
+    /// Save all output of a cell, where otherwise notebook.max_output is kept (10 MiB)
     #[arg(long)]
     full_outputs: bool,
     /// A kernel by name; see `cellist kernels`
@@ -80,10 +81,11 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
     let target = Target { path: arguments.notebook.clone(), part: None };
     let paint = Paint::for_stdout(When::Auto);
     let parameters = parameters::collect(&arguments.param_file, &arguments.param, &arguments.raw_param)?;
-    let plan = arguments.plan(parameters, paint, format);
+    let cwd = folder_of(&target.path)?;
+    let settings = arguments.flags.settings(&cwd)?;
+    let plan = arguments.plan(&settings.settings, parameters, paint, format);
     let store = load::store();
     let mut document = open(&store, &target.path, arguments.output.as_deref())?;
-    let cwd = folder_of(&target.path)?;
     let wanted = Wanted::of_metadata(&document.notebook().metadata());
     let language = arguments.kernel.clone().map_or_else(|| wanted.language.clone(), |_| None);
     let refused = |error| CliError::cannot_run(&target.path, &error);
@@ -96,7 +98,7 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
         interrupts::hand_on(&canceller);
         let mut folders = vec![cwd.clone()];
         folders.extend(std::env::current_dir().ok());
-        let starting = arguments.flags.start(&cwd, folders, arguments.kernel.as_deref(), &wanted);
+        let starting = arguments.flags.start(&settings, &cwd, folders, arguments.kernel.as_deref(), &wanted);
         let ready = tokio::select! {
             ready = starting => ready?,
             () = cancel.asked() => return Err(CliError::interrupted()),
@@ -126,7 +128,14 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
 }
 
 impl Arguments {
-    fn plan(&self, parameters: Vec<(String, Literal)>, paint: Paint, format: Format) -> Plan {
+    fn plan(
+        &self,
+        settings: &Settings,
+        parameters: Vec<(String, Literal)>,
+        paint: Paint,
+        format: Format,
+    ) -> Plan {
+        let max_output = settings.notebook.max_output.filter(|_| !self.full_outputs);
         let colour = paint.is_on() && format == Format::People;
         let ansi = if colour { Ansi::KeepColour } else { Ansi::Remove };
         Plan {
@@ -137,10 +146,11 @@ impl Arguments {
             parameters,
             allow_errors: self.allow_errors,
             timeout: self.timeout,
-            grace: GRACE,
-            max_output: (!self.full_outputs).then_some(MAX_OUTPUT),
-            reading: Reading { limits: Limits::for_screen(), ansi },
-            artifacts: Some(Artifacts::new(&Home::from_env(), Retention::default())),
+            grace: settings.python.interrupt_grace,
+            max_output: max_output.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+            timing: settings.notebook.timing,
+            reading: Reading { limits: limits(settings), ansi },
+            artifacts: Some(artifacts(settings)),
             receipts: Some(Receipts::new(&Home::from_env())),
         }
     }

@@ -5,19 +5,21 @@ use std::time::Duration;
 use cellist_link::{FirstWords, Host as Reach};
 use cellist_serve::{CannotServe, Host, Serving, Staying, say};
 use cellist_session::Home;
+use cellist_session::settings::Settings;
 use clap::Args;
 use serde_json::Value;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, print_aside};
 use crate::command::status::to_json;
 use crate::error::{CliError, Exit, reason};
 use crate::host::{self, VERSION};
 use crate::kernel::guard;
+use crate::settings::host_settings;
 
 /// How long a host in the background stays without being needed.
 const LINGER: Duration = Duration::from_secs(300);
 
-/// Be the host that keeps sessions for all terminals and programs of this user
+/// Be the host, which keeps sessions for all terminals and programs
 ///
 /// Commands that need a host start one in the background by themselves, and that one leaves when nobody needs it. One
 /// that was started with this command alone stays until it is stopped, by `cellist stop` or by Ctrl-C, and tells what
@@ -45,6 +47,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         return Ok(Answer::new(text, to_json(&state)));
     }
     let home = Home::from_env();
+    let settings = settings(arguments.detached)?;
     let serving = Serving {
         home: home.clone(),
         version: VERSION.into(),
@@ -61,7 +64,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         }
         match opened {
             Ok(host) => {
-                host.run(host::desk(&home, true)).await;
+                host.run(host::desk(&home, &settings, true)).await;
                 Ok(())
             }
             Err(error) => Err(refused(&error)),
@@ -69,6 +72,19 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     });
     runtime.shutdown_background();
     served.map(|()| Answer::new("", Value::Object(Default::default())))
+}
+
+/// The settings of the host, which belongs to no project. Whoever starts one in the background has looked at the same
+/// file a moment ago; if it is broken by now, defaults are better than no host.
+fn settings(detached: bool) -> Result<Settings, CliError> {
+    match host_settings() {
+        Ok(resolved) => Ok(resolved.settings),
+        Err(faults) if detached => {
+            print_aside(&format!("the defaults are used instead of the settings: {faults}"));
+            Ok(Settings::default())
+        }
+        Err(faults) => Err(faults.into()),
+    }
 }
 
 /// Enough that one session's flood does not keep others waiting.

@@ -15,7 +15,7 @@ use crate::command::exec::{real, working_folder};
 use crate::error::CliError;
 use crate::host;
 
-/// List the sessions that the host keeps, or interrupt, restart or stop one
+/// List the sessions of the host, and interrupt or end them
 ///
 /// A session is made by `cellist exec --session NAME` and ends when nobody has used it for five minutes.
 #[derive(Args, Debug)]

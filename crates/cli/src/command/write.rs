@@ -26,9 +26,9 @@ use crate::{load, report};
 /// Without it, a file that changed since it was last read is left alone and the exit status is 4.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  cellist read nb.ipynb > nb.txt && $EDITOR nb.txt && cellist write nb.ipynb nb.txt
+  cellist read nb.ipynb > t && $EDITOR t && cellist write nb.ipynb t
   printf '# %%%% [code]\\nprint(1)\\n' | cellist write new.ipynb
-  cellist write nb.ipynb:raw nb.json             # the JSON, which must be a notebook")]
+  cellist write nb.ipynb:raw nb.json     # the JSON, which must be a notebook")]
 pub(crate) struct Arguments {
     /// The notebook; with :raw behind it, its JSON
     #[arg(value_name = "NB[:raw]")]

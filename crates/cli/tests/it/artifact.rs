@@ -1,6 +1,7 @@
 //! `cellist artifact`, and artifacts in `cellist read`.
 
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use cellist_session::Home;
 use cellist_session::artifact::{Artifacts, Origin, Retention};
@@ -87,7 +88,14 @@ fn a_list_shows_the_newest_first() {
     ");
     let first = desk.artifact("print(1)", b"1\n");
     let second = desk.artifact("train()", numbered(5000).as_bytes());
-    let listed = desk.run(&["artifact", "list"]).ok();
+    // An artifact is held for a moment after its last byte.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let listed = loop {
+        let listed = desk.run(&["artifact", "list"]).ok();
+        if !listed.contains("being written") || Instant::now() > deadline {
+            break listed;
+        }
+    };
     let expected = format!(
         "{second}  train()  47.7 KiB · 5000 lines · just now\n{first}  print(1)  2 bytes · 1 line · just now\n"
     );

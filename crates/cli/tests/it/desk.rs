@@ -88,6 +88,11 @@ impl Desk {
     /// Lets a program run in this folder, with nothing of the user's around it.
     pub(crate) fn prepare(&self, command: &mut Command) {
         command.current_dir(self.path()).stdin(Stdio::null());
+        for (name, _) in
+            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CELLIST_"))
+        {
+            command.env_remove(name);
+        }
         command.env("CELLIST_HOME", self.state()).env("HOME", self.state());
         for name in ["NO_COLOR", "GIT_PAGER_IN_USE", "XDG_CONFIG_HOME", "COLUMNS"] {
             command.env_remove(name);

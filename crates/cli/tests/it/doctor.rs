@@ -46,7 +46,18 @@ fn where_nothing_is_wrong_every_line_is_well() {
         json["checks"].as_array().unwrap().iter().map(|check| check["name"].as_str().unwrap()).collect();
     assert_eq!(
         names,
-        ["folder", "state", "python", "runner", "ipykernel", "kernels", "gateway", "terminal", "host"]
+        [
+            "folder",
+            "state",
+            "settings",
+            "python",
+            "runner",
+            "ipykernel",
+            "kernels",
+            "gateway",
+            "terminal",
+            "host"
+        ]
     );
     let mut command = desk.command(&["doctor"]);
     let text = desk.run_marked(command.env("VIRTUAL_ENV", &environment)).ok();
@@ -154,4 +165,36 @@ fn a_folder_that_is_gone() {
     let ran = desk.run_marked(command.args(["-c", &script]));
     let json: Value = serde_json::from_slice(&ran.out).unwrap();
     assert_failed(&json, "folder", "does not exist any more", "change to a folder that exists");
+}
+
+#[test]
+fn settings_that_are_broken() {
+    let desk = Desk::new();
+    desk.write(".cellist/config.toml", "[python]\nbackned = 'runner'\n");
+    std::fs::write(desk.state().join("config.toml"), "output.max_lines = 'few'\n").unwrap();
+    let (exit, json) = examine(&desk, |_| {});
+    assert_eq!(exit, 1, "{json:#}");
+    assert_failed(
+        &json,
+        "settings",
+        ".cellist/config.toml:2: there is no setting python.backned",
+        "python.backend?",
+    );
+    assert_failed(&json, "settings", "config.toml:1: output.max_lines cannot be \"few\"", "a whole number");
+}
+
+#[test]
+fn settings_that_are_used_and_those_that_need_trust() {
+    let desk = Desk::new();
+    desk.write(".cellist/config.toml", "[python]\npass_env = ['KEY']\n");
+    let (_, json) = examine(&desk, |_| {});
+    let checks = json["checks"].as_array().unwrap();
+    let lines: Vec<(&str, &str)> = checks
+        .iter()
+        .filter(|check| check["name"] == "settings")
+        .map(|check| (check["status"].as_str().unwrap(), check["message"].as_str().unwrap()))
+        .collect();
+    assert_eq!(lines.len(), 2, "{json:#}");
+    assert!(lines[0].0 == "ok" && lines[0].1.ends_with(".cellist/config.toml"), "{lines:?}");
+    assert!(lines[1].0 == "warning" && lines[1].1.contains("python.pass_env (line 2)"), "{lines:?}");
 }

@@ -83,7 +83,7 @@ fn json_of(ran: &Ran) -> Value {
     serde_json::from_slice(&ran.out).unwrap_or_else(|_| panic!("{}", ran.all()))
 }
 
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + LONG;
     while !is_so() {
         assert!(Instant::now() < deadline, "{what}: it takes too long");

@@ -10,7 +10,7 @@ use cellist_output::{Decoder, MimeBundle, MimeData, Output, Outputs, RawJson, St
 /// What the file gets of one cell when nothing else is said: 10 MiB.
 pub const MAX_OUTPUT: usize = 10 * 1024 * 1024;
 
-/// Text behind the head is held in pieces of this size, so that the oldest can go.
+/// Text behind the head is held in pieces of this size or less, so that the oldest can go.
 const PIECE: usize = 64 * 1024;
 
 /// The outputs of one cell, as they come.
@@ -166,17 +166,18 @@ impl Kept {
             Some(half) if self.tail.is_empty() => half.saturating_sub(self.head_bytes),
             Some(_) => 0,
         };
-        let (first, rest) = text.split_at(whole_lines(text, room));
+        let size = self.piece();
+        let (first, rest) = text.split_at(whole_lines(text, room, size));
         if !first.is_empty() {
             self.head.push_stream(name, first);
             self.head_bytes += first.len();
         }
         text = rest;
         while !text.is_empty() {
-            let (piece, rest) = text.split_at(text.floor_char_boundary(PIECE));
+            let (piece, rest) = text.split_at(text.floor_char_boundary(size));
             match self.tail.back_mut() {
                 Some(Output::Stream { name: last, text: so_far })
-                    if *last == name && so_far.len() + piece.len() <= PIECE =>
+                    if *last == name && so_far.len() + piece.len() <= size =>
                 {
                     so_far.push_str(piece);
                 }
@@ -222,6 +223,11 @@ impl Kept {
         }
     }
 
+    /// How large a piece of text may be: no larger than the tail, and never so small that a character has no room.
+    fn piece(&self) -> usize {
+        self.half.map_or(PIECE, |half| half.clamp(4, PIECE))
+    }
+
     /// Lets the oldest go while what stays fills the tail.
     fn drop_oldest(&mut self) {
         let Some(half) = self.half else { return };
@@ -237,14 +243,14 @@ impl Kept {
 }
 
 /// How much of a text to take so that it fits: all of it, or else whole lines, or of a long line a part.
-fn whole_lines(text: &str, room: usize) -> usize {
+fn whole_lines(text: &str, room: usize, piece: usize) -> usize {
     if text.len() <= room {
         return text.len();
     }
     let end = text.floor_char_boundary(room);
     match text[..end].rfind('\n') {
         Some(at) => at + 1,
-        None if text.len() > PIECE => end,
+        None if text.len() > piece => end,
         None => 0,
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cellist_notebook::{CellId, Notebook, OnConflict, merge};
 use cellist_output::Output;
+use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 
@@ -86,6 +87,12 @@ impl Document {
     pub(crate) fn set_outputs(&mut self, id: &CellId, outputs: &[Output], execution_count: Option<u64>) {
         if let Some(index) = self.find(id) {
             self.change(|notebook| notebook.set_outputs(index, outputs, execution_count));
+        }
+    }
+
+    pub(crate) fn set_metadata(&mut self, id: &CellId, key: &str, value: &Value) {
+        if let Some(index) = self.find(id) {
+            self.change(|notebook| notebook.set_cell_metadata(index, key, value));
         }
     }
 

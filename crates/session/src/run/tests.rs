@@ -54,6 +54,7 @@ impl Bench {
             timeout: None,
             grace: GRACE,
             max_output: Some(MAX_OUTPUT),
+            timing: false,
             reading,
             artifacts: None,
             receipts: None,

@@ -16,3 +16,5 @@ mod reading;
 mod refused;
 mod remembered;
 mod sessions;
+mod settings;
+mod trust;

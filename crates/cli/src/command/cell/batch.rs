@@ -21,7 +21,7 @@ use crate::input::Content;
 #[command(after_help = r#"Examples:
   cellist cell batch nb.ipynb operations.json
   echo '[{"action": "edit", "cell": 0, "source": "x = 1"},
-         {"action": "insert", "index": 1, "type": "markdown", "source": "Now y."},
+         {"action": "insert", "index": 1, "type": "markdown", "source": "y:"},
          {"action": "delete", "cell": "1a2b3c4d"}]' | cellist cell batch nb.ipynb"#)]
 pub(super) struct Arguments {
     /// The notebook

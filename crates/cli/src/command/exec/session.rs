@@ -7,8 +7,8 @@ use cellist_kernel::environment::Variables;
 use cellist_kernel::order::Order;
 use cellist_link::{Call, Event, Link, Named, Reply, Request};
 use cellist_session::execution::Limit;
-use cellist_session::run::{Cancel, GRACE, KernelReport, Observer};
-use cellist_session::sessions::{CallReport, CallView, Code, KernelMode, Kind, RetryOnCrash, Stage};
+use cellist_session::run::{Cancel, KernelReport, Observer};
+use cellist_session::sessions::{CallReport, CallView, Code, Kind, Stage};
 use serde_json::json;
 
 use super::{Arguments, View, answer, real, working_folder};
@@ -29,7 +29,8 @@ pub(super) fn run(arguments: &Arguments, id: &str, code: String, format: Format)
         Some(named) => named.clone(),
         None => working_folder(None)?,
     };
-    let view = View::new(format);
+    let settings = arguments.flags.settings(&here)?.settings;
+    let view = View::new(&settings, format);
     let call = Call {
         session: Named { id: id.to_owned(), cwd: named },
         here,
@@ -42,10 +43,10 @@ pub(super) fn run(arguments: &Arguments, id: &str, code: String, format: Format)
             Some(_) => Limit::Given(arguments.timeout()),
             None => Limit::Usual(arguments.timeout()),
         },
-        grace: GRACE,
+        grace: settings.python.interrupt_grace,
         reset: arguments.reset,
-        retry: RetryOnCrash::Auto,
-        mode: KernelMode::Session,
+        retry: settings.python.retry_on_crash,
+        mode: settings.python.kernel_mode,
         reading: view.reading,
         rights: None,
         is_watched: view.is_live,
@@ -54,7 +55,7 @@ pub(super) fn run(arguments: &Arguments, id: &str, code: String, format: Format)
         let (canceller, mut cancel) = Cancel::channel();
         interrupts::hand_on_stops(&canceller);
         let reach = tokio::select! {
-            reach = Reach::open(arguments.standalone) => reach?,
+            reach = Reach::open(arguments.standalone, &settings) => reach?,
             () = cancel.asked() => return Err(CliError::interrupted()),
         };
         let report = carry_out(reach.link(), arguments, call, &mut cancel, &view).await;
@@ -121,7 +122,8 @@ async fn ask(
 async fn order(arguments: &Arguments, cwd: &Path) -> Result<Order, CliError> {
     let mut stages = Stages::new(&Variables::of_process());
     let (kernel, wanted) = (arguments.kernel.as_deref(), Wanted::nothing());
-    arguments.flags.order(cwd, vec![cwd.to_owned()], kernel, &wanted, &mut stages).await
+    let settings = arguments.flags.settings(cwd)?;
+    arguments.flags.order(&settings, cwd, vec![cwd.to_owned()], kernel, &wanted, &mut stages).await
 }
 
 fn show(progress: &mut Progress, view: &CallView) {

@@ -1,0 +1,79 @@
+//! `cellist settings`: every setting, its value, and where that comes from.
+
+use cellist_session::settings::{Access, Origin, Resolved, Row};
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::command::exec::working_folder;
+use crate::error::CliError;
+use crate::paint::{Ink, Paint, When};
+use crate::settings::settings_in;
+
+/// List all settings, their values, and where each comes from
+///
+/// A flag is stronger than a variable, that than the file of the project, that than the file of the user. Files are
+/// called config.toml; the user's is in ~/.cellist, a project's in the nearest .cellist in the current folder or above
+/// it, up to the root of the repository. The variable of a.b is CELLIST_A_B.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist settings
+  cellist settings --json
+  cellist settings --set python.backend=runner")]
+pub(crate) struct Arguments {
+    /// A setting for this command alone
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    let resolved = settings_in(&working_folder(None)?, &arguments.set)?;
+    let json = to_json(&resolved);
+    let text = for_people(&resolved, Paint::for_stdout(When::Auto));
+    Ok(Answer::new(text, json).with_notices(resolved.notices))
+}
+
+fn to_json(resolved: &Resolved) -> Value {
+    let defaults = Default::default();
+    let row = |(row, origin): (&Row, &Origin)| {
+        json!({
+            "name": row.name,
+            "value": row.json_of(&resolved.settings),
+            "origin": origin.word(),
+            "from": origin.to_string(),
+            "path": origin.line().map(|line| line.path.to_string_lossy()),
+            "line": origin.line().map(|line| line.line),
+            "default": row.json_of(&defaults),
+            "valid": row.valid(),
+            "meaning": row.meaning(),
+            "needs_trust": row.access == Access::Trusted,
+        })
+    };
+    let files = resolved.files.iter();
+    json!({
+        "settings": resolved.rows().map(row).collect::<Vec<_>>(),
+        "files": files.map(|(path, there)| json!({ "path": path.to_string_lossy(), "exists": there })).collect::<Vec<_>>(),
+        "project": resolved.project.as_ref().map(|project| project.folder().to_string_lossy()),
+    })
+}
+
+fn for_people(resolved: &Resolved, paint: Paint) -> String {
+    let rows: Vec<(&str, String, &Origin)> =
+        resolved.rows().map(|(row, origin)| (row.name, row.text_of(&resolved.settings), origin)).collect();
+    let widest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or_default();
+    let names = widest(&mut rows.iter().map(|(name, ..)| name.len()));
+    // A long list does not push all others to the right.
+    let values = widest(&mut rows.iter().map(|(_, value, _)| value.chars().count().min(16)));
+    let mut lines: Vec<String> = Vec::new();
+    for (name, value, origin) in rows {
+        let line = format!("{name:<names$}  {value:<values$}");
+        let ink = if *origin == Origin::Default { Ink::Aside } else { Ink::Added };
+        lines.push(format!("{line}  {}", paint.line(ink, &origin.to_string())));
+    }
+    lines.push(String::new());
+    for (path, there) in &resolved.files {
+        let what = if *there { "is read" } else { "is not there" };
+        lines.push(paint.line(Ink::Aside, &format!("{} {what}", path.display())));
+    }
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,135 @@
+//! `cellist trust`: lets the `.cellist` of a folder do what reaches beyond the folder.
+
+use std::path::{Path, PathBuf};
+
+use cellist_kernel::environment::Variables;
+use cellist_session::Home;
+use cellist_session::settings::Project;
+use cellist_session::trust::{Item, Ledger, TrustError, items};
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::command::exec::working_folder;
+use crate::error::{CliError, Exit};
+
+/// Trust what the .cellist of a folder holds
+///
+/// A folder's own settings, modules and prompts that reach beyond the folder have no effect until its user trusts them.
+/// Trust is in what is there now: something that is added or changed later needs it again. Only this command gives it.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist trust                what the folder here, or its project, holds
+  cellist trust --list         what is trusted, and what has changed since
+  cellist trust --remove ~/src/old")]
+pub(crate) struct Arguments {
+    /// The folder; without it the current one
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Trust it no longer
+    #[arg(long, conflicts_with = "list")]
+    remove: bool,
+    /// List all that is trusted
+    #[arg(long, conflicts_with = "folder")]
+    list: bool,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    let home = Home::from_env();
+    let ledger = Ledger::new(&home);
+    let folder = arguments.folder.as_deref();
+    match (arguments.list, arguments.remove) {
+        (true, _) => Ok(list(&ledger, &home)),
+        (false, true) => remove(&ledger, &home, folder),
+        (false, false) => trust(&ledger, &home, folder),
+    }
+}
+
+fn trust(ledger: &Ledger, home: &Home, named: Option<&Path>) -> Result<Answer, CliError> {
+    let folder = working_folder(named)?;
+    let project = Project::find(&folder, &Variables::of_process(), home).ok_or_else(|| {
+        let message =
+            format!("{}: there is no .cellist here or above, so there is nothing to trust", folder.display());
+        CliError::input("nothing_to_trust", message).with_hint("name the folder of a project")
+    })?;
+    let items = items(&project)?;
+    let own = project.own();
+    let text = if items.is_empty() {
+        ledger.remove(project.folder())?;
+        format!("Nothing in {} needs trust.\n", own.display())
+    } else {
+        ledger.trust(&project, &items)?;
+        let lines: Vec<String> = items.iter().map(|item| format!("  {}\n", told(item))).collect();
+        format!("Trusted in {}, as it is now:\n{}", own.display(), lines.concat())
+    };
+    let names: Vec<Value> =
+        items.iter().map(|item| json!({ "name": item.name, "value": item.value })).collect();
+    Ok(Answer::new(text, json!({ "folder": project.folder().to_string_lossy(), "trusted": names })))
+}
+
+fn told(item: &Item) -> String {
+    match &item.value {
+        Some(value) => format!("{} = {value}", item.name),
+        None => item.name.clone(),
+    }
+}
+
+fn remove(ledger: &Ledger, home: &Home, named: Option<&Path>) -> Result<Answer, CliError> {
+    let whole = match named {
+        Some(named) => std::path::absolute(named).map_err(|error| CliError::unreadable(named, &error))?,
+        None => working_folder(None)?,
+    };
+    // A folder that is gone, or has no `.cellist` any more, is forgotten by its name.
+    let project = Project::find(&whole, &Variables::of_process(), home);
+    let real = whole.canonicalize().unwrap_or_else(|_| whole.clone());
+    let folder = project.as_ref().map_or(real.as_path(), Project::folder);
+    let was = ledger.remove(folder)?;
+    let what = if was { "is not trusted any more" } else { "was not trusted" };
+    let text = format!("{} {what}.\n", folder.display());
+    Ok(Answer::new(text, json!({ "folder": folder.to_string_lossy(), "removed": was })))
+}
+
+fn list(ledger: &Ledger, home: &Home) -> Answer {
+    let (mut text, mut rows) = (String::new(), Vec::new());
+    for page in ledger.pages() {
+        let folder = Path::new(&page.folder);
+        let found = Project::find(folder, &Variables::of_process(), home);
+        let here = found.filter(|project| project.folder() == folder);
+        let now = here.as_ref().map(|project| items(project).unwrap_or_default()).unwrap_or_default();
+        text.push_str(&format!(
+            "{}{}\n",
+            page.folder,
+            if here.is_none() { " (not there any more)" } else { "" }
+        ));
+        let mut states = Vec::new();
+        for name in page.names() {
+            let state = match now.iter().find(|item| item.name == name) {
+                Some(item) if page.holds(item) => "trusted",
+                Some(_) => "changed",
+                None => "gone",
+            };
+            text.push_str(&format!(
+                "  {name}{}\n",
+                if state == "trusted" { String::new() } else { format!(" ({state})") }
+            ));
+            states.push(json!({ "name": name, "state": state }));
+        }
+        let is_new = |item: &&Item| !page.names().any(|name| name == item.name);
+        for item in now.iter().filter(is_new) {
+            text.push_str(&format!("  {} (new, not trusted)\n", item.name));
+            states.push(json!({ "name": item.name, "state": "new" }));
+        }
+        rows.push(json!({ "folder": page.folder, "exists": here.is_some(), "items": states }));
+    }
+    if rows.is_empty() {
+        text.push_str("No folder is trusted.\n");
+    }
+    Answer::new(text, json!({ "folders": rows }))
+}
+
+impl From<TrustError> for CliError {
+    fn from(error: TrustError) -> CliError {
+        CliError::new("cannot_save", Exit::NotSaved, error.to_string())
+            .with_hint("set CELLIST_HOME to a folder that you can write to")
+    }
+}

@@ -1,0 +1,432 @@
+//! What a setting may be: how its value is read, what else is valid, and how it is written.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// A value as somebody wrote it, in a file, a variable or a flag.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Written {
+    Switch(bool),
+    Integer(i64),
+    Number(f64),
+    Text(String),
+    List(Vec<String>),
+    /// Something that no setting is, by name.
+    Other(&'static str),
+}
+
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Written::Switch(value) => value.fmt(f),
+            Written::Integer(value) => value.fmt(f),
+            Written::Number(value) => value.fmt(f),
+            Written::Text(value) => write!(f, "{value:?}"),
+            Written::List(values) => write!(f, "{values:?}"),
+            Written::Other(what) => f.write_str(what),
+        }
+    }
+}
+
+/// Where relative paths of a value begin.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Base<'a> {
+    /// The folder; without one a path must be absolute.
+    pub(crate) folder: Option<&'a Path>,
+    /// The user's own folder, for `~`.
+    pub(crate) own: Option<&'a Path>,
+}
+
+/// All values that a setting may have.
+pub(super) trait Domain<T> {
+    /// The value that was meant, if it is one of these.
+    fn read(&self, written: &Written, base: Base<'_>) -> Option<T>;
+    /// What is valid, in words.
+    fn valid(&self) -> String;
+    /// For programs.
+    fn to_json(&self, value: &T) -> Value;
+    /// For people, as it could be written in a file.
+    fn to_text(&self, value: &T) -> String {
+        self.to_json(value).to_string()
+    }
+}
+
+/// One of a few words.
+pub(super) struct Words<T: 'static> {
+    pub(super) words: &'static [(&'static str, T)],
+    /// Other ways to say the same.
+    pub(super) also: &'static [(&'static str, T)],
+}
+
+impl<T: Copy + PartialEq> Domain<T> for Words<T> {
+    fn read(&self, written: &Written, _: Base<'_>) -> Option<T> {
+        let text = match written {
+            Written::Text(text) => text.trim().to_owned(),
+            Written::Switch(value) => value.to_string(),
+            Written::Integer(_) | Written::Number(_) | Written::List(_) | Written::Other(_) => return None,
+        };
+        let mut known = self.words.iter().chain(self.also);
+        known.find(|(word, _)| word.eq_ignore_ascii_case(&text)).map(|(_, value)| *value)
+    }
+
+    fn valid(&self) -> String {
+        let words: Vec<&str> = self.words.iter().map(|(word, _)| *word).collect();
+        match words.split_last() {
+            Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+            _ => words.concat(),
+        }
+    }
+
+    fn to_json(&self, value: &T) -> Value {
+        self.words.iter().find(|(_, known)| known == value).map_or(Value::Null, |(word, _)| json!(word))
+    }
+}
+
+/// On or off.
+pub(super) struct Switch;
+
+impl Domain<bool> for Switch {
+    fn read(&self, written: &Written, _: Base<'_>) -> Option<bool> {
+        match written {
+            Written::Switch(value) => Some(*value),
+            Written::Text(text) => match text.trim().to_ascii_lowercase().as_str() {
+                "true" | "1" | "yes" | "on" => Some(true),
+                "false" | "0" | "no" | "off" => Some(false),
+                _ => None,
+            },
+            Written::Integer(_) | Written::Number(_) | Written::List(_) | Written::Other(_) => None,
+        }
+    }
+
+    fn valid(&self) -> String {
+        "true or false".into()
+    }
+
+    fn to_json(&self, value: &bool) -> Value {
+        json!(value)
+    }
+}
+
+/// A whole number within bounds.
+pub(super) struct Count {
+    pub(super) least: usize,
+    pub(super) most: usize,
+}
+
+impl Domain<usize> for Count {
+    fn read(&self, written: &Written, _: Base<'_>) -> Option<usize> {
+        let count = match written {
+            Written::Integer(value) => usize::try_from(*value).ok()?,
+            Written::Text(text) => text.trim().parse().ok()?,
+            Written::Switch(_) | Written::Number(_) | Written::List(_) | Written::Other(_) => return None,
+        };
+        (self.least..=self.most).contains(&count).then_some(count)
+    }
+
+    fn valid(&self) -> String {
+        format!("a whole number from {} to {}", self.least, self.most)
+    }
+
+    fn to_json(&self, value: &usize) -> Value {
+        json!(value)
+    }
+}
+
+/// A length of time.
+pub(super) struct Time {
+    pub(super) least: Duration,
+}
+
+/// Longer than anyone waits, and short enough to be added to any moment.
+const LONGEST: Duration = Duration::from_secs(10 * 365 * DAY);
+const DAY: u64 = 24 * 60 * 60;
+const TIMES: &[(&str, f64)] = &[("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", DAY as f64)];
+
+impl Domain<Duration> for Time {
+    fn read(&self, written: &Written, _: Base<'_>) -> Option<Duration> {
+        let time = Duration::try_from_secs_f64(amount(written, TIMES)?).ok()?;
+        (self.least..=LONGEST).contains(&time).then_some(time)
+    }
+
+    fn valid(&self) -> String {
+        let units = "seconds, or with a unit: 250ms, 30s, 5m, 2h, 30d";
+        match self.least {
+            Duration::ZERO => units.into(),
+            least => format!("{units}; at least {}", self.to_text(&least).trim_matches('"')),
+        }
+    }
+
+    fn to_json(&self, value: &Duration) -> Value {
+        match value.subsec_nanos() {
+            0 => json!(value.as_secs()),
+            _ => json!(value.as_secs_f64()),
+        }
+    }
+
+    fn to_text(&self, value: &Duration) -> String {
+        let seconds = value.as_secs();
+        if value.subsec_nanos() != 0 || seconds == 0 {
+            return format!("\"{}ms\"", value.as_millis());
+        }
+        let units = [("d", DAY), ("h", 3600), ("m", 60)];
+        let unit = units.into_iter().find(|(_, size)| seconds.is_multiple_of(*size)).unwrap_or(("s", 1));
+        format!("\"{}{}\"", seconds / unit.1, unit.0)
+    }
+}
+
+/// A number of bytes.
+pub(super) struct Size {
+    pub(super) least: u64,
+}
+
+/// Far more than there is, and small enough to be added up.
+const LARGEST: u64 = 1 << 50;
+const SIZES: &[(&str, f64)] = &[
+    ("B", 1.0),
+    ("KB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("TB", 1e12),
+    ("KiB", (1_u64 << 10) as f64),
+    ("MiB", (1_u64 << 20) as f64),
+    ("GiB", (1_u64 << 30) as f64),
+    ("TiB", (1_u64 << 40) as f64),
+];
+
+impl Domain<u64> for Size {
+    fn read(&self, written: &Written, _: Base<'_>) -> Option<u64> {
+        let bytes = amount(written, SIZES)?;
+        // Beyond the largest it is refused, so nothing is cut off here.
+        let bytes = (bytes.fract() == 0.0 && bytes <= LARGEST as f64).then_some(bytes as u64)?;
+        (self.least <= bytes).then_some(bytes)
+    }
+
+    fn valid(&self) -> String {
+        let units = "bytes, or with a unit: 50KiB, 10MiB, 8GiB";
+        match self.least {
+            0 => units.into(),
+            least => format!("{units}; at least {least}"),
+        }
+    }
+
+    fn to_json(&self, value: &u64) -> Value {
+        json!(value)
+    }
+
+    fn to_text(&self, value: &u64) -> String {
+        let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+        match units.into_iter().find(|(_, bits)| *value > 0 && value.is_multiple_of(1 << bits)) {
+            Some((unit, bits)) => format!("\"{}{unit}\"", value >> bits),
+            None => value.to_string(),
+        }
+    }
+}
+
+/// A value, or none at all.
+pub(super) struct OrNone<D>(pub(super) D);
+
+impl<T, D: Domain<T>> Domain<Option<T>> for OrNone<D> {
+    fn read(&self, written: &Written, base: Base<'_>) -> Option<Option<T>> {
+        match written {
+            Written::Text(text) if text.trim().eq_ignore_ascii_case("none") => Some(None),
+            _ => self.0.read(written, base).map(Some),
+        }
+    }
+
+    fn valid(&self) -> String {
+        format!("{}; or \"none\"", self.0.valid())
+    }
+
+    fn to_json(&self, value: &Option<T>) -> Value {
+        value.as_ref().map_or(Value::Null, |value| self.0.to_json(value))
+    }
+
+    fn to_text(&self, value: &Option<T>) -> String {
+        value.as_ref().map_or_else(|| "\"none\"".to_owned(), |value| self.0.to_text(value))
+    }
+}
+
+/// Names of variables.
+pub(super) struct Names;
+
+impl Domain<Vec<String>> for Names {
+    fn read(&self, written: &Written, _: Base<'_>) -> Option<Vec<String>> {
+        let names: Vec<String> = match written {
+            Written::List(names) => names.clone(),
+            Written::Text(text) => {
+                text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+            }
+            Written::Switch(_) | Written::Integer(_) | Written::Number(_) | Written::Other(_) => return None,
+        };
+        let is_name = |name: &String| !name.is_empty() && !name.contains(['=', '\0', ',', ' ']);
+        names.iter().all(is_name).then_some(names)
+    }
+
+    fn valid(&self) -> String {
+        "a list of names of variables, or \"all\"".into()
+    }
+
+    fn to_json(&self, value: &Vec<String>) -> Value {
+        json!(value)
+    }
+}
+
+/// Folders.
+pub(super) struct Folders;
+
+impl Domain<Vec<PathBuf>> for Folders {
+    fn read(&self, written: &Written, base: Base<'_>) -> Option<Vec<PathBuf>> {
+        let paths: Vec<PathBuf> = match written {
+            Written::List(paths) => paths.iter().map(PathBuf::from).collect(),
+            Written::Text(text) => {
+                std::env::split_paths(text).filter(|path| !path.as_os_str().is_empty()).collect()
+            }
+            Written::Switch(_) | Written::Integer(_) | Written::Number(_) | Written::Other(_) => return None,
+        };
+        let whole = |path: PathBuf| {
+            let path = match path.strip_prefix("~") {
+                Ok(below) => base.own?.join(below),
+                Err(_) => path,
+            };
+            match base.folder {
+                _ if path.as_os_str().is_empty() => None,
+                _ if path.is_absolute() => Some(path),
+                Some(folder) => Some(folder.join(path)),
+                None => None,
+            }
+        };
+        paths.into_iter().map(whole).collect()
+    }
+
+    fn valid(&self) -> String {
+        "a list of folders; in the user's file they begin with / or ~".into()
+    }
+
+    fn to_json(&self, value: &Vec<PathBuf>) -> Value {
+        value.iter().map(|path| path.to_string_lossy()).collect()
+    }
+}
+
+/// A number with or without a unit, in the unit that stands alone.
+fn amount(written: &Written, units: &[(&str, f64)]) -> Option<f64> {
+    let amount = match written {
+        Written::Integer(value) => *value as f64,
+        Written::Number(value) => *value,
+        Written::Text(text) => {
+            let text = text.trim().replace('_', "");
+            let end = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
+            let (number, unit) = (text[..end].trim(), &text[end..]);
+            let factor = match unit {
+                "" => 1.0,
+                unit => units.iter().find(|(known, _)| known.eq_ignore_ascii_case(unit))?.1,
+            };
+            number.parse::<f64>().ok()? * factor
+        }
+        Written::Switch(_) | Written::List(_) | Written::Other(_) => return None,
+    };
+    (amount.is_finite() && amount >= 0.0).then_some(amount)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Written {
+        Written::Text(text.to_owned())
+    }
+
+    #[track_caller]
+    fn check<T: PartialEq + fmt::Debug>(domain: &impl Domain<T>, written: Written, expected: Option<T>) {
+        assert_eq!(domain.read(&written, Base::default()), expected, "{written}");
+    }
+
+    #[test]
+    fn times_are_seconds_unless_they_have_a_unit() {
+        let time = Time { least: Duration::from_millis(1) };
+        let seconds = |seconds: f64| Some(Duration::from_secs_f64(seconds));
+        for (written, expected) in [
+            (Written::Integer(300), seconds(300.0)),
+            (Written::Number(0.5), seconds(0.5)),
+            (text("20"), seconds(20.0)),
+            (text("1_000"), seconds(1000.0)),
+            (text("250ms"), seconds(0.25)),
+            (text("5 m"), seconds(300.0)),
+            (text("1.5H"), seconds(5400.0)),
+            (text("30d"), seconds(30.0 * 86400.0)),
+            (Written::Integer(0), None),
+            (Written::Integer(-1), None),
+            (Written::Number(f64::NAN), None),
+            (text("5 minutes"), None),
+            (text("99999d"), None),
+            (text("é"), None),
+            (text(""), None),
+            (Written::Switch(true), None),
+        ] {
+            check(&time, written, expected);
+        }
+    }
+
+    #[test]
+    fn sizes_are_bytes_unless_they_have_a_unit() {
+        let size = OrNone(Size { least: 1 });
+        for (written, expected) in [
+            (Written::Integer(51200), Some(Some(51200))),
+            (text("50KiB"), Some(Some(51200))),
+            (text("50 kib"), Some(Some(51200))),
+            (text("1.5MB"), Some(Some(1_500_000))),
+            (text("8GiB"), Some(Some(8 << 30))),
+            (text("none"), Some(None)),
+            (text("0.5"), None),
+            (Written::Integer(0), None),
+            (text("9999TiB"), None),
+            (text("10 apples"), None),
+        ] {
+            check(&size, written, expected);
+        }
+    }
+
+    #[test]
+    fn words_switches_counts_and_lists_are_read_from_files_and_from_variables() {
+        let words = Words { words: &[("auto", 1), ("never", 2)], also: &[("true", 1), ("false", 2)] };
+        check(&words, text(" Never"), Some(2));
+        check(&words, Written::Switch(true), Some(1));
+        check(&words, text("nope"), None);
+        assert_eq!(words.valid(), "auto or never");
+        check(&Switch, text("0"), Some(false));
+        check(&Switch, Written::Integer(1), None);
+        let count = Count { least: 1, most: 9 };
+        check(&count, Written::Integer(9), Some(9));
+        check(&count, text("10"), None);
+        check(&count, Written::Integer(-1), None);
+        check(&Names, text("A, B,"), Some(vec!["A".into(), "B".into()]));
+        check(&Names, Written::List(vec!["A".into()]), Some(vec!["A".into()]));
+        check(&Names, Written::List(vec!["A=1".into()]), None);
+    }
+
+    #[test]
+    fn folders_begin_where_they_were_written() {
+        let base = Base { folder: Some(Path::new("/p")), own: Some(Path::new("/home/u")) };
+        let list = Written::List(vec!["data".into(), "/x".into(), "~/y".into(), "~".into()]);
+        let expected = ["/p/data", "/x", "/home/u/y", "/home/u"].map(PathBuf::from).to_vec();
+        assert_eq!(Folders.read(&list, base), Some(expected));
+        assert_eq!(Folders.read(&list, Base { folder: None, ..base }), None);
+        assert_eq!(Folders.read(&text("/a:/b"), Base::default()).unwrap().len(), 2);
+        assert_eq!(Folders.read(&Written::List(vec![String::new()]), base), None);
+    }
+
+    #[test]
+    fn what_is_shown_can_be_written() {
+        for seconds in [0.25, 5.0, 60.0, 90.0, 300.0, 7200.0, 30.0 * 86400.0] {
+            let value = Duration::from_secs_f64(seconds);
+            let shown = Time { least: Duration::ZERO }.to_text(&value);
+            check(&Time { least: Duration::ZERO }, text(shown.trim_matches('"')), Some(value));
+        }
+        for bytes in [0, 1, 51200, 10 << 20, 8 << 30, 1_500_000] {
+            let shown = Size { least: 0 }.to_text(&bytes);
+            check(&Size { least: 0 }, text(shown.trim_matches('"')), Some(bytes));
+        }
+    }
+}

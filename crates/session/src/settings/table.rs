@@ -1,0 +1,291 @@
+//! The one table of settings: names, types, defaults, what is valid, and whether a folder may set them unasked.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cellist_kernel::choice::Wish;
+use serde_json::Value;
+
+use super::domain::{Base, Count, Domain, Folders, Names, OrNone, Size, Switch, Time, Words, Written};
+use crate::artifact::Retention;
+use crate::execution::MAX_OUTPUT;
+use crate::sessions::{KernelMode, Policy, RetryOnCrash};
+
+/// A row of the table.
+pub struct Row {
+    /// The name, as files have it.
+    pub name: &'static str,
+    /// Who may set it.
+    pub access: Access,
+    meaning: &'static str,
+    valid: fn() -> String,
+    read: fn(&mut Settings, &Written, Base<'_>) -> bool,
+    to_json: fn(&Settings) -> Value,
+    to_text: fn(&Settings) -> String,
+}
+
+/// Whether the file of a project may set something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It may.
+    Open,
+    /// Only where the user trusts the folder.
+    Trusted,
+}
+
+impl Row {
+    /// What it does, in a sentence without a full stop.
+    pub fn meaning(&self) -> &'static str {
+        self.meaning.trim()
+    }
+
+    /// What it may be, in words.
+    pub fn valid(&self) -> String {
+        (self.valid)()
+    }
+
+    /// Its value, for programs: times in seconds, sizes in bytes.
+    pub fn json_of(&self, settings: &Settings) -> Value {
+        (self.to_json)(settings)
+    }
+
+    /// Its value, as it could be written in a file.
+    pub fn text_of(&self, settings: &Settings) -> String {
+        (self.to_text)(settings)
+    }
+
+    /// The variable that sets it.
+    pub fn variable(&self) -> String {
+        format!("CELLIST_{}", self.name.replace('.', "_").to_ascii_uppercase())
+    }
+
+    /// Takes a value over, or does nothing and says that it is not valid.
+    pub(super) fn put(&self, settings: &mut Settings, written: &Written, base: Base<'_>) -> bool {
+        (self.read)(settings, written, base)
+    }
+}
+
+/// The row of a name.
+pub(crate) fn row(name: &str) -> Option<(usize, &'static Row)> {
+    TABLE.iter().enumerate().find(|(_, row)| row.name == name)
+}
+
+macro_rules! table {
+    ($(
+        $(#[doc = $about:literal])*
+        $section:ident: $Section:ident {
+            $( #[doc = $meaning:literal] $key:ident: $type:ty = $default:expr, $domain:expr, $access:ident; )*
+        }
+    )*) => {
+        /// All settings, with their values.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct Settings {
+            $( $(#[doc = $about])* pub $section: $Section, )*
+        }
+
+        $(
+            $(#[doc = $about])*
+            #[derive(Clone, Debug, PartialEq)]
+            pub struct $Section {
+                $( #[doc = $meaning] pub $key: $type, )*
+            }
+
+            impl Default for $Section {
+                fn default() -> $Section {
+                    $Section { $( $key: $default, )* }
+                }
+            }
+        )*
+
+        /// Every setting there is.
+        pub const TABLE: &[Row] = &[ $( $( Row {
+            name: concat!(stringify!($section), ".", stringify!($key)),
+            access: Access::$access,
+            meaning: $meaning,
+            valid: || Domain::<$type>::valid(&$domain),
+            read: |settings, written, base| match $domain.read(written, base) {
+                Some(value) => {
+                    settings.$section.$key = value;
+                    true
+                }
+                None => false,
+            },
+            to_json: |settings| $domain.to_json(&settings.$section.$key),
+            to_text: |settings| $domain.to_text(&settings.$section.$key),
+        }, )* )* ];
+    };
+}
+
+table! {
+    /// Kernels and the sessions that keep them.
+    python: Python {
+        /// The way to run code
+        backend: Wish = Wish::Auto, BACKENDS, Open;
+        /// Whether a session keeps its kernel, or each call has its own
+        kernel_mode: KernelMode = KernelMode::Session, KERNEL_MODES, Trusted;
+        /// Which tools that run code an agent is offered
+        tool_mode: ToolMode = ToolMode::Both, TOOL_MODES, Trusted;
+        /// Whether the gateway backend may use the gateway that all programs of the user share
+        shared_gateway: bool = true, Switch, Open;
+        /// Whether code runs once more when its kernel died: auto means only where no state was lost
+        retry_on_crash: RetryOnCrash = RetryOnCrash::Auto, RETRIES, Open;
+        /// How many sessions the host keeps at once
+        max_sessions: usize = Policy::default().max_sessions, SESSIONS, Open;
+        /// How long the host keeps a session that nobody uses
+        idle_timeout: Duration = Policy::default().idle_timeout, A_SECOND_OR_MORE, Open;
+        /// How often the host looks whether kernels are alive
+        heartbeat: Duration = Policy::default().heartbeat, A_SECOND_OR_MORE, Open;
+        /// How long interrupted code may take to stop before its kernel is killed
+        interrupt_grace: Duration = crate::run::GRACE, ANY_TIME, Open;
+        /// How long a kernel may take to be ready; the runner has 10 s where this is not set
+        startup_timeout: Duration = Duration::from_secs(60), A_SECOND_OR_MORE, Open;
+        /// Variables that kernels get although they are not on the list of harmless ones
+        pass_env: Vec<String> = Vec::new(), Names, Trusted;
+    }
+
+    /// What a reader gets of an output. The rest is kept as an artifact.
+    output: Output {
+        /// How many bytes of an output are shown
+        max_bytes: u64 = 50 << 10, AT_LEAST_A_KIB, Open;
+        /// How many lines of an output are shown
+        max_lines: usize = 2000, LINES, Open;
+    }
+
+    /// Runs that tools ask for.
+    run: Run {
+        /// How long a tool waits for a run before it hands over a handle
+        soft_wait: Duration = Duration::from_secs(20), ANY_TIME, Open;
+    }
+
+    /// What is written into notebooks.
+    notebook: Notebook {
+        /// Whether runs write their times into the metadata of cells, as JupyterLab does
+        timing: bool = false, Switch, Open;
+        /// How many bytes of a cell's outputs are saved
+        max_output: Option<u64> = Some(MAX_OUTPUT as u64), OrNone(AT_LEAST_A_KIB), Open;
+    }
+
+    /// Outputs kept in full.
+    artifacts: Artifacts {
+        /// How much room all artifacts together may take
+        max_bytes: u64 = Retention::default().max_bytes, AT_LEAST_A_KIB, Trusted;
+        /// How long an artifact is kept
+        max_age: Duration = Retention::default().max_age, A_SECOND_OR_MORE, Trusted;
+    }
+
+    /// Tools that code in a kernel can call.
+    bridge: Bridge {
+        /// Whether processes that code starts can call tools too
+        inherit: bool = false, Switch, Trusted;
+    }
+
+    /// What tools may reach.
+    tools: Tools {
+        /// Folders that file tools may use besides the one they work in
+        roots: Vec<PathBuf> = Vec::new(), Folders, Trusted;
+    }
+}
+
+/// Which tools that run code are offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolMode {
+    /// Python and the shell.
+    Both,
+    /// Python.
+    IpyOnly,
+    /// The shell.
+    BashOnly,
+}
+
+impl Settings {
+    /// How the host keeps sessions.
+    pub fn policy(&self) -> Policy {
+        let Python { max_sessions, idle_timeout, heartbeat, .. } = self.python;
+        Policy { max_sessions, idle_timeout, heartbeat, ..Policy::default() }
+    }
+}
+
+const BACKENDS: Words<Wish> = Words {
+    words: &[
+        ("auto", Wish::Auto),
+        ("runner", Wish::Runner),
+        ("jupyter", Wish::Jupyter),
+        ("gateway", Wish::Gateway),
+    ],
+    also: &[],
+};
+
+const KERNEL_MODES: Words<KernelMode> =
+    Words { words: &[("session", KernelMode::Session), ("per-call", KernelMode::PerCall)], also: &[] };
+
+const TOOL_MODES: Words<ToolMode> = Words {
+    words: &[("both", ToolMode::Both), ("ipy-only", ToolMode::IpyOnly), ("bash-only", ToolMode::BashOnly)],
+    also: &[],
+};
+
+const RETRIES: Words<RetryOnCrash> = Words {
+    words: &[("auto", RetryOnCrash::Auto), ("always", RetryOnCrash::Always), ("never", RetryOnCrash::Never)],
+    also: &[("true", RetryOnCrash::Auto), ("false", RetryOnCrash::Never)],
+};
+
+const SESSIONS: Count = Count { least: 1, most: 1000 };
+const LINES: Count = Count { least: 1, most: 1_000_000_000 };
+const ANY_TIME: Time = Time { least: Duration::ZERO };
+const A_SECOND_OR_MORE: Time = Time { least: Duration::from_secs(1) };
+const AT_LEAST_A_KIB: Size = Size { least: 1024 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_valid_and_says_what_it_is() {
+        for row in TABLE {
+            let mut settings = Settings::default();
+            let text = row.text_of(&settings);
+            let written = match row.json_of(&settings) {
+                Value::Bool(value) => Written::Switch(value),
+                Value::Number(value) => Written::Integer(value.as_i64().unwrap()),
+                Value::Array(_) => Written::List(Vec::new()),
+                _ => Written::Text(text.trim_matches('"').to_owned()),
+            };
+            for written in [written, Written::Text(text.trim_matches('"').replace("[]", ""))] {
+                assert!(row.put(&mut settings, &written, Base::default()), "{}: {written}", row.name);
+                assert_eq!(settings, Settings::default(), "{}", row.name);
+            }
+            assert!(!row.put(&mut settings, &Written::Other("a date"), Base::default()));
+            assert!(!row.meaning().ends_with('.') && !row.valid().is_empty(), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn a_variable_is_the_name_in_capitals() {
+        assert_eq!(row("python.pass_env").unwrap().1.variable(), "CELLIST_PYTHON_PASS_ENV");
+        assert!(row("python").is_none());
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_whatever_is_set() {
+        assert_eq!(Settings::default().policy(), Policy::default());
+        let Settings { output, run, .. } = Settings::default();
+        assert_eq!((output.max_bytes, output.max_lines, run.soft_wait.as_secs()), (51200, 2000, 20));
+    }
+
+    #[test]
+    fn what_reaches_beyond_a_folder_needs_trust() {
+        let guarded: Vec<&str> =
+            TABLE.iter().filter(|row| row.access == Access::Trusted).map(|row| row.name).collect();
+        assert_eq!(
+            guarded,
+            [
+                "python.kernel_mode",
+                "python.tool_mode",
+                "python.pass_env",
+                "artifacts.max_bytes",
+                "artifacts.max_age",
+                "bridge.inherit",
+                "tools.roots"
+            ]
+        );
+    }
+}
