@@ -4,7 +4,9 @@
 
 mod cells;
 mod cold;
+mod crowd;
 mod edit;
+mod flood;
 mod made;
 mod measure;
 mod round_trip;
@@ -30,6 +32,8 @@ const BENCHES: &[Bench] = &[
     ("cells", "notebooks of many small cells, and of a few heavy ones, whole process", cells::run),
     ("round-trip", "one trivial cell on a kernel that is ready", round_trip::run),
     ("streams", "floods of output, kept whole", streams::run),
+    ("flood", "a program that prints 2 GB", flood::run),
+    ("crowd", "many sessions at once", crowd::run),
 ];
 
 fn main() -> ExitCode {

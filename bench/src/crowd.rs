@@ -1,0 +1,260 @@
+//! Sixteen sessions for a minute with cancels, resets and kills at any moment; and a trivial cell beside a flood.
+
+use std::future::Future;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use cellist_kernel::Order;
+use cellist_kernel::guard::Guard;
+use cellist_kernel::order::Way;
+use cellist_output::{Ansi, Limits};
+use cellist_session::Home;
+use cellist_session::artifact::{Artifacts, Retention};
+use cellist_session::execution::{Limit, Reading, Status};
+use cellist_session::sessions::{
+    Call, Code, KernelMode, Kind, Means, Policy, RetryOnCrash, SessionError, SessionKey, Sessions, Ticket,
+};
+use tokio::time::timeout;
+
+use crate::measure::{in_mb, in_ms};
+use crate::table::{Figure, Target};
+
+const SESSIONS: usize = 16;
+const EARLY: Duration = Duration::from_secs(10);
+const ALL: Duration = Duration::from_secs(60);
+/// No call may wait this long: then it is stuck.
+const STUCK: Duration = Duration::from_secs(60);
+const CELLS: usize = 500;
+
+pub(crate) fn run() -> Vec<Figure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.expect("a runtime").block_on(async {
+        let mut figures = crowd().await;
+        figures.push(beside_a_flood().await);
+        figures
+    })
+}
+
+/// Sessions of a process that may have `SESSIONS` of them.
+struct Place {
+    folder: tempfile::TempDir,
+    sessions: Sessions,
+}
+
+impl Place {
+    fn new() -> Arc<Place> {
+        let folder = tempfile::tempdir_in(testkit::target_dir()).expect("the target folder can be written");
+        let home = Home::at(folder.path().join("home"));
+        // Little room, so that what is kept on disk does not grow for a minute.
+        let keep = Retention { max_bytes: 64 << 20, ..Retention::default() };
+        let artifacts = Artifacts::new(&home, keep);
+        let means = Means::local(Guard::none(), None, home, artifacts);
+        let policy = Policy { max_sessions: SESSIONS, ..Policy::default() };
+        Arc::new(Place { sessions: Sessions::new(policy, means), folder })
+    }
+
+    fn key(&self, session: &str) -> SessionKey {
+        SessionKey::new(session, self.folder.path())
+    }
+
+    fn call(&self, session: &str, code: &str) -> Call {
+        Call {
+            key: self.key(session),
+            kind: Kind::Tool,
+            owner: None,
+            order: Order {
+                way: Way::Runner { python: testkit::python("bench-kernels") },
+                cwd: self.folder.path().to_owned(),
+                environment: std::env::vars_os().collect(),
+                hidden_variables: Default::default(),
+                has_pip: true,
+                prelude: None,
+                modules: Vec::new(),
+                startup_timeout: STUCK,
+                traced: false,
+                notices: Vec::new(),
+            },
+            cells: vec![Code { code: code.to_owned(), ..Code::default() }],
+            limit: Limit::None,
+            grace: Duration::from_secs(5),
+            reset: false,
+            retry: RetryOnCrash::Auto,
+            mode: KernelMode::Session,
+            reading: Reading { limits: Limits::for_screen(), ansi: Ansi::Remove },
+            rights: None,
+            listener: None,
+        }
+    }
+
+    fn pid(&self, session: &str) -> Option<u32> {
+        self.sessions.list().into_iter().find(|view| view.id == session)?.pid
+    }
+}
+
+async fn crowd() -> Vec<Figure> {
+    let place = Place::new();
+    let (calls, answers) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let start = Instant::now();
+    let workers: Vec<_> = (0..SESSIONS)
+        .map(|number| {
+            let (place, calls, answers) = (place.clone(), calls.clone(), answers.clone());
+            tokio::spawn(async move { disturb(&place, number, start, &calls, &answers).await })
+        })
+        .collect();
+    tokio::time::sleep(EARLY).await;
+    let early = memory();
+    for worker in workers {
+        worker.await.expect("a worker ends by itself");
+    }
+    let late = memory();
+    in_time(place.sessions.close(), "the end of all sessions").await;
+    let left = running_in(place.folder.path());
+    let (calls, answers) = (calls.load(Ordering::Relaxed), answers.load(Ordering::Relaxed));
+    vec![
+        Figure {
+            promise: "16 sessions for a minute, disturbed: calls without an answer",
+            other: ("calls", calls.to_string()),
+            ours: answers.to_string(),
+            value: calls as f64 - answers as f64,
+            unit: "",
+            target: Target::AtMost(0.0),
+        },
+        Figure {
+            promise: "16 sessions for a minute, disturbed: processes left",
+            other: ("none", "0".into()),
+            ours: left.to_string(),
+            value: left as f64,
+            unit: "",
+            target: Target::AtMost(0.0),
+        },
+        Figure {
+            promise: "16 sessions for a minute, disturbed: memory after it",
+            other: ("after 10 seconds", in_mb(early)),
+            ours: in_mb(late),
+            value: late as f64 / early as f64,
+            unit: "x",
+            target: Target::AtMost(1.1),
+        },
+    ]
+}
+
+/// Calls in one session until the minute is over, and disturbs what it called.
+async fn disturb(place: &Place, number: usize, start: Instant, calls: &AtomicU64, answers: &AtomicU64) {
+    let session = format!("s{number}");
+    let key = place.key(&session);
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15 ^ (number as u64 + 1));
+    let mut waiting: Vec<Ticket> = Vec::new();
+    while start.elapsed() < ALL {
+        let endless = dice.roll(8) == 0;
+        let code = match dice.roll(3) {
+            _ if endless => "import time\ntime.sleep(600)",
+            0 => "print('x' * 1_000_000)",
+            _ => "x = globals().get('x', 0) + 1\nprint(x)",
+        };
+        let mut call = place.call(&session, code);
+        call.reset = dice.roll(20) == 0;
+        calls.fetch_add(1, Ordering::Relaxed);
+        let ticket = place.sessions.call(call);
+        match dice.roll(30) {
+            0 => drop(in_time(place.sessions.restart(&key), "a restart").await),
+            1 => drop(in_time(place.sessions.stop(&key), "a stop").await),
+            2 => place.pid(&session).into_iter().for_each(kill),
+            3 => drop(place.sessions.interrupt(&key)),
+            4..8 => ticket.canceller().cancel(),
+            _ => {}
+        }
+        if endless {
+            ticket.canceller().interrupt();
+        }
+        waiting.push(ticket);
+        if dice.roll(3) == 0 {
+            answered(&mut waiting, answers).await;
+        }
+    }
+    answered(&mut waiting, answers).await;
+}
+
+async fn answered(waiting: &mut Vec<Ticket>, answers: &AtomicU64) {
+    for ticket in waiting.drain(..) {
+        match in_time(ticket.done(), "a call").await {
+            Ok(_) | Err(SessionError::ResetUnderWay { .. } | SessionError::Ended { .. }) => {}
+            Err(other) => panic!("{other}"),
+        }
+        answers.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The slowest of a hundred trivial cells while another session prints without end, as a multiple of the quiet one.
+async fn beside_a_flood() -> Figure {
+    let place = Place::new();
+    p99(&place).await;
+    let quiet = p99(&place).await;
+    let flood = place.sessions.call(place.call("flood", "while True:\n    print('x' * 1000)"));
+    let mut view = flood.watch();
+    let flows = view.wait_for(|view| !view.text.is_empty());
+    in_time(flows, "the flood").await.expect("the flood goes on");
+    let busy = p99(&place).await;
+    flood.canceller().cancel();
+    let ended = in_time(flood.done(), "the flood's end").await.expect("the flood ran");
+    assert_eq!(ended.status, Status::Cancelled);
+    in_time(place.sessions.close(), "the end of all sessions").await;
+    Figure {
+        promise: "p99 of a trivial cell while another session floods",
+        other: ("while it is quiet", in_ms(quiet)),
+        ours: in_ms(busy),
+        value: busy.as_secs_f64() / quiet.as_secs_f64(),
+        unit: "x",
+        target: Target::AtMost(5.0),
+    }
+}
+
+async fn p99(place: &Place) -> Duration {
+    let mut times = Vec::with_capacity(CELLS);
+    for _ in 0..CELLS {
+        let start = Instant::now();
+        let ticket = place.sessions.call(place.call("trivial", "pass"));
+        let report = in_time(ticket.done(), "a trivial cell").await.expect("a trivial cell runs");
+        assert_eq!(report.status, Status::Ok);
+        times.push(start.elapsed());
+    }
+    times.sort();
+    times[CELLS * 99 / 100]
+}
+
+async fn in_time<T>(work: impl Future<Output = T>, what: &str) -> T {
+    timeout(STUCK, work).await.unwrap_or_else(|_| panic!("{what} takes more than {STUCK:?}"))
+}
+
+/// Numbers that look random and are the same every time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
+    }
+}
+
+/// What this process holds in memory.
+fn memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("a system that tells of processes");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a line about memory");
+    let kib: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
+    kib * 1024
+}
+
+#[expect(unsafe_code, reason = "the standard library kills only children that it has started")]
+fn kill(pid: u32) {
+    // SAFETY: it takes two numbers. The process is one of our kernels, or was a moment ago.
+    unsafe { libc::kill(pid as i32, libc::SIGKILL) };
+}
+
+/// How many processes run in a folder.
+fn running_in(folder: &Path) -> usize {
+    let processes = std::fs::read_dir("/proc").expect("a system that tells of processes").flatten();
+    processes.filter(|it| std::fs::read_link(it.path().join("cwd")).is_ok_and(|cwd| cwd == folder)).count()
+}
