@@ -85,6 +85,9 @@ impl Task {
                 self.show(|seat| seat.set_resetting(true));
                 self.lose(Gone::Reset).await;
             }
+            if index == 0 {
+                report.notices.extend(self.other_kernel(&queued.call.order));
+            }
             let piece = Piece { index, count, code, used };
             match self.piece(queued, &piece, &mut report.notices).await {
                 Ran::Done(piece, kernel_id, took) => {
@@ -142,8 +145,7 @@ impl Task {
                 seat.state = SessionState::Busy;
             });
             let Some(live) = &mut self.live else {
-                let id = queued.call.key.id.clone();
-                return Ran::Not(NotReady::Failed(SessionError::Ended { id }));
+                return Ran::Not(NotReady::Failed(self.ended()));
             };
             let limit = match queued.cancel.is_handed_over() {
                 true => queued.call.limit.handed_over(),

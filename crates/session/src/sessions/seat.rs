@@ -16,7 +16,7 @@ use super::key::{ExecutionId, OwnerId, SessionKey};
 use super::policy::Row;
 use super::ticket::Queued;
 use super::view::{SessionState, SessionView};
-use crate::execution::{Canceller, Ending};
+use crate::execution::{Cancel, Canceller, Ending};
 use crate::home::milliseconds;
 
 /// A session in the table.
@@ -53,12 +53,14 @@ pub(super) struct Seat {
 /// What a session has to do.
 pub(super) enum Job {
     Call(Box<Queued>),
-    Restart(oneshot::Sender<Result<(), SessionError>>),
+    Restart { answer: oneshot::Sender<Result<(), SessionError>>, canceller: Canceller },
 }
 
 /// What a session is doing.
 struct Running {
-    canceller: Option<Canceller>,
+    canceller: Canceller,
+    /// Whether it is code of a user, that can be interrupted.
+    is_call: bool,
     is_resetting: bool,
 }
 
@@ -101,7 +103,8 @@ impl Seat {
     /// Puts a restart before everything that waits, and ends what runs.
     pub(super) fn push_restart(&mut self, answer: oneshot::Sender<Result<(), SessionError>>) {
         self.end_running(Ending::Restart);
-        self.queue.push_front(Job::Restart(answer));
+        let canceller = Cancel::channel().0;
+        self.queue.push_front(Job::Restart { answer, canceller });
         self.news.notify_one();
     }
 
@@ -109,10 +112,14 @@ impl Seat {
     pub(super) fn take(&mut self) -> Option<Job> {
         let job = self.queue.pop_front()?;
         self.running = Some(match &job {
-            Job::Call(queued) => {
-                Running { canceller: Some(queued.canceller.clone()), is_resetting: job.begins_with_reset() }
+            Job::Call(queued) => Running {
+                canceller: queued.canceller.clone(),
+                is_call: true,
+                is_resetting: job.begins_with_reset(),
+            },
+            Job::Restart { canceller, .. } => {
+                Running { canceller: canceller.clone(), is_call: false, is_resetting: true }
             }
-            Job::Restart(_) => Running { canceller: None, is_resetting: true },
         });
         self.touch();
         Some(job)
@@ -131,7 +138,7 @@ impl Seat {
         let index = self.queue.iter().position(is_it)?;
         match self.queue.remove(index) {
             Some(Job::Call(queued)) => Some(queued),
-            Some(Job::Restart(_)) | None => None,
+            Some(Job::Restart { .. }) | None => None,
         }
     }
 
@@ -145,24 +152,24 @@ impl Seat {
     }
 
     fn end_running(&self, ending: Ending) {
-        if let Some(canceller) = self.running.as_ref().and_then(|running| running.canceller.as_ref()) {
-            canceller.end(ending);
+        if let Some(running) = &self.running {
+            running.canceller.end(ending);
         }
     }
 
     /// Interrupts what runs. Says whether anything does.
     pub(super) fn interrupt(&self) -> bool {
-        let canceller = self.running.as_ref().and_then(|running| running.canceller.as_ref());
-        if let Some(canceller) = canceller {
-            canceller.cancel();
+        let call = self.running.as_ref().filter(|running| running.is_call);
+        if let Some(running) = call {
+            running.canceller.cancel();
         }
-        canceller.is_some()
+        call.is_some()
     }
 
     /// Whether a kernel is being restarted on somebody's wish, or is about to be.
     pub(super) fn is_resetting(&self) -> bool {
         match (&self.running, self.queue.front()) {
-            (_, Some(Job::Restart(_))) => true,
+            (_, Some(Job::Restart { .. })) => true,
             (Some(running), _) => running.is_resetting,
             (None, Some(next)) => next.begins_with_reset(),
             (None, None) => false,
@@ -237,7 +244,7 @@ impl Job {
             Job::Call(queued) => {
                 queued.call.reset || queued.call.cells.first().is_some_and(|cell| cell.reset)
             }
-            Job::Restart(_) => true,
+            Job::Restart { .. } => true,
         }
     }
 
@@ -246,7 +253,7 @@ impl Job {
         match self {
             Job::Call(queued) => queued.deliver(Err(error)),
             // Who does not wait any more need not know.
-            Job::Restart(answer) => drop(answer.send(Err(error))),
+            Job::Restart { answer, .. } => drop(answer.send(Err(error))),
         }
     }
 }

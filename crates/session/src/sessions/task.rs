@@ -76,8 +76,8 @@ impl Task {
             let next = self.inner.book().next(self.seat);
             match next {
                 Next::Work(Job::Call(queued)) => self.carry_out(*queued).await,
-                Next::Work(Job::Restart(answer)) => {
-                    let done = self.restart().await;
+                Next::Work(Job::Restart { answer, canceller }) => {
+                    let done = self.restart(&mut canceller.listen()).await;
                     self.rest();
                     // Who does not wait any more need not know.
                     let _ = answer.send(done);
@@ -174,10 +174,32 @@ impl Task {
         self.show(|seat| seat.set_kernel(None));
     }
 
-    async fn restart(&mut self) -> Result<(), SessionError> {
+    async fn restart(&mut self, cancel: &mut Cancel) -> Result<(), SessionError> {
         self.lose(Gone::Restarted).await;
         let Some(order) = self.order.clone() else { return Ok(()) };
-        self.start(&order).await.map(drop).map_err(|error| SessionError::start(&error))
+        match self.ready(&order, cancel).await {
+            Ok(_) => Ok(()),
+            Err(NotReady::Failed(error)) => Err(error),
+            // Who asks for a new kernel is told when the session ends instead.
+            Err(NotReady::Unwanted(_)) => Err(self.ended()),
+        }
+    }
+
+    /// What is told when the session ends before it could do what was asked.
+    pub(super) fn ended(&self) -> SessionError {
+        let id = self.inner.book().seat(self.seat).map(|seat| seat.key.id.clone());
+        SessionError::Ended { id: id.unwrap_or_default() }
+    }
+
+    /// What to say where the kernel that is there is not the one that a call would have started.
+    pub(super) fn other_kernel(&self, wanted: &Order) -> Option<String> {
+        let (_, order) = self.live.as_ref().zip(self.order.as_ref())?;
+        let name = |order: &Order| match order.python() {
+            Some(python) => format!("{} on {}", order.backend(), python.display()),
+            None => order.backend().to_string(),
+        };
+        let (has, wants) = (name(order), name(wanted));
+        (has != wants).then(|| format!("the session's kernel is {has}, not {wants}: a reset changes that"))
     }
 
     /// Sees to it that there is a kernel that can run code. Returns what its user should know about a new one.

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use cellist_kernel::order::Way;
+
 use super::bed::{Bed, begun, call, count, done, key, text};
 use crate::execution::{KernelState, Limit, Status};
-use crate::sessions::SessionError;
+use crate::sessions::{SessionError, SessionState};
 
 #[tokio::test(start_paused = true)]
 async fn an_interrupt_that_works_keeps_the_state() {
@@ -114,4 +116,35 @@ async fn when_all_of_it_closes_nothing_is_left_and_nothing_comes_in() {
         assert_eq!(done(ticket).await.status, Status::Cancelled);
     }
     assert_eq!(bed.start("d", "out 1").done().await.unwrap_err(), SessionError::Closed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_restart_that_is_under_way_does_not_hold_up_the_end() {
+    let bed = Bed::gated();
+    bed.mill.open(1);
+    bed.run("a", "out 1").await;
+    let restarting = {
+        let sessions = bed.sessions.clone();
+        tokio::spawn(async move { sessions.restart(&key("a")).await })
+    };
+    bed.until_state("a", SessionState::Starting).await;
+    assert!(!bed.sessions.interrupt(&key("a")).unwrap());
+    bed.sessions.close().await;
+    assert_eq!(restarting.await.unwrap().unwrap_err(), SessionError::Ended { id: "a".into() });
+    assert_eq!((bed.mill.started(), bed.mill.living()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_wanted_another_python_is_told_which_one_it_got() {
+    let bed = Bed::new();
+    bed.run("a", "out 1").await;
+    let mut other = call("a", &["out 2"]);
+    other.order.way = Way::Runner { python: "/other".into() };
+    let report = done(&bed.sessions.call(other.clone())).await;
+    assert_eq!(
+        report.notices,
+        ["the session's kernel is runner on /py, not runner on /other: a reset changes that"]
+    );
+    other.reset = true;
+    assert_eq!(done(&bed.sessions.call(other)).await.notices, Vec::<String>::new());
 }
