@@ -39,4 +39,21 @@ pub(crate) struct Mark {
     pub(crate) number: u64,
     length: u64,
     pub(crate) modified: Option<std::time::SystemTime>,
+    made: Option<std::time::SystemTime>,
+}
+
+/// Which file it is, whatever it holds: writing into it leaves it the same, putting another one in its place does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) device: u64,
+    pub(crate) number: u64,
+    /// When it was made, in nanoseconds of Unix time: numbers are used again. 0 where that is not known.
+    pub(crate) made: u128,
+}
+
+impl Mark {
+    pub(crate) fn identity(&self) -> Identity {
+        let since = self.made.and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok());
+        Identity { device: self.device, number: self.number, made: since.map_or(0, |since| since.as_nanos()) }
+    }
 }

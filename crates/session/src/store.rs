@@ -26,7 +26,7 @@ use content::{Content, Expected};
 use load::load;
 use lock::Lock;
 use place::Place;
-use recent::{Overwritten, Recent};
+use recent::{Kept, Overwritten, Recent};
 use save::{Save, Saved};
 
 /// How long a change waits for another process of ours that is changing the same notebook.
@@ -113,7 +113,7 @@ impl Store {
             let _ = self.lock(&place, &mut notices);
         }
         let (mut notebook, mark) = load(&place)?;
-        if Recent::of(&self.home, &place.key()).overwritten(&notebook, mark.modified).is_some()
+        if Recent::of(&self.home, &place.key()).overwritten(&notebook, mark).is_some()
             && let Ok(mended) = self.change(path, Missing::Refuse, |_| Ok(()))
         {
             notices.extend(mended.notices);
@@ -243,9 +243,9 @@ impl Store {
         expected: &Expected,
         notices: &mut Vec<String>,
     ) -> Option<Arc<Notebook>> {
-        let Content::Notebook(_) = expected.content else { return None };
+        let (Content::Notebook(_), Some(mark)) = (&expected.content, expected.mark) else { return None };
         let recent = Recent::of(&self.home, &place.key());
-        let Overwritten { base, ours } = recent.overwritten(found, expected.mark?.modified)?;
+        let Overwritten { base, ours } = recent.overwritten(found, mark)?;
         let merged = match merge(&base, &ours, found, OnConflict::Refuse) {
             Ok(merged) => merged,
             Err(error) => {
@@ -255,7 +255,8 @@ impl Store {
                 match yielding.and_then(|ours| merge(&base, &ours, found, OnConflict::Refuse).ok()) {
                     Some(merged) => merged,
                     None => {
-                        recent.keep(&self.home, None, found, SystemTime::now());
+                        let kept = Kept { notebook: found, file: Some(mark.identity()) };
+                        recent.keep(&self.home, None, kept, SystemTime::now());
                         return None;
                     }
                 }

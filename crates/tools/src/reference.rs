@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_only_looks_like_one_is_left_alone() {
-        check("issue #12, #runnotebookcells, #runNotebookCellsNow", &[], &[]);
+        check("number #12, #runnotebookcells, #runNotebookCellsNow", &[], &[]);
         check("me@a.ipynb and https://x.org/#runNotebookCells", &[], &[]);
         check("@notes.md @.ipynb @ # ## #", &[], &[]);
         check("an open quote @\"a.ipynb", &[], &[]);

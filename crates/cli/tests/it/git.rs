@@ -180,6 +180,31 @@ fn a_merge_of_different_cells_is_clean() {
 }
 
 #[test]
+fn what_git_puts_there_stays_as_it_is() {
+    // Our own saves of a moment ago are on another branch, and none of them comes back from there.
+    let desk = repository(&["a", "b", "c"]);
+    git(&desk, "checkout -q -b side").ok();
+    desk.run(&["cell", "edit", "nb.ipynb", "1", "--source", "two"]).ok();
+    desk.run(&["cell", "insert", "nb.ipynb", "end", "--source", "new"]).ok();
+    commit(&desk, "side");
+    git(&desk, "checkout -q main").ok();
+    desk.run(&["cell", "edit", "nb.ipynb", "2", "--source", "one"]).ok();
+    commit(&desk, "main");
+    git(&desk, "checkout -q side").ok();
+    let side = desk.read("nb.ipynb");
+    assert_eq!(desk.run(&["read", "nb.ipynb"]).err, "");
+    assert_eq!(desk.read("nb.ipynb"), side);
+    git(&desk, "checkout -q main").ok();
+    git(&desk, "merge -q -m both side").ok();
+    let merged = desk.read("nb.ipynb");
+    let read = desk.run(&["read", "nb.ipynb"]);
+    assert_eq!(read.err, "");
+    assert!(read.ok().contains("two") && desk.text("nb.ipynb").contains("new"));
+    assert_eq!(desk.read("nb.ipynb"), merged);
+    assert_eq!(git(&desk, "status --porcelain --untracked-files=no").ok(), "");
+}
+
+#[test]
 fn a_conflict_leaves_a_notebook_that_opens() {
     let desk = repository(&["one", "two"]);
     branches(&desk, &["main", "two"], &["side", "TWO"]);

@@ -29,7 +29,13 @@ pub(crate) fn sync_folder(_: &Path) -> io::Result<()> {
 }
 
 pub(crate) fn mark(metadata: &Metadata) -> Mark {
-    Mark { device: 0, number: 0, length: metadata.len(), modified: metadata.modified().ok() }
+    Mark {
+        device: 0,
+        number: 0,
+        length: metadata.len(),
+        modified: metadata.modified().ok(),
+        made: metadata.created().ok(),
+    }
 }
 
 pub(crate) fn is_same_file(_: &Metadata, _: &Metadata) -> bool {

@@ -56,6 +56,7 @@ pub(crate) fn mark(metadata: &Metadata) -> Mark {
         number: metadata.ino(),
         length: metadata.len(),
         modified: metadata.modified().ok(),
+        made: metadata.created().ok(),
     }
 }
 

@@ -1,12 +1,12 @@
 //! What a save has to put together: our change, and each version that others wrote while it went on.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use cellist_notebook::{Notebook, OnConflict, Result, merge};
 
 use super::ancestry::{Ancestry, Profile, giving_way, has_same_cell};
 use super::recent::Recent;
+use crate::platform::Mark;
 
 pub(super) struct Merging {
     /// What is to be saved: our change with what others wrote so far.
@@ -35,16 +35,11 @@ impl Merging {
         self.ancestry.ours(Arc::clone(ours));
     }
 
-    /// Puts our changes into `theirs`, which was written at the time `modified`.
-    pub(super) fn take(
-        &mut self,
-        theirs: &Arc<Notebook>,
-        modified: Option<SystemTime>,
-        recent: &Recent,
-    ) -> Result<Taken> {
+    /// Puts our changes into `theirs`, which was found in the file `mark`.
+    pub(super) fn take(&mut self, theirs: &Arc<Notebook>, mark: Mark, recent: &Recent) -> Result<Taken> {
         let (their_profile, our_profile) = (Profile::of(theirs), Profile::of(&self.ours));
         let (distance, known) = self.ancestry.closest(&their_profile, &our_profile);
-        let base = recent.closer(distance, &their_profile, &our_profile, modified).unwrap_or(known);
+        let base = recent.closer(distance, &their_profile, &our_profile, mark).unwrap_or(known);
         let attempt = |ours: &Notebook| merge(&base, ours, theirs, OnConflict::Refuse);
         let (merged, supersedes) = match attempt(&self.ours) {
             Ok(merged) => (merged, false),

@@ -14,11 +14,13 @@ use super::ancestry::Profile;
 use super::content;
 use super::fresh_ids;
 use crate::home::Home;
-use crate::platform;
+use crate::platform::{self, Identity, Mark};
 
 const FOLDER: &str = "recent";
 const NOTEBOOK: &str = "ipynb";
 const PROFILE: &str = "cells";
+/// Stands in a name for a file that is not known.
+const UNKNOWN: &str = "unknown";
 /// How long a program may take from reading to writing and still not have meant to undo our change.
 const WINDOW: Duration = Duration::from_secs(5);
 /// File systems stamp a file with the time of the last tick, which may be a little ago.
@@ -38,9 +40,19 @@ pub(super) struct Overwritten {
     pub(super) ours: Arc<Notebook>,
 }
 
+/// A notebook, and the file that it is in where that is known.
+#[derive(Clone, Copy)]
+pub(super) struct Kept<'a> {
+    pub(super) notebook: &'a Notebook,
+    pub(super) file: Option<Identity>,
+}
+
 struct Version {
     at: Duration,
     revision: Revision,
+    /// The file that it was in. Who writes without looking writes into that file; who puts another one in its place, as
+    /// git does for another branch, brings a version that has nothing to do with ours.
+    file: Option<Identity>,
     path: PathBuf,
     length: u64,
 }
@@ -50,11 +62,12 @@ impl Recent {
         Recent { folder: home.path().join(FOLDER).join(key) }
     }
 
-    /// Notes that `new` took the place of `old` at the time `at`. Best effort: without it a save is as good as
-    /// anyone else's.
-    pub(super) fn keep(&self, home: &Home, old: Option<&Notebook>, new: &Notebook, at: SystemTime) {
+    /// Notes that `new` took the place of `old`, each with the file that it was in, at the time `at`. Best effort:
+    /// without it a save is as good as anyone else's.
+    pub(super) fn keep(&self, home: &Home, old: Option<Kept<'_>>, new: Kept<'_>, at: SystemTime) {
         let _ = self.forget_old(home);
-        let kept = if new.pieces().len() > LARGEST { None } else { self.write_both(home, old, new, at).ok() };
+        let is_small = new.notebook.pieces().len() <= LARGEST;
+        let kept = if is_small { self.write_both(home, old, new, at).ok() } else { None };
         // What is kept must end with what is in the file: otherwise our own change could look like a foreign one.
         if kept.is_none() {
             self.clear();
@@ -75,32 +88,38 @@ impl Recent {
 
     /// The version that was in the file when someone wrote `found` over it without having seen it, and the
     /// older one that they had seen. `None` when they had seen the newest.
-    pub(super) fn overwritten(&self, found: &Notebook, modified: Option<SystemTime>) -> Option<Overwritten> {
+    pub(super) fn overwritten(&self, found: &Notebook, mark: Mark) -> Option<Overwritten> {
         let versions = self.versions();
         let newest = versions.last()?;
+        if newest.file != Some(mark.identity()) {
+            return None;
+        }
         // A file with an older time was put there as it is, which nobody does without looking.
-        let revision = (since_1970(modified?) + TICK >= newest.at).then(|| found.revision())?;
+        let revision = (since_1970(mark.modified?) + TICK >= newest.at).then(|| found.revision())?;
         // Who brings an earlier version back exactly as it was means to.
         if versions.iter().any(|version| version.revision == revision) {
             return None;
         }
         let (theirs, ours) = (Profile::of(found), newest.profile()?);
         let distance = ours.distance(&theirs, &ours);
-        let base = self.closer(distance, &theirs, &ours, modified)?;
+        let base = self.closer(distance, &theirs, &ours, mark)?;
         Some(Overwritten { base, ours: newest.read()? })
     }
 
-    /// The version that a notebook with the profile `theirs`, written at the time `modified`, differs least
-    /// from, if that is by less than `distance`. `ours` is what we have now.
+    /// The version that a notebook with the profile `theirs`, found in the file `mark`, differs least from, if
+    /// that is by less than `distance`. `ours` is what we have now.
     pub(super) fn closer(
         &self,
         distance: usize,
         theirs: &Profile,
         ours: &Profile,
-        modified: Option<SystemTime>,
+        mark: Mark,
     ) -> Option<Arc<Notebook>> {
-        let time = since_1970(modified?);
+        let time = since_1970(mark.modified?);
         let mut versions = self.versions();
+        if versions.iter().all(|version| version.file != Some(mark.identity())) {
+            return None;
+        }
         // Those that were replaced a short while before, and those that came later.
         let first = versions.iter().position(|version| time <= version.at + WINDOW)?;
         let versions = versions.split_off(first.saturating_sub(1));
@@ -124,8 +143,8 @@ impl Recent {
     fn write_both(
         &self,
         home: &Home,
-        old: Option<&Notebook>,
-        new: &Notebook,
+        old: Option<Kept<'_>>,
+        new: Kept<'_>,
         at: SystemTime,
     ) -> io::Result<()> {
         let mut versions = self.versions();
@@ -133,7 +152,7 @@ impl Recent {
         // Always behind the last one, whatever the clock says.
         let at = since_1970(at).max(last.map_or(Duration::ZERO, |(at, _)| at + Duration::from_nanos(2)));
         if let Some(old) = old
-            && last.is_none_or(|(_, revision)| revision != old.revision())
+            && last.is_none_or(|(_, revision)| revision != old.notebook.revision())
         {
             self.write(home, old, at - Duration::from_nanos(1))?;
         }
@@ -148,10 +167,15 @@ impl Recent {
         Ok(())
     }
 
-    fn write(&self, home: &Home, notebook: &Notebook, at: Duration) -> io::Result<()> {
+    fn write(&self, home: &Home, kept: Kept<'_>, at: Duration) -> io::Result<()> {
+        let Kept { notebook, file } = kept;
         let key = self.folder.file_name().unwrap_or_default().to_string_lossy();
         let folder = home.folder(&format!("{FOLDER}/{key}"))?;
-        let path = folder.join(format!("{:020}-{}.{NOTEBOOK}", at.as_nanos(), notebook.revision()));
+        let file = file.map_or_else(
+            || UNKNOWN.to_owned(),
+            |Identity { device, number, made }| format!("{device:x}_{number:x}_{made:x}"),
+        );
+        let path = folder.join(format!("{:020}-{}-{file}.{NOTEBOOK}", at.as_nanos(), notebook.revision()));
         let create = |path: &Path| {
             let mut options = OpenOptions::new();
             platform::private(options.write(true).create_new(true)).open(path)
@@ -182,10 +206,12 @@ impl Recent {
 impl Version {
     fn of(entry: &fs::DirEntry) -> Option<Version> {
         let name = entry.file_name().into_string().ok()?;
-        let (at, revision) = name.strip_suffix(NOTEBOOK)?.strip_suffix('.')?.split_once('-')?;
+        let mut parts = name.strip_suffix(NOTEBOOK)?.strip_suffix('.')?.split('-');
+        let (at, revision, file) = (parts.next()?, parts.next()?, parts.next()?);
         Some(Version {
             at: Duration::from_nanos(at.parse().ok()?),
             revision: revision.parse().ok()?,
+            file: identity(file),
             path: entry.path(),
             length: entry.metadata().ok()?.len(),
         })
@@ -206,6 +232,13 @@ impl Version {
         let is_whole = Revision::of([bytes.as_slice()]) == self.revision;
         is_whole.then(|| Notebook::parse(bytes, fresh_ids()).ok().map(Arc::new))?
     }
+}
+
+fn identity(text: &str) -> Option<Identity> {
+    let mut parts = text.split('_');
+    let mut part = || u128::from_str_radix(parts.next()?, 16).ok();
+    let (device, number, made) = (part()?, part()?, part()?);
+    Some(Identity { device: device.try_into().ok()?, number: number.try_into().ok()?, made })
 }
 
 fn since_1970(time: SystemTime) -> Duration {

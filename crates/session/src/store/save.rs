@@ -16,12 +16,12 @@ use super::load::{open_alone, read_open, wait_for_file, wait_for_writers};
 use super::lock::{Lock, Noted, Step};
 use super::merging::Merging;
 use super::place::Place;
-use super::recent::Recent;
+use super::recent::{Kept, Recent};
 use super::recovered;
 use super::temporary::Temporary;
 use crate::error::{Error, Problem, Result};
 use crate::home::Home;
-use crate::platform::{self, Mark};
+use crate::platform::{self, Identity, Mark};
 
 /// How long a save starts over because another program has written to the file again.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -192,7 +192,7 @@ impl<'a> Save<'a> {
         remarks: &mut Vec<String>,
     ) -> Result<()> {
         let recent = Recent::of(self.home, &self.place.key());
-        let taken = merging.take(theirs, mark.modified, &recent);
+        let taken = merging.take(theirs, mark, &recent);
         let taken = taken.map_err(|error| self.place.error(Problem::Conflict(error)))?;
         if taken.supersedes {
             let earlier = self.displaced.len() - usize::from(found == Where::Displaced);
@@ -214,8 +214,8 @@ impl<'a> Save<'a> {
         let written = in_place::write_to(&file, self.home, self.lock, &old, &new);
         match written.map_err(|error| self.cannot_save(error))? {
             Written::Done => {
-                let expected = Expected { content: old, mark: None };
-                self.remember(&expected, &merging.ours, now);
+                let expected = Expected { content: old, mark: Some(mark) };
+                self.remember(&expected, &merging.ours, Some(mark.identity()), now);
                 Ok(true)
             }
             Written::Differs => Ok(false),
@@ -223,12 +223,15 @@ impl<'a> Save<'a> {
     }
 
     /// Keeps what is in the file since a moment, and what was there before, for a few seconds.
-    fn remember(&mut self, expected: &Expected, ours: &Notebook, at: SystemTime) {
+    fn remember(&mut self, expected: &Expected, ours: &Notebook, file: Option<Identity>, at: SystemTime) {
         let old = match &expected.content {
-            Content::Notebook(old) => Some(&**old),
+            Content::Notebook(old) => {
+                Some(Kept { notebook: old, file: expected.mark.map(|mark| mark.identity()) })
+            }
             Content::Absent | Content::Bytes(_) => None,
         };
-        Recent::of(self.home, &self.place.key()).keep(self.home, old, ours, at);
+        let new = Kept { notebook: ours, file };
+        Recent::of(self.home, &self.place.key()).keep(self.home, old, new, at);
         self.remembered.push(ours.revision());
     }
 

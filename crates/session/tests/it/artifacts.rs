@@ -251,7 +251,7 @@ fn a_list_says_what_they_are_of() {
     let from = Origin {
         what: first_line("\n  for x in range(9):\n    print(x)"),
         session: Some("s".into()),
-        notebook: Some("/work/nb.ipynb".into()),
+        notebook: Some("/some/nb.ipynb".into()),
     };
     let mut writer = artifacts.begin(from.clone(), 1);
     writer.write(&b"1\n2\n"[..]);

@@ -85,6 +85,21 @@ fn our_own_deletions_stay_deleted() {
 }
 
 #[test]
+fn another_file_in_its_place_has_nothing_to_do_with_ours() {
+    // As git does it for another branch: the old file is removed, and a new one gets its name.
+    let bed = Bed::new(&["a"]);
+    let read = fs::read_to_string(&bed.path).unwrap();
+    bed.add("b").unwrap();
+    fs::remove_file(&bed.path).unwrap();
+    let other = read.replace("\"a\"", "\"A\"");
+    fs::write(&bed.path, &other).unwrap();
+    assert_eq!(bed.store.open(&bed.path).unwrap().notices, Vec::<String>::new());
+    assert_eq!(fs::read_to_string(&bed.path).unwrap(), other);
+    bed.add("c").unwrap();
+    assert_eq!(bed.sources(), ["A", "c"]);
+}
+
+#[test]
 fn an_exact_earlier_version_was_brought_back_on_purpose() {
     let bed = overwritten("\"a\"");
     assert_eq!(bed.add("c").unwrap().notices, Vec::<String>::new());

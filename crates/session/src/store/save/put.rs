@@ -18,7 +18,7 @@ use super::super::recovered;
 use super::super::temporary::{Access, Temporary, mark_in_use};
 use super::{Displaced, Haste, Round, Save, Where};
 use crate::error::{Problem, Result};
-use crate::platform;
+use crate::platform::{self, Identity};
 
 /// From how many bytes on a second thread pays.
 const LARGE: usize = 4 << 20;
@@ -105,12 +105,12 @@ impl Save<'_> {
         let now = SystemTime::now();
         match platform::exchange(&temporary.path, &self.place.real) {
             Ok(()) => {
-                self.remember(expected, ours, now);
+                self.remember(expected, ours, identity(&new), now);
                 self.compare(old, &new, temporary, expected, ours)
             }
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
                 let round = new.sync_all().map_err(|error| self.cannot_save(error));
-                let round = round.and_then(|()| self.rename(&temporary, expected, ours));
+                let round = round.and_then(|()| self.rename(&temporary, &new, expected, ours));
                 self.discard(&temporary);
                 round
             }
@@ -159,7 +159,13 @@ impl Save<'_> {
     }
 
     /// Where two files cannot change places: what is written between the comparison and the renaming is lost.
-    fn rename(&mut self, temporary: &Temporary, expected: &Expected, ours: &Notebook) -> Result<Round> {
+    fn rename(
+        &mut self,
+        temporary: &Temporary,
+        new: &File,
+        expected: &Expected,
+        ours: &Notebook,
+    ) -> Result<Round> {
         let file = File::open(&self.place.real).map_err(|error| self.place.error(unreadable(error)))?;
         if !expected.content.is_in(&file).map_err(|error| self.cannot_save(error))? {
             return self.look_or_keep();
@@ -168,7 +174,7 @@ impl Save<'_> {
         fs::rename(&temporary.path, &self.place.real)
             .and_then(|()| platform::sync_folder(self.place.folder()))
             .map_err(|error| self.cannot_save(error))?;
-        self.remember(expected, ours, now);
+        self.remember(expected, ours, identity(new), now);
         Ok(Round::Done)
     }
 
@@ -261,7 +267,8 @@ impl Save<'_> {
         let now = SystemTime::now();
         match in_place::write(self.home, self.place, self.lock, &expected.content, &new) {
             Ok(Written::Done) => {
-                self.remember(expected, ours, now);
+                let file = self.place.metadata().ok().map(|metadata| platform::mark(&metadata).identity());
+                self.remember(expected, ours, file, now);
                 Ok(Round::Done)
             }
             Ok(Written::Differs) => self.look_or_keep(),
@@ -313,4 +320,8 @@ fn opened_already(old: File, temporary: &Temporary) -> File {
             displaced
         }
     }
+}
+
+fn identity(file: &File) -> Option<Identity> {
+    file.metadata().ok().map(|metadata| platform::mark(&metadata).identity())
 }
