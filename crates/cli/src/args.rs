@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::answer::{Answer, Format};
 use crate::command::{
-    artifact, cell, completions, context, diff, doctor, edit, exec, git_setup, guard, kernels, merge, new,
-    prompt, read, run, serve, sessions, settings, status, stop, trust, write,
+    artifact, cell, completions, context, diff, doctor, edit, exec, git_setup, guard, history, kernels,
+    merge, new, prompt, read, run, serve, sessions, settings, status, stop, trust, undo, write,
 };
 use crate::error::CliError;
 
@@ -49,6 +49,8 @@ enum Command {
     Edit(edit::Arguments),
     New(new::Arguments),
     Cell(cell::Arguments),
+    History(history::Arguments),
+    Undo(undo::Arguments),
     Diff(diff::Arguments),
     Merge(merge::Arguments),
     GitSetup(git_setup::Arguments),
@@ -82,6 +84,8 @@ impl Cli {
             Command::Edit(arguments) => edit::run(arguments),
             Command::New(arguments) => new::run(arguments),
             Command::Cell(arguments) => cell::run(arguments),
+            Command::History(arguments) => history::run(arguments),
+            Command::Undo(arguments) => undo::run(arguments),
             Command::Diff(arguments) => diff::run(arguments),
             Command::Merge(arguments) => merge::run(arguments),
             Command::GitSetup(arguments) => git_setup::run(arguments),

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use cellist_notebook::{self as notebook, Notebook, Revision, Snapshot};
-use cellist_session::{Changed, Missing, Store};
+use cellist_session::{Changed, Missing, Store, live};
 
+use crate::author::author;
 use crate::error::{CliError, Exit};
 
 /// The state of a notebook that a change was made for.
@@ -56,8 +57,12 @@ impl Basis {
         mut change: impl FnMut(&mut Notebook, Option<&Snapshot>) -> notebook::Result<T>,
     ) -> Result<Changed<T>, CliError> {
         let mut refusal = None;
+        let mut before = None;
         let changed = store.change(path, missing, |notebook| match self.snapshot_for(path, notebook) {
-            Ok(snapshot) => change(notebook, snapshot),
+            Ok(snapshot) => {
+                before = Some(notebook.clone());
+                change(notebook, snapshot)
+            }
             Err(error) => {
                 refusal = Some(error);
                 Err(notebook::Error::Conflicts(Vec::new()))
@@ -65,7 +70,13 @@ impl Basis {
         });
         match refusal {
             Some(error) => Err(error),
-            None => Ok(changed?),
+            None => {
+                let changed = changed?;
+                if let Some(before) = before.filter(|_| changed.written) {
+                    live::record(store, path, &before, &changed.notebook, &author());
+                }
+                Ok(changed)
+            }
         }
     }
 
@@ -82,6 +93,22 @@ impl Basis {
             Basis::LastRead(_) => Err(moved_on(path, revision, current)),
         }
     }
+}
+
+/// Replaces the whole file by `bytes`. With a `base`, the file must still be at that revision.
+pub(crate) fn replace_raw(
+    store: &Store,
+    path: &Path,
+    bytes: Vec<u8>,
+    base: Option<Revision>,
+) -> Result<Changed<()>, cellist_session::Error> {
+    // What is there need not be a notebook.
+    let before = store.open(path).ok();
+    let changed = store.replace_raw(path, bytes, base)?;
+    if let Some(before) = before.filter(|_| changed.written) {
+        live::record(store, path, &before.notebook, &changed.notebook, &author());
+    }
+    Ok(changed)
 }
 
 /// Keeps a revision that a command told of, so that `--base` can name it. It does not count as read: a text

@@ -2,6 +2,7 @@
 
 mod answer;
 mod args;
+mod author;
 mod basis;
 mod clock;
 mod command;

@@ -4,14 +4,17 @@
 mod act;
 mod actor;
 mod change_set;
+mod condition;
 mod document;
 mod documents;
 mod graves;
+mod history;
 mod journal;
 mod log;
 mod op;
 mod replica;
 mod review;
+mod running;
 mod schedule;
 #[cfg(test)]
 mod simulation;
@@ -22,10 +25,13 @@ mod watcher;
 
 pub use actor::{Actor, ActorKind, Author, Tag};
 pub use change_set::{BadChange, ChangeSet, Order, units};
+pub use condition::{Activity, CellState, LastRun};
 pub use document::{Document, DocumentError, View};
 pub use documents::Documents;
+pub use history::{CannotUndo, history, record, undo};
 pub use journal::{Entry, NothingToUndo, Undo};
 pub use op::{Change, Effect, Op, Refusal, Submission};
 pub use replica::{Replica, ReplicaCell};
 pub use review::{Review, Scope, Stood, Unreviewed, Verdict, Was};
+pub use running::{Batch, RunError};
 pub use state::{Edited, Unchanged};

@@ -4,6 +4,7 @@
 mod cells;
 mod document;
 mod parameters;
+mod shown;
 mod timing;
 
 use std::time::{Duration, Instant, SystemTime};
@@ -13,12 +14,15 @@ use cellist_notebook::CellId;
 
 use crate::artifact::{Artifacts, Origin, first_line};
 use crate::error::{Error, in_words};
-use crate::execution::{Kept, Moment, Pace, Record, Told, Work, drive};
+use crate::execution::{Moment, Pace, Record, Told, Work, drive};
 use crate::home::milliseconds;
 use crate::names;
 use crate::receipts::{self, Receipt, Receipts};
 use document::Saving;
 use timing::Timing;
+
+pub(crate) use cells::{is_run, may_fail};
+pub(crate) use shown::Shown;
 
 pub use crate::execution::{
     Bar, Cancel, Canceller, CellReport, KernelReport, KernelState, MAX_OUTPUT, Raised, Reading, Report,
@@ -146,8 +150,13 @@ pub async fn run(
         cell.is_some_and(cells::is_run)
     };
     let cells: Vec<CellId> = cells.iter().filter(runs).cloned().collect();
-    let mut run =
-        Running { document, shown: Vec::new(), saving: None, saved_at: Instant::now(), notices: Vec::new() };
+    let mut run = Running {
+        document,
+        shown: Shown::default(),
+        saving: None,
+        saved_at: Instant::now(),
+        notices: Vec::new(),
+    };
     let mut reports: Vec<CellReport> = Vec::new();
     let mut status = Status::Ok;
     for (position, id) in cells.iter().enumerate() {
@@ -236,7 +245,7 @@ pub async fn run(
         if ends || report.status == Status::Timeout {
             status = report.status;
         }
-        run.keep(id, record);
+        run.shown.keep(id, record.execution_count, record.kept);
         let report = CellReport { index, id: stored, may_fail, report };
         observer.finished(&report);
         reports.push(report);
@@ -268,8 +277,7 @@ pub async fn run(
 /// A run that is going on.
 struct Running<'a> {
     document: &'a mut Document,
-    /// Cells that have run, with what they show: a later cell may still change that.
-    shown: Vec<(CellId, Option<u64>, Kept)>,
+    shown: Shown,
     saving: Option<Saving>,
     saved_at: Instant,
     notices: Vec<String>,
@@ -278,35 +286,11 @@ struct Running<'a> {
 impl Running<'_> {
     /// Gives an event to whatever cell it belongs to.
     fn heard(&mut self, record: &mut Record, event: Event) {
-        match &event {
-            Event::Stream { late: true, .. } if !self.shown.is_empty() => {
-                if let Some((id, count, kept)) = self.shown.last_mut() {
-                    kept.apply(event);
-                    self.document.set_outputs(id, &kept.outputs(), *count);
-                }
-                return;
-            }
-            Event::UpdateDisplay { display_id, data, metadata }
-            | Event::Display { display_id: Some(display_id), data, metadata }
-            | Event::Result { display_id: Some(display_id), data, metadata, .. } => {
-                for (id, count, kept) in &mut self.shown {
-                    if kept.has_display_ids() && kept.update(display_id, data, metadata) {
-                        self.document.set_outputs(id, &kept.outputs(), *count);
-                    }
-                }
-            }
-            _ => {}
+        let Running { document, shown, .. } = self;
+        let mine = shown.hear(event, |id, outputs, count| document.set_outputs(id, outputs, count));
+        if let Some(event) = mine {
+            record.kept.apply(event);
         }
-        record.kept.apply(event);
-    }
-
-    /// A cell has ended. It is remembered while something may still change what it shows: late output of the
-    /// last one, updates of displays that have a name.
-    fn keep(&mut self, id: &CellId, record: Record) {
-        if self.shown.last().is_some_and(|(_, _, last)| !last.has_display_ids()) {
-            self.shown.pop();
-        }
-        self.shown.push((id.clone(), record.execution_count, record.kept));
     }
 
     /// Something is new in a cell that runs. Now and then it is saved.

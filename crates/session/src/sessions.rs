@@ -197,4 +197,4 @@ async fn all_gone(ended: Vec<watch::Receiver<bool>>) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -95,6 +95,22 @@ impl Store {
         Ok(Place::of(path)?.real)
     }
 
+    /// Where the history of a notebook is kept.
+    pub(crate) fn history_file(&self, path: &Path) -> Result<PathBuf> {
+        let place = Place::of(path)?;
+        let folder = self
+            .home
+            .folder("history")
+            .map_err(|error| place.error(Problem::NoState { folder: self.home.path().to_owned(), error }))?;
+        Ok(folder.join(format!("{}.jsonl", place.key())))
+    }
+
+    /// Does something while no other process of ours changes the notebook or what is kept for it.
+    pub(crate) fn locked<T>(&self, path: &Path, work: impl FnOnce() -> T) -> Result<T> {
+        let _lock = Lock::take(&self.home, &Place::of(path)?, self.patience)?;
+        Ok(work())
+    }
+
     /// Puts a notebook that could not be saved where it is not lost, and says where that is.
     pub(crate) fn rescue(&self, path: &Path, notebook: &Notebook) -> Option<PathBuf> {
         let folder = self.home.folder("recovered").ok()?;

@@ -8,7 +8,7 @@ use cellist_session::{ErrorKind, Missing, Store};
 use clap::Args;
 
 use crate::answer::Answer;
-use crate::basis::{Basis, keep};
+use crate::basis::{Basis, keep, replace_raw};
 use crate::error::CliError;
 use crate::input::Content;
 use crate::target::Target;
@@ -107,7 +107,7 @@ fn edit_raw(store: &Store, target: &Target, edit: &Edit, base: Option<Revision>)
         })?;
         let text = replace_once(&text, &edit.old, &edit.new)
             .map_err(|error| explain_empty(CliError::notebook(path, &error)))?;
-        match store.replace_raw(path, text.into_bytes(), Some(base.unwrap_or(revision))) {
+        match replace_raw(store, path, text.into_bytes(), Some(base.unwrap_or(revision))) {
             Err(error) if error.kind() == ErrorKind::Conflict && base.is_none() && attempt < ATTEMPTS => {}
             changed => {
                 let changed = changed?;

@@ -8,7 +8,7 @@ use cellist_session::{Missing, Store};
 use clap::Args;
 
 use crate::answer::Answer;
-use crate::basis::Basis;
+use crate::basis::{Basis, replace_raw};
 use crate::command::read::OUTPUT_MARKER;
 use crate::error::CliError;
 use crate::input::Content;
@@ -94,7 +94,7 @@ fn write_raw(
     target.check_name()?;
     let bytes = content.bytes("write")?;
     let basis = Basis::of_whole(store, path, base);
-    let changed = store.replace_raw(path, bytes, basis.revision())?;
+    let changed = replace_raw(store, path, bytes, basis.revision())?;
     store.remember(path, &changed.notebook.snapshot());
     Ok(report::replaced(path, changed))
 }

@@ -14,6 +14,7 @@ mod doctor;
 mod edit;
 mod exec;
 mod git;
+mod history;
 mod host;
 mod kernels;
 mod loading;

@@ -78,6 +78,8 @@ fn the_first_page_shows_what_there_is() {
       edit         Replace one exact piece of a notebook's text
       new          Make an empty notebook
       cell         Change cells: edit, insert, delete, move, retype, clear, batch
+      history      Show who did what to a notebook, the newest first
+      undo         Take back the last change of a notebook, or a whole turn
       diff         Show what is different between two notebooks, cell by cell
       merge        Put two versions of a notebook together
       git-setup    Let git compare and merge notebooks by cells

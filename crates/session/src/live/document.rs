@@ -1,21 +1,26 @@
 //! A handle on an open notebook. Many hold one; when the last is gone, the notebook is saved and closed.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use cellist_notebook::{self as notebook, CellId, Notebook, Revision, Snapshot};
 use cellist_output::Output;
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::spawn_blocking;
 
 use super::actor::{Actor, Author};
+use super::condition::{CellState, Conditions};
 use super::journal::{Entry, Undo};
 use super::op::{Change, Refusal, Submission};
 use super::review::{Review, Scope, Verdict};
 use super::schedule::Urgency;
 use super::state::{Edited, State, Unchanged};
 use crate::error::Error;
+use crate::receipts::{Receipt, Receipts};
+use crate::run::is_run;
 use crate::store::Store;
 
 /// What an open notebook is at a moment. Whoever looks rarely sees only the newest.
@@ -29,10 +34,18 @@ pub struct View {
     pub notebook: Arc<Notebook>,
     /// What waits for review.
     pub review: Arc<Review>,
+    pub(super) conditions: Arc<Conditions>,
     /// Why it could not be saved, if the last attempt failed.
     pub problem: Option<String>,
     /// What people should know, newest last.
     pub notices: Vec<String>,
+}
+
+impl View {
+    /// How the code cells stand.
+    pub fn cells(&self) -> BTreeMap<CellId, CellState> {
+        self.conditions.states(&self.notebook)
+    }
 }
 
 /// Why an open notebook did not do what it was asked for.
@@ -93,6 +106,11 @@ impl Document {
     /// The file, with no link in its path.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where it is written down what ran.
+    pub(super) fn receipts(&self) -> Receipts {
+        Receipts::new(self.store.home())
     }
 
     /// What it is now.
@@ -187,6 +205,53 @@ impl Document {
             (is_there, Then::Save(if has_ended { Urgency::Now } else { Urgency::Later }))
         })
         .await
+    }
+
+    /// The kernel is gone, with all that ran on it.
+    pub async fn lose_kernel(&self) -> Result<(), DocumentError> {
+        self.ask(|state, _| (state.conditions_mut().lose_kernel(), Then::Nothing)).await
+    }
+
+    /// Says that cells wait for their turn.
+    pub(super) async fn mark_waiting(&self, cells: Vec<CellId>) -> Result<(), DocumentError> {
+        self.ask(move |state, _| (state.conditions_mut().wait(&cells), Then::Nothing)).await
+    }
+
+    /// Says that cells do not wait or run any more.
+    pub(super) async fn mark_resting(&self, cells: Vec<CellId>) -> Result<(), DocumentError> {
+        self.ask(move |state, _| (state.conditions_mut().rest(&cells), Then::Nothing)).await
+    }
+
+    /// Says so as soon as there is time.
+    pub(super) fn mark_resting_soon(&self, cells: Vec<CellId>) {
+        let document = self.clone();
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move { drop(document.mark_resting(cells).await) });
+        }
+    }
+
+    /// The newest source of a cell, which runs from now on; `None` when it is gone or holds no code any more.
+    pub(super) async fn begin_cell(&self, cell: CellId) -> Result<Option<String>, DocumentError> {
+        self.ask(move |state, _| {
+            let at = state.notebook().position(&cell);
+            let found = at.map(|at| &state.notebook().cells()[at]);
+            let source = found.filter(|cell| is_run(cell)).map(|cell| cell.source().into_owned());
+            if source.is_some() {
+                state.conditions_mut().begin(&cell);
+            }
+            (source, Then::Nothing)
+        })
+        .await
+    }
+
+    /// Notes what came of a cell, and whether its kernel is lost.
+    pub(super) async fn end_cell(
+        &self,
+        cell: CellId,
+        receipt: Receipt,
+        is_lost: bool,
+    ) -> Result<(), DocumentError> {
+        self.ask(move |state, _| (state.conditions_mut().end(&cell, receipt, is_lost), Then::Nothing)).await
     }
 
     /// Who did what, oldest first.

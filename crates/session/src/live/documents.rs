@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
 
+use super::condition::Conditions;
 use super::document::{Command, Document, View, now};
-use super::journal::Journal;
-use super::review::Review;
+use super::history::History;
 use super::state::State;
 use super::task::Task;
 use super::watcher::FolderWatch;
 use crate::error::Result;
+use crate::receipts::Receipts;
 use crate::store::Store;
 
 /// Those who ask wait when this many questions are open; each is answered in well under a millisecond.
@@ -139,16 +140,24 @@ impl Documents {
     async fn begin(&self, opening: Opening) -> Result<Document> {
         let (store, path) = (self.store.clone(), opening.path.clone());
         // Watched before it is read: what others write in between is not missed.
-        let opened = spawn_blocking(move || (FolderWatch::new(&path), store.open(&path))).await;
-        let (watch, opened) = opened.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
-        let opened = opened?;
+        let opening_it = move || {
+            let watch = FolderWatch::new(&path);
+            let opened = store.open(&path)?;
+            let ran = Receipts::new(store.home()).of(&path);
+            Ok((watch, opened, History::open(&store, &path), ran))
+        };
+        let opened = spawn_blocking(opening_it).await;
+        let opened = opened.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+        let (watch, opened, (history, journal, review), ran) = opened?;
         // Higher than any version that a client may know from a host before this one.
-        let state = State::new(opened.notebook, now() * 1000, Journal::default(), Review::default());
+        let mut state = State::new(opened.notebook, now() * 1000, journal, review);
+        *state.conditions_mut() = Conditions::new(ran);
         let (commands, asked) = mpsc::channel(COMMANDS);
         let (tell, view) = watch::channel(Arc::new(Task::first_view(&state, opened.notices.clone())));
         let (end, ended) = watch::channel(());
         let path: Arc<Path> = opening.path.as_path().into();
-        let task = Task::new(state, self.store.clone(), Arc::clone(&path), asked, tell, opened.notices);
+        let task =
+            Task::new(state, self.store.clone(), Arc::clone(&path), asked, tell, opened.notices, history);
         let slot = Slot::Open { commands: commands.downgrade(), view: view.clone(), ended };
         lock(&self.slots).insert(opening.path.clone(), slot);
         tokio::spawn(async move {

@@ -1,5 +1,7 @@
 //! Who did what to a notebook, and how to take it back.
 
+use std::collections::BTreeSet;
+
 use cellist_notebook::CellId;
 use serde::{Deserialize, Serialize};
 
@@ -71,9 +73,30 @@ pub enum NothingToUndo {
 pub(crate) struct Journal {
     entries: Vec<Entry>,
     next: u64,
+    /// The entries that are new or others since someone asked.
+    #[serde(skip)]
+    noted: BTreeSet<u64>,
 }
 
 impl Journal {
+    /// A journal of these entries, oldest first. Those that have a number twice get another.
+    pub(crate) fn of(entries: Vec<Entry>) -> Journal {
+        let mut journal = Journal::default();
+        for mut entry in entries {
+            entry.number = entry.number.max(journal.next);
+            journal.next = entry.number + 1;
+            journal.entries.push(entry);
+        }
+        journal.forget_oldest();
+        journal
+    }
+
+    /// The entries that are new or others since this was asked last.
+    pub(crate) fn take_noted(&mut self) -> Vec<Entry> {
+        let noted = std::mem::take(&mut self.noted);
+        self.entries.iter().filter(|entry| noted.contains(&entry.number)).cloned().collect()
+    }
+
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -81,7 +104,7 @@ impl Journal {
     /// Notes what was done at the time `now`, in milliseconds since 1970. Returns the turn that it belongs to.
     pub(crate) fn note(&mut self, author: &Author, acts: Vec<Act>, undoes: Vec<u64>, now: u64) -> String {
         let acts: Vec<Act> = acts.into_iter().filter(Act::is_undoable).collect();
-        let turn = self.turn_of(author, now);
+        let turn = self.turn_of(author, !undoes.is_empty(), now);
         if acts.is_empty() {
             return turn;
         }
@@ -90,6 +113,7 @@ impl Journal {
         }) && last.join(&acts)
         {
             last.until = now;
+            self.noted.insert(last.number);
             return turn;
         }
         let number = self.next;
@@ -102,23 +126,27 @@ impl Journal {
                 entry.undone_by = Some(number);
             } else if again.contains(&entry.number) {
                 entry.undone_by = None;
+            } else {
+                continue;
             }
+            self.noted.insert(entry.number);
         }
         let actor = author.actor.clone();
         let entry =
             Entry { number, actor, turn: turn.clone(), at: now, until: now, undoes, undone_by: None, acts };
         self.entries.push(entry);
+        self.noted.insert(number);
         self.forget_oldest();
         turn
     }
 
     /// The turn that a change belongs to: the one that its author says, or the last one of the same actor if
-    /// that was just now, or a new one.
-    fn turn_of(&self, author: &Author, now: u64) -> String {
+    /// that was just now, or a new one. Taking something back is a turn of its own.
+    fn turn_of(&self, author: &Author, is_undo: bool, now: u64) -> String {
         if let Some(turn) = &author.turn {
             return turn.clone();
         }
-        let last = self.entries.last().filter(|last| {
+        let last = self.entries.last().filter(|_| !is_undo).filter(|last| {
             last.actor.id == author.actor.id
                 && now.saturating_sub(last.until) <= TURN_MS
                 && last.undoes.is_empty()
@@ -164,7 +192,8 @@ impl Journal {
             }
             None => false,
         };
-        let kept = self.entries.iter().rev().take(MOST_ENTRIES).take_while(fits).count().max(1);
+        let kept = self.entries.iter().rev().take(MOST_ENTRIES).take_while(fits).count();
+        let kept = kept.max(1).min(self.entries.len());
         self.entries.drain(..self.entries.len() - kept);
     }
 }
@@ -210,8 +239,11 @@ impl Entry {
 
     /// Takes an edit of the same cell in. `false` where the two are better told apart.
     fn join(&mut self, acts: &[Act]) -> bool {
-        let ([Act::Edited { cell, after, .. }], [Act::Edited { cell: same, before, after: newest, .. }]) =
-            (self.acts.as_mut_slice(), acts)
+        // Only what is typed letter by letter; who replaces a source at once means that.
+        let (
+            [Act::Edited { cell, after, .. }],
+            [Act::Edited { cell: same, before, after: newest, change: Some(_) }],
+        ) = (self.acts.as_mut_slice(), acts)
         else {
             return false;
         };

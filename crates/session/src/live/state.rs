@@ -10,6 +10,7 @@ use cellist_output::Output;
 use super::ChangeSet;
 use super::act::{Act, before, between, delete, retype};
 use super::actor::{Actor, ActorKind, Author, Tag};
+use super::condition::Conditions;
 use super::graves::Graves;
 use super::journal::{Entry, Journal, NothingToUndo, Undo};
 use super::log::Log;
@@ -29,6 +30,7 @@ pub(crate) struct State {
     /// The version that last changed a cell's source or type, or whether it exists.
     touched: HashMap<CellId, u64>,
     graves: Graves,
+    conditions: Arc<Conditions>,
     journal: Journal,
     review: Arc<Review>,
     /// What agents may base an edit on, oldest first.
@@ -75,6 +77,7 @@ impl State {
             log: Log::default(),
             touched: HashMap::new(),
             graves,
+            conditions: Arc::default(),
             journal,
             review: Arc::new(review),
             told: VecDeque::new(),
@@ -96,8 +99,22 @@ impl State {
         &self.journal
     }
 
+    /// The entries of the journal that are new or others since this was asked last.
+    pub(crate) fn take_noted(&mut self) -> Vec<Entry> {
+        self.journal.take_noted()
+    }
+
     pub(crate) fn review(&self) -> &Arc<Review> {
         &self.review
+    }
+
+    pub(crate) fn conditions(&self) -> &Arc<Conditions> {
+        &self.conditions
+    }
+
+    /// How cells stand, to be changed. That is no change of the notebook.
+    pub(crate) fn conditions_mut(&mut self) -> &mut Conditions {
+        Arc::make_mut(&mut self.conditions)
     }
 
     /// All changes since a version.
@@ -396,6 +413,11 @@ impl State {
         if !is_on {
             review.cells.clear();
         }
+    }
+
+    /// Goes on with another notebook, which someone made of this one.
+    pub(crate) fn take(&mut self, changed: Notebook, author: &Author, now: u64) -> bool {
+        self.replace(changed, author, Vec::new(), now)
     }
 
     /// Goes on with another notebook. `false` when it says the same.

@@ -11,6 +11,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep_until;
 
 use super::document::{Command, Then, View, Waiter, Work, now};
+use super::history::History;
 use super::schedule::{Schedule, Urgency};
 use super::state::State;
 use super::watcher::FolderWatch;
@@ -38,6 +39,7 @@ pub(super) struct Task {
     waiters: Vec<(u64, Waiter)>,
     problem: Option<String>,
     notices: Vec<String>,
+    history: History,
 }
 
 /// A save that is going on.
@@ -64,6 +66,7 @@ impl Task {
         commands: mpsc::Receiver<Command>,
         view: watch::Sender<Arc<View>>,
         notices: Vec<String>,
+        history: History,
     ) -> Task {
         let (base, saved) = (Arc::clone(state.notebook()), state.version());
         Task {
@@ -81,6 +84,7 @@ impl Task {
             waiters: Vec::new(),
             problem: None,
             notices,
+            history,
         }
     }
 
@@ -91,6 +95,7 @@ impl Task {
             saved: state.version(),
             notebook: Arc::clone(state.notebook()),
             review: Arc::clone(state.review()),
+            conditions: Arc::clone(state.conditions()),
             problem: None,
             notices,
         }
@@ -137,12 +142,13 @@ impl Task {
     }
 
     fn carry_out(&mut self, work: Work) {
-        let before = self.state.version();
+        let (version, review) = (self.state.version(), Arc::clone(self.state.review()));
         let then = work(&mut self.state, now());
         let now = Instant::now();
+        let is_changed = self.state.version() != version || !Arc::ptr_eq(self.state.review(), &review);
         match then {
             Then::Nothing => {}
-            Then::Save(urgency) if self.state.version() != before => self.schedule.changed(urgency, now),
+            Then::Save(urgency) if is_changed => self.schedule.changed(urgency, now),
             Then::Save(_) => {}
             Then::SaveFor(waiter) => {
                 let version = self.state.version();
@@ -160,8 +166,13 @@ impl Task {
         self.schedule.began();
         let (snapshot, base) = (Arc::clone(self.state.notebook()), Arc::clone(&self.base));
         let (store, path, ours) = (self.store.clone(), Arc::clone(&self.path), Arc::clone(&snapshot));
+        let (news, history) = (self.history.news(&mut self.state), self.history.clone());
         let (tell, outcome) = oneshot::channel();
-        spawn_blocking(move || drop(tell.send(save(&store, &path, &base, &ours))));
+        spawn_blocking(move || {
+            let saved = save(&store, &path, &base, &ours);
+            history.add(&news);
+            drop(tell.send(saved));
+        });
         self.saving = Some(Saving { snapshot, version: self.state.version(), outcome });
     }
 
@@ -256,10 +267,12 @@ impl Task {
                 && view.saved == self.saved
                 && Arc::ptr_eq(&view.notebook, self.state.notebook())
                 && Arc::ptr_eq(&view.review, self.state.review())
+                && Arc::ptr_eq(&view.conditions, self.state.conditions())
                 && view.problem == self.problem
                 && view.notices == self.notices;
             if !is_same {
                 *view = Arc::new(View {
+                    conditions: Arc::clone(self.state.conditions()),
                     version: self.state.version(),
                     saved: self.saved,
                     notebook: Arc::clone(self.state.notebook()),

@@ -33,6 +33,17 @@ pub enum Stale {
     },
 }
 
+impl Stale {
+    /// The reason in a few words.
+    pub fn words(&self) -> String {
+        match self {
+            Stale::Edited => "edited since it ran".to_owned(),
+            Stale::KernelGone => "its kernel is gone".to_owned(),
+            Stale::EarlierRan { cell } => format!("cell {cell} above it ran after it"),
+        }
+    }
+}
+
 /// How each cell stands, given the cells that can run with their texts in the notebook's order, what ran in order, and
 /// the kernel that is there.
 pub fn freshness(cells: &[(&str, &str)], ran: &[Receipt], kernel: Option<&str>) -> Vec<Freshness> {

@@ -1,11 +1,13 @@
 use super::*;
+use crate::live::ChangeSet;
 
 fn author(kind: ActorKind, id: &str) -> Author {
     Actor::new(kind, id).into()
 }
 
 fn edited(cell: &str, before: &str, after: &str) -> Vec<Act> {
-    vec![Act::Edited { cell: cell.into(), before: before.into(), after: after.into(), change: None }]
+    let change = Some(ChangeSet::between(before, after));
+    vec![Act::Edited { cell: cell.into(), before: before.into(), after: after.into(), change }]
 }
 
 #[test]
@@ -21,7 +23,8 @@ fn what_a_person_types_in_one_go_is_one_entry_and_what_an_agent_does_is_one_each
     let told: Vec<(&str, u64)> =
         journal.entries().iter().map(|entry| (entry.actor.id.as_str(), entry.at)).collect();
     assert_eq!(told, [("ann", 0), ("ann", 5_000), ("ann", 15_000), ("bot", 15_001), ("bot", 15_002)]);
-    assert_eq!(journal.entries()[0].acts, edited("a", "", "xy"));
+    let Act::Edited { before, after, .. } = &journal.entries()[0].acts[0] else { panic!("no edit") };
+    assert_eq!((before.as_str(), after.as_str()), ("", "xy"));
     assert_eq!(journal.entries()[0].deeds(), ["edited cell a"]);
 }
 
@@ -69,6 +72,10 @@ fn a_journal_has_an_end_and_survives_a_journey_as_json() {
     assert_eq!((journal.entries().len(), journal.entries()[0].number), (MOST_ENTRIES, 10));
     journal.note(&bot, edited("a", &"x".repeat(MOST_BYTES), ""), Vec::new(), 0);
     assert_eq!(journal.entries().len(), 1);
+    let replaced = Act::Edited { cell: "a".into(), before: "".into(), after: "x".into(), change: None };
+    let mut journal = Journal::default();
+    journal.note(&bot, vec![replaced], Vec::new(), 0);
+    assert_eq!((journal.take_noted().len(), journal.take_noted().len()), (1, 0));
     let json = serde_json::to_string(&journal).unwrap();
     assert_eq!(serde_json::from_str::<Journal>(&json).unwrap(), journal);
 }

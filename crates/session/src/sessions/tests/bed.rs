@@ -19,20 +19,20 @@ use crate::sessions::{
 };
 use crate::told::Told;
 
-pub(super) struct Bed {
-    pub(super) sessions: Sessions,
-    pub(super) mill: Arc<Mill>,
+pub(crate) struct Bed {
+    pub(crate) sessions: Sessions,
+    pub(crate) mill: Arc<Mill>,
     scratch: Scratch,
 }
 
 /// Makes kernels.
 #[derive(Default)]
-pub(super) struct Mill {
+pub(crate) struct Mill {
     /// All kernels that it has made, in order.
     made: Mutex<Vec<Arc<watch::Sender<State>>>>,
     heard: Arc<Mutex<Vec<String>>>,
     /// What goes wrong with the next starts.
-    pub(super) failures: Mutex<VecDeque<Error>>,
+    pub(crate) failures: Mutex<VecDeque<Error>>,
     /// Where it is there, each start takes one of it.
     gate: Option<Semaphore>,
     deaf: bool,
@@ -58,50 +58,50 @@ impl Launcher for Mill {
 
 impl Mill {
     /// How many kernels were started.
-    pub(super) fn started(&self) -> usize {
+    pub(crate) fn started(&self) -> usize {
         self.made.lock().unwrap().len()
     }
 
     /// How many of them live.
-    pub(super) fn living(&self) -> usize {
+    pub(crate) fn living(&self) -> usize {
         let made = self.made.lock().unwrap();
         made.iter().filter(|state| !matches!(*state.borrow(), State::Dead(_))).count()
     }
 
     /// Kills the last one.
-    pub(super) fn kill_last(&self) {
+    pub(crate) fn kill_last(&self) {
         let state = self.made.lock().unwrap().last().unwrap().clone();
         state.send_replace(State::Dead(Death::Signal("SIGKILL".into())));
     }
 
     /// All code that ran, in order.
-    pub(super) fn heard(&self) -> Vec<String> {
+    pub(crate) fn heard(&self) -> Vec<String> {
         self.heard.lock().unwrap().clone()
     }
 
     /// Lets so many more kernels start.
-    pub(super) fn open(&self, count: usize) {
+    pub(crate) fn open(&self, count: usize) {
         self.gate.as_ref().unwrap().add_permits(count);
     }
 }
 
 impl Bed {
-    pub(super) fn new() -> Bed {
+    pub(crate) fn new() -> Bed {
         Bed::with(Policy::default(), Mill::default())
     }
 
     /// Kernels that start only when they are let.
-    pub(super) fn gated() -> Bed {
+    pub(crate) fn gated() -> Bed {
         Bed::with(Policy::default(), Mill { gate: Some(Semaphore::new(0)), ..Mill::default() })
     }
 
     /// Kernels that ignore interrupts.
-    pub(super) fn deaf() -> Bed {
+    pub(crate) fn deaf() -> Bed {
         Bed::with(Policy::default(), Mill { deaf: true, ..Mill::default() })
     }
 
     /// Kernels that answer no questions.
-    pub(super) fn silent() -> Bed {
+    pub(crate) fn silent() -> Bed {
         Bed::with(Policy::default(), Mill { silent: true, ..Mill::default() })
     }
 
@@ -117,39 +117,39 @@ impl Bed {
     }
 
     /// Another host in the place of this one.
-    pub(super) fn again(self) -> Bed {
+    pub(crate) fn again(self) -> Bed {
         Bed::at(Policy::default(), Mill::default(), self.scratch)
     }
 
     /// Runs code in a session to its end.
-    pub(super) async fn run(&self, session: &str, code: &str) -> CallReport {
+    pub(crate) async fn run(&self, session: &str, code: &str) -> CallReport {
         done(&self.sessions.call(call(session, &[code]))).await
     }
 
-    pub(super) fn start(&self, session: &str, code: &str) -> Ticket {
+    pub(crate) fn start(&self, session: &str, code: &str) -> Ticket {
         self.sessions.call(call(session, &[code]))
     }
 
     /// The names of the sessions that there are.
-    pub(super) fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         self.sessions.list().into_iter().map(|view| view.id).collect()
     }
 
-    pub(super) fn view(&self, session: &str) -> SessionView {
+    pub(crate) fn view(&self, session: &str) -> SessionView {
         self.sessions.list().into_iter().find(|view| view.id == session).unwrap()
     }
 
-    pub(super) async fn until_state(&self, session: &str, state: SessionState) {
+    pub(crate) async fn until_state(&self, session: &str, state: SessionState) {
         until(|| self.view(session).state == state).await;
     }
 }
 
-pub(super) fn key(session: &str) -> SessionKey {
+pub(crate) fn key(session: &str) -> SessionKey {
     SessionKey::new(session, "/")
 }
 
 /// A call with all that is usual.
-pub(super) fn call(session: &str, cells: &[&str]) -> Call {
+pub(crate) fn call(session: &str, cells: &[&str]) -> Call {
     let code = |code: &&str| Code { code: (*code).to_owned(), ..Code::default() };
     Call {
         key: key(session),
@@ -179,21 +179,21 @@ pub(super) fn call(session: &str, cells: &[&str]) -> Call {
     }
 }
 
-pub(super) async fn done(ticket: &Ticket) -> CallReport {
+pub(crate) async fn done(ticket: &Ticket) -> CallReport {
     ticket.done().await.unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The text of the last piece that ran.
-pub(super) fn text(report: &CallReport) -> &str {
+pub(crate) fn text(report: &CallReport) -> &str {
     &report.cells.last().unwrap().report.text
 }
 
 /// The number of the last piece: 1 on a kernel that has run nothing before.
-pub(super) fn count(report: &CallReport) -> u64 {
+pub(crate) fn count(report: &CallReport) -> u64 {
     report.cells.last().unwrap().report.execution_count.unwrap()
 }
 
-pub(super) async fn until(happened: impl Fn() -> bool) {
+pub(crate) async fn until(happened: impl Fn() -> bool) {
     let waiting = async {
         while !happened() {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -203,6 +203,6 @@ pub(super) async fn until(happened: impl Fn() -> bool) {
 }
 
 /// Waits until a piece of the call runs.
-pub(super) async fn begun(ticket: &Ticket) {
+pub(crate) async fn begun(ticket: &Ticket) {
     ticket.watch().wait_for(|view| view.has_begun()).await.unwrap();
 }

@@ -1,0 +1,80 @@
+//! `cellist history`: who did what to a notebook.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use cellist_session::live::{self, Entry};
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::error::CliError;
+use crate::{clock, load};
+
+/// Show who did what to a notebook, the newest first
+///
+/// It tells of what cellist did, for whomever, and of what other programs wrote while the notebook was open in it.
+/// Each entry can be taken back with `cellist undo`, also when the notebook has changed since.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist history nb.ipynb
+  cellist undo nb.ipynb --turn t3")]
+pub(crate) struct Arguments {
+    /// The notebook
+    #[arg(value_name = "NB")]
+    notebook: PathBuf,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    let path = &arguments.notebook;
+    let store = load::store();
+    // A file that is not there, or is no notebook, is said and not shown as one that nobody has changed.
+    store.open(path)?;
+    let mut entries = live::history(&store, path);
+    entries.reverse();
+    let mut text = String::new();
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    for entry in &entries {
+        let Entry { number, turn, .. } = entry;
+        let when = clock::ago(now.saturating_sub(Duration::from_millis(entry.until)));
+        let (who, what) = (&entry.actor.name, told(entry));
+        let undone = entry.undone_by.map_or_else(String::new, |by| format!(" (taken back by {by})"));
+        let _ = writeln!(text, "{number:>4}  {when:<14}  {who:<12}  {turn:<5}  {what}{undone}");
+    }
+    if entries.is_empty() {
+        text = format!("Nothing is known of changes to {}.\n", path.display());
+    }
+    let json = json!({
+        "path": path.to_string_lossy(),
+        "entries": entries.iter().map(entry_json).collect::<Vec<_>>(),
+    });
+    Ok(Answer::new(text, json))
+}
+
+/// What an entry did, in one line.
+pub(super) fn told(entry: &Entry) -> String {
+    let deeds = entry.deeds().join(", ");
+    match entry.undoes.as_slice() {
+        [] => deeds,
+        undone => {
+            let undone: Vec<String> = undone.iter().map(u64::to_string).collect();
+            format!("took back {}: {deeds}", undone.join(", "))
+        }
+    }
+}
+
+/// An entry for programs.
+pub(super) fn entry_json(entry: &Entry) -> Value {
+    json!({
+        "number": entry.number,
+        "turn": entry.turn,
+        "actor": entry.actor,
+        "at": entry.at,
+        "until": entry.until,
+        "deeds": entry.deeds(),
+        "cells": entry.cells(),
+        "undoes": entry.undoes,
+        "undone_by": entry.undone_by,
+    })
+}

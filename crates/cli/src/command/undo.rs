@@ -1,0 +1,68 @@
+//! `cellist undo`: takes back what someone did to a notebook.
+
+use std::path::PathBuf;
+
+use cellist_session::Changed;
+use cellist_session::live::{self, CannotUndo, Undo};
+use clap::Args;
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::author::author;
+use crate::basis::keep;
+use crate::command::history::{entry_json, told};
+use crate::error::CliError;
+use crate::load;
+
+/// Take back the last change of a notebook, or a whole turn
+///
+/// What others did since stays. Where someone has changed the same lines since, nothing is changed, both texts are
+/// shown, and the exit status is 4. Taking back an entry that took something back brings that again.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist undo nb.ipynb
+  cellist undo nb.ipynb --turn t3                # as `cellist history nb.ipynb` names it
+  cellist undo nb.ipynb --entry 7")]
+pub(crate) struct Arguments {
+    /// The notebook
+    #[arg(value_name = "NB")]
+    notebook: PathBuf,
+    /// All changes of this turn
+    #[arg(long, value_name = "ID", conflicts_with = "entry")]
+    turn: Option<String>,
+    /// The entry of the history with this number
+    #[arg(long, value_name = "NUMBER")]
+    entry: Option<u64>,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    let Arguments { notebook: path, turn, entry } = arguments;
+    let wanted = match (turn, entry) {
+        (Some(turn), _) => Undo::Turn(turn),
+        (None, Some(number)) => Undo::Entry(number),
+        (None, None) => Undo::Last,
+    };
+    let store = load::store();
+    let undone = live::undo(&store, &path, &wanted, &author());
+    let Changed { value: entries, notebook, revision, written, notices } =
+        undone.map_err(|why| match why {
+            CannotUndo::File(error) => error.into(),
+            CannotUndo::Nothing(why) => {
+                CliError::input("nothing_to_undo", format!("{}: {why}", path.display()))
+                    .with_hint(format!("`cellist history {}` lists what can be taken back", path.display()))
+            }
+        })?;
+    keep(&store, &path, &notebook);
+    let mut text = String::new();
+    for entry in &entries {
+        text.push_str(&format!("Took back {} ({}): {}\n", entry.number, entry.actor.name, told(entry)));
+    }
+    let json = json!({
+        "path": path.to_string_lossy(),
+        "undone": entries.iter().map(entry_json).collect::<Vec<_>>(),
+        "revision": revision.to_string(),
+        "written": written,
+        "total_cells": notebook.cells().len(),
+    });
+    Ok(Answer::new(text, json).with_notices(notices))
+}

@@ -1,0 +1,212 @@
+//! How each cell stands: whether it waits, runs or rests, what came of its last run, and whether that still holds.
+
+use std::collections::{BTreeMap, HashMap};
+
+use cellist_notebook::{Cell, CellId, CellType, Notebook};
+use serde::{Deserialize, Serialize};
+
+use crate::execution::Status;
+use crate::receipts::{Freshness, Receipt, Stale, freshness};
+
+/// What a cell does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Activity {
+    /// It waits for its turn.
+    Pending,
+    /// It runs.
+    Running,
+    /// Nothing.
+    #[default]
+    Idle,
+}
+
+/// How a code cell stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CellState {
+    /// What it does.
+    pub activity: Activity,
+    /// What came of its last run, as far as is known.
+    pub last: Option<LastRun>,
+    /// Why that does not hold any more.
+    pub stale: Vec<Stale>,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastRun {
+    /// The execution count that the kernel gave.
+    pub order: Option<u64>,
+    /// Whether it ran to its end.
+    pub success: bool,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// When it ended, in milliseconds since 1970.
+    pub ended_ms: u64,
+}
+
+/// What is known of the cells beside their texts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Conditions {
+    /// The cells that wait or run.
+    active: HashMap<CellId, Activity>,
+    /// What ran, in order, the last run of each cell.
+    ran: Vec<Receipt>,
+    /// The kernel that is there.
+    kernel: Option<String>,
+}
+
+impl Conditions {
+    /// What is known from earlier runs.
+    pub(crate) fn new(receipts: Vec<Receipt>) -> Conditions {
+        let mut conditions = Conditions::default();
+        receipts.into_iter().for_each(|receipt| conditions.note(receipt));
+        conditions
+    }
+
+    /// Cells wait for their turn.
+    pub(crate) fn wait(&mut self, cells: &[CellId]) {
+        for cell in cells {
+            self.active.entry(cell.clone()).or_insert(Activity::Pending);
+        }
+    }
+
+    /// A cell runs.
+    pub(crate) fn begin(&mut self, cell: &CellId) {
+        self.active.insert(cell.clone(), Activity::Running);
+    }
+
+    /// A cell has run. The kernel that is there then is the one that ran it, unless that is lost.
+    pub(crate) fn end(&mut self, cell: &CellId, receipt: Receipt, is_lost: bool) {
+        self.active.remove(cell);
+        self.kernel = (!is_lost).then(|| receipt.kernel.clone());
+        self.note(receipt);
+    }
+
+    /// Cells do not wait or run any more.
+    pub(crate) fn rest(&mut self, cells: &[CellId]) {
+        for cell in cells {
+            self.active.remove(cell);
+        }
+    }
+
+    /// The kernel is gone, with all that ran on it.
+    pub(crate) fn lose_kernel(&mut self) {
+        self.kernel = None;
+    }
+
+    fn note(&mut self, receipt: Receipt) {
+        self.ran.retain(|known| known.cell != receipt.cell);
+        self.ran.push(receipt);
+    }
+
+    /// How the code cells of a notebook stand.
+    pub(crate) fn states(&self, notebook: &Notebook) -> BTreeMap<CellId, CellState> {
+        let code = notebook.cells().iter().enumerate().filter(|(_, cell)| cell.cell_type() == CellType::Code);
+        let named: Vec<(String, &Cell)> = code.map(|(at, cell)| (name(cell, at), cell)).collect();
+        let sources: Vec<String> = named.iter().map(|(_, cell)| cell.source().into_owned()).collect();
+        let cells: Vec<(&str, &str)> =
+            named.iter().zip(&sources).map(|((name, _), source)| (name.as_str(), source.as_str())).collect();
+        let fresh = freshness(&cells, &self.ran, self.kernel.as_deref());
+        let states = named.iter().zip(fresh).map(|((name, cell), fresh)| {
+            let ran = self.ran.iter().find(|receipt| receipt.cell == *name);
+            let state = CellState {
+                activity: self.active.get(cell.id()).copied().unwrap_or_default(),
+                last: ran.map(LastRun::of),
+                stale: match fresh {
+                    Freshness::Stale(why) => why,
+                    Freshness::NotRun | Freshness::Fresh => Vec::new(),
+                },
+            };
+            (cell.id().clone(), state)
+        });
+        states.collect()
+    }
+}
+
+impl LastRun {
+    fn of(receipt: &Receipt) -> LastRun {
+        LastRun {
+            order: receipt.execution_count,
+            success: receipt.status == Status::Ok,
+            duration_ms: receipt.duration_ms,
+            ended_ms: receipt.started_ms + receipt.duration_ms,
+        }
+    }
+}
+
+/// What a cell is called in receipts.
+pub(crate) fn name(cell: &Cell, index: usize) -> String {
+    if cell.is_named_by_stored_id() { cell.id().to_string() } else { format!("#{index}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use cellist_kernel::Backend;
+
+    use super::*;
+    use crate::live::state::tests::state;
+    use crate::receipts::mark;
+
+    fn receipt(cell: &str, source: &str, kernel: &str) -> Receipt {
+        Receipt {
+            cell: cell.into(),
+            source: mark(source),
+            execution_count: Some(1),
+            kernel: kernel.into(),
+            backend: Backend::Runner,
+            python: None,
+            started_ms: 4,
+            duration_ms: 5,
+            status: Status::Ok,
+            artifact: None,
+        }
+    }
+
+    fn stale(conditions: &Conditions, notebook: &Notebook) -> Vec<String> {
+        let states = conditions.states(notebook);
+        let reasons = states.iter().flat_map(|(cell, state)| {
+            state.stale.iter().map(move |stale| format!("{cell}: {}", stale.words()))
+        });
+        reasons.collect()
+    }
+
+    #[test]
+    fn a_cell_waits_runs_and_rests() {
+        let state = state(&["1", "2"]);
+        let mut conditions = Conditions::default();
+        let activity = |conditions: &Conditions| {
+            let states = conditions.states(state.notebook());
+            states.values().map(|state| state.activity).collect::<Vec<_>>()
+        };
+        conditions.wait(&["a".into(), "b".into()]);
+        conditions.begin(&"a".into());
+        assert_eq!(activity(&conditions), [Activity::Running, Activity::Pending]);
+        conditions.end(&"a".into(), receipt("a", "1", "k"), false);
+        conditions.rest(&["b".into()]);
+        assert_eq!(activity(&conditions), [Activity::Idle, Activity::Idle]);
+        let states = conditions.states(state.notebook());
+        let last = LastRun { order: Some(1), success: true, duration_ms: 5, ended_ms: 9 };
+        assert_eq!(states[&CellId::from("a")].last, Some(last));
+        assert_eq!(states[&CellId::from("b")].last, None);
+    }
+
+    #[test]
+    fn what_ran_before_is_known_and_stale_with_its_kernel() {
+        let state = state(&["1", "2", "3"]);
+        let mut conditions = Conditions::new(vec![receipt("a", "1", "k"), receipt("b", "old", "k")]);
+        assert_eq!(
+            stale(&conditions, state.notebook()),
+            ["a: its kernel is gone", "b: edited since it ran", "b: its kernel is gone"]
+        );
+        for (cell, source) in [("b", "2"), ("c", "3"), ("a", "1")] {
+            conditions.end(&cell.into(), receipt(cell, source, "l"), false);
+        }
+        assert_eq!(
+            stale(&conditions, state.notebook()),
+            ["b: cell a above it ran after it", "c: cell a above it ran after it"]
+        );
+        conditions.end(&"c".into(), receipt("c", "3", "l"), true);
+        assert_eq!(conditions.states(state.notebook())[&CellId::from("a")].stale, [Stale::KernelGone]);
+    }
+}

@@ -1,0 +1,267 @@
+//! Runs cells of an open notebook in its kernel session, from their newest text, and writes what they show into the
+//! notebook while others go on editing it.
+
+use std::time::{Duration, Instant};
+
+use cellist_kernel::Event;
+use cellist_notebook::CellId;
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep_until;
+
+use super::actor::Author;
+use super::condition::name;
+use super::document::{Document, DocumentError, now};
+use crate::execution::{Cancel, CellReport, Kept, KernelState, RunReport, Status};
+use crate::names;
+use crate::receipts::{Receipt, mark};
+use crate::run::{Shown, is_run, may_fail, title};
+use crate::sessions::{Call, Code, SessionError, Sessions};
+
+/// How often those who watch are shown something new.
+const TICK: Duration = Duration::from_millis(100);
+/// Long outputs are shown so rarely that at most a tenth of the time goes into it.
+const SHARE: u32 = 10;
+/// Events that wait while outputs are written into the notebook.
+const EVENTS: usize = 256;
+
+/// Cells to run.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// Which, in this order.
+    pub cells: Vec<CellId>,
+    /// How: session, kernel, limits. Its code is that of the cells.
+    pub call: Call,
+    /// Whether a cell that fails ends the run.
+    pub allow_errors: bool,
+    /// How many bytes of a cell's outputs the notebook gets; all of them without a limit.
+    pub max_output: Option<usize>,
+}
+
+/// Why a run did not come to its end.
+#[derive(Clone, Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each is the error of a part and says what it is")]
+pub enum RunError {
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    #[error(transparent)]
+    Session(#[from] SessionError),
+}
+
+impl Document {
+    /// Runs cells one after the other, until one fails. Outputs are in the notebook as they come, and on disk every
+    /// five seconds and when a cell ends. Dropping the future leaves the cell that runs alone, and runs no more.
+    pub async fn run(
+        &self,
+        sessions: &Sessions,
+        batch: Batch,
+        author: Author,
+        mut cancel: Cancel,
+    ) -> Result<RunReport, RunError> {
+        let begun = Instant::now();
+        let notebook = self.view().notebook.clone();
+        let runs = |id: &&CellId| notebook.position(id).is_some_and(|at| is_run(&notebook.cells()[at]));
+        let cells: Vec<CellId> = batch.cells.iter().filter(runs).cloned().collect();
+        self.mark_waiting(cells.clone()).await?;
+        let resting = Resting { document: self, cells: &cells };
+        let mut run = Run { document: self, sessions, batch: &batch, author, shown: Shown::default() };
+        let (mut reports, mut notices, mut status) = (Vec::new(), Vec::new(), Status::Ok);
+        for id in &cells {
+            if cancel.is_asked() {
+                status = Status::Cancelled;
+                break;
+            }
+            let report = match run.cell(id, &mut cancel).await? {
+                Some(report) => report,
+                None => {
+                    notices.push(format!("cell {id} was deleted while the notebook ran, and was not run"));
+                    continue;
+                }
+            };
+            let lost = report.report.kernel.state == KernelState::Lost;
+            let ends = match report.report.status {
+                Status::Ok => false,
+                Status::Error => lost || !report.may_fail,
+                Status::Timeout => lost || !batch.allow_errors,
+                Status::Cancelled => true,
+            };
+            if ends || report.report.status == Status::Timeout {
+                status = report.report.status;
+            }
+            reports.push(report);
+            if ends {
+                break;
+            }
+        }
+        resting.done().await?;
+        let saved = self.save().await;
+        if let Err(error) = &saved {
+            notices.push(error.to_string());
+        }
+        Ok(RunReport {
+            notebook: self.path().to_owned(),
+            status,
+            saved: saved.is_ok(),
+            output: self.path().to_owned(),
+            duration_ms: milliseconds(begun.elapsed()),
+            not_run: cells.len() - reports.len(),
+            cells: reports,
+            notices,
+        })
+    }
+}
+
+/// A run that is going on.
+struct Run<'a> {
+    document: &'a Document,
+    sessions: &'a Sessions,
+    batch: &'a Batch,
+    author: Author,
+    shown: Shown,
+}
+
+impl Run<'_> {
+    /// Runs one cell; `None` when it is gone.
+    async fn cell(&mut self, id: &CellId, cancel: &mut Cancel) -> Result<Option<CellReport>, RunError> {
+        let Some(source) = self.document.begin_cell(id.clone()).await? else { return Ok(None) };
+        let notebook = self.document.view().notebook.clone();
+        let Some(index) = notebook.position(id) else { return Ok(None) };
+        let cell = &notebook.cells()[index];
+        let stored = cell.is_named_by_stored_id().then(|| id.to_string());
+        let may_fail = self.batch.allow_errors || may_fail(cell);
+        let (listener, mut events) = mpsc::channel(EVENTS);
+        let title = Some(title(&notebook, index));
+        let (name, ran) = (name(cell, index), mark(&source));
+        let code = Code { code: source, title, reset: false };
+        let call = Call { cells: vec![code], listener: Some(listener), ..self.batch.call.clone() };
+        let (started, started_ms) = (Instant::now(), now());
+        let ticket = self.sessions.call(call);
+        let mut kept = Kept::new(self.batch.max_output);
+        let mut count = None;
+        let mut shown_at = started;
+        let mut is_new = false;
+        loop {
+            let next = tokio::select! {
+                biased;
+                () = cancel.asked() => {
+                    ticket.canceller().cancel();
+                    continue;
+                }
+                () = sleep_until((shown_at + TICK).into()), if is_new => None,
+                event = events.recv() => match event {
+                    Some(event) => Some(event),
+                    // Whoever ran it has nothing more to say.
+                    None => break,
+                },
+            };
+            match next {
+                Some(event) => {
+                    if let Event::Started { execution_count } = &event {
+                        count = execution_count.or(count);
+                    }
+                    if let Event::Done(outcome) = &event {
+                        count = outcome.execution_count.or(count);
+                    }
+                    is_new = true;
+                    let mut elsewhere = Vec::new();
+                    let mine = self.shown.hear(event, |cell, outputs, count| {
+                        elsewhere.push((cell.clone(), outputs.to_vec(), count));
+                    });
+                    if let Some(event) = mine {
+                        kept.apply(event);
+                    }
+                    for (cell, outputs, count) in elsewhere {
+                        self.document.set_outputs(cell, outputs, count, false, self.author.clone()).await?;
+                    }
+                }
+                None => {
+                    let before = Instant::now();
+                    self.show(id, &kept, count, false).await?;
+                    is_new = false;
+                    shown_at = Instant::now() + before.elapsed() * SHARE;
+                }
+            }
+        }
+        kept.finish();
+        let outcome = ticket.done().await;
+        let report = match outcome {
+            Ok(mut report) => report.cells.pop().map(|piece| piece.report).ok_or(report),
+            Err(error) => return Err(error.into()),
+        };
+        let report = match report {
+            Ok(report) => report,
+            // It was not wanted any more before it began.
+            Err(_) => return Ok(None),
+        };
+        kept.artifact.clone_from(&report.artifact);
+        let count = report.execution_count.or(count);
+        self.show(id, &kept, count, true).await?;
+        let receipt = Receipt {
+            cell: name,
+            source: ran,
+            execution_count: count,
+            kernel: self.kernel(),
+            backend: report.kernel.backend,
+            python: report.kernel.python.clone(),
+            started_ms,
+            duration_ms: report.duration_ms,
+            status: report.status,
+            artifact: report.artifact.clone(),
+        };
+        self.write_down(receipt.clone()).await;
+        let is_lost = report.kernel.state == KernelState::Lost;
+        self.document.end_cell(id.clone(), receipt, is_lost).await?;
+        self.shown.keep(id, count, kept);
+        Ok(Some(CellReport { index, id: stored, may_fail, report }))
+    }
+
+    /// The kernel that is there now, or a name for one that has just gone.
+    fn kernel(&self) -> String {
+        let key = &self.batch.call.key;
+        let session = self.sessions.list().into_iter().find(|view| view.id == key.id && view.cwd == key.cwd);
+        session.and_then(|session| session.kernel_id).unwrap_or_else(names::random)
+    }
+
+    async fn write_down(&self, receipt: Receipt) {
+        let (receipts, path) = (self.document.receipts(), self.document.path().to_owned());
+        // A disk that cannot take it is met again when the notebook is saved, and told then.
+        let _ = spawn_blocking(move || receipts.add(&path, &receipt)).await;
+    }
+
+    async fn show(
+        &self,
+        id: &CellId,
+        kept: &Kept,
+        count: Option<u64>,
+        has_ended: bool,
+    ) -> Result<(), RunError> {
+        let outputs = kept.outputs().into_owned();
+        self.document.set_outputs(id.clone(), outputs, count, has_ended, self.author.clone()).await?;
+        Ok(())
+    }
+}
+
+/// Cells that wait or run, until it is dropped.
+struct Resting<'a> {
+    document: &'a Document,
+    cells: &'a [CellId],
+}
+
+impl Resting<'_> {
+    async fn done(self) -> Result<(), DocumentError> {
+        self.document.mark_resting(self.cells.to_vec()).await
+    }
+}
+
+impl Drop for Resting<'_> {
+    fn drop(&mut self) {
+        self.document.mark_resting_soon(self.cells.to_vec());
+    }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+use std::sync::Arc;
+
+use cellist_notebook::{CellType, Ids, Notebook};
+use testkit::Scratch;
+
+use super::*;
+use crate::live::{Activity, Actor, ActorKind, Documents, Op, Submission, View};
+use crate::receipts::Stale;
+use crate::sessions::tests::bed::{Bed, call};
+use crate::{Home, Store};
+
+struct Desk {
+    scratch: Scratch,
+    documents: Documents,
+    document: Document,
+    kernels: Bed,
+}
+
+impl Desk {
+    /// A notebook with one code cell for each source, named a, b, c and so on.
+    async fn new(sources: &[&str]) -> Desk {
+        let mut notebook = Notebook::empty(Ids::seeded(1));
+        for (at, source) in sources.iter().enumerate() {
+            let name = char::from(b'a' + u8::try_from(at).unwrap()).to_string();
+            notebook.insert_named(at, name.as_str().into(), CellType::Code, source);
+        }
+        let scratch = Scratch::new();
+        let path = scratch.write("nb.ipynb", notebook.to_bytes());
+        let documents = Documents::new(Store::new(Home::at(scratch.path().join("home"))));
+        let document = documents.open(&path).await.unwrap();
+        Desk { scratch, documents, document, kernels: Bed::new() }
+    }
+
+    async fn run(&self, cells: &[&str]) -> RunReport {
+        self.run_until(cells, Cancel::never()).await
+    }
+
+    async fn run_until(&self, cells: &[&str], cancel: Cancel) -> RunReport {
+        let batch = Batch {
+            cells: cells.iter().map(|cell| CellId::from(*cell)).collect(),
+            call: call("nb", &[]),
+            allow_errors: false,
+            max_output: None,
+        };
+        self.document.run(&self.kernels.sessions, batch, ann(), cancel).await.unwrap()
+    }
+
+    async fn submit(&self, op: Op) {
+        let base = self.document.view().version;
+        let submission = Submission { base, tag: None, ops: vec![op] };
+        self.document.submit(submission, ann()).await.unwrap();
+    }
+
+    /// What the outputs of each cell say, in the file.
+    fn texts(&self) -> Vec<String> {
+        let bytes = std::fs::read(self.scratch.path().join("nb.ipynb")).unwrap();
+        testkit::validate_bytes(&bytes).unwrap();
+        texts(&Notebook::parse(bytes, Ids::seeded(0)).unwrap())
+    }
+
+    async fn close(self) {
+        drop(self.document);
+        self.documents.close().await;
+        self.kernels.sessions.close().await;
+    }
+}
+
+fn ann() -> Author {
+    Actor::new(ActorKind::Person, "ann").into()
+}
+
+fn texts(notebook: &Notebook) -> Vec<String> {
+    let text = |cell: &cellist_notebook::Cell| -> String {
+        cell.outputs().iter().map(|output| output.text().trim_end().to_owned()).collect::<Vec<_>>().join("|")
+    };
+    notebook.cells().iter().map(text).collect()
+}
+
+fn activity(view: &View, cell: &str) -> Activity {
+    view.cells().get(&CellId::from(cell)).map_or(Activity::Idle, |state| state.activity)
+}
+
+fn stale(view: &View, cell: &str) -> Vec<Stale> {
+    view.cells().get(&CellId::from(cell)).map(|state| state.stale.clone()).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn cells_run_in_order_and_their_outputs_and_states_are_in_the_notebook_and_the_file() {
+    let desk = Desk::new(&["out a\nresult 1", "", "out c"]).await;
+    let report = desk.run(&["a", "b", "c"]).await;
+    assert_eq!((report.status, report.cells.len(), report.saved), (Status::Ok, 2, true));
+    assert_eq!(desk.texts(), ["a|1", "", "c"]);
+    let view = desk.document.view();
+    let last = |cell: &str| view.cells()[&CellId::from(cell)].last.clone().unwrap();
+    assert_eq!((last("a").order, last("c").order, last("c").success), (Some(1), Some(2), true));
+    assert!(stale(&view, "a").is_empty() && activity(&view, "c") == Activity::Idle);
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn what_runs_is_the_newest_text_and_one_that_is_edited_or_deleted_meanwhile_does_no_harm() {
+    let desk = Arc::new(Desk::new(&["out a\nhang", "out b", "out c"]).await);
+    let (canceller, cancel) = Cancel::channel();
+    let running = tokio::spawn({
+        let desk = Arc::clone(&desk);
+        async move { desk.run_until(&["a", "b", "c"], cancel).await }
+    });
+    let mut views = desk.document.watch();
+    let shows = |view: &View| texts(&view.notebook)[0] == "a";
+    let view = views.wait_for(|view| shows(view)).await.unwrap().clone();
+    assert_eq!((activity(&view, "a"), activity(&view, "b")), (Activity::Running, Activity::Pending));
+    desk.submit(Op::Write { cell: "a".into(), source: "edited".into() }).await;
+    desk.submit(Op::Delete { cell: "b".into() }).await;
+    canceller.cancel();
+    let report = running.await.unwrap();
+    assert_eq!((report.status, report.not_run), (Status::Cancelled, 2));
+    let view = desk.document.view();
+    assert_eq!(stale(&view, "a"), [Stale::Edited]);
+    assert_eq!((desk.texts(), activity(&view, "c")), (vec!["a".to_owned(), String::new()], Activity::Idle));
+    // Edited before its turn, it runs as it is then.
+    desk.submit(Op::Write { cell: "c".into(), source: "out new".into() }).await;
+    let report = desk.run(&["b", "c"]).await;
+    assert_eq!((report.cells.len(), desk.texts()[1].as_str()), (1, "new"));
+    Arc::try_unwrap(desk).ok().unwrap().close().await;
+}
+
+#[tokio::test]
+async fn a_cell_that_is_deleted_while_it_runs_leaves_nothing_behind() {
+    let desk = Arc::new(Desk::new(&["out a\nhang", "out b"]).await);
+    let (canceller, cancel) = Cancel::channel();
+    let running = tokio::spawn({
+        let desk = Arc::clone(&desk);
+        async move { desk.run_until(&["a"], cancel).await }
+    });
+    let mut views = desk.document.watch();
+    views.wait_for(|view| texts(&view.notebook)[0] == "a").await.unwrap();
+    desk.submit(Op::Delete { cell: "a".into() }).await;
+    canceller.cancel();
+    assert_eq!(running.await.unwrap().status, Status::Cancelled);
+    assert_eq!(desk.texts(), [""]);
+    Arc::try_unwrap(desk).ok().unwrap().close().await;
+}
+
+#[tokio::test]
+async fn the_first_failure_ends_a_run_and_what_it_says_is_kept() {
+    let desk = Desk::new(&["out a", "raise ValueError no", "out never"]).await;
+    let report = desk.run(&["a", "b", "c"]).await;
+    assert_eq!(
+        (report.status, report.not_run, desk.texts()[1].as_str()),
+        (Status::Error, 1, "ValueError no")
+    );
+    let view = desk.document.view();
+    let last = view.cells()[&CellId::from("b")].last.clone().unwrap();
+    assert!(!last.success && activity(&view, "c") == Activity::Idle);
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn what_ran_is_stale_when_the_kernel_is_gone_or_a_cell_above_ran_later() {
+    let desk = Desk::new(&["out a", "out b", "die"]).await;
+    desk.run(&["a", "b"]).await;
+    desk.run(&["a"]).await;
+    assert_eq!(stale(&desk.document.view(), "b"), [Stale::EarlierRan { cell: "a".into() }]);
+    let report = desk.run(&["c"]).await;
+    assert_eq!(report.status, Status::Error);
+    for cell in ["a", "b", "c"] {
+        assert!(stale(&desk.document.view(), cell).contains(&Stale::KernelGone), "{cell}");
+    }
+    desk.run(&["a"]).await;
+    assert!(stale(&desk.document.view(), "a").is_empty());
+    assert!(stale(&desk.document.view(), "b").contains(&Stale::KernelGone));
+    desk.document.lose_kernel().await.unwrap();
+    assert_eq!(stale(&desk.document.view(), "a"), [Stale::KernelGone]);
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn an_update_changes_the_cell_where_the_display_stands() {
+    let desk = Desk::new(&["display d one", "out b", "update d two\nlate x\nout c"]).await;
+    desk.run(&["a", "b", "c"]).await;
+    assert_eq!(desk.texts(), ["two", "b\nx", "c"]);
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn a_run_that_is_dropped_leaves_no_cell_waiting() {
+    let desk = Desk::new(&["hang", "out b"]).await;
+    let mut views = desk.document.watch();
+    tokio::select! {
+        _ = desk.run(&["a", "b"]) => unreachable!("it hangs"),
+        _ = views.wait_for(|view| activity(view, "a") == Activity::Running) => {}
+    }
+    let waits = |view: &View| ["a", "b"].iter().any(|cell| activity(view, cell) != Activity::Idle);
+    views.wait_for(|view| !waits(view)).await.unwrap();
+    desk.close().await;
+}
