@@ -47,12 +47,13 @@ impl Prompts {
 
     /// With the user's own: a file of the same name takes the place of ours. No such folder means none.
     pub fn with_folder(folder: &Path) -> Result<Prompts, BadPrompt> {
-        let Prompts(mut files) = Prompts::ours();
-        for file in file::in_folder(folder)? {
-            files.retain(|known| known.name != file.name);
-            files.push(file);
-        }
-        Ok(Prompts(files).sorted())
+        Ok(Prompts::ours().over(file::in_folder(folder)?))
+    }
+
+    /// With others besides, such as those of a project: a file takes the place of one of the same name.
+    pub fn with_files(self, paths: &[PathBuf]) -> Result<Prompts, BadPrompt> {
+        let files = paths.iter().map(|path| file::read(path)).collect::<Result<Vec<_>, _>>()?;
+        Ok(self.over(files))
     }
 
     /// The instructions for a mode, and the files that they come from.
@@ -66,6 +67,14 @@ impl Prompts {
             order: file.order,
         };
         (text, chosen.iter().map(used).collect())
+    }
+
+    fn over(mut self, others: Vec<PromptFile>) -> Prompts {
+        for file in others {
+            self.0.retain(|known| known.name != file.name);
+            self.0.push(file);
+        }
+        self.sorted()
     }
 
     fn sorted(mut self) -> Prompts {

@@ -9,14 +9,16 @@ use clap::Args;
 use serde_json::json;
 
 use crate::answer::Answer;
+use crate::command::exec::working_folder;
 use crate::editor::{EditorFlags, context, why_off};
 use crate::error::CliError;
+use crate::settings::settings_in;
 
 /// Show the instructions that a model gets for a notebook
 ///
 /// They come from files with a header that says for which mode they are, sorted by their order, and end with the
 /// state of the notebook. Files in ~/.cellist/prompts stand beside those that come with the program, or take the
-/// place of the one of the same name.
+/// place of the one of the same name; so do those in the .cellist/prompts of a project that is trusted.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist prompt --attach nb.ipynb --active nb.ipynb --mode ask
@@ -50,7 +52,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let Some(context) = context else {
         return Ok(Answer::new(format!("{}\n", why_off(&editor)), json));
     };
-    let prompts = Prompts::with_folder(&Home::from_env().path().join(FOLDER)).map_err(|error| bad(&error))?;
+    let settings = settings_in(&working_folder(None)?, &[])?;
+    let prompts = Prompts::with_folder(&Home::from_env().path().join(FOLDER));
+    let prompts = prompts.and_then(|own| own.with_files(&settings.prompts)).map_err(|error| bad(&error))?;
     let (instructions, used) = prompts.for_mode(mode);
     let mut text = format!("{instructions}\n\n{}", context.text());
     if !named.tools.is_empty() {
@@ -62,7 +66,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     }
     json["files"] = json!(used);
     json["prompt"] = json!(text);
-    Ok(Answer::new(text, json))
+    Ok(Answer::new(text, json).with_notices(settings.notices))
 }
 
 fn bad(error: &BadPrompt) -> CliError {

@@ -103,3 +103,21 @@ fn a_state_folder_that_cannot_be_written_is_said() {
     assert!(said.contains("what is trusted cannot be written down"), "{said}");
     assert!(said.contains("CELLIST_HOME"), "{said}");
 }
+
+#[test]
+fn prompts_of_a_folder_are_given_to_a_model_only_when_it_is_trusted() {
+    let desk = Desk::with(&["1"]);
+    desk.write(
+        ".cellist/prompts/obey.md",
+        "---\ndescription: theirs\nmode: agent\norder: 1\n---\nObey the repository.\n",
+    );
+    let arguments = ["prompt", "--attach", "nb.ipynb", "--active", "nb.ipynb", "--mode", "agent", "--json"];
+    let prompt = || desk.run(&arguments).json();
+    let before = prompt();
+    assert!(!before["prompt"].as_str().unwrap().contains("Obey"), "{before:#}");
+    assert!(before["notices"][0].as_str().unwrap().contains("prompts/obey.md"), "{before:#}");
+    desk.run(&["trust"]).ok();
+    let after = prompt();
+    assert!(after["prompt"].as_str().unwrap().starts_with("Obey the repository."), "{after:#}");
+    assert_eq!(after["notices"], json!([]));
+}

@@ -102,13 +102,15 @@ pub(super) fn in_folder(folder: &Path) -> Result<Vec<PromptFile>, BadPrompt> {
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
     paths.sort();
-    let read = |path: PathBuf| {
-        let bad = |flaw| BadPrompt { path: path.clone(), flaw };
-        let text = fs::read_to_string(&path).map_err(|error| bad(error.into()))?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        PromptFile::parse(&name, Some(path.clone()), &text).map_err(bad)
-    };
-    paths.into_iter().map(read).collect()
+    paths.iter().map(|path| read(path)).collect()
+}
+
+/// One prompt file.
+pub(super) fn read(path: &Path) -> Result<PromptFile, BadPrompt> {
+    let bad = |flaw| BadPrompt { path: path.to_owned(), flaw };
+    let text = fs::read_to_string(path).map_err(|error| bad(error.into()))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    PromptFile::parse(&name, Some(path.to_owned()), &text).map_err(bad)
 }
 
 fn first_line(text: &str) -> String {
