@@ -62,6 +62,28 @@ pub(crate) fn code_cells<S: AsRef<str>>(path: &Path, sources: &[S]) {
     fs::write(path, notebook(&cells)).expect("the notebook can be written");
 }
 
+/// A notebook of one megabyte: 400 code cells, most of the bytes in streams.
+pub(crate) fn one_megabyte(path: &Path) {
+    let mut cells = String::new();
+    let mut noise = Noise(7);
+    for index in 0..400 {
+        let lines: Vec<String> = (0..55)
+            .map(|line| format!("      \"step {line:05} loss 0.{:08}\\n\"", noise.next() % 100_000_000))
+            .collect();
+        let output = format!(
+            "{{\n     \"name\": \"stdout\",\n     \"output_type\": \"stream\",\n     \"text\": [\n{}\n     ]\n    }}",
+            lines.join(",\n")
+        );
+        push_cell(
+            &mut cells,
+            index,
+            &format!("y_{index} = f({index})\\n\",\n    \"print(y_{index})"),
+            Some(&output),
+        );
+    }
+    fs::write(path, notebook(&cells)).expect("the notebook can be written");
+}
+
 /// The outputs of all cells of a notebook.
 pub(crate) fn outputs(path: &Path) -> Vec<Vec<serde_json::Value>> {
     let bytes = fs::read(path).expect("it was just written");

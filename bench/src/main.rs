@@ -5,6 +5,7 @@
 mod cells;
 mod cold;
 mod crowd;
+mod document;
 mod edit;
 mod flood;
 mod made;
@@ -34,6 +35,7 @@ const BENCHES: &[Bench] = &[
     ("streams", "floods of output, kept whole", streams::run),
     ("flood", "a program that prints 2 GB", flood::run),
     ("crowd", "many sessions at once", crowd::run),
+    ("document", "an open notebook that several clients edit", document::run),
 ];
 
 fn main() -> ExitCode {

@@ -123,6 +123,18 @@ impl Document {
         self.view.clone()
     }
 
+    /// What it is now, and the number of the last submission of a client that is in it, for one that was away for so
+    /// long that single changes are not known any more.
+    pub async fn resync(&self, client: &str) -> Result<(Arc<View>, Option<u64>), DocumentError> {
+        let client = client.to_owned();
+        let asked = self.ask(move |state, _| {
+            let (version, notebook) = (state.version(), Arc::clone(state.notebook()));
+            ((version, notebook, state.heard().get(&client).copied()), Then::Nothing)
+        });
+        let (version, notebook, heard) = asked.await?;
+        Ok((Arc::new(View { version, notebook, ..View::clone(&self.view()) }), heard))
+    }
+
     /// All changes since a version.
     pub async fn since(&self, version: u64) -> Result<Vec<Arc<Change>>, DocumentError> {
         Ok(self.ask(move |state, _| (state.since(version), Then::Nothing)).await??)

@@ -152,6 +152,7 @@ impl Documents {
         // Higher than any version that a client may know from a host before this one.
         let mut state = State::new(opened.notebook, now() * 1000, journal, review);
         *state.conditions_mut() = Conditions::new(ran);
+        state.set_heard(history.last_heard().clone());
         let (commands, asked) = mpsc::channel(COMMANDS);
         let (tell, view) = watch::channel(Arc::new(Task::first_view(&state, opened.notices.clone())));
         let (end, ended) = watch::channel(());

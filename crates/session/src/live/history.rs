@@ -1,7 +1,7 @@
 //! What is kept of a notebook's history outside the file: who did what and what waits for review, one JSON object a
 //! line. Lines are only added; the last one about a thing counts.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -30,6 +30,8 @@ enum Line {
     Entry { writer: u64, entry: Entry },
     /// What waits for review now.
     Review(Review),
+    /// The last submissions that are in the file.
+    Heard(BTreeMap<String, u64>),
 }
 
 /// The history of a notebook on disk.
@@ -38,18 +40,25 @@ pub(crate) struct History {
     file: PathBuf,
     writer: u64,
     review: Arc<Review>,
+    heard: BTreeMap<String, u64>,
 }
 
 impl History {
+    /// The last submission of each client that is in the file.
+    pub(crate) fn last_heard(&self) -> &BTreeMap<String, u64> {
+        &self.heard
+    }
+
     /// The history of a notebook, with what it says. One that cannot be read is as good as none.
     pub(crate) fn open(store: &Store, path: &Path) -> (History, Journal, Review) {
         let file = store.history_file(path).unwrap_or_default();
         let bytes = fs::read(&file).unwrap_or_default();
-        let (journal, review) = read(&bytes);
+        let (journal, review, heard) = read(&bytes);
         let history = History {
             file,
             writer: getrandom::u64().unwrap_or_else(|_| std::process::id().into()),
             review: Arc::new(review.clone()),
+            heard,
         };
         if bytes.len() as u64 > LONG {
             history.write_anew(store, path, bytes.len());
@@ -69,6 +78,15 @@ impl History {
         written(&lines)
     }
 
+    /// What has to be added once a state is in the file: only then its clients need not send it again.
+    pub(crate) fn heard(&mut self, state: &State) -> Vec<u8> {
+        if self.heard == *state.heard() {
+            return Vec::new();
+        }
+        self.heard.clone_from(state.heard());
+        written(&[Line::Heard(self.heard.clone())])
+    }
+
     /// Adds lines. A history that cannot be written keeps nobody from working.
     pub(crate) fn add(&self, lines: &[u8]) {
         if !lines.is_empty() {
@@ -86,11 +104,12 @@ impl History {
     /// Leaves out what does not count any more, unless there is little of it.
     fn write_anew(&self, store: &Store, path: &Path, length: usize) {
         let rewrite = || -> io::Result<()> {
-            let (journal, review) = read(&fs::read(&self.file)?);
+            let (journal, review, heard) = read(&fs::read(&self.file)?);
             let entries = journal.entries().iter().cloned();
             let mut lines: Vec<Line> =
                 entries.map(|entry| Line::Entry { writer: self.writer, entry }).collect();
             lines.push(Line::Review(review));
+            lines.push(Line::Heard(heard));
             let lines = written(&lines);
             if lines.len() > length / 2 {
                 return Ok(());
@@ -105,15 +124,16 @@ impl History {
     }
 }
 
-fn read(bytes: &[u8]) -> (Journal, Review) {
+fn read(bytes: &[u8]) -> (Journal, Review, BTreeMap<String, u64>) {
     let mut entries: Vec<Entry> = Vec::new();
     let mut numbers: HashMap<(u64, u64), usize> = HashMap::new();
-    let mut review = Review::default();
+    let (mut review, mut heard) = (Review::default(), BTreeMap::new());
     // A line that was not written to its end, and those of a newer version, are passed over.
     let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
     for line in lines {
         match line {
             Line::Review(newest) => review = newest,
+            Line::Heard(newest) => heard = newest,
             Line::Entry { writer, entry } => match numbers.get(&(writer, entry.number)) {
                 Some(&at) => entries[at] = entry,
                 None => {
@@ -130,7 +150,7 @@ fn read(bytes: &[u8]) -> (Journal, Review) {
             },
         }
     }
-    (Journal::of(entries), review)
+    (Journal::of(entries), review, heard)
 }
 
 fn written(lines: &[Line]) -> Vec<u8> {

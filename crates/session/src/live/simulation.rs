@@ -2,6 +2,8 @@
 //! connections that break, and a file that is written from outside. Everything follows from a seed, which
 //! `CELLIST_SEED` sets.
 
+mod real;
+
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
@@ -141,38 +143,9 @@ impl World {
     fn edit(&mut self, client: usize) {
         let World { chance, letters, clients, .. } = self;
         let replica = &mut clients[client].replica;
-        let cells: Vec<(CellId, CellType, String)> =
-            replica.cells().iter().map(|cell| (cell.id.clone(), cell.kind, cell.source.clone())).collect();
-        let pick = |chance: &mut Chance| -> Option<(CellId, CellType, String)> {
-            (!cells.is_empty()).then(|| cells[chance.below(cells.len())].clone())
-        };
-        let after = pick(chance).map(|(id, ..)| id).filter(|_| !chance.one_in(5));
-        let op = match chance.below(40) {
-            0..=1 => Op::Insert {
-                cell: Some(replica.fresh_name()),
-                after,
-                kind: if chance.one_in(3) { CellType::Markdown } else { CellType::Code },
-                source: (0..chance.below(4)).map(|_| letters.next()).collect(),
-            },
-            2 if cells.len() > 2 => {
-                let (cell, _, source) = pick(chance).unwrap();
-                letters.delete(&source);
-                Op::Delete { cell }
-            }
-            3 => match pick(chance) {
-                Some((cell, ..)) => Op::Move { cell, after },
-                None => return,
-            },
-            4 => match pick(chance) {
-                Some((cell, ..)) => Op::Retype { cell, kind: CellType::ALL[chance.below(3)] },
-                None => return,
-            },
-            _ => match pick(chance) {
-                Some((cell, _, source)) => Op::Change { cell, change: typed(chance, letters, &source) },
-                None => return,
-            },
-        };
-        replica.act(op).unwrap();
+        if let Some(op) = some_op(chance, letters, replica) {
+            replica.act(op).unwrap();
+        }
     }
 
     fn send(&mut self, client: usize) {
@@ -255,12 +228,7 @@ impl World {
         of.connection += 1;
         if self.chance.one_in(4) {
             // Away for so long that single changes are not known any more.
-            let numbers = self.state.since(1000).unwrap();
-            let mine = |change: &&Arc<Change>| {
-                change.tag.as_ref().is_some_and(|tag| tag.client == format!("client{client}"))
-            };
-            let heard =
-                numbers.iter().filter(mine).filter_map(|change| Some(change.tag.as_ref()?.number)).max();
+            let heard = self.state.heard().get(&format!("client{client}")).copied();
             // What is still on its way there may not arrive after the client was told what did.
             self.links[2 * client].clear();
             of.replica.resync(self.state.version(), self.state.notebook(), heard).unwrap();
@@ -367,34 +335,67 @@ impl World {
     }
 
     fn check(&self) {
-        let cells: Vec<(String, CellType, String)> = (self.state.notebook().cells().iter())
-            .map(|cell| (cell.id().to_string(), cell.cell_type(), cell.source().into_owned()))
-            .collect();
-        for client in &self.clients {
-            let theirs: Vec<(String, CellType, String)> = (client.replica.cells().iter())
-                .map(|cell| (cell.id.to_string(), cell.kind, cell.source.clone()))
-                .collect();
-            let differing = theirs.iter().zip(&cells).find(|(theirs, ours)| theirs != ours);
-            assert!(theirs == cells, "{} has another copy: {differing:?}", client.author.actor.id);
-        }
+        self.clients.iter().for_each(|client| assert_same(&client.replica, self.state.notebook()));
         let in_file = Notebook::parse(self.file.to_bytes(), Ids::seeded(0)).unwrap();
         assert!(in_file.to_bytes() == self.state.notebook().to_bytes(), "the file is another");
-
-        let mut found: HashMap<char, usize> = HashMap::new();
-        cells
-            .iter()
-            .flat_map(|(_, _, source)| source.chars())
-            .for_each(|letter| *found.entry(letter).or_default() += 1);
-        for number in 1..=self.letters.typed {
-            let letter = Letters::letter(number);
-            let count = found.get(&letter).copied().unwrap_or_default();
-            assert!(count > 0 || self.letters.deleted.contains(&letter), "letter {number} is lost");
-            // Where two versions stand between markers, what both have stands twice; and a cell that someone
-            // deleted while two others typed in it comes back once for each.
-            let may_repeat = self.marked > 0 || self.letters.deleted.contains(&letter);
-            assert!(count <= 1 || may_repeat, "letter {number} is there {count} times");
-        }
+        assert_no_letter_lost(&self.letters, self.state.notebook(), self.marked > 0);
     }
+}
+
+/// Fails unless a client shows the cells of a notebook.
+#[track_caller]
+fn assert_same(replica: &Replica, notebook: &Notebook) {
+    let cells = notebook.cells().iter();
+    let ours: Vec<(String, CellType, String)> =
+        cells.map(|cell| (cell.id().to_string(), cell.cell_type(), cell.source().into_owned())).collect();
+    let theirs: Vec<(String, CellType, String)> =
+        replica.cells().iter().map(|cell| (cell.id.to_string(), cell.kind, cell.source.clone())).collect();
+    let differing = theirs.iter().zip(&ours).find(|(theirs, ours)| theirs != ours);
+    assert!(theirs == ours, "a client has another copy: {differing:?}");
+}
+
+/// Fails unless each letter that was typed is there, or was deleted by someone who saw it. Where two versions stand
+/// between markers, what both have stands twice; and a cell that someone deleted while two others typed in it comes
+/// back once for each.
+#[track_caller]
+fn assert_no_letter_lost(letters: &Letters, notebook: &Notebook, may_repeat: bool) {
+    let mut found: HashMap<char, usize> = HashMap::new();
+    let sources: String = notebook.cells().iter().map(|cell| cell.source().into_owned()).collect();
+    sources.chars().for_each(|letter| *found.entry(letter).or_default() += 1);
+    for number in 1..=letters.typed {
+        let letter = Letters::letter(number);
+        let count = found.get(&letter).copied().unwrap_or_default();
+        let was_deleted = letters.deleted.contains(&letter);
+        assert!(count > 0 || was_deleted, "letter {number} is lost");
+        assert!(count <= 1 || may_repeat || was_deleted, "letter {number} is there {count} times");
+    }
+}
+
+/// Something that someone may do to what they see.
+fn some_op(chance: &mut Chance, letters: &mut Letters, replica: &mut Replica) -> Option<Op> {
+    let cells: Vec<(CellId, String)> =
+        replica.cells().iter().map(|cell| (cell.id.clone(), cell.source.clone())).collect();
+    let pick = |chance: &mut Chance| cells.get(chance.below(cells.len())).cloned();
+    let after = pick(chance).map(|(id, _)| id).filter(|_| !chance.one_in(5));
+    Some(match chance.below(40) {
+        0..=1 => Op::Insert {
+            cell: Some(replica.fresh_name()),
+            after,
+            kind: if chance.one_in(3) { CellType::Markdown } else { CellType::Code },
+            source: (0..chance.below(4)).map(|_| letters.next()).collect(),
+        },
+        2 if cells.len() > 2 => {
+            let (cell, source) = pick(chance)?;
+            letters.delete(&source);
+            Op::Delete { cell }
+        }
+        3 => Op::Move { cell: pick(chance)?.0, after },
+        4 => Op::Retype { cell: pick(chance)?.0, kind: CellType::ALL[chance.below(3)] },
+        _ => {
+            let (cell, source) = pick(chance)?;
+            Op::Change { cell, change: typed(chance, letters, &source) }
+        }
+    })
 }
 
 /// Some letters put in, some taken out, somewhere in a text.

@@ -1,7 +1,7 @@
 //! An open notebook without the world around it: all changes in one order, each with a version, who made it and
 //! how to take it back. It knows no files, clocks or tasks.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use cellist_notebook::{self as notebook, CellId, Notebook, OnConflict, Revision, Snapshot, merge};
@@ -21,6 +21,9 @@ use super::undo::take_back;
 /// How many revisions that were told to agents are remembered.
 const TOLD: usize = 64;
 
+/// How many clients are remembered by what they submitted.
+const HEARD: usize = 256;
+
 /// An open notebook.
 #[derive(Debug)]
 pub(crate) struct State {
@@ -33,6 +36,8 @@ pub(crate) struct State {
     conditions: Arc<Conditions>,
     journal: Journal,
     review: Arc<Review>,
+    /// The last submission of each client.
+    heard: BTreeMap<String, u64>,
     /// What agents may base an edit on, oldest first.
     told: VecDeque<(Revision, Arc<Snapshot>)>,
     /// What each actor was told last.
@@ -80,6 +85,7 @@ impl State {
             conditions: Arc::default(),
             journal,
             review: Arc::new(review),
+            heard: BTreeMap::new(),
             told: VecDeque::new(),
             last_told: HashMap::new(),
         };
@@ -106,6 +112,16 @@ impl State {
 
     pub(crate) fn review(&self) -> &Arc<Review> {
         &self.review
+    }
+
+    /// The number of the last submission of each client that is in the notebook.
+    pub(crate) fn heard(&self) -> &BTreeMap<String, u64> {
+        &self.heard
+    }
+
+    /// Takes over what an earlier owner of the notebook has heard.
+    pub(crate) fn set_heard(&mut self, heard: BTreeMap<String, u64>) {
+        self.heard = heard;
     }
 
     pub(crate) fn conditions(&self) -> &Arc<Conditions> {
@@ -442,6 +458,12 @@ impl State {
             return;
         }
         self.version += 1;
+        if let Some(tag) = &tag {
+            if self.heard.len() >= HEARD && !self.heard.contains_key(&tag.client) {
+                self.heard.pop_first();
+            }
+            self.heard.insert(tag.client.clone(), tag.number);
+        }
         for act in &acts {
             self.graves.note(act);
             if let Some(cell) = act.cell().filter(|_| act.touches_text()) {

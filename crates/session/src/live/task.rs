@@ -21,6 +21,9 @@ use crate::store::{Changed, Missing, Opened, Store};
 /// How many notices are shown.
 const NOTICES: usize = 20;
 
+/// How often in a row a save that met something new is tried again at once.
+const CONFLICTS: u32 = 3;
+
 pub(super) struct Task {
     pub(super) state: State,
     pub(super) store: Store,
@@ -38,6 +41,8 @@ pub(super) struct Task {
     is_suspect: bool,
     waiters: Vec<(u64, Waiter)>,
     problem: Option<String>,
+    /// How many saves in a row met something that could not be merged.
+    conflicts: u32,
     notices: Vec<String>,
     history: History,
 }
@@ -83,6 +88,7 @@ impl Task {
             is_suspect: false,
             waiters: Vec::new(),
             problem: None,
+            conflicts: 0,
             notices,
             history,
         }
@@ -166,11 +172,15 @@ impl Task {
         self.schedule.began();
         let (snapshot, base) = (Arc::clone(self.state.notebook()), Arc::clone(&self.base));
         let (store, path, ours) = (self.store.clone(), Arc::clone(&self.path), Arc::clone(&snapshot));
-        let (news, history) = (self.history.news(&mut self.state), self.history.clone());
+        let news = self.history.news(&mut self.state);
+        let (heard, history) = (self.history.heard(&self.state), self.history.clone());
         let (tell, outcome) = oneshot::channel();
         spawn_blocking(move || {
             let saved = save(&store, &path, &base, &ours);
             history.add(&news);
+            if saved.is_ok() {
+                history.add(&heard);
+            }
             drop(tell.send(saved));
         });
         self.saving = Some(Saving { snapshot, version: self.state.version(), outcome });
@@ -182,7 +192,7 @@ impl Task {
         match saved {
             Ok(saved) => {
                 self.saved = version;
-                self.problem = None;
+                (self.problem, self.conflicts) = (None, 0);
                 self.note(saved.notices);
                 if saved.revision == snapshot.revision() {
                     self.base = snapshot;
@@ -194,7 +204,8 @@ impl Task {
             }
             Err(error) => {
                 // What was written in between is taken in by a look at it, and saved again at once.
-                if error.kind() == ErrorKind::Conflict {
+                self.conflicts += 1;
+                if error.kind() == ErrorKind::Conflict && self.conflicts <= CONFLICTS {
                     self.is_suspect = true;
                     self.schedule.changed(Urgency::Now, Instant::now());
                     return;
@@ -227,8 +238,9 @@ impl Task {
     fn take_in(&mut self, looked: Result<Option<Opened>>) {
         self.looking = None;
         match looked {
-            Ok(None) => {}
+            Ok(None) => self.problem = self.problem.take().filter(|_| self.schedule.is_dirty()),
             Ok(Some(opened)) => {
+                self.problem = self.problem.take().filter(|_| self.schedule.is_dirty());
                 self.note(opened.notices);
                 let base = Arc::clone(&self.base);
                 self.absorb(&base, opened.notebook);

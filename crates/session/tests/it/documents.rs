@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use cellist_notebook::{CellRef, Operation, Revision};
 use cellist_session::live::{
-    Actor, ActorKind, Author, ChangeSet, Document, DocumentError, Documents, Effect, Op, Submission, Undo,
-    View,
+    Actor, ActorKind, Author, ChangeSet, Document, DocumentError, Documents, Effect, Op, Replica, Submission,
+    Undo, View,
 };
 use tokio::sync::watch;
 
@@ -191,4 +191,35 @@ async fn closing_ends_all_and_later_questions_are_answered_so() {
     assert!(matches!(document.save().await, Err(DocumentError::Closed)));
     let again = documents.open(&bed.path).await.unwrap();
     assert_eq!(sources(&again.view()), ["typed one"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_typed_is_known_again_by_the_next_owner_of_the_file() {
+    let bed = Bed::new(&["one"]);
+    let documents = documents(&bed);
+    let document = documents.open(&bed.path).await.unwrap();
+    let view = document.view();
+    let mut replica = Replica::new("page", view.version, &view.notebook);
+    let cell = replica.cells()[0].id.clone();
+    let type_at = |replica: &mut Replica, at: usize, text: &str| {
+        let length = cellist_session::live::units(&replica.cells()[0].source);
+        let change = ChangeSet::replace(length, at..at, text).unwrap();
+        replica.act(Op::Change { cell: cell.clone(), change }).unwrap();
+    };
+    type_at(&mut replica, 0, "first ");
+    document.submit(replica.outgoing().unwrap(), ann()).await.unwrap();
+    // The answer is lost, more is typed, and the owner goes away meanwhile.
+    type_at(&mut replica, 6, "second ");
+    replica.unsent();
+    drop(document);
+    documents.close().await;
+    write_in_place(&bed.path, "first one", "first one more");
+    let document = documents.open(&bed.path).await.unwrap();
+    assert!(document.since(replica.version()).await.is_err());
+    let (view, heard) = document.resync("page").await.unwrap();
+    replica.resync(view.version, &view.notebook, heard).unwrap();
+    document.submit(replica.outgoing().unwrap(), ann()).await.unwrap();
+    document.save().await.unwrap();
+    assert_eq!(bed.sources(), ["first second one more"]);
+    assert_eq!(document.history().await.unwrap().len(), 2);
 }
