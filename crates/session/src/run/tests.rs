@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use testkit::Scratch;
 
 use super::*;
+use crate::artifact::Retention;
 use crate::home::Home;
 use crate::store::Store;
 use crate::told::Told;
@@ -329,4 +330,50 @@ async fn who_asks_a_second_time_to_stop_is_told_that_this_ended_the_kernel() {
     let sent = serde_json::to_string(&report).unwrap();
     let arrived: Report = serde_json::from_str(&sent).unwrap();
     assert_eq!(serde_json::to_string(&arrived).unwrap(), sent);
+}
+
+#[tokio::test]
+async fn what_is_cut_is_kept_whole_and_the_file_says_where() {
+    let line = "x".repeat(99_999);
+    let code = vec![format!("out {line}"); 20].join("\n");
+    let mut bench = Bench::new(&[&code]);
+    let artifacts = Artifacts::new(&Home::at(bench.state.path()), Retention::default());
+    bench.plan.max_output = Some(500_000);
+    bench.plan.artifacts = Some(artifacts.clone());
+    let ran = bench.run().await;
+    let report = &ran.report.cells[0].report;
+    let id = report.artifact.clone().unwrap();
+    assert!(report.text.ends_with(&format!("All of it: artifact://{id}]")), "{}", report.text);
+    assert!(bench.texts()[0].contains(&format!("left out here. All of it: artifact://{id}]")));
+    let kept = std::fs::read_to_string(artifacts.path(&id.parse().unwrap())).unwrap();
+    assert!(kept == format!("{line}\n").repeat(20));
+    let [row] = artifacts.list().unwrap().try_into().unwrap();
+    assert_eq!(row.origin.notebook, Some(bench.path()));
+}
+
+#[tokio::test]
+async fn what_ran_is_written_down_outside_the_file() {
+    let mut bench = Bench::new(&["out a", "raise ValueError no"]);
+    let receipts = Receipts::new(&Home::at(bench.state.path()));
+    bench.plan.receipts = Some(receipts.clone());
+    bench.run().await;
+    let ran = receipts.of(&bench.path());
+    let told: Vec<_> = ran.iter().map(|it| (it.cell.as_str(), it.status, it.execution_count)).collect();
+    assert_eq!(told, [("c0", Status::Ok, Some(1)), ("c1", Status::Error, Some(2))]);
+    assert_eq!(ran[0].source, receipts::mark("out a"));
+    assert_eq!((&ran[0].kernel, ran[0].python.as_deref()), (&ran[1].kernel, Some("/py".as_ref())));
+    // The next run has a kernel of its own.
+    bench.run().await;
+    assert_ne!(receipts.of(&bench.path())[2].kernel, ran[0].kernel);
+}
+
+#[tokio::test]
+async fn that_nothing_can_be_written_down_is_said_once_and_fails_nothing() {
+    let mut bench = Bench::new(&["out a", "out b"]);
+    let file = bench.scratch.write("file", "no folder");
+    bench.plan.receipts = Some(Receipts::new(&Home::at(file)));
+    let ran = bench.run().await;
+    assert_eq!((ran.report.status, ran.report.saved), (Status::Ok, true));
+    let [said] = ran.report.notices.as_slice() else { panic!("{:?}", ran.report.notices) };
+    assert!(said.starts_with("what ran could not be written down: "), "{said}");
 }
