@@ -40,6 +40,9 @@ pub trait Kernel: Send + Sync {
     /// Whether code could be run as it stands.
     fn is_complete<'a>(&'a self, code: &'a str) -> Future<'a, Result<Completeness>>;
 
+    /// Returns when the kernel has shown that it is there, in a way that nothing which runs in it notices.
+    fn beat(&self) -> Future<'_, Result<()>>;
+
     /// Ends the process and starts it anew, with all that was given at its launch. Returns when it is ready.
     fn restart(&self) -> Future<'_, Result<Vec<String>>>;
 

@@ -242,6 +242,10 @@ impl Kernel for Runner {
         })
     }
 
+    fn beat(&self) -> Future<'_, Result<()>> {
+        Box::pin(async move { self.question(|id| Ask::Ping { id }).await.map(drop) })
+    }
+
     fn restart(&self) -> Future<'_, Result<Vec<String>>> {
         Box::pin(async move {
             self.live().leave().await;

@@ -145,6 +145,10 @@ impl Kernel for Scripted {
         Box::pin(async { Ok(Completeness::Unknown) })
     }
 
+    fn beat(&self) -> Future<'_, Result<()>> {
+        Box::pin(async { Ok(()) })
+    }
+
     fn restart(&self) -> Future<'_, Result<Vec<String>>> {
         Box::pin(async {
             self.state.send_replace(State::Idle);

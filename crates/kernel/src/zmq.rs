@@ -336,6 +336,17 @@ impl Kernel for ZmqKernel {
         })
     }
 
+    fn beat(&self) -> Future<'_, Result<()>> {
+        Box::pin(async move {
+            let live = self.live();
+            if let State::Dead(death) = &*self.state.borrow() {
+                return Err(Error::Dead { death: death.clone() });
+            }
+            // Not a question on the shell's channel: what threads print would be taken for a part of the answer.
+            live.beat().await
+        })
+    }
+
     fn restart(&self) -> Future<'_, Result<Vec<String>>> {
         Box::pin(self.start_again())
     }

@@ -27,6 +27,7 @@ pub(super) enum Ask<'a> {
     Complete { id: u64, code: &'a str, cursor: usize },
     Inspect { id: u64, code: &'a str, cursor: usize, detail: bool },
     IsComplete { id: u64, code: &'a str },
+    Ping { id: u64 },
     Exit,
 }
 

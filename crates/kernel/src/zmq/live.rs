@@ -54,6 +54,7 @@ pub(super) struct Live {
     pub(super) session: Arc<Session>,
     pub(super) shell: Lane,
     control: Lane,
+    heartbeat: Place,
     pub(super) pending: Arc<Pending>,
     pub(super) commands: mpsc::Sender<Command>,
     pub(super) info: KernelInfo,
@@ -238,6 +239,7 @@ impl Live {
             session,
             shell,
             control,
+            heartbeat: connection.place(Channel::Heartbeat),
             pending,
             commands,
             info: KernelInfo::default(),
@@ -286,6 +288,14 @@ impl Live {
         let answer = self.pending.expect(id);
         self.shell.send(frames).await;
         answer.get().await
+    }
+
+    /// Returns when the kernel has shown that it is there.
+    pub(super) async fn beat(&self) -> Result<()> {
+        match tokio::time::timeout(BEAT, beat(&self.heartbeat)).await {
+            Ok(Some(())) => Ok(()),
+            Ok(None) | Err(_) => Err(Error::NoAnswer { within: BEAT }),
+        }
     }
 
     /// The messages that bring a process's variables to these values; none when they have them.

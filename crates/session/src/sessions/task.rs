@@ -141,7 +141,7 @@ impl Task {
         let mut state = live.kernel.state();
         let beat = async {
             sleep(self.inner.policy.heartbeat).await;
-            live.kernel.is_complete("").await
+            live.kernel.beat().await
         };
         let death = tokio::select! {
             biased;

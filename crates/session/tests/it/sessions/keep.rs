@@ -50,3 +50,25 @@ async fn a_kernel_that_nobody_uses_ends_and_one_with_an_owner_stays() {
         bed.end().await;
     }
 }
+
+#[tokio::test]
+async fn asking_whether_a_kernel_is_there_loses_nothing_of_what_its_threads_print() {
+    for backend in BOTH {
+        let often = Duration::from_millis(5);
+        let bed = Bed::with(backend, Policy { heartbeat: often, ..Policy::default() });
+        let code = "import os, threading, time\n\
+                    def work():\n    \
+                        for n in range(50):\n        \
+                            print('thread', n, flush=True)\n        \
+                            time.sleep(0.01)\n    \
+                        open('said', 'w').close()\n\
+                    threading.Thread(target=work).start()";
+        let first = bed.run("s", code).await;
+        until(|| bed.key("s").cwd.join("said").exists()).await;
+        let second = bed.run("s", "print('next')").await;
+        let all = format!("{}{}", first.text, second.text);
+        let said = all.lines().filter(|line| line.starts_with("thread ")).count();
+        assert_eq!(said, 50, "{backend:?}: {all}");
+        bed.end().await;
+    }
+}
