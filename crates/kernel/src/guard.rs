@@ -30,7 +30,7 @@ pub struct Guard(Option<Arc<Owner>>);
 struct Owner {
     program: PathBuf,
     arguments: Vec<OsString>,
-    changes: OnceLock<Sender<Change>>,
+    changes: OnceLock<Sender<Message>>,
 }
 
 impl Guard {
@@ -68,7 +68,22 @@ impl Guard {
         self.tell(Change { add: false, what: What::Path(path.to_owned()) });
     }
 
+    /// Waits until the guard process knows of all that was registered. Without this, an owner that is killed at once
+    /// may leave it behind.
+    pub fn settle(&self) {
+        // Longer than a process takes to start on a busy machine; then there is none to be had.
+        const PATIENCE: Duration = Duration::from_secs(10);
+
+        let (told, known) = channel();
+        self.send(Message::Settle(told));
+        let _ = known.recv_timeout(PATIENCE);
+    }
+
     fn tell(&self, change: Change) {
+        self.send(Message::Change(change));
+    }
+
+    fn send(&self, message: Message) {
         let Some(owner) = &self.0 else { return };
         let changes = owner.changes.get_or_init(|| {
             let (sender, receiver) = channel();
@@ -79,7 +94,7 @@ impl Guard {
             });
             sender
         });
-        let _ = changes.send(change);
+        let _ = changes.send(message);
     }
 }
 
@@ -87,6 +102,14 @@ impl Guard {
 enum What {
     Group(u32),
     Path(PathBuf),
+}
+
+/// What the owner's thread is told.
+#[derive(Debug)]
+enum Message {
+    Change(Change),
+    /// Answer when all that came before is done.
+    Settle(Sender<()>),
 }
 
 #[derive(Debug)]
@@ -146,8 +169,16 @@ struct Link {
 }
 
 impl Link {
-    fn serve(mut self, changes: &Receiver<Change>) {
-        while let Ok(change) = changes.recv() {
+    fn serve(mut self, changes: &Receiver<Message>) {
+        while let Ok(message) = changes.recv() {
+            let change = match message {
+                Message::Change(change) => change,
+                Message::Settle(told) => {
+                    // Who does not wait any more need not know.
+                    let _ = told.send(());
+                    continue;
+                }
+            };
             let record = Change::record(change.add, &change.what);
             let adds = change.add;
             change.apply(&mut self.held);

@@ -34,6 +34,7 @@ impl Socket {
         let short = Path::new("/tmp").join(format!("cellist-{:016x}", getrandom::u64()?));
         DirBuilder::new().mode(0o700).create(&short)?;
         guard.add_path(&short);
+        guard.settle();
         Socket::listen(short.join("host.sock"), Some((short, guard.clone())))
     }
 

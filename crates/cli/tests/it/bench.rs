@@ -54,6 +54,15 @@ pub(crate) fn bare_python() -> PathBuf {
     Path::new(home).join("python3")
 }
 
+/// Keeps the Pythons that the tests run among out of it, unless the command names one.
+pub(crate) fn without_environments(command: &mut Command) {
+    for name in ["VIRTUAL_ENV", "CONDA_PREFIX", "JUPYTER_PATH", "PYTHONPATH"] {
+        if !command.get_envs().any(|(set, _)| set == name) {
+            command.env_remove(name);
+        }
+    }
+}
+
 /// A mark that all processes of one command carry, so that what is left of them can be found.
 pub(crate) struct Mark(String);
 
@@ -107,11 +116,7 @@ impl Desk {
     pub(crate) fn run_marked(&self, command: &mut Command) -> Ran {
         let mark = Mark::new();
         mark.put_on(command);
-        for name in ["VIRTUAL_ENV", "CONDA_PREFIX", "JUPYTER_PATH", "PYTHONPATH"] {
-            if !command.get_envs().any(|(set, _)| set == name) {
-                command.env_remove(name);
-            }
-        }
+        without_environments(command);
         let ran = Ran::of(command);
         mark.assert_gone(Duration::from_secs(2));
         ran

@@ -127,9 +127,7 @@ fn a_host_that_was_killed_is_replaced_by_the_next_that_is_needed() {
     let desk = Desk::new();
     let first = desk.start_host();
     Command::new("kill").args(["-9", &first.to_string()]).status().unwrap();
-    while is_running(first) {
-        thread::yield_now();
-    }
+    until("it is gone", || !is_running(first));
     assert_eq!(desk.json(&["status"])["running"], false);
     assert_ne!(desk.start_host(), first);
 }
@@ -144,9 +142,7 @@ fn a_host_that_does_not_answer_is_killed_by_stop() {
     assert!(refused.contains("hint: `cellist stop` ends it"), "{refused}");
     let told = desk.run(&["stop"]).ok();
     assert!(told.contains("was killed"), "{told}");
-    while is_running(pid) {
-        thread::yield_now();
-    }
+    until("it is gone", || !is_running(pid));
 }
 
 #[test]
@@ -156,9 +152,10 @@ fn a_host_in_the_foreground_ends_on_a_signal_and_cleans_up() {
         let mut host =
             desk.command(&["serve"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let pid = host.id();
-        while desk.json(&["status"])["running"] == json!(false) {
+        until("it is there", || {
             assert!(host.try_wait().unwrap().is_none());
-        }
+            desk.json(&["status"])["running"] == json!(true)
+        });
         assert_eq!(desk.json(&["status"])["background"], false);
         Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
         let ended = host.wait_with_output().unwrap();
@@ -185,10 +182,7 @@ fn a_state_folder_with_a_path_too_long_for_a_socket_is_no_obstacle() {
     let registered: Value = serde_json::from_slice(&fs::read(deep.join("run/host.json")).unwrap()).unwrap();
     let folder = Path::new(registered["socket"].as_str().unwrap()).parent().unwrap().to_owned();
     Command::new("kill").args(["-9", &registered["pid"].to_string()]).status().unwrap();
-    // The guard removes it.
-    while folder.exists() {
-        thread::yield_now();
-    }
+    until("the guard removes it", || !folder.exists());
 }
 
 /// Runs a command with a state folder that was mounted with these options, in a namespace of its own.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::bench::{Backend, Mark};
+use crate::bench::{Backend, Mark, without_environments};
 use crate::desk::{Desk, Ran};
 
 /// Longer than anything takes on a busy machine.
@@ -30,9 +30,7 @@ impl Bed {
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = self.desk.command(words);
         self.mark.put_on(&mut command);
-        for name in ["VIRTUAL_ENV", "CONDA_PREFIX", "JUPYTER_PATH", "PYTHONPATH"] {
-            command.env_remove(name);
-        }
+        without_environments(&mut command);
         command
     }
 
@@ -83,6 +81,8 @@ fn json_of(ran: &Ran) -> Value {
     serde_json::from_slice(&ran.out).unwrap_or_else(|_| panic!("{}", ran.all()))
 }
 
+/// Waits for something that happens by itself.
+#[track_caller]
 pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + LONG;
     while !is_so() {
