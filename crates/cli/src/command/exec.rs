@@ -147,7 +147,8 @@ impl View {
 impl Arguments {
     fn timeout(&self) -> Duration {
         let seconds = self.timeout.unwrap_or(USUAL as f64);
-        Duration::from_secs_f64(seconds.clamp(SHORTEST as f64, LONGEST as f64))
+        // Not `clamp`, which lets through what is no number.
+        Duration::from_secs_f64(seconds.max(SHORTEST as f64).min(LONGEST as f64))
     }
 
     fn code(&self) -> Result<String, CliError> {
