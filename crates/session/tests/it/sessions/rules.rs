@@ -71,6 +71,11 @@ const RULES: &[(&str, On, On)] = &[
         Decided(&["a_kernel_that_does_not_answer_is_not_ended"]),
     ),
     (
+        "asking whether a kernel is there disturbs nothing in it",
+        Real(&["asking_whether_a_kernel_is_there_loses_nothing_of_what_its_threads_print"]),
+        Real(&["asking_whether_a_kernel_is_there_loses_nothing_of_what_its_threads_print"]),
+    ),
+    (
         "a kernel dead before a run is replaced, and the result says why",
         Real(&["a_kernel_that_died_between_two_runs_is_replaced"]),
         Real(&["a_kernel_that_died_between_two_runs_is_replaced"]),
