@@ -177,13 +177,14 @@ impl Domain<Duration> for Time {
     }
 }
 
-/// A number of bytes.
+/// A number of bytes within bounds.
 pub(super) struct Size {
     pub(super) least: u64,
+    pub(super) most: u64,
 }
 
 /// Far more than there is, and small enough to be added up.
-const LARGEST: u64 = 1 << 50;
+pub(super) const LARGEST: u64 = 1 << 50;
 const SIZES: &[(&str, f64)] = &[
     ("B", 1.0),
     ("KB", 1e3),
@@ -201,14 +202,16 @@ impl Domain<u64> for Size {
         let bytes = amount(written, SIZES)?;
         // Beyond the largest it is refused, so nothing is cut off here.
         let bytes = (bytes.fract() == 0.0 && bytes <= LARGEST as f64).then_some(bytes as u64)?;
-        (self.least <= bytes).then_some(bytes)
+        (self.least..=self.most).contains(&bytes).then_some(bytes)
     }
 
     fn valid(&self) -> String {
         let units = "bytes, or with a unit: 50KiB, 10MiB, 8GiB";
-        match self.least {
-            0 => units.into(),
-            least => format!("{units}; at least {least}"),
+        let said = |bytes: &u64| self.to_text(bytes).trim_matches('"').to_owned();
+        match (self.least, self.most) {
+            (0, LARGEST) => units.into(),
+            (least, LARGEST) => format!("{units}; at least {}", said(&least)),
+            (least, most) => format!("{units}; from {} to {}", said(&least), said(&most)),
         }
     }
 
@@ -371,7 +374,7 @@ mod tests {
 
     #[test]
     fn sizes_are_bytes_unless_they_have_a_unit() {
-        let size = OrNone(Size { least: 1 });
+        let size = OrNone(Size { least: 1, most: LARGEST });
         for (written, expected) in [
             (Written::Integer(51200), Some(Some(51200))),
             (text("50KiB"), Some(Some(51200))),
@@ -425,8 +428,8 @@ mod tests {
             check(&Time { least: Duration::ZERO }, text(shown.trim_matches('"')), Some(value));
         }
         for bytes in [0, 1, 51200, 10 << 20, 8 << 30, 1_500_000] {
-            let shown = Size { least: 0 }.to_text(&bytes);
-            check(&Size { least: 0 }, text(shown.trim_matches('"')), Some(bytes));
+            let shown = Size { least: 0, most: LARGEST }.to_text(&bytes);
+            check(&Size { least: 0, most: LARGEST }, text(shown.trim_matches('"')), Some(bytes));
         }
     }
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use cellist_kernel::choice::Wish;
 use serde_json::Value;
 
-use super::domain::{Base, Count, Domain, Folders, Names, OrNone, Size, Switch, Time, Words, Written};
+use super::domain::{
+    Base, Count, Domain, Folders, LARGEST, Names, OrNone, Size, Switch, Time, Words, Written,
+};
 use crate::artifact::Retention;
 use crate::execution::MAX_OUTPUT;
 use crate::sessions::{KernelMode, Policy, RetryOnCrash};
@@ -146,7 +148,7 @@ table! {
     /// What a reader gets of an output. The rest is kept as an artifact.
     output: Output {
         /// How many bytes of an output are shown
-        max_bytes: u64 = 50 << 10, AT_LEAST_A_KIB, Open;
+        max_bytes: u64 = 50 << 10, WHAT_A_READER_CAN_TAKE, Open;
         /// How many lines of an output are shown
         max_lines: usize = 2000, LINES, Open;
     }
@@ -232,7 +234,9 @@ const SESSIONS: Count = Count { least: 1, most: 1000 };
 const LINES: Count = Count { least: 1, most: 1_000_000_000 };
 const ANY_TIME: Time = Time { least: Duration::ZERO };
 const A_SECOND_OR_MORE: Time = Time { least: Duration::from_secs(1) };
-const AT_LEAST_A_KIB: Size = Size { least: 1024 };
+const AT_LEAST_A_KIB: Size = Size { least: 1024, most: LARGEST };
+/// It is held in memory and may end up in front of a model, whoever set it.
+const WHAT_A_READER_CAN_TAKE: Size = Size { least: 1024, most: 64 << 20 };
 
 #[cfg(test)]
 mod tests {

@@ -166,7 +166,7 @@ fn every_fault_names_its_place_and_what_is_valid() {
             "/user/.cellist/config.toml:3: python.backend cannot be \"ruby\" | \
              python.backend takes auto, runner, jupyter or gateway",
             "/user/.cellist/config.toml:5: output.max_bytes cannot be \"lots\" | \
-             output.max_bytes takes bytes, or with a unit: 50KiB, 10MiB, 8GiB; at least 1024",
+             output.max_bytes takes bytes, or with a unit: 50KiB, 10MiB, 8GiB; from 1KiB to 64MiB",
             "/repo/.cellist/config.toml:2: there is no setting python.backned | \
              did you mean python.backend? `cellist settings` lists all there are",
             "/repo/.cellist/config.toml:4: there is no setting colours.white | \
