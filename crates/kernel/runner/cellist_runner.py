@@ -482,6 +482,8 @@ class Formatter:
     def __init__(self, mime):
         self.format_type = mime
         self.enabled = True
+        # How numbers look in text; chosen by `%precision`.
+        self.float_format = "%r"
         self.type_printers = {}
         self.deferred_printers = {}
 
@@ -619,7 +621,8 @@ def plain_text(value, formatter=None):
     kind = type(value)
     printer = formatter.lookup(value) if formatter is not None else None
     if kind in PLAIN_TYPES and printer is None:
-        return repr(value)
+        number = formatter.float_format if formatter is not None else "%r"
+        return repr(value) if number == "%r" else rounded(value, number)
     own = getattr(kind, "_repr_pretty_", None)
     if printer is not None or (own is not None and not isinstance(value, type)):
         pretty = PlainPrinter()
@@ -647,6 +650,21 @@ def plain_text(value, formatter=None):
         return pattern_text(value)
     elif kind.__repr__ is object.__repr__:
         return "<%s at 0x%x>" % (qualified(kind.__module__, kind.__qualname__), id(value))
+    return repr(value)
+
+
+def rounded(value, number):
+    """The text of a plain value, each number in it in the given format."""
+    kind = type(value)
+    if kind is float:
+        return number % value
+    if kind is dict:
+        items = ([rounded(part, number) for part in item] for item in value.items())
+        return "{%s}" % ", ".join(map(": ".join, items))
+    if kind in (list, tuple, set) and value:
+        start, end = {list: "[]", tuple: "()", set: "{}"}[kind]
+        inner = ", ".join(rounded(part, number) for part in value)
+        return start + inner + ("," if kind is tuple and len(value) == 1 else "") + end
     return repr(value)
 
 
@@ -964,6 +982,12 @@ def _after_matplotlib(module):
         module.use(FIGURES)
 
 
+@when_imported("matplotlib.pyplot")
+def _after_pyplot(_module):
+    if figures.wanted:
+        figures.take_over()
+
+
 @when_imported("comm")
 def _after_comm(module):
     class Comm(module.BaseComm):
@@ -1018,6 +1042,11 @@ def _fill_core(module):
 @stand_in("IPython.core.getipython")
 def _fill_getipython(module):
     module.get_ipython = get_ipython
+
+
+@stand_in("IPython.core.interactiveshell")
+def _fill_interactiveshell(module):
+    module.InteractiveShell = ZMQInteractiveShell
 
 
 @stand_in("IPython.core.error")
@@ -1559,6 +1588,12 @@ def fill_display(module):
 # --- Figures --------------------------------------------------------------------------------------
 
 FIGURES = "module://cellist_figures"
+# What matplotlib can draw for: a window or a page that answers, or a file.
+WINDOWS = frozenset(
+    "auto gtk gtk3 gtk3agg gtk3cairo gtk4 gtk4agg gtk4cairo ipympl macosx nbagg notebook osx qt qt4 qt5 qt5agg "
+    "qt5cairo qt6 qtagg qtcairo tk tkagg tkcairo webagg widget wx wxagg wxcairo".split()
+)
+DRAWN = frozenset("agg cairo pdf pgf ps svg template".split())
 
 
 class Figures:
@@ -1566,6 +1601,17 @@ class Figures:
 
     def __init__(self):
         self.formats = ["png"]
+        # Whether the cell made or changed a figure while matplotlib was to show it without being asked.
+        self.drawn = False
+        # Whether `%matplotlib inline` was said.
+        self.wanted = False
+
+    def take_over(self):
+        """Makes matplotlib show its figures here, from now on and without being asked."""
+        matplotlib = sys.modules["matplotlib"]
+        matplotlib.use(FIGURES)
+        library("importlib").import_module("cellist_figures")
+        matplotlib.interactive(True)
 
     def choose(self, formats):
         """Which images are made: `png`, `retina`, `svg`, `jpeg`, `pdf`."""
@@ -1637,8 +1683,9 @@ class Figures:
 
     def at_end_of_cell(self):
         """Shows what the cell left open."""
+        drawn, self.drawn = self.drawn, False
         matplotlib = sys.modules.get("matplotlib")
-        if matplotlib is not None and "matplotlib.pyplot" in sys.modules and "cellist_figures" in sys.modules:
+        if drawn and matplotlib is not None and "matplotlib.pyplot" in sys.modules and "cellist_figures" in sys.modules:
             if matplotlib.get_backend() == FIGURES:
                 self.show()
 
@@ -1659,6 +1706,7 @@ def _fill_figures(module):
         return new_figure_manager_given_figure(num, figure_class(*arguments, **keys))
 
     def new_figure_manager_given_figure(num, figure):
+        figures.drawn = figures.drawn or matplotlib.is_interactive()
         return FigureManagerBase(FigureCanvasAgg(figure), num)
 
     module.FigureCanvas = FigureCanvasAgg
@@ -1684,6 +1732,8 @@ class Tasks:
     def __init__(self):
         self.loop = None
         self.in_cell = False
+        # Whether the loop is run by us, and whether that is between cells.
+        self.runs = False
         self.turning = False
 
     def prepare(self):
@@ -1694,15 +1744,34 @@ class Tasks:
         if self.loop is None or self.loop.is_closed():
             self.loop = asyncio.new_event_loop()
             asyncio.set_event_loop(self.loop)
-            for name in ("run_until_complete", "run_forever"):
-                setattr(self.loop, name, self._outside(getattr(self.loop, name)))
             if not hasattr(asyncio.run, "__wrapped__"):
                 asyncio.run = asyncio.runners.run = self._outside(asyncio.run)
                 kind = getattr(asyncio, "Runner", None)
                 if kind is not None:
                     kind.run = self._outside(kind.run)
         if self.in_cell:
-            asyncio._set_running_loop(self.loop)
+            self._pretend(asyncio, True)
+
+    def _pretend(self, asyncio, runs):
+        """Makes the loop look as if it ran, or no longer: cells count as a part of it."""
+        asyncio._set_running_loop(self.loop if runs else None)
+        try:
+            # What asyncio's own loops go by.
+            self.loop._thread_id = MAIN_THREAD if runs else None
+        except AttributeError:
+            pass
+
+    def _run(self, function, *arguments):
+        """Runs the loop."""
+        asyncio = sys.modules["asyncio"]
+        self._pretend(asyncio, False)
+        self.runs = True
+        try:
+            return function(*arguments)
+        finally:
+            self.runs = False
+            if self.in_cell:
+                self._pretend(asyncio, True)
 
     def _outside(self, function):
         """Lets code of a cell run a loop of its own, as it could in a script."""
@@ -1710,7 +1779,7 @@ class Tasks:
         def run(*arguments, **keys):
             asyncio = sys.modules["asyncio"]
             outer = asyncio._get_running_loop()
-            if outer is None or outer is not self.loop or outer.is_running():
+            if outer is None or outer is not self.loop or self.runs:
                 return function(*arguments, **keys)
             asyncio._set_running_loop(None)
             try:
@@ -1733,7 +1802,7 @@ class Tasks:
         """A cell ended."""
         self.in_cell = False
         if self.loop is not None:
-            sys.modules["asyncio"]._set_running_loop(None)
+            self._pretend(sys.modules["asyncio"], False)
 
     def wait(self, coroutine):
         """Runs the coroutine of a cell with `await` at its top level."""
@@ -1743,22 +1812,28 @@ class Tasks:
         task = self.loop.create_task(coroutine)
         interrupts.loop, interrupts.task = self.loop, task
         try:
-            return self.loop.run_until_complete(task)
+            return self._run(self.loop.run_until_complete, task)
         finally:
             interrupts.task = None
             if not task.done():
                 # An interrupt that landed in another task's code, or SystemExit there.
                 task.cancel()
                 try:
-                    self.loop.run_until_complete(task)
+                    self._run(self.loop.run_until_complete, task)
                 except BaseException:
                     pass
+
+    def turn_once(self):
+        """Between cells: lets tasks go on that can, even where the next request has come."""
+        if getattr(self.loop, "_ready", None):
+            self.loop.call_soon(self.loop.stop)
+            self.turn()
 
     def turn(self):
         """Between cells: lets tasks go on until a request comes."""
         self.turning = True
         try:
-            self.loop.run_forever()
+            self._run(self.loop.run_forever)
         except BaseException as error:
             runner.report(error)
         finally:
@@ -1777,6 +1852,9 @@ class Tasks:
         # The cell may have begun by now, and then it is the loop of the cell.
         if self.turning:
             self.loop.stop()
+
+
+interrupts.loop_codes.add(Tasks._run.__code__)
 
 
 # --- Magics in the source -------------------------------------------------------------------------
@@ -1953,6 +2031,11 @@ class UsageError(Exception):
     __module__ = "IPython.core.error"
 
 
+def not_supported(what):
+    """The error for what only IPython itself can do."""
+    return UsageError("%s is not supported by the runner: use `--backend jupyter`." % what)
+
+
 class StdinNotImplementedError(NotImplementedError):
     """Somebody asked for input, and there is nobody to give it."""
 
@@ -1974,17 +2057,13 @@ def no_getpass(prompt="Password: ", stream=None, **_keys):
     _no_input("getpass")
 
 
-class Quitter:
-    """`exit` and `quit`: they end the cell."""
+class ZMQExitAutocall:
+    """`exit` and `quit`: the cell goes on, and the kernel ends after it."""
 
-    def __init__(self, name):
-        self.name = name
+    __module__ = "IPython.core.autocall"
 
-    def __repr__(self):
-        return "Use %s() to end the cell; the kernel goes on" % self.name
-
-    def __call__(self, code=None):
-        raise SystemExit(code)
+    def __call__(self, keep_kernel=False):
+        runner.shell.exit_now = not keep_kernel
 
 
 class Events:
@@ -2049,6 +2128,52 @@ class OutputList(list):
         return OutputList(" ".join(row[at] for at in numbers if -len(row) <= at < len(row)) for row in rows)
 
 
+def system_shell():
+    """The user's own shell, where there is one."""
+    shell = os.environ.get("SHELL") or ""
+    return shell if os.path.isabs(shell) and os.access(shell, os.X_OK) else "/bin/sh"
+
+
+def open_terminal():
+    """A terminal of the usual size, or where there are none a pipe: the end to read, and the one to write."""
+    try:
+        ours, its = os.openpty()
+    except OSError:
+        return os.pipe()
+    size = library("struct").pack("HHHH", 24, 80, 0, 0)
+    library("fcntl").ioctl(its, library("termios").TIOCSWINSZ, size)
+    return ours, its
+
+
+def print_page(text, *_arguments, **_keys):
+    """Shows a text of several pages: all of it."""
+    print(text.get("text/plain", "") if isinstance(text, dict) else text)
+
+
+class command_interrupts:
+    """Ends a command that the user interrupts, and keeps out of the traceback how it was waited for."""
+
+    def __init__(self, process):
+        self.process = process
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, kind, error, _traceback):
+        if kind is not KeyboardInterrupt:
+            return
+        try:
+            # It got the signal too.
+            self.process.wait(1)
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+        raise KeyboardInterrupt from None
+
+
+INTERACTIVITIES = ("all", "last", "last_expr", "last_expr_or_assign", "none")
+
+
 class ZMQInteractiveShell:
     """What `get_ipython()` returns. By the name of its class libraries see that they are in a notebook."""
 
@@ -2059,14 +2184,19 @@ class ZMQInteractiveShell:
         self.display_formatter = DisplayFormatter()
         self.display_pub = DisplayPublisher()
         self.events = Events()
+        # Where IPython's own magics show long texts.
+        self.hooks = types.SimpleNamespace(show_in_pager=print_page)
         self.config = {"IPKernelApp": {}}
         self.registered = {"line": {}, "cell": {}}
         self.last_error = None
         self.full_shell = None
-        self.folders = []
         self.programs = []
         self.reloads = None
         self.colors = "nocolor"
+        self.automagic = True
+        # Whether the kernel is to end after the cell.
+        self.exit_now = False
+        self.xmode = "Context"
         self.ast_transformers = []
         self.input_transformers_post = []
         self.input_transformers_cleanup = []
@@ -2077,6 +2207,27 @@ class ZMQInteractiveShell:
         return "<%s.ZMQInteractiveShell at 0x%x>" % (__name__, id(self))
 
     # What libraries ask for.
+
+    # Which statements of a cell show their values: `all`, `last`, `last_expr`, `last_expr_or_assign`, `none`.
+    ast_node_interactivity = "last_expr"
+
+    def interactivity(self):
+        """What was chosen for this shell, or for all shells by way of IPython's own class."""
+        chosen = self.__dict__.get("ast_node_interactivity")
+        module = sys.modules.get("IPython.core.interactiveshell")
+        if chosen is None and module is not None:
+            chosen = vars(module.InteractiveShell).get("ast_node_interactivity")
+        return chosen if chosen in INTERACTIVITIES else "last_expr"
+
+    @classmethod
+    def instance(cls, *_arguments, **_keys):
+        """The shell."""
+        return runner.shell
+
+    @classmethod
+    def initialized(cls):
+        """Whether there is a shell."""
+        return True
 
     @property
     def execution_count(self):
@@ -2192,9 +2343,14 @@ class ZMQInteractiveShell:
         """A magic that is not ours: IPython may be there and know it."""
         shell = self._full() if find_spec("IPython", None, None) is not None else None
         if shell is not None and shell.find_magic(name, kind) is not None:
-            if kind == "line":
-                return shell.run_line_magic(name, line, _stack_depth=3)
-            return shell.run_cell_magic(name, line, cell)
+            try:
+                if kind == "line":
+                    return shell.run_line_magic(name, line, _stack_depth=3)
+                return shell.run_cell_magic(name, line, cell)
+            except AttributeError as error:
+                if "'ZMQInteractiveShell' object has no attribute" not in str(error):
+                    raise
+                raise not_supported(("%" if kind == "line" else "%%") + name) from None
         if kind == "line":
             text = "Line magic function `%%%s` not found." % name
             if self._magic("cell", name) is not None:
@@ -2261,43 +2417,84 @@ class ZMQInteractiveShell:
         command = self.var_expand(command)
         if command.rstrip().endswith("&"):
             raise OSError("Background processes not supported.")
-        self.user_ns["_exit_code"] = self._run(command, shell=True, merge=True)
+        code = self._run_on_terminal([system_shell(), "-c", command])
+        # A shell says 128 and its number of a signal that ended a command.
+        self.user_ns["_exit_code"] = 128 - code if code > 128 else code
 
     def getoutput(self, command, split=True, depth=0):
         """Runs a command and returns the lines that it printed."""
         subprocess = library("subprocess")
         process = subprocess.Popen(
-            self.var_expand(command),
-            shell=True,
+            [system_shell(), "-c", self.var_expand(command)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
-        text = process.communicate()[0].decode("utf-8", "replace")
+        with command_interrupts(process):
+            text = process.communicate()[0].decode("utf-8", "replace")
         self.user_ns["_exit_code"] = process.returncode
         return OutputList(text.splitlines()) if split else text
 
-    def _run(self, command, shell=False, merge=False, text=None):
-        """Runs a command on our own output, or into `sys.stdout` where that is somebody else's."""
+    def _run(self, command, text=None, kept=(False, False)):
+        """Runs a command on our own output, or into `sys.stdout` where that is somebody else's.
+
+        Returns its exit code and what is to be kept of its output and errors, rather than shown.
+        """
         subprocess = library("subprocess")
-        streams = runner.outlet.streams
-        redirected = sys.stdout is not streams[STDOUT] or sys.stderr is not streams[STDERR]
-        output = subprocess.PIPE if redirected else None
+        streams = sys.stdout, sys.stderr
+        redirected = any(stream is not own for stream, own in zip(streams, runner.outlet.streams))
+        out, err = (subprocess.PIPE if redirected or keep else None for keep in kept)
         process = subprocess.Popen(
             command,
-            shell=shell,
             stdin=subprocess.DEVNULL if text is None else subprocess.PIPE,
-            stdout=output,
-            stderr=subprocess.STDOUT if merge else output,
+            stdout=out,
+            stderr=err,
         )
-        out, err = process.communicate(text)
-        for data, stream in ((out, sys.stdout), (err, sys.stderr)):
-            if data:
-                stream.write(data.decode("utf-8", "replace"))
-        return process.returncode
+        with command_interrupts(process):
+            written = process.communicate(text)
+        written = [(data or b"").decode("utf-8", "replace") for data in written]
+        for data, stream, keep in zip(written, streams, kept):
+            if data and not keep:
+                stream.write(data)
+        return process.returncode, written
 
-    def _python(self, *arguments):
-        return self._run([sys.executable] + list(arguments))
+    def _run_on_terminal(self, command):
+        """Runs a command that sees a terminal as its output, as IPython does; returns its exit code."""
+        subprocess, select = library("subprocess"), library("select")
+        ours, its = open_terminal()
+        # There is nobody who could turn the pages.
+        variables = dict(os.environ, TERM="xterm-color", PAGER="cat", GIT_PAGER="cat")
+        try:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=its, stderr=its, env=variables
+            )
+        except BaseException:
+            os.close(ours)
+            raise
+        finally:
+            os.close(its)
+        decoder = library("codecs").getincrementaldecoder("utf-8")("replace")
+        try:
+            with command_interrupts(process):
+                while True:
+                    # What it left in the background may keep the terminal open.
+                    ended = process.poll() is not None
+                    if not select.select([ours], [], [], 0 if ended else 0.05)[0]:
+                        if ended:
+                            break
+                        continue
+                    try:
+                        data = os.read(ours, 65536)
+                    except OSError:
+                        data = b""
+                    if not data:
+                        break
+                    sys.stdout.write(decoder.decode(data))
+                process.wait()
+        finally:
+            os.close(ours)
+        sys.stdout.write(decoder.decode(b"", True))
+        return process.returncode
 
     # Line magics.
 
@@ -2305,37 +2502,40 @@ class ZMQInteractiveShell:
         """Runs pip for this Python."""
         if find_spec("pip", None, None) is None:
             raise UsageError("pip is not installed for %s. %s" % (sys.executable, how_to_get_pip()))
-        self._python("-m", "pip", *library("shlex").split(line))
+        self.system("%s -m pip %s" % (quoted(sys.executable), line))
         library("importlib").invalidate_caches()
         print("Note: you may need to restart the kernel to use updated packages.")
 
     def line_conda(self, line):
         """Runs conda for the environment of this Python."""
-        program = os.environ.get("CONDA_EXE") or "conda"
-        words = library("shlex").split(line)
-        if words and words[0] in ("install", "update", "remove", "uninstall") and "-p" not in words:
-            words += ["--prefix", sys.prefix, "--yes"]
-        self._run([program] + words)
+        words = [quoted(os.environ.get("CONDA_EXE") or "conda"), line]
+        if line.split()[:1] and line.split()[0] in ("install", "update", "remove", "uninstall"):
+            if "-p" not in line.split():
+                words += ["--prefix", quoted(sys.prefix), "--yes"]
+        self.system(" ".join(words))
         library("importlib").invalidate_caches()
 
     def line_uv(self, line):
         """Runs uv."""
-        self._run(["uv"] + library("shlex").split(line))
+        self.system("uv " + line)
         library("importlib").invalidate_caches()
 
     def line_cd(self, line):
         """Changes the working folder."""
         quiet = line.startswith("-q")
         folder = (line[2:] if quiet else line).strip().strip("'\"")
+        visited = self.user_ns["_dh"]
         if folder == "-":
-            if not self.folders:
-                raise UsageError("There is no previous folder to go back to.")
-            folder = self.folders.pop()
-        folder = os.path.expanduser(folder or "~")
-        before = os.getcwd()
-        os.chdir(folder)
-        self.folders.append(before)
-        self.user_ns["_dh"].append(os.getcwd())
+            if len(visited) < 2:
+                raise UsageError("%cd -: No previous directory to change to.")
+            folder = visited[-2]
+        try:
+            os.chdir(os.path.expanduser(folder or "~"))
+        except OSError as error:
+            print(error)
+        else:
+            if not visited or visited[-1] != os.getcwd():
+                visited.append(os.getcwd())
         if not quiet:
             print(os.getcwd())
 
@@ -2388,7 +2588,7 @@ class ZMQInteractiveShell:
         if not os.path.exists(path) and os.path.exists(path + ".py"):
             path += ".py"
         if not os.path.exists(path):
-            raise UsageError("File `%r` not found." % words[0])
+            raise Exception("File `%r` not found." % words[0])
         if path.endswith((".ipynb", ".ipy")):
             return self._run_cells(path)
         module = types.ModuleType("__main__")
@@ -2463,9 +2663,25 @@ class ZMQInteractiveShell:
             self.reloads.on = mode not in ("0", "off")
 
     def line_matplotlib(self, line):
-        """Figures are shown in any case."""
+        """Figures are shown in any case, as images."""
         if "--list" in line or "-l" in line.split():
             print("Available matplotlib backends: ['inline']")
+            return
+        name = line.strip().strip("'\"")
+        if name in ("", "inline"):
+            figures.wanted = True
+            if "matplotlib.pyplot" in sys.modules:
+                figures.take_over()
+        elif name.lower() in WINDOWS:
+            print(
+                "%%matplotlib %s is not supported by the runner, which shows figures as images: "
+                "use `--backend jupyter`." % name,
+                file=sys.stderr,
+            )
+        elif name.lower() in DRAWN or name.startswith("module://"):
+            library("importlib").import_module("matplotlib").use(name)
+        else:
+            raise RuntimeError("%r is not a recognised GUI loop or backend name" % name)
 
     def line_pylab(self, _line):
         """Imports numpy and pyplot under their usual names."""
@@ -2477,12 +2693,86 @@ class ZMQInteractiveShell:
         if found is not None:
             made = eval(found.group(1), self.user_ns)
             figures.choose([made] if isinstance(made, str) else list(made))
+            return
+        found = re.match(r"\w*InteractiveShell\.(\w+)\s*=\s*(.+)", line.strip())
+        if found is not None and found.group(1) in ("ast_node_interactivity", "automagic"):
+            setattr(self, found.group(1), eval(found.group(2), self.user_ns))
 
     def _nothing(self, _line=""):
         return None
 
-    line_automagic = line_autosave = line_colors = line_xmode = line_precision = line_gui = _nothing
-    line_autoawait = line_doctest_mode = line_logstart = line_logstop = line_autocall = _nothing
+    # There are no colours.
+    line_colors = _nothing
+
+    def line_precision(self, line=""):
+        """How many digits of a number are shown, or in which format."""
+        line, digits = line.strip(), None
+        try:
+            if "%" in line:
+                line % 3.14159
+            elif line:
+                digits = int(line)
+        except Exception:
+            raise ValueError("Precision must be int or format string, not %r" % line) from None
+        if digits is not None and digits < 0:
+            raise ValueError("int precision must be non-negative, not %r" % digits)
+        if "numpy" in sys.modules and "%" not in line:
+            sys.modules["numpy"].set_printoptions(precision=8 if digits is None else digits)
+        made = line or "%r" if digits is None else "%%.%df" % digits
+        self.display_formatter.formatters["text/plain"].float_format = made
+        return made
+
+    def line_xmode(self, line):
+        """How much of a traceback is shown."""
+        mode = (line.strip() or "Context").capitalize()
+        if mode in ("Verbose", "Docs"):
+            raise not_supported("%%xmode %s" % mode)
+        if mode not in ("Plain", "Context", "Minimal"):
+            print("Unrecognized mode: %s. Valid modes: Plain, Context, Minimal" % mode, file=sys.stderr)
+            return
+        self.xmode = mode
+        print("Exception reporting mode: %s" % mode)
+
+    def line_automagic(self, line=""):
+        """Whether magics are found without their percent sign."""
+        choice = line.strip().lower()
+        self.automagic = choice in ("on", "1", "true") if choice else not self.automagic
+        state = "ON, % prefix IS NOT" if self.automagic else "OFF, % prefix IS"
+        print("\nAutomagic is %s needed for line magics." % state)
+
+    def line_autosave(self, line):
+        """Tells whoever shows the notebook how often to save it."""
+        try:
+            seconds = int(line)
+        except ValueError:
+            raise UsageError("%%autosave requires an integer, got %r" % line) from None
+        code = "IPython.notebook.set_autosave_interval(%d)" % (seconds * 1000)
+        publish_display_data({"application/javascript": code})
+        print("Autosaving every %i seconds" % seconds if seconds else "Autosave disabled")
+
+    def line_gui(self, line=""):
+        """There is no screen to draw on."""
+        if line.strip():
+            raise not_supported("%%gui %s" % line.strip())
+
+    def line_autoawait(self, line=""):
+        """`await` works in a cell as it is."""
+        if line.strip().lower() not in ("", "on", "true", "asyncio"):
+            raise not_supported("%%autoawait %s" % line.strip())
+        if not line.strip():
+            print("IPython autoawait is `on`, and set to use `asyncio`")
+
+    def _not_supported(name):
+        def run(self, line="", cell=None):
+            raise not_supported("%" + name)
+
+        run.__doc__ = "Not supported here."
+        return run
+
+    line_doctest_mode, line_autocall = _not_supported("doctest_mode"), _not_supported("autocall")
+    line_logstart, line_logstop = _not_supported("logstart"), _not_supported("logstop")
+    line_debug, line_pdb = _not_supported("debug"), _not_supported("pdb")
+    del _not_supported
 
     def _names(self):
         return sorted(
@@ -2538,8 +2828,11 @@ class ZMQInteractiveShell:
     def line_lsmagic(self, _line=""):
         """Lists the magics."""
         lines, cells = magic_names("line"), magic_names("cell")
-        print("Available line magics:\n" + "  ".join("%" + name for name in lines))
-        print("\nAvailable cell magics:\n" + "  ".join("%%" + name for name in cells))
+        return "Available line magics:\n%s\n\nAvailable cell magics:\n%s\n\nAutomagic is %s needed." % (
+            "  ".join("%" + name for name in lines),
+            "  ".join("%%" + name for name in cells),
+            "ON, % prefix IS NOT" if self.automagic else "OFF, % prefix IS",
+        )
 
     def line_reset(self, line=""):
         """Forgets all variables."""
@@ -2596,15 +2889,16 @@ class ZMQInteractiveShell:
         source = cell if not _line else _line + "\n" + cell
         parts = runner.compile_cell(source, "<timed exec>")
         wall, processor = time.perf_counter(), os.times()
-        value = runner.run_parts(parts)
-        after = os.times()
-        wall = time.perf_counter() - wall
-        user, system = after.user - processor.user, after.system - processor.system
-        print(
-            "CPU times: user %s, sys: %s, total: %s\nWall time: %s"
-            % (time_text(user), time_text(system), time_text(user + system), time_text(wall))
-        )
-        return value
+        try:
+            return runner.run_parts(parts)
+        finally:
+            after = os.times()
+            wall = time.perf_counter() - wall
+            user, system = after.user - processor.user, after.system - processor.system
+            print(
+                "CPU times: user %s, sys: %s, total: %s\nWall time: %s"
+                % (time_text(user), time_text(system), time_text(user + system), time_text(wall))
+            )
 
     def cell_timeit(self, line, cell):
         """Times code by running it often."""
@@ -2640,39 +2934,54 @@ class ZMQInteractiveShell:
             )
         return None
 
-    def _script(self, program, cell):
-        code = self._run(program, text=cell.encode("utf-8"))
-        if code:
+    def cell_script(self, line, cell):
+        """Runs the cell with a program; `--out` and `--err` name variables for what it prints."""
+        names, command, raises = [None, None], [], True
+        words = iter(library("shlex").split(line))
+        for word in words:
+            option, _, value = word.partition("=")
+            if option in ("--out", "--err"):
+                names[option == "--err"] = value or next(words, None)
+            elif option in ("--no-raise-error", "--raise-error"):
+                raises = option == "--raise-error"
+            elif option in ("--bg", "--proc"):
+                raise not_supported("%%%%script %s" % option)
+            else:
+                command.append(word)
+        if not command:
+            raise UsageError("%%script needs the name of a program.")
+        try:
+            code, written = self._run(command, cell.encode("utf-8"), [name is not None for name in names])
+        except FileNotFoundError:
+            print("Couldn't find program: %r" % command[0])
+            return
+        for name, text in zip(names, written):
+            if name is not None:
+                self.user_ns[name] = text
+        if code and raises:
             raise library("subprocess").CalledProcessError(code, cell.encode("utf-8"))
 
     def cell_bash(self, line, cell):
         """Runs the cell with bash."""
-        self._script(["bash"] + library("shlex").split(line), cell)
+        self.cell_script("bash " + line, cell)
 
     def cell_sh(self, line, cell):
         """Runs the cell with sh."""
-        self._script(["sh"] + library("shlex").split(line), cell)
-
-    def cell_script(self, line, cell):
-        """Runs the cell with a program."""
-        words = library("shlex").split(line)
-        if not words:
-            raise UsageError("%%script needs the name of a program.")
-        self._script(words, cell)
+        self.cell_script("sh " + line, cell)
 
     def cell_python(self, line, cell):
         """Runs the cell with a new Python."""
-        self._script([sys.executable] + library("shlex").split(line), cell)
+        self.cell_script("%s %s" % (quoted(sys.executable), line), cell)
 
     cell_python3 = cell_python
 
     def cell_perl(self, line, cell):
         """Runs the cell with perl."""
-        self._script(["perl"] + library("shlex").split(line), cell)
+        self.cell_script("perl " + line, cell)
 
     def cell_ruby(self, line, cell):
         """Runs the cell with ruby."""
-        self._script(["ruby"] + library("shlex").split(line), cell)
+        self.cell_script("ruby " + line, cell)
 
     def cell_system(self, line, cell):
         """Runs the cell with the system's shell and returns the lines that it printed."""
@@ -2743,16 +3052,20 @@ class ZMQInteractiveShell:
 def _add_commands():
     """`%ls` and the like: commands of the system under their own names."""
 
-    def add(name):
-        def command(self, line=""):
-            self.system("%s %s" % (name, line))
+    def add(name, command):
+        def run(self, line=""):
+            self.system(command.replace("%l", line) if "%l" in command else "%s %s" % (command, line))
 
-        command.__doc__ = "Runs %s." % name
-        setattr(ZMQInteractiveShell, "line_" + name, command)
+        run.__doc__ = "Runs `%s`." % command
+        setattr(ZMQInteractiveShell, "line_" + name, run)
 
-    for name in ("ls", "ll", "mkdir", "rm", "rmdir", "mv", "cp", "cat", "man", "less", "more"):
-        add(name)
-    ZMQInteractiveShell.line_ll = lambda self, line="": self.system("ls -l %s" % line)
+    for name in ("mkdir", "rm", "rmdir", "mv", "cp", "cat", "man", "less", "more"):
+        add(name, name)
+    colour, long = ("--color", "-o") if sys.platform.startswith("linux") else ("-G", "-l")
+    add("ls", "ls -F %s" % colour)
+    add("ll", "ls -F %s %s" % (long, colour))
+    for name, kind in (("lf", "^-"), ("lk", "^l"), ("ldir", "/$"), ("lx", "^-..x")):
+        add(name, "ls -F %s %s %%l | grep %s" % (long, colour, kind))
 
 
 _add_commands()
@@ -2997,7 +3310,7 @@ def traceback_lines(error):
             strip(inner)
 
     strip(made)
-    text = "".join(made.format())
+    text = "".join(made.format_exception_only() if runner.shell.xmode == "Minimal" else made.format())
     return text.rstrip("\n").split("\n")
 
 
@@ -3005,6 +3318,9 @@ def traceback_lines(error):
 
 # Results that are kept for later cells.
 KEPT_RESULTS = 1000
+
+# What a cell of one line may begin with to be a magic without its percent sign.
+LONE_WORD = re.compile(r"([A-Za-z_]\w*)(?![\w.])[ \t]*(?!.*\n)")
 
 RUNNER_NAMES = ("In", "Out", "_", "__", "___", "_i", "_ii", "_iii", "_ih", "_oh", "_dh")
 
@@ -3072,7 +3388,7 @@ class Runner:
         builtins.get_ipython = get_ipython
         builtins.__IPYTHON__ = True
         builtins.input = no_input
-        builtins.exit, builtins.quit = Quitter("exit"), Quitter("quit")
+        builtins.exit = builtins.quit = ZMQExitAutocall()
         sys.displayhook = self.show_result
         sys.ps1, sys.ps2 = "In : ", "...: "
         sys.argv = [""]
@@ -3287,12 +3603,13 @@ class Runner:
 
     def run_source(self, source, filename, show):
         """Runs source on the user's variables; the value of the last expression is shown."""
-        value = self.run_parts(self.compile_cell(source, filename))
+        shown = self.shell.interactivity() if show else "last_expr"
+        value = self.run_parts(self.compile_cell(source, filename, shown))
         if show and value is not None:
             sys.displayhook(value)
 
-    def compile_cell(self, source, filename):
-        """Compiles a cell: its statements, and its last expression apart."""
+    def compile_cell(self, source, filename, shown="last_expr"):
+        """Compiles a cell: its statements, and its last expression apart, or what else is to be shown."""
         flags = self.future_flags | _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         lines = source.splitlines(True)
         if lines and not lines[-1].endswith("\n"):
@@ -3302,9 +3619,9 @@ class Runner:
         if "linecache" in sys.modules:
             sys.modules["linecache"].cache[filename] = entry
         only_ast = flags | _ast.PyCF_ONLY_AST
-        text = source
-        if source.lstrip().startswith("%%"):
-            text = python_source(source)
+        text = self.without_percent(source)
+        if text != source or source.lstrip().startswith("%%"):
+            text = python_source(text)
             self.transformed(source, text)
             tree = compile(text, filename, "exec", only_ast, True)
         else:
@@ -3318,6 +3635,8 @@ class Runner:
                 tree = compile(text, filename, "exec", only_ast, True)
         body = tree.body
         last = None
+        if shown != "last_expr" and body:
+            return self.compile_shown(text, body, filename, flags, shown)
         if body and isinstance(body[-1], _ast.Expr) and not hides_result(text, body[-1]):
             last = compile(_ast.Expression(body.pop().value), filename, "eval", flags, True)
         code = compile(tree, filename, "exec", flags, True) if body else None
@@ -3329,23 +3648,49 @@ class Runner:
             self.future_flags |= code.co_flags & mask
         return code, last
 
+    def compile_shown(self, text, body, filename, flags, shown):
+        """Compiles a cell of which something else is shown than its last expression."""
+        hidden = hides_result(text, body[-1])
+        if shown == "last_expr_or_assign" and not hidden:
+            last = body[-1]
+            targets = getattr(last, "targets", None) or [getattr(last, "target", None)]
+            assigns = isinstance(last, (_ast.Assign, _ast.AugAssign, _ast.AnnAssign))
+            if assigns and len(targets) == 1 and isinstance(targets[0], _ast.Name):
+                place = {"lineno": last.lineno, "col_offset": 0, "end_lineno": last.lineno, "end_col_offset": 0}
+                body.append(_ast.Expr(_ast.Name(targets[0].id, _ast.Load(), **place), **place))
+            shown = "last" if isinstance(body[-1], _ast.Expr) else "none"
+        count = {"all": len(body), "last": 1}.get(shown, 0) if not hidden else 0
+        plain = body[: len(body) - count]
+        codes = [compile(_ast.Module(plain, []), filename, "exec", flags, True)] if plain else []
+        for statement in body[len(plain) :]:
+            codes.append(compile(_ast.Interactive([statement]), filename, "single", flags, True))
+        return tuple(codes) + (None,)
+
     def other_reading(self, source):
-        """Source that is no Python: with its magics as calls, or as the magic that a lone line names."""
+        """Source that is no Python: with its magics as calls."""
         if has_magic_signs(source) or source[:1] in " \t\n":
-            text = python_source(source)
-            if text != source:
-                return text
-        line = source.strip()
-        word, _, rest = line.partition(" ")
-        if (
-            "\n" not in line
-            and rest
-            and word not in self.namespace
-            and self.shell._magic("line", word) is not None
-        ):
-            if word.isidentifier() and rest[0] not in "=.([":
-                return "get_ipython().run_line_magic(%r, %r)" % (word, rest)
+            return python_source(source)
         return source
+
+    def without_percent(self, source):
+        """A cell of one line that begins with the name of a magic, which is no variable: that magic.
+
+        `exit` and `quit` are called without being told to.
+        """
+        line = source.strip()
+        found = LONE_WORD.match(line)
+        if found is None or not self.shell.automagic:
+            return source
+        word, rest = found.group(1), line[found.end() :]
+        if rest[:1] in ("=", ",") or rest.endswith("?"):
+            return source
+        if word in self.namespace:
+            return source
+        if isinstance(getattr(builtins, word, None), ZMQExitAutocall) and not rest:
+            return word + "()"
+        if hasattr(builtins, word) or self.shell._magic("line", word) is None:
+            return source
+        return "%%%s %s" % (word, rest)
 
     def transformed(self, source, text):
         """The history keeps a cell as the Python that ran."""
@@ -3361,7 +3706,7 @@ class Runner:
                 value = eval(code, self.namespace)
                 if code.co_flags & CO_COROUTINE:
                     value = self.tasks.wait(value)
-        return value if parts[1] is not None else None
+        return value if parts[-1] is not None else None
 
     def show_result(self, value):
         """Python's `sys.displayhook`: shows a value and remembers it."""
@@ -3458,6 +3803,8 @@ class Runner:
                     self.cell = Cell(self.taken[0])
                 self.execute(self.cell)
                 self.taken.clear()
+                if self.shell.exit_now:
+                    return
             except BaseException as error:
                 # Raised by a signal handler of the program's, outside of its own code.
                 cell = self.cell
@@ -3473,6 +3820,7 @@ class Runner:
             # In one call, so that nothing can come between taking it and having it.
             taken.extend(map(self.requests.get, (True,)))
             return
+        self.tasks.turn_once()
         try:
             taken.extend(map(self.requests.get, (False,)))
         except Empty:
@@ -3864,7 +4212,7 @@ def describe_name(name, namespace, detail):
         path = inspect.getfile(value if is_code else type(value))
     except (TypeError, OSError):
         path = None
-    if path:
+    if path and path != HERE:
         rows.append(("File", path))
     if is_code:
         rows.append(("Type", kind))

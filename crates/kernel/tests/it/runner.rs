@@ -3,6 +3,7 @@
 mod bed;
 mod displays;
 mod interrupts;
+mod ipython;
 mod libraries;
 mod magics;
 mod processes;

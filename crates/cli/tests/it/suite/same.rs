@@ -34,9 +34,6 @@ fn shape(cell: &Value) -> Value {
         }
         outputs.push(output);
     }
-    // IPython's advice on how to leave, which it adds to the first SystemExit.
-    outputs
-        .retain(|output| !output["stream"].as_str().is_some_and(|text| text.contains("To exit: use 'exit'")));
     json!({ "count": cell["execution_count"], "outputs": outputs })
 }
 
@@ -77,8 +74,7 @@ fn joined(text: &Value) -> String {
     }
 }
 
-/// Text without colours, memory addresses and times, and with one kind of line end: IPython runs `!` commands on
-/// a terminal, which ends lines with `\r\n`.
+/// Text without colours, memory addresses and times.
 fn plain(text: &str) -> String {
     let mut shown = String::new();
     let mut rest = text;
@@ -88,8 +84,7 @@ fn plain(text: &str) -> String {
         rest = &rest[end..];
     }
     shown.push_str(rest);
-    let lines: Vec<String> =
-        shown.replace("\r\n", "\n").split('\n').map(|line| timeless(&nowhere(line))).collect();
+    let lines: Vec<String> = shown.split('\n').map(|line| timeless(&nowhere(line))).collect();
     lines.join("\n")
 }
 

@@ -15,12 +15,12 @@ async fn each_magic_has_its_effect() {
     let work = work.display();
     session
         .check(&[
-            ("!echo hello; echo error >&2; exit 4", r"stdout hello\nerror\n"),
+            ("!echo hello; echo error >&2; exit 4", r"stdout hello\r\nerror\r\n"),
             ("_exit_code", "result text/plain=4"),
             ("x = !printf 'a\\nb\\n'", ""),
             ("x, x.n, x.s, x[0]", r"result text/plain=(['a', 'b'], 'a\nb', 'a b', 'a')"),
-            ("name = 'world'\n!echo $name {name.upper()} '$$HOME $name'", r"stdout world WORLD $HOME $name\n"),
-            ("!echo one \\\n  two\nprint('after')", r"stdout one two\nafter\n"),
+            ("name = 'world'\n!echo $name {name.upper()} '$$HOME $name'", r"stdout world WORLD $HOME $name\r\n"),
+            ("!echo one \\\n  two\nprint('after')", r"stdout one two\r\nafter\n"),
             ("%cd sub", &format!(r"stdout {work}/sub\n")),
             ("%pwd", &format!("result text/plain='{work}/sub'")),
             ("%cd -q ..", ""),
@@ -30,7 +30,7 @@ async fn each_magic_has_its_effect() {
             ("%env FIRST=1 2", r"stdout env: FIRST=1 2\n"),
             ("%env FIRST", "result text/plain='1 2'"),
             ("%set_env SECOND two", r"stdout env: SECOND=two\n"),
-            ("!echo $SECOND", r"stdout two\n"),
+            ("!echo $SECOND", r"stdout two\r\n"),
             ("where = %env SECOND", ""),
             ("where", "result text/plain='two'"),
             ("d = {}\nd['a=b'] = !echo kept\nd", "result text/plain={'a=b': ['kept']}"),
@@ -42,8 +42,8 @@ async fn each_magic_has_its_effect() {
             ("%%sh\necho $0", r"stdout sh\n"),
             ("%%script cat\nas it is", r"stdout as it is\n"),
             ("%%capture kept\nprint('p')\nimport sys\nprint('e', file=sys.stderr)\ndisplay(1)\n!echo child\n2", ""),
-            ("kept.stdout, kept.stderr, len(kept.outputs)", r"result text/plain=('p\nchild\n', 'e\n', 2)"),
-            ("kept.show()", "stdout p\\nchild\\n\nstderr e\\n\ndisplay text/plain=1\ndisplay text/plain=2"),
+            ("kept.stdout, kept.stderr, len(kept.outputs)", r"result text/plain=('p\nchild\r\n', 'e\n', 2)"),
+            ("kept.show()", "stdout p\\nchild\\r\\n\nstderr e\\n\ndisplay text/plain=1\ndisplay text/plain=2"),
             ("%run program.py a b", r"stdout __main__ ['a', 'b'] program.py\n"),
             ("made, f()", "result text/plain=(4, 4)"),
             ("%load_ext autoreload\n%autoreload 2", ""),
@@ -83,6 +83,7 @@ async fn times_are_told_and_values_kept() {
     }
     let heard = session.run("%%time\n1 / 0").await;
     assert_eq!(heard.error().map(|error| error.0), Some("ZeroDivisionError"));
+    assert!(heard.stdout().starts_with("CPU times: user "), "{heard}");
     session.end().await;
 }
 
@@ -105,7 +106,7 @@ where('function')";
     session
         .check(&[(
             code,
-            "stdout 0\\n['10']\\nenv: STEP=0\\n1\\n['11']\\nenv: STEP=1\\nin function\\n\nresult text/plain='/'",
+            "stdout 0\\r\\n['10']\\nenv: STEP=0\\n1\\r\\n['11']\\nenv: STEP=1\\nin function\\r\\n\nresult text/plain='/'",
         )])
         .await;
     session.end().await;
@@ -138,7 +139,7 @@ text, other, a, b, c";
         .check(&[
             (
                 code,
-                "stdout yes\\n\nresult text/plain=('\\n%cd /\\n!echo no\\nx?\\n', 'a \"\"\"\\n%env A=1\\n', 3, 2, [True])",
+                "stdout yes\\r\\n\nresult text/plain=('\\n%cd /\\n!echo no\\nx?\\n', 'a \"\"\"\\n%env A=1\\n', 3, 2, [True])",
             ),
             ("'%cd /'\n\"!no\"", "result text/plain='!no'"),
             ("1 % 2", "result text/plain=1"),

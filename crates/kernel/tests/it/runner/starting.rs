@@ -95,7 +95,7 @@ async fn the_folder_is_the_working_folder_and_first_where_modules_are_looked_for
                 &format!("any(entry == '' or entry.startswith('{kept}') for entry in sys.path[1:])"),
                 "result text/plain=False",
             ),
-            ("!echo works", r"stdout works\n"),
+            ("!echo works", r"stdout works\r\n"),
             ("1 / 0", "error ZeroDivisionError: division by zero\nfailed"),
         ])
         .await;

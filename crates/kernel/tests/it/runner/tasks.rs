@@ -73,7 +73,25 @@ async fn asyncio_run_works_as_in_a_script() {
             ("import asyncio\nasync def f(): return 5\nasyncio.run(f())", "result text/plain=5"),
             ("t = asyncio.create_task(f())\nasyncio.run(f())", "result text/plain=5"),
             ("await t", "result text/plain=5"),
-            ("asyncio.get_event_loop().run_until_complete(f())", "result text/plain=5"),
+        ])
+        .await;
+    session.end().await;
+}
+
+#[tokio::test]
+async fn cells_are_a_part_of_the_loop_that_runs() {
+    let session = Bed::new().start().await;
+    let refused = "error RuntimeError: This event loop is already running\nfailed";
+    session
+        .check(&[
+            ("import asyncio\nloop = asyncio.get_event_loop()\nasync def f(): return loop.is_running()", ""),
+            ("loop is asyncio.get_running_loop(), loop.is_running()", "result text/plain=(True, True)"),
+            ("waiting = f()\nloop.run_until_complete(waiting)", refused),
+            ("loop.run_forever()", refused),
+            ("await waiting", "result text/plain=True"),
+            ("loop.is_running()", "result text/plain=True"),
+            ("task = asyncio.ensure_future(f())", ""),
+            ("task.result()", "result text/plain=True"),
         ])
         .await;
     session.end().await;

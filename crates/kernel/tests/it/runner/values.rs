@@ -1,8 +1,8 @@
 //! Values, names and errors.
 
-use cellist_kernel::{Event, Request, State, Status};
+use cellist_kernel::{Death, Error, Event, Request, State, Status};
 
-use super::bed::{Bed, Heard};
+use super::bed::{Bed, Heard, all};
 
 #[tokio::test]
 async fn the_last_expression_is_the_result_unless_a_semicolon_hides_it() {
@@ -172,13 +172,28 @@ async fn a_cell_that_exits_fails_and_the_kernel_lives() {
         .check(&[
             ("x = 1\nimport sys\nsys.exit(3)", "error SystemExit: 3\nfailed"),
             ("raise SystemExit", "error SystemExit: \nfailed"),
-            ("exit()", "error SystemExit: None\nfailed"),
-            ("quit(2)", "error SystemExit: 2\nfailed"),
             ("open('/dev/null').fileno() > 2", "result text/plain=True"),
             ("x", "result text/plain=1"),
         ])
         .await;
     session.end().await;
+}
+
+#[tokio::test]
+async fn after_a_cell_that_calls_exit_the_kernel_ends() {
+    for code in ["exit()\nprint('whole')", "print('whole')\nquit(keep_kernel=False)", "exit"] {
+        let session = Bed::new().start().await;
+        let heard = session.run(code).await;
+        assert!(heard.is_ok(), "{code}: {heard}");
+        assert_eq!(heard.stdout(), if code == "exit" { "" } else { "whole\n" });
+        let died = match session.kernel.execute(Request::new("1")).await {
+            Ok(execution) => all(execution).await.pop(),
+            Err(Error::Dead { death }) => Some(Event::Died(death)),
+            Err(error) => panic!("{error}"),
+        };
+        assert!(matches!(died, Some(Event::Died(Death::Exit(0)))), "{code}: {died:?}");
+        session.end().await;
+    }
 }
 
 #[tokio::test]
