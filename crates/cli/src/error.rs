@@ -197,17 +197,9 @@ impl From<session::Error> for CliError {
     }
 }
 
-/// The system's reason without its number, which says nothing to people.
+/// The system's reason in our words.
 pub(crate) fn reason(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "no such file".into(),
-        _ => {
-            let text = error.to_string();
-            let end = text.find(" (os error").unwrap_or(text.len());
-            let mut letters = text[..end].chars();
-            letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
-        }
-    }
+    session::in_words(error)
 }
 
 fn kind_of(error: &notebook::Error) -> &'static str {
@@ -234,10 +226,14 @@ fn kind_of(error: &notebook::Error) -> &'static str {
         | E::NoSuchId { .. }
         | E::AmbiguousId { .. } => "no_such_cell",
         E::MissingContent { .. } => "missing_content",
-        E::AlreadyDeleted { .. } | E::SameTarget { .. } => "invalid_operation",
+        E::NotOperations { .. }
+        | E::BadOperation { .. }
+        | E::AlreadyDeleted { .. }
+        | E::SameTarget { .. } => "invalid_operation",
         E::TextBeforeMarker { .. } | E::BadMarker { .. } | E::EmptyText { .. } => "invalid_text",
         E::BadSelector { .. } | E::OutOfRange { .. } => "invalid_selector",
-        E::EmptyOld | E::OldNotFound { .. } | E::OldNotUnique { .. } => "no_match",
+        E::EmptyOld | E::OldNotFound { .. } => "no_match",
+        E::OldNotUnique { .. } => "several_matches",
         E::Conflicts(_) => "conflict",
     }
 }

@@ -40,7 +40,12 @@ impl Target {
         if self.is_notebook() || self.path.exists() {
             return Ok(());
         }
-        let message = format!("{}: the name of a notebook ends in .ipynb", self.path.display());
+        let path = self.path.display();
+        let message = if self.path.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".ipynb")) {
+            format!("{path}: the name of a notebook has something before .ipynb")
+        } else {
+            format!("{path}: the name of a notebook ends in .ipynb")
+        };
         Err(CliError::input("invalid_name", message))
     }
 

@@ -123,6 +123,15 @@ impl Cell {
         serde_json::from_slice(self.value("execution_count")?).ok()
     }
 
+    /// Whether a run has left anything: outputs, or an execution count.
+    pub fn has_run(&self) -> bool {
+        self.has_outputs() || self.is_counted()
+    }
+
+    pub(crate) fn is_counted(&self) -> bool {
+        self.value("execution_count").is_some_and(|count| count != b"null")
+    }
+
     /// Whether the cell has any output.
     pub fn has_outputs(&self) -> bool {
         self.value("outputs").is_some_and(|raw| !is_empty_array(raw))

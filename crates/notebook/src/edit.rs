@@ -87,7 +87,7 @@ impl Notebook {
         if cell.has_outputs() {
             cell.set("outputs", Some(b"[]".to_vec()));
         }
-        if cell.value("execution_count").is_some_and(|count| count != b"null") {
+        if cell.is_counted() {
             cell.set("execution_count", Some(b"null".to_vec()));
         }
     }

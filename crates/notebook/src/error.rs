@@ -42,10 +42,10 @@ pub enum Error {
     BadSourceLine { index: usize, position: usize, found: &'static str },
 
     #[error("cell {index} does not exist: the notebook has {}", counted_with_range(*.count))]
-    NoSuchCell { index: i64, count: usize },
-    #[error("cannot insert at {index}: valid positions are 0 to {count}")]
+    NoSuchCell { index: String, count: usize },
+    #[error("cannot insert at {index}: {}", valid_positions(*.count))]
     NoSuchPosition { index: i64, count: usize },
-    #[error("cannot move to {index}: valid positions are 0 to {}", .count.saturating_sub(1))]
+    #[error("cannot move to {index}: {}", valid_positions(.count.saturating_sub(1)))]
     NoSuchTarget { index: i64, count: usize },
     #[error("no cell has the id `{id}`")]
     NoSuchId { id: String, nearest: Option<String> },
@@ -53,6 +53,10 @@ pub enum Error {
     AmbiguousId { id: String, indexes: Vec<usize> },
     #[error("`{action}` needs content")]
     MissingContent { action: &'static str },
+    #[error("the operations are {found}, not a JSON array")]
+    NotOperations { found: String },
+    #[error("operation {position}: {problem}")]
+    BadOperation { position: usize, problem: String },
     #[error("operation {position} names cell {index}, which an earlier operation deletes")]
     AlreadyDeleted { position: usize, index: usize },
     #[error("two operations move a cell to position {index}")]
@@ -107,6 +111,7 @@ impl Error {
             }
             Error::NoSuchId { nearest: Some(nearest), .. } => Some(format!("the nearest id is `{nearest}`")),
             Error::NoSuchId { nearest: None, .. } => Some("a cell is named by its id or its index".into()),
+            Error::NotOperations { .. } => Some("one operation alone is [{\"action\": …}]".into()),
             Error::AmbiguousId { .. } => Some("name the cell by its index".into()),
             Error::TextBeforeMarker { .. } => Some("begin with `# %% [code]`".into()),
             Error::BadMarker { nearest, .. } => Some(format!(
@@ -143,17 +148,29 @@ pub(crate) fn counted(count: usize) -> String {
 fn counted_with_range(count: usize) -> String {
     match count {
         0 => "no cells".into(),
-        1 => "1 cell, 0".into(),
+        1 => "only cell 0".into(),
         _ => format!("{count} cells, 0 to {}", count - 1),
+    }
+}
+
+fn valid_positions(last: usize) -> String {
+    match last {
+        0 => "the only valid position is 0".into(),
+        _ => format!("valid positions are 0 to {last}"),
     }
 }
 
 /// `3`, `3 and 5`, `3, 5 and 9`.
 pub(crate) fn listed(numbers: &[usize]) -> String {
     let words: Vec<String> = numbers.iter().map(usize::to_string).collect();
+    alternatives(&words.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// `edit`, `edit and insert`, `edit, insert and delete`.
+pub(crate) fn alternatives(words: &[&str]) -> String {
     match words.split_last() {
         None => String::new(),
-        Some((last, [])) => last.clone(),
+        Some((last, [])) => (*last).to_owned(),
         Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
     }
 }

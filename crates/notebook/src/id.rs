@@ -126,10 +126,10 @@ impl Names {
         match cell {
             CellRef::Index(index) => {
                 let at = usize::try_from(*index).ok().filter(|&at| at < count);
-                at.ok_or(Error::NoSuchCell { index: *index, count })
+                at.ok_or_else(|| Error::NoSuchCell { index: index.to_string(), count })
             }
             CellRef::FromEnd(back) => {
-                count.checked_sub(*back).ok_or(Error::NoSuchCell { index: -(*back as i64), count })
+                count.checked_sub(*back).ok_or_else(|| Error::NoSuchCell { index: format!("-{back}"), count })
             }
             CellRef::Name(name) => self.find_name(name),
         }
@@ -139,8 +139,8 @@ impl Names {
         if let Some(index) = self.matching(name, |id| id == name)? {
             return Ok(index);
         }
-        if let Some(index) = digits(name) {
-            return self.find(&CellRef::Index(index));
+        if is_number(name) {
+            return self.at(name);
         }
         let bare = undecorated(name);
         if let Some(index) = self.matching(name, |id| id == bare)? {
@@ -149,10 +149,17 @@ impl Names {
         if let Some(index) = self.matching(name, |id| id.eq_ignore_ascii_case(bare))? {
             return Ok(index);
         }
-        if let Some(index) = digits(bare) {
-            return self.find(&CellRef::Index(index));
+        if is_number(bare) {
+            return self.at(bare);
         }
         Err(Error::NoSuchId { id: name.to_owned(), nearest: self.nearest(bare) })
+    }
+
+    /// The position that digits mean, however many there are.
+    fn at(&self, digits: &str) -> Result<usize> {
+        let count = self.len();
+        let at = digits.parse().ok().filter(|&at| at < count);
+        at.ok_or_else(|| Error::NoSuchCell { index: digits.to_owned(), count })
     }
 
     /// The one cell whose id `is_meant`, none, or an error when there are several.
@@ -206,16 +213,19 @@ impl Notebook {
     }
 }
 
-fn digits(text: &str) -> Option<i64> {
-    let all_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    all_digits.then(|| text.parse().unwrap_or(i64::MAX))
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// An id without what slips in around it: white space, quotes, a `#` or a `cell:` prefix.
 fn undecorated(name: &str) -> &str {
     let quotes: &[char] = &['"', '\'', '`'];
     let bare = name.trim().trim_matches(quotes).trim();
-    let bare = bare.strip_prefix("cell:").or_else(|| bare.strip_prefix("cell-id:")).unwrap_or(bare);
+    let without = |prefix: &str| {
+        let (start, rest) = bare.split_at_checked(prefix.len())?;
+        start.eq_ignore_ascii_case(prefix).then_some(rest)
+    };
+    let bare = without("cell:").or_else(|| without("cell-id:")).unwrap_or(bare);
     bare.strip_prefix('#').unwrap_or(bare).trim_matches(quotes).trim()
 }
 

@@ -34,7 +34,7 @@ pub use id::{CellId, CellRef, Ids};
 pub use lines::{Hunk, hunks, merge_text, split};
 pub use merge::{Merged, OnConflict, merge};
 pub use notebook::{Notebook, Version};
-pub use operation::{Action, Operation, Outcome};
+pub use operation::{Action, Effect, Operation, Outcome};
 pub use replace::replace_once;
 pub use revision::Revision;
 pub use select::{LineRange, Selector, select_lines};

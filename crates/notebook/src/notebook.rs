@@ -318,6 +318,11 @@ fn short(raw: &[u8]) -> String {
     }
 }
 
+/// Refuses what is not JSON, with line and column.
+pub(crate) fn check_json(text: &str) -> Result<()> {
+    Index::read(text.as_bytes()).map(drop).map_err(|syntax| invalid_json(text.as_bytes(), &syntax))
+}
+
 fn invalid_json(text: &[u8], syntax: &Syntax) -> Error {
     let line_start = memchr::memrchr(b'\n', &text[..syntax.at]).map_or(0, |at| at + 1);
     let before = String::from_utf8_lossy(&text[line_start..syntax.at]);

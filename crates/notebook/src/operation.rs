@@ -1,12 +1,17 @@
 //! What can be asked of a notebook's cells, singly or several at once as one change.
 
+mod outcome;
+mod wire;
+
 use serde::{Deserialize, Serialize};
 
 use crate::cell::CellType;
 use crate::draft::{Draft, Slot, Snapshot};
-use crate::error::{Error, Result, counted};
+use crate::error::{Error, Result};
 use crate::id::{CellRef, Names};
 use crate::notebook::Notebook;
+
+pub use outcome::{Effect, Outcome};
 
 /// One change of a cell. Positions are those before the change, or before the whole batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,44 +44,6 @@ pub enum Action {
     Clear,
 }
 
-/// What an operation did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outcome {
-    /// Which operation it was.
-    pub action: Action,
-    /// Where the cell stands now; for a deleted one, where it stood.
-    pub cell_index: usize,
-    /// The cell's stored id, if it has one.
-    pub cell_id: Option<String>,
-    /// The cell's type.
-    pub cell_type: CellType,
-    /// How many cells there are now.
-    pub total_cells: usize,
-    /// The cell's source now; for a deleted one, what was deleted.
-    pub cell_source: String,
-}
-
-impl Outcome {
-    /// The outcome in one sentence.
-    pub fn sentence(&self) -> String {
-        let Outcome { cell_index: index, cell_type: kind, .. } = self;
-        let id = self.cell_id.as_ref().map_or_else(String::new, |id| format!(" ({id})"));
-        let total = counted(self.total_cells);
-        match self.action {
-            Action::Edit => {
-                format!("Replaced the source of {kind} cell {index}{id}; the notebook has {total}.")
-            }
-            Action::Insert => format!("Inserted {kind} cell {index}{id}; the notebook has {total}."),
-            Action::Delete => format!("Deleted {kind} cell {index}{id}; the notebook has {total}."),
-            Action::Move => format!("Moved {kind} cell{id} to {index}; the notebook has {total}."),
-            Action::Retype => format!("Made cell {index}{id} a {kind} cell; the notebook has {total}."),
-            Action::Clear => {
-                format!("Cleared the outputs of {kind} cell {index}{id}; the notebook has {total}.")
-            }
-        }
-    }
-}
-
 impl Notebook {
     /// Carries out all of `operations` or, on an error, none. Made on an older revision, they are merged
     /// with what happened since.
@@ -86,7 +53,6 @@ impl Notebook {
             None => Names::of_notebook(self),
         };
         let batch = Batch::new(operations, &names)?;
-        let before: Vec<Deleted> = batch.deletions(self, base);
         let mut changed = self.clone();
         let applied = changed.apply(batch.draft, base)?;
         let index_of = |slot: usize| applied.slots.iter().position(|from| *from == Some(slot));
@@ -95,32 +61,11 @@ impl Notebook {
                 changed.clear_outputs(index);
             }
         }
-        let total_cells = changed.cells().len();
-        let mut deleted = before.into_iter();
         let outcomes = (batch.targets.iter())
-            .map(|(action, slot)| match slot.and_then(index_of) {
-                Some(index) => {
-                    let cell = &changed.cells()[index];
-                    Outcome {
-                        action: *action,
-                        cell_index: index,
-                        cell_id: cell.is_named_by_stored_id().then(|| cell.id().to_string()),
-                        cell_type: cell.cell_type(),
-                        total_cells,
-                        cell_source: cell.source().into_owned(),
-                    }
-                }
-                None => {
-                    let Deleted { index, id, kind, source } = deleted.next().unwrap_or_default();
-                    Outcome {
-                        action: *action,
-                        cell_index: index,
-                        cell_id: id,
-                        cell_type: kind.unwrap_or(CellType::Code),
-                        total_cells,
-                        cell_source: source,
-                    }
-                }
+            .map(|Target { action, who, slot }| match (slot.and_then(index_of), who) {
+                (Some(index), _) => Outcome::of_cell(*action, &changed, index, self),
+                (None, Who::Base(at)) => Outcome::of_gone(*action, changed.cells().len(), *at, self, base),
+                (None, Who::Inserted(_)) => unreachable!("what was inserted is there"),
             })
             .collect();
         *self = changed;
@@ -128,24 +73,21 @@ impl Notebook {
     }
 }
 
-/// What is remembered of a cell that a batch deletes.
-#[derive(Default)]
-struct Deleted {
-    index: usize,
-    id: Option<String>,
-    kind: Option<CellType>,
-    source: String,
-}
-
 /// Operations turned into the draft that they ask for.
 struct Batch {
     draft: Draft,
     /// The slots whose outputs are to be cleared.
     cleared: Vec<usize>,
-    /// For each operation, the slot of its cell in the draft; none for a deleted one.
-    targets: Vec<(Action, Option<usize>)>,
-    /// Cells to delete, by position before, in the order of the operations.
-    deleted: Vec<usize>,
+    /// The cell of each operation.
+    targets: Vec<Target>,
+}
+
+/// The cell that an operation is about.
+struct Target {
+    action: Action,
+    who: Who,
+    /// Its slot in the draft; none for a deleted one.
+    slot: Option<usize>,
 }
 
 /// A cell of the batch: one of the base, or the one that an operation inserts.
@@ -215,10 +157,7 @@ impl Batch {
 
         let order = arrange(count, &deleted, &inserts, &moves)?;
         let place = |who: Who| order.iter().position(|at| *at == who);
-        let targets = whos
-            .iter()
-            .map(|(action, who)| (*action, place(*who).filter(|_| *action != Action::Delete)))
-            .collect();
+        let targets = whos.iter().map(|&(action, who)| Target { action, who, slot: place(who) }).collect();
         let draft = Draft {
             slots: (order.iter())
                 .map(|who| match who {
@@ -233,25 +172,7 @@ impl Batch {
                 .collect(),
         };
         let cleared = cleared.into_iter().filter_map(|at| place(Who::Base(at))).collect();
-        Ok(Batch { draft, cleared, targets, deleted })
-    }
-
-    /// What the deleted cells were, looked up in the notebook that is about to lose them.
-    fn deletions(&self, notebook: &Notebook, base: Option<&Snapshot>) -> Vec<Deleted> {
-        let positions = base.map(|base| notebook.positions_since(base));
-        let now = |at: usize| positions.as_ref().map_or(Some(at), |positions| positions[at]);
-        let describe = |&at: &usize| {
-            now(at).and_then(|index| Some((index, notebook.cells().get(index)?))).map_or_else(
-                || Deleted { index: at, ..Deleted::default() },
-                |(index, cell)| Deleted {
-                    index,
-                    id: cell.is_named_by_stored_id().then(|| cell.id().to_string()),
-                    kind: Some(cell.cell_type()),
-                    source: cell.source().into_owned(),
-                },
-            )
-        };
-        self.deleted.iter().map(describe).collect()
+        Ok(Batch { draft, cleared, targets })
     }
 }
 
@@ -287,56 +208,11 @@ fn arrange(
     Ok(order)
 }
 
-/// An operation as JSON says it: `{"action": "edit", "cell": 3, "content": "x = 1"}`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Wire {
-    action: Action,
-    #[serde(alias = "cell_index", alias = "cell_id")]
-    cell: Option<serde_json::Value>,
-    index: Option<i64>,
-    #[serde(alias = "source")]
-    content: Option<String>,
-    #[serde(rename = "type", alias = "cell_type")]
-    kind: Option<CellType>,
-}
-
-impl<'de> Deserialize<'de> for Operation {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        use serde::de::Error as _;
-        let wire = Wire::deserialize(deserializer)?;
-        let needs = |what: &str| D::Error::custom(format!("`{}` needs {what}", wire.action.as_str()));
-        let cell = || match &wire.cell {
-            Some(serde_json::Value::Number(number)) => {
-                number.as_i64().map(CellRef::Index).ok_or_else(|| needs("a whole number as `cell`"))
-            }
-            Some(serde_json::Value::String(name)) => Ok(CellRef::Name(name.clone())),
-            Some(_) => Err(needs("an index or an id as `cell`")),
-            None => Err(needs("`cell`, an index or an id")),
-        };
-        let content = || wire.content.clone().ok_or_else(|| needs("content"));
-        Ok(match wire.action {
-            Action::Edit => Operation::Edit { cell: cell()?, source: content()? },
-            Action::Insert => {
-                let index = match (wire.index, cell()) {
-                    (Some(index), _) | (None, Ok(CellRef::Index(index))) => index,
-                    (None, _) => return Err(needs("`index`")),
-                };
-                Operation::Insert { index, kind: wire.kind.unwrap_or(CellType::Code), source: content()? }
-            }
-            Action::Delete => Operation::Delete { cell: cell()? },
-            Action::Move => {
-                Operation::Move { cell: cell()?, index: wire.index.ok_or_else(|| needs("`index`"))? }
-            }
-            Action::Retype => {
-                Operation::Retype { cell: cell()?, kind: wire.kind.ok_or_else(|| needs("`type`"))? }
-            }
-            Action::Clear => Operation::Clear { cell: cell()? },
-        })
-    }
-}
-
 impl Action {
+    /// All actions, in the order in which they are listed to people.
+    pub const ALL: [Action; 6] =
+        [Action::Edit, Action::Insert, Action::Delete, Action::Move, Action::Retype, Action::Clear];
+
     /// The action's name.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -37,6 +37,12 @@ impl Selector {
         let Some((path, selector)) = argument.rsplit_once(':') else {
             return Ok(None);
         };
+        // What follows a notebook's name is one selector, however many colons it has.
+        let name = path.rsplit('/').next().unwrap_or(path);
+        if let Some(end) = name.find(".ipynb:") {
+            let start = &name[end + ".ipynb".len()..];
+            return Err(Error::BadSelector { selector: format!("{start}:{selector}") });
+        }
         if selector == "raw" {
             return Ok(Some((path, Selector::Raw)));
         }

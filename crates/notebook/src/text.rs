@@ -54,12 +54,15 @@ impl Notebook {
         let rewritten: Vec<usize> = (applied.changed.iter().chain(&applied.added))
             .filter_map(|&index| applied.slots[index])
             .collect();
-        for (line, slot, found) in &parsed.marker_like {
+        for MarkerLike { line, slot, found, indented } in &parsed.marker_like {
             if rewritten.contains(slot) {
-                notices.push(format!("line {line}: `{found}` is kept as source; a marker is `# %% [code]`"));
+                let why =
+                    if *indented { ", since blanks stand before it" } else { "; a marker is `# %% [code]`" };
+                notices.push((*line, format!("line {line}: `{found}` is kept as source{why}")));
             }
         }
-        Ok((applied, notices))
+        notices.sort_by_key(|(line, _)| *line);
+        Ok((applied, notices.into_iter().map(|(_, notice)| notice).collect()))
     }
 }
 
@@ -103,20 +106,35 @@ pub struct ParsedText {
     cells: Vec<ParsedCell>,
     /// Whether the lines end in CR LF.
     crlf: bool,
-    /// Lines of source that resemble markers: line, position of the cell, text.
-    marker_like: Vec<(usize, usize, String)>,
+    marker_like: Vec<MarkerLike>,
+}
+
+/// A line of source that resembles a marker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct MarkerLike {
+    line: usize,
+    /// The position of its cell.
+    slot: usize,
+    found: String,
+    /// Whether blanks before it are all that keeps it from being one.
+    indented: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ParsedCell {
     line: usize,
     kind: CellType,
-    number: Option<usize>,
+    /// The number behind `cell:`, as it is written.
+    number: Option<String>,
     source: String,
 }
 
-/// Takes cell-marked text apart.
+/// What some editors put before the first letter of a file.
+pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// Takes cell-marked text apart. A byte order mark before it is no part of it.
 pub fn parse_text(text: &str) -> Result<ParsedText> {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     let mut parsed = ParsedText { cells: Vec::new(), crlf: false, marker_like: Vec::new() };
     if text.is_empty() {
         return Ok(parsed);
@@ -132,6 +150,7 @@ pub fn parse_text(text: &str) -> Result<ParsedText> {
                 nearest: nearest_marker(line.trim_end()),
             })?;
             end_cell(&mut parsed);
+            let cell = cell.map(str::to_owned);
             parsed.cells.push(ParsedCell { line: number, kind, number: cell, source: String::new() });
             continue;
         }
@@ -146,8 +165,11 @@ pub fn parse_text(text: &str) -> Result<ParsedText> {
             push_line(&mut cell.source, &line["# %".len()..], parsed.crlf);
             continue;
         }
-        if line.starts_with("#%%") || line.starts_with("# %%") {
-            parsed.marker_like.push((number, slot, shortened(line)));
+        let inner = line.trim_start();
+        if inner.starts_with("#%%") || inner.starts_with("# %%") {
+            let indented = inner != line && parse_marker(inner.trim_end()).is_some();
+            let found = shortened(inner);
+            parsed.marker_like.push(MarkerLike { line: number, slot, found, indented });
         }
         push_line(&mut cell.source, line, parsed.crlf);
     }
@@ -175,23 +197,23 @@ fn end_cell(parsed: &mut ParsedText) {
 }
 
 impl ParsedText {
-    /// The draft that the text asks for on a base of `count` cells, and what to tell about its markers.
-    fn draft(&self, count: usize, base_source: impl Fn(usize) -> String) -> (Draft, Vec<String>) {
+    /// The draft that the text asks for on a base of `count` cells, and what to tell about its markers, by line.
+    fn draft(&self, count: usize, base_source: impl Fn(usize) -> String) -> (Draft, Vec<(usize, String)>) {
         let (mut unknown, mut repeated) = (Vec::new(), Vec::new());
         let mut used = vec![false; count];
         let mut draft = Draft::default();
         for cell in &self.cells {
-            let from = match cell.number {
-                Some(number) if number >= count => {
+            let from = cell.number.as_deref().and_then(|number| {
+                let Some(from) = number.parse().ok().filter(|&from| from < count) else {
                     unknown.push((cell.line, number));
-                    None
-                }
-                Some(number) if std::mem::replace(&mut used[number], true) => {
+                    return None;
+                };
+                if std::mem::replace(&mut used[from], true) {
                     repeated.push((cell.line, number));
-                    None
+                    return None;
                 }
-                from => from,
-            };
+                Some(from)
+            });
             draft.slots.push(match from {
                 None => Slot::New { kind: cell.kind, source: cell.source.clone() },
                 Some(from) => {
@@ -210,23 +232,24 @@ impl ParsedText {
 }
 
 /// Tells of markers that make new cells though they name one: each by its line, many in one sentence.
-fn tell(notices: &mut Vec<String>, markers: &[(usize, usize)], one: &str, many: &str) {
+fn tell(notices: &mut Vec<(usize, String)>, markers: &[(usize, &str)], one: &str, many: &str) {
     const EACH: usize = 5;
     if markers.len() <= EACH {
-        let each = |(line, number): &(usize, usize)| {
-            format!("line {line}: {one} cell:{number}, so this is a new cell")
+        let each = |(line, number): &(usize, &str)| {
+            (*line, format!("line {line}: {one} cell:{number}, so this is a new cell"))
         };
         notices.extend(markers.iter().map(each));
     } else if let ([(line, first), ..], [.., (_, last)]) = (markers, markers) {
         let count = markers.len();
-        notices.push(format!(
+        let notice = format!(
             "line {line} and on: {count} markers, from cell:{first} to cell:{last}, name cells that {many}, so these are new cells"
-        ));
+        );
+        notices.push((*line, notice));
     }
 }
 
 /// `# %% [code] cell:3`, with the number optional.
-fn parse_marker(line: &str) -> Option<(CellType, Option<usize>)> {
+fn parse_marker(line: &str) -> Option<(CellType, Option<&str>)> {
     let (kind, rest) = line.strip_prefix("# %% [")?.split_once(']')?;
     let kind = kind.parse().ok()?;
     if rest.is_empty() {
@@ -234,8 +257,7 @@ fn parse_marker(line: &str) -> Option<(CellType, Option<usize>)> {
     }
     let digits = rest.strip_prefix(" cell:")?;
     let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    // A number too large to exist is one that does not exist.
-    all_digits.then(|| (kind, Some(digits.parse().unwrap_or(usize::MAX))))
+    all_digits.then_some((kind, Some(digits)))
 }
 
 /// What someone who wrote `line` most likely meant.

@@ -17,7 +17,7 @@ mod store;
 mod told;
 pub mod trust;
 
-pub use error::{Error, ErrorKind, Problem, Result};
+pub use error::{Error, ErrorKind, Problem, Result, in_words};
 pub use home::Home;
 pub use store::{Changed, Missing, Opened, Store};
 

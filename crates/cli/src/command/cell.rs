@@ -32,7 +32,7 @@ use crate::load;
 #[command(after_help = "Examples:
   cellist cell insert nb.ipynb 0 --type markdown --source '# Title'
   cellist cell edit nb.ipynb 1a2b3c4d --file cell.py
-  cellist cell delete nb.ipynb 3 5 -1")]
+  cellist cell delete nb.ipynb 3 -1              # the last cell, too")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -72,10 +72,11 @@ struct Base {
 /// The source that a cell is given.
 #[derive(Args, Debug)]
 struct Source {
-    /// The source
+    /// The source, exactly
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "file")]
     source: Option<String>,
-    /// A file with the source; without --source and --file, or with -, it is read from standard input
+    /// A file with the source, or - for standard input, which is read without --source and --file too; one newline
+    /// at the very end is dropped
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 }
@@ -85,9 +86,9 @@ impl Source {
         let Source { source, file } = self;
         match (source, file) {
             (Some(source), _) => Ok(source),
-            (None, Some(file)) => Content::of_file(Some(file)).text(action),
+            (None, Some(file)) => Content::of_file(Some(file)).text(action).map(without_last_newline),
             // Standard input that nobody cared for is often empty, and must not empty a cell.
-            (None, None) => match Content::Stdin.text(action)? {
+            (None, None) => match without_last_newline(Content::Stdin.text(action)?) {
                 source if source.is_empty() => Err(input::missing(action).with_hint(EMPTY_HINT)),
                 source => Ok(source),
             },
@@ -97,9 +98,29 @@ impl Source {
 
 const EMPTY_HINT: &str = "standard input was empty: for an empty cell, give --source ''";
 
+/// Files and what `echo` prints end in a newline that the last line of a cell does not have.
+fn without_last_newline(mut text: String) -> String {
+    if text.ends_with('\n') {
+        text.pop();
+        if text.ends_with('\r') {
+            text.pop();
+        }
+    }
+    text
+}
+
 /// A cell as an argument.
 fn cell(text: &str) -> Result<CellRef, String> {
     Ok(CellRef::from_argument(text))
+}
+
+/// An index as an argument. One that is too large to be counted to is beyond every notebook all the same.
+fn index(text: &str) -> Result<i64, String> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err("an index is a whole number".into());
+    }
+    text.parse().map_err(|_| "the number is too large for an index".into())
 }
 
 /// A type as an argument.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use cellist_notebook::{self as notebook, Revision, Selector, parse_text};
-use cellist_session::{Missing, Store};
+use cellist_session::{Missing, Problem, Store};
 use clap::Args;
 
 use crate::answer::Answer;
@@ -94,7 +94,12 @@ fn write_raw(
     target.check_name()?;
     let bytes = content.bytes("write")?;
     let basis = Basis::of_whole(store, path, base);
-    let changed = replace_raw(store, path, bytes, basis.revision())?;
+    let changed =
+        replace_raw(store, path, bytes, basis.revision()).map_err(|error| match error.problem() {
+            // It is what was given that is no notebook, not the file.
+            Problem::Refused(problem) => CliError::asked(problem).about(&content.name()),
+            _ => error.into(),
+        })?;
     store.remember(path, &changed.notebook.snapshot());
     Ok(report::replaced(path, changed))
 }

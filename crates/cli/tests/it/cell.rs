@@ -41,7 +41,7 @@ fn each_operation_is_told_in_a_sentence() {
     Made cell 2 (b) a markdown cell; the notebook has 3 cells.
     --- exit 0
     $ cell clear nb.ipynb a
-    Cleared the outputs of code cell 1 (a); the notebook has 3 cells.
+    Left code cell 1 (a) unchanged: it has no outputs to clear; the notebook has 3 cells.
     --- exit 0
     $ cell clear nb.ipynb
     No cell has outputs.
@@ -62,7 +62,7 @@ fn each_operation_is_one_object_for_programs() {
     let desk = desk();
     let outcome = |action: &str, index: usize, id: &str, total: usize, source: &str| {
         json!({
-            "action": action, "cell_index": index, "cell_id": id, "cell_type": "code",
+            "action": action, "effect": if action == "clear" { "unchanged" } else { "changed" }, "cell_index": index, "cell_id": id, "cell_type": "code",
             "total_cells": total, "cell_source": source,
         })
     };
@@ -80,7 +80,7 @@ fn each_operation_is_one_object_for_programs() {
         for (key, value) in [("path", json!("nb.ipynb")), ("notices", json!([]))] {
             assert_eq!(told.remove(key), Some(value), "{command:?}");
         }
-        told.remove("written").unwrap();
+        assert_eq!(told.remove("written"), Some(json!(expected["effect"] == "changed")), "{command:?}");
         assert_eq!(Value::Object(told), expected, "{command:?}");
     }
     let told = desk.json(&["cell", "delete", "nb.ipynb", "0", "1"]);
@@ -116,7 +116,16 @@ fn the_source_comes_from_an_argument_a_file_or_standard_input() {
     let desk = Desk::with(&["x"]);
     desk.write("cell.py", "from a file\n");
     desk.run(&["cell", "edit", "nb.ipynb", "0", "--file", "cell.py"]).ok();
-    assert_eq!(desk.sources(), ["from a file\n"]);
+    assert_eq!(desk.sources(), ["from a file"]);
+    desk.feed(&["cell", "edit", "nb.ipynb", "0"], "two newlines\n\n").ok();
+    assert_eq!(desk.sources(), ["two newlines\n"], "one is the file's");
+    desk.feed(&["cell", "edit", "nb.ipynb", "0", "--file", "-"], "a\r\nb\r\n").ok();
+    assert_eq!(desk.sources(), ["a\r\nb"]);
+    desk.run(&["cell", "edit", "nb.ipynb", "0", "--source", "exactly\n"]).ok();
+    assert_eq!(desk.sources(), ["exactly\n"]);
+    desk.write("empty.py", "\n");
+    desk.run(&["cell", "edit", "nb.ipynb", "0", "--file", "empty.py"]).ok();
+    assert_eq!(desk.sources(), [""]);
     desk.feed(&["cell", "edit", "nb.ipynb", "0"], "from\0standard\u{1b}input é").ok();
     assert_eq!(desk.sources(), ["from\0standard\u{1b}input é"]);
     desk.feed(&["cell", "insert", "nb.ipynb", "0", "--file", "-"], "piped").ok();
@@ -162,6 +171,7 @@ fn missing_content_is_an_error() {
     For more information, try '--help'.
     --- exit 2
     "#);
+    desk.feed(&["cell", "edit", "nb.ipynb", "0"], "\n").refused(2);
     assert_eq!(desk.sources(), ["one", "two", "three"]);
 }
 
@@ -179,6 +189,7 @@ fn what_cannot_be_done_says_what_can() {
             &["cell", "insert", "nb.ipynb", "4", "--source", "x"],
             &["cell", "insert", "nb.ipynb", "-1", "--source", "x"],
             &["cell", "insert", "nb.ipynb", "first", "--source", "x"],
+            &["cell", "move", "nb.ipynb", "0", "99999999999999999999"],
             &["cell", "insert", "nb.ipynb", "0", "--type", "heading", "--source", "x"],
             &["cell", "move", "nb.ipynb", "0", "3"],
             &["cell", "move", "nb.ipynb", "0", "-1"],
@@ -199,7 +210,7 @@ fn what_cannot_be_done_says_what_can() {
     --- exit 2
     $ cell delete nb.ipynb 99999999999999999999
     --- stderr
-    error: nb.ipynb: cell 9223372036854775807 does not exist: the notebook has 3 cells, 0 to 2
+    error: nb.ipynb: cell 99999999999999999999 does not exist: the notebook has 3 cells, 0 to 2
     --- exit 2
     $ cell delete nb.ipynb 0 0
     --- stderr
@@ -215,7 +226,13 @@ fn what_cannot_be_done_says_what_can() {
     --- exit 2
     $ cell insert nb.ipynb first --source x
     --- stderr
-    error: invalid value 'first' for '<INDEX>': a position is a number or `end`
+    error: invalid value 'first' for '<INDEX>': an index is a whole number; the end is `end`
+
+    For more information, try '--help'.
+    --- exit 2
+    $ cell move nb.ipynb 0 99999999999999999999
+    --- stderr
+    error: invalid value '99999999999999999999' for '<INDEX>': the number is too large for an index
 
     For more information, try '--help'.
     --- exit 2
@@ -281,7 +298,7 @@ fn an_empty_notebook_has_no_cell_to_change() {
     --- exit 2
     $ cell insert nb.ipynb 1 --source x
     --- stderr
-    error: nb.ipynb: cannot insert at 1: valid positions are 0 to 0
+    error: nb.ipynb: cannot insert at 1: the only valid position is 0
     --- exit 2
     $ cell clear nb.ipynb
     No cell has outputs.
@@ -337,7 +354,7 @@ fn a_batch_is_one_change() {
     Deleted code cell 1 (b); the notebook has 3 cells.
     Moved code cell (c) to 0; the notebook has 3 cells.
     Made cell 1 (a) a raw cell; the notebook has 3 cells.
-    Cleared the outputs of code cell 0 (c); the notebook has 3 cells.
+    Left code cell 0 (c) unchanged: it has no outputs to clear; the notebook has 3 cells.
     "#);
     assert_eq!(desk.sources(), ["three", "ONE", "# between"]);
     desk.write("nb.ipynb", bytes);
@@ -385,19 +402,21 @@ fn a_batch_is_done_as_a_whole_or_not_at_all() {
     [{"action": "move", "cell": 0}]
     error: standard input: operation 0: `move` needs `index`
     [{"action": "retype", "cell": 0}]
-    error: standard input: operation 0: `retype` needs `type`
+    error: standard input: operation 0: `retype` needs `type`: code, markdown or raw
     [{"action": "retype", "cell": 0, "type": "heading"}]
-    error: standard input: operation 0: unknown variant `heading`, expected one of `code`, `markdown`, `raw`
+    error: standard input: operation 0: `heading` is not a cell type: valid are code, markdown and raw
     [{"action": "explode", "cell": 0}]
-    error: standard input: operation 0: unknown variant `explode`, expected one of `edit`, `insert`, `delete`, `move`, `retype`, `clear`
+    error: standard input: operation 0: `explode` is not an action: valid are edit, insert, delete, move, retype and clear
     [{"action": "clear", "cell": 0, "colour": "red"}]
-    error: standard input: operation 0: unknown field `colour`, expected one of `action`, `cell`, `cell_id`, `cell_index`, `index`, `content`, `source`, `cell_type`, `type`
+    error: standard input: operation 0: there is no field `colour`: valid are action, cell, index, type and source
     {"action": "clear", "cell": 0}
-    error: standard input: the operations must be a JSON array
+    error: standard input: the operations are an object, not a JSON array
     hint: one operation alone is [{"action": …}]
     [
-    error: standard input: invalid JSON: EOF while parsing a list at line 1 column 1
+    error: standard input: invalid JSON at line 1 column 2: the text ends where a value was expected
     "#);
     assert_eq!(desk.read("nb.ipynb"), bytes);
+    let said = desk.feed(&["cell", "batch", "nb.ipynb", "--json"], "[").failed_json(2);
+    assert_eq!(said["error"]["kind"], "invalid_operation");
     assert_eq!(desk.feed(&["cell", "batch", "nb.ipynb"], "[]").ok(), "There is nothing to do.\n");
 }

@@ -184,6 +184,13 @@ impl Ran {
         self.err
     }
 
+    /// The one object that a command printed that must fail and was asked for JSON.
+    #[track_caller]
+    pub(crate) fn failed_json(self, exit: i32) -> Value {
+        assert_eq!((self.exit, self.err.as_str()), (exit, ""), "{}", String::from_utf8_lossy(&self.out));
+        serde_json::from_slice(&self.out).unwrap()
+    }
+
     /// All there is, for a snapshot.
     pub(crate) fn all(&self) -> String {
         let mut all = String::from_utf8_lossy(&self.out).into_owned();

@@ -30,6 +30,10 @@ fn what_is_not_there_once_is_refused_and_shown() {
     error: nb.ipynb: the text to replace occurs 2 times, at lines 2 and 5
     hint: give more of the text around it
     "#);
+    for (old, kind) in [("alpha", "several_matches"), ("gamma", "no_match")] {
+        let told = desk.run(&["edit", "nb.ipynb", "--old", old, "--new", "a", "--json"]).failed_json(2);
+        assert_eq!(told["error"]["kind"], kind);
+    }
     assert_snapshot!(edit(&desk, "betta = 2", "a").refused(2), @r#"
     error: nb.ipynb: the text to replace was not found
     hint: the nearest line is line 3: beta = 2

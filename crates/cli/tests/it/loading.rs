@@ -14,6 +14,27 @@ fn broken() -> Vec<String> {
 }
 
 #[test]
+fn what_the_system_says_is_told_in_plain_words() {
+    let desk = Desk::with(&["x"]);
+    let long = format!("{}.ipynb", "n".repeat(300));
+    let mut told = String::new();
+    for path in ["nb.ipynb/x.ipynb", "nb.ipynb/x.txt", ".", long.as_str()] {
+        told.push_str(&desk.run(&["read", path]).refused(2).replace(&long, "LONG"));
+    }
+    told.push_str(&desk.run(&["write", "nb.ipynb", "nb.ipynb/text"]).refused(2));
+    told.push_str(&desk.run(&["new", "nb.ipynb/x.ipynb"]).refused(2));
+    assert_snapshot!(told, @r#"
+    error: nb.ipynb/x.ipynb: cannot be read: a part of its path is a file, not a folder
+    error: nb.ipynb/x.txt: cannot be read: a part of its path is a file, not a folder
+    error: .: is a folder, not a file
+    hint: name a notebook inside it
+    error: LONG: cannot be read: the name is too long, or not one that a file can have
+    error: nb.ipynb/text: a part of its path is a file, not a folder
+    error: nb.ipynb/x.ipynb: cannot be read: a part of its path is a file, not a folder
+    "#);
+}
+
+#[test]
 fn every_broken_file_is_refused_in_its_own_words() {
     let desk = Desk::unjudged();
     let folder = testkit::repo_root().join("fixtures/broken");
@@ -156,7 +177,7 @@ fn a_file_that_is_not_there_is_named() {
     hint: check the name, or make a notebook with `cellist new`
     "#);
     assert_snapshot!(desk.run(&["read", "no/nb.ipynb"]).refused(2), @r#"
-    error: no/nb.ipynb: no such file: the folder no does not exist
+    error: no/nb.ipynb: the folder no does not exist
     hint: make the folder first
     "#);
     assert_snapshot!(desk.run(&["cell", "clear", "no.ipynb"]).refused(2), @r#"

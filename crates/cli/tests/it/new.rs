@@ -41,8 +41,9 @@ fn programs_are_told_the_revision() {
 fn a_notebook_has_a_notebooks_name_and_a_folder_that_exists() {
     let desk = Desk::new();
     assert_snapshot!(desk.run(&["new", "notes.txt"]).refused(2), @"error: notes.txt: the name of a notebook ends in .ipynb");
+    assert_snapshot!(desk.run(&["new", ".ipynb"]).refused(2), @"error: .ipynb: the name of a notebook has something before .ipynb");
     assert_snapshot!(desk.run(&["new", "no/nb.ipynb"]).refused(2), @r#"
-    error: no/nb.ipynb: no such file: the folder no does not exist
+    error: no/nb.ipynb: the folder no does not exist
     hint: make the folder first
     "#);
 }

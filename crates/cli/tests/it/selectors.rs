@@ -30,7 +30,7 @@ fn lines_are_counted_from_one_and_both_ends_belong_to_them() {
 fn a_cell_is_named_by_id_or_index() {
     let desk = desk();
     let second = "# %% [code] cell:1\ny = 2\nz = 3\n";
-    for name in ["b", "1", "B", "cell:b", "cell:1", "'b'", "-2"] {
+    for name in ["b", "1", "B", "cell:b", "CELL:B", "cell:1", "'b'", "-2"] {
         assert_eq!(desk.run(&["read", &format!("nb.ipynb#{name}")]).ok(), second, "{name}");
     }
     let cells = &desk.json(&["read", "nb.ipynb#b"])["cells"];
@@ -68,9 +68,10 @@ fn a_file_whose_whole_name_exists_wins() {
 fn what_is_no_selector_is_refused() {
     let desk = desk();
     let mut told = String::new();
-    for selector in
-        [":2-9", ":8", ":9-", ":1-2,9", ":0", ":3-2", ":", ":x", ":1,", ":1-2-3", "#", "#nope", "#7", "#bb"]
-    {
+    for selector in [
+        ":2-9", ":8", ":9-", ":1-2,9", ":0", ":3-2", ":", ":x", ":1,", ":1-2-3", "#", "#nope", "#7", "#bb",
+        ":raw:1-3",
+    ] {
         let said = desk.run(&["read", &format!("nb.ipynb{selector}")]).refused(2);
         told.push_str(&format!("{selector}\n{said}"));
     }
@@ -112,6 +113,9 @@ fn what_is_no_selector_is_refused() {
     #bb
     error: nb.ipynb: no cell has the id `bb`
     hint: the nearest id is `b`
+    :raw:1-3
+    error: `:raw:1-3` is not a selector
+    hint: valid forms are :12-40, :5-9,30-44, :7, :raw and #CELL-ID
     "#);
 }
 

@@ -235,7 +235,7 @@ fn the_help_of_single_commands() {
     Examples:
       cellist cell insert nb.ipynb 0 --type markdown --source '# Title'
       cellist cell edit nb.ipynb 1a2b3c4d --file cell.py
-      cellist cell delete nb.ipynb 3 5 -1
+      cellist cell delete nb.ipynb 3 -1              # the last cell, too
     ");
     assert_snapshot!(desk.run(&["cell", "insert", "-h"]).ok(), @r"
     Put a new cell before the one at INDEX
@@ -248,9 +248,10 @@ fn the_help_of_single_commands() {
 
     Options:
           --type <TYPE>    The type: code, markdown or raw [default: code]
-          --source <TEXT>  The source
-          --file <FILE>    A file with the source; without --source and --file, or
-                           with -, it is read from standard input
+          --source <TEXT>  The source, exactly
+          --file <FILE>    A file with the source, or - for standard input, which
+                           is read without --source and --file too; one newline at
+                           the very end is dropped
           --base <REV>     The revision that the change was made for; a file that
                            changed since is merged with
           --json           Print one JSON object, for errors too

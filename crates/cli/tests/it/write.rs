@@ -161,8 +161,8 @@ fn markers_that_name_no_free_cell_make_new_ones_and_the_result_says_so() {
       kept     0
       added    1, 2
     --- stderr
-    note: line 5: there is no cell:7, so this is a new cell
     note: line 3: an earlier marker has cell:0, so this is a new cell
+    note: line 5: there is no cell:7, so this is a new cell
     --- exit 0
     "#);
     assert_eq!(desk.sources(), ["x", "again", "beyond"]);
@@ -171,16 +171,17 @@ fn markers_that_name_no_free_cell_make_new_ones_and_the_result_says_so() {
 #[test]
 fn lines_that_resemble_markers_are_kept_and_named() {
     let desk = Desk::with(&["x"]);
-    let text = "# %% [code] cell:0\n#%% a cell elsewhere\n# %% another\n# %%% [code]\n";
+    let text = "\u{feff}# %% [code] cell:0\n#%% a cell elsewhere\n# %% another\n# %%% [code]\n # %% [raw]\n";
     assert_snapshot!(desk.feed(&["write", "nb.ipynb"], text).all(), @r#"
     Wrote nb.ipynb: 1 cell
       changed  0
     --- stderr
     note: line 2: `#%% a cell elsewhere` is kept as source; a marker is `# %% [code]`
     note: line 3: `# %% another` is kept as source; a marker is `# %% [code]`
+    note: line 5: `# %% [raw]` is kept as source, since blanks stand before it
     --- exit 0
     "#);
-    assert_eq!(desk.sources(), ["#%% a cell elsewhere\n# %% another\n# %% [code]"]);
+    assert_eq!(desk.sources(), ["#%% a cell elsewhere\n# %% another\n# %% [code]\n # %% [raw]"]);
 }
 
 #[test]
@@ -198,10 +199,12 @@ fn raw_takes_json_that_is_a_notebook() {
     assert_eq!(desk.text("nb.ipynb"), json);
     let bad = json.replace("\"nbformat\": 4", "\"nbformat\": 3");
     assert_snapshot!(desk.feed(&["write", "nb.ipynb:raw"], bad).refused(2), @r#"
-    error: nb.ipynb: nbformat 3 is too old: cellist reads nbformat 4
+    error: standard input: nbformat 3 is too old: cellist reads nbformat 4
     hint: convert it first: jupyter nbconvert --to notebook --nbformat 4 --inplace NOTEBOOK
     "#);
-    assert_snapshot!(desk.feed(&["write", "nb.ipynb:raw"], "{\n").refused(2), @"error: nb.ipynb: invalid JSON at line 2 column 1: expected a key in double quotes");
+    assert_snapshot!(desk.feed(&["write", "nb.ipynb:raw"], "{\n").refused(2), @"error: standard input: invalid JSON at line 2 column 1: expected a key in double quotes");
+    desk.write("bad.json", "[]");
+    assert_snapshot!(desk.run(&["write", "nb.ipynb:raw", "bad.json"]).refused(2), @"error: bad.json: not a notebook: the file holds an array, not an object");
     assert_eq!(desk.text("nb.ipynb"), json);
 }
 

@@ -22,6 +22,8 @@ fn a_name_is_an_id_first_and_an_index_otherwise() {
         ("#abc", 0),
         ("intro-1", 2),
         ("cell:2", 2),
+        ("CELL:INTRO-1", 2),
+        ("Cell-Id:'Abc'", 0),
     ] {
         assert_eq!(find(&notebook, name), Ok(index), "{name}");
     }
@@ -44,10 +46,15 @@ fn a_name_that_means_nothing_is_refused_with_the_nearest_id() {
     assert_eq!(error.to_string(), "cell -1 does not exist: the notebook has 2 cells, 0 to 1");
     let error = notebook.find(&CellRef::FromEnd(3)).unwrap_err();
     assert_eq!(error.to_string(), "cell -3 does not exist: the notebook has 2 cells, 0 to 1");
+    let error = notebook.find(&CellRef::FromEnd(usize::MAX)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cell -18446744073709551615 does not exist: the notebook has 2 cells, 0 to 1"
+    );
     let error = find(&notebook, "99999999999999999999999").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "cell 9223372036854775807 does not exist: the notebook has 2 cells, 0 to 1"
+        "cell 99999999999999999999999 does not exist: the notebook has 2 cells, 0 to 1"
     );
 }
 

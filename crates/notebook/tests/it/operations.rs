@@ -1,6 +1,6 @@
 //! Operations on cells, singly and in batches.
 
-use cellist_notebook::{Action, CellRef, CellType, Operation, Outcome};
+use cellist_notebook::{Action, CellRef, CellType, Effect, Operation, Outcome};
 
 use crate::{notebook, open, sources};
 
@@ -21,6 +21,7 @@ fn each_operation_says_what_it_did() {
         edited,
         Outcome {
             action: Action::Edit,
+            effect: Effect::Changed,
             cell_index: 1,
             cell_id: Some("b".into()),
             cell_type: CellType::Code,
@@ -36,15 +37,74 @@ fn each_operation_says_what_it_did() {
     assert_eq!(moved.sentence(), format!("Moved code cell ({id}) to 0; the notebook has 3 cells."));
     let retyped = perform(Operation::Retype { cell: at(0), kind: CellType::Markdown });
     assert_eq!(retyped.sentence(), format!("Made cell 0 ({id}) a markdown cell; the notebook has 3 cells."));
-    let cleared = perform(Operation::Clear { cell: at(1) });
-    assert_eq!(cleared.sentence(), "Cleared the outputs of code cell 1 (a); the notebook has 3 cells.");
     let deleted = perform(Operation::Delete { cell: at(2) });
     assert_eq!(deleted.sentence(), "Deleted code cell 2 (b); the notebook has 2 cells.");
     assert_eq!((deleted.cell_source.as_str(), deleted.cell_index), ("new", 2));
     assert_eq!(
         serde_json::to_string(&deleted).unwrap(),
-        r#"{"action":"delete","cell_index":2,"cell_id":"b","cell_type":"code","total_cells":2,"cell_source":"new"}"#
+        r#"{"action":"delete","effect":"changed","cell_index":2,"cell_id":"b","cell_type":"code","total_cells":2,"cell_source":"new"}"#
     );
+}
+
+#[test]
+fn an_operation_that_changes_nothing_says_so() {
+    let text = r#"{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
+        {"cell_type": "code", "execution_count": 1, "id": "a", "metadata": {}, "outputs": [], "source": "x"},
+        {"cell_type": "markdown", "id": "b", "metadata": {}, "source": "y"}]}"#;
+    let mut notebook = open(text);
+    for (operation, sentence) in [
+        (
+            Operation::Edit { cell: at(0), source: "x".into() },
+            "Left code cell 0 (a) unchanged: it has this source already; the notebook has 2 cells.",
+        ),
+        (
+            Operation::Move { cell: at(1), index: 1 },
+            "Left markdown cell 1 (b) unchanged: it stands there already; the notebook has 2 cells.",
+        ),
+        (
+            Operation::Retype { cell: at(1), kind: CellType::Markdown },
+            "Left markdown cell 1 (b) unchanged: it is a markdown cell already; the notebook has 2 cells.",
+        ),
+        (
+            Operation::Clear { cell: at(1) },
+            "Left markdown cell 1 (b) unchanged: it has no outputs to clear; the notebook has 2 cells.",
+        ),
+    ] {
+        let outcome = notebook.perform(&[operation], None).unwrap().remove(0);
+        assert_eq!((outcome.sentence().as_str(), outcome.effect), (sentence, Effect::Unchanged));
+        assert_eq!(serde_json::to_value(&outcome).unwrap()["effect"], "unchanged");
+        assert_eq!(notebook.to_bytes(), text.as_bytes());
+    }
+    // A count alone is something to clear.
+    let cleared = notebook.perform(&[Operation::Clear { cell: at(0) }], None).unwrap().remove(0);
+    assert_eq!(cleared.sentence(), "Cleared the outputs of code cell 0 (a); the notebook has 2 cells.");
+    let again = notebook.perform(&[Operation::Clear { cell: at(0) }], None).unwrap().remove(0);
+    assert_eq!(again.effect, Effect::Unchanged);
+}
+
+#[test]
+fn an_operation_on_a_cell_that_someone_else_deleted_says_so() {
+    let base = notebook(&[("a", "0"), ("b", "1"), ("c", "2")]);
+    let snapshot = base.snapshot();
+    let mut now = base.clone();
+    now.remove(1);
+    let mut now = open(now.to_bytes());
+    let operations = [
+        Operation::Clear { cell: at(1) },
+        Operation::Delete { cell: at(1) },
+        Operation::Delete { cell: at(2) },
+    ];
+    let outcomes = now.perform(&operations, Some(&snapshot)).unwrap();
+    let sentences: Vec<String> = outcomes.iter().map(Outcome::sentence).collect();
+    assert_eq!(
+        sentences,
+        [
+            "Changed nothing: code cell 1 (b) was deleted by someone else; the notebook has 1 cell.",
+            "Changed nothing: code cell 1 (b) was deleted by someone else; the notebook has 1 cell.",
+            "Deleted code cell 1 (c); the notebook has 1 cell.",
+        ]
+    );
+    assert_eq!(outcomes[1].cell_source, "1");
 }
 
 #[test]
@@ -66,7 +126,12 @@ fn positions_out_of_range_are_refused_with_the_valid_ones() {
     let error = notebook(&[]).perform(&[Operation::Delete { cell: at(0) }], None).unwrap_err();
     assert_eq!(error.to_string(), "cell 0 does not exist: the notebook has no cells");
     let error = notebook(&[("a", "")]).perform(&[Operation::Clear { cell: at(1) }], None).unwrap_err();
-    assert_eq!(error.to_string(), "cell 1 does not exist: the notebook has 1 cell, 0");
+    assert_eq!(error.to_string(), "cell 1 does not exist: the notebook has only cell 0");
+    let error = notebook(&[]).perform(&[insert(1, "")], None).unwrap_err();
+    assert_eq!(error.to_string(), "cannot insert at 1: the only valid position is 0");
+    let move_on = Operation::Move { cell: at(0), index: 1 };
+    let error = notebook(&[("a", "")]).perform(&[move_on], None).unwrap_err();
+    assert_eq!(error.to_string(), "cannot move to 1: the only valid position is 0");
 }
 
 #[test]
@@ -134,10 +199,62 @@ fn operations_are_read_from_json() {
         (r#"{"action": "edit", "cell": 3}"#, "`edit` needs content"),
         (r#"{"action": "insert", "index": 3}"#, "`insert` needs content"),
         (r#"{"action": "delete"}"#, "`delete` needs `cell`, an index or an id"),
-        (r#"{"action": "delete", "cell": true}"#, "`delete` needs an index or an id as `cell`"),
+        (r#"{"action": "delete", "cell": true}"#, "`cell` is a boolean, not an index or an id"),
+        (r#"{"action": "delete", "cell_index": 1.5}"#, "`cell_index` is 1.5, which is no index"),
         (r#"{"action": "move", "cell": 1}"#, "`move` needs `index`"),
+        (r#"{"action": "move", "cell": 1, "index": "2"}"#, "`index` is a string, not a whole number"),
+        (r#"{"action": "retype", "cell": 1}"#, "`retype` needs `type`: code, markdown or raw"),
+        (
+            r#"{"action": "retype", "cell": 1, "type": "heading"}"#,
+            "`heading` is not a cell type: valid are code, markdown and raw",
+        ),
+        (
+            r#"{"action": "retype", "cell": 1, "type": 3}"#,
+            "`type` is a number, not one of code, markdown and raw",
+        ),
+        (r#"{"action": "edit", "cell": 1, "source": ["x"]}"#, "`source` is an array, not a string"),
+        (
+            r#"{"action": "edit", "cell": 1, "source": "x", "content": "y"}"#,
+            "`content` and `source` mean the same: give one of them",
+        ),
+        (
+            r#"{"action": "explode"}"#,
+            "`explode` is not an action: valid are edit, insert, delete, move, retype and clear",
+        ),
+        (
+            r#"{"cell": 0, "action": null}"#,
+            "`action` is missing: valid are edit, insert, delete, move, retype and clear",
+        ),
+        (
+            r#"{"action": "clear", "cell": 0, "colour": "red"}"#,
+            "there is no field `colour`: valid are action, cell, index, type and source",
+        ),
+        ("[]", "an operation is an object, not an array"),
     ] {
         assert_eq!(read(json), Err(message.into()), "{json}");
+    }
+}
+
+#[test]
+fn a_list_of_operations_says_which_of_them_is_wrong() {
+    let list = r#"[{"action": "delete", "cell": 0}, {"action": "clear", "cell": "b", "index": null}]"#;
+    let operations =
+        vec![Operation::Delete { cell: at(0) }, Operation::Clear { cell: CellRef::Name("b".into()) }];
+    assert_eq!(Operation::parse_list(list).unwrap(), operations);
+    assert_eq!(Operation::parse_list(&format!("\u{feff}{list}")).unwrap(), operations);
+    for (json, message) in [
+        (
+            r#"[{"action": "delete", "cell": 0}, {"action": "edit"}]"#,
+            "operation 1: `edit` needs `cell`, an index or an id",
+        ),
+        ("[1]", "operation 0: an operation is an object, not a number"),
+        ("{}", "the operations are an object, not a JSON array"),
+        ("[", "invalid JSON at line 1 column 2: the text ends where a value was expected"),
+        ("[\n {,}]", "invalid JSON at line 2 column 3: expected a key in double quotes"),
+        ("[NaN]", "invalid JSON at line 1 column 2: JSON has no such value"),
+        ("", "invalid JSON at line 1 column 1: the text ends where a value was expected"),
+    ] {
+        assert_eq!(Operation::parse_list(json).unwrap_err().to_string(), message, "{json}");
     }
 }
 

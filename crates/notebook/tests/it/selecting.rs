@@ -35,6 +35,8 @@ fn what_looks_like_a_selector_and_is_none_is_refused_with_the_valid_forms() {
         ("nb.ipynb:", ":"),
         ("nb.ipynb:+1", ":+1"),
         ("nb.ipynb#", "#"),
+        ("nb.ipynb:raw:1-3", ":raw:1-3"),
+        ("a:b/nb.ipynb:1-3:raw", ":1-3:raw"),
     ] {
         let error = Selector::split(argument).unwrap_err();
         assert_eq!(error.to_string(), format!("`{selector}` is not a selector"), "{argument}");

@@ -119,9 +119,9 @@ fn numbers_that_do_not_exist_or_come_twice_make_new_cells_and_are_told() {
     assert_eq!(
         notices,
         [
-            "line 5: there is no cell:7, so this is a new cell",
-            "line 7: there is no cell:18446744073709551615, so this is a new cell",
             "line 3: an earlier marker has cell:1, so this is a new cell",
+            "line 5: there is no cell:7, so this is a new cell",
+            "line 7: there is no cell:99999999999999999999999, so this is a new cell",
         ]
     );
     assert_eq!((applied.kept, applied.added, applied.deleted), (vec![0], vec![1, 2, 3], vec![0]));
@@ -143,16 +143,36 @@ fn many_numbers_that_do_not_exist_are_told_in_one_sentence() {
 #[test]
 fn lines_that_resemble_markers_are_source_and_are_named() {
     let mut notebook = notebook(&[("a", "#%% old"), ("b", "1")]);
-    let text = "# %% [code] cell:0\n#%% old\n# %% [code] cell:1\n#%%\nx\n# %% a title\n";
+    let text =
+        "# %% [code] cell:0\n#%% old\n# %% [code] cell:1\n#%%\nx\n# %% a title\n\t # %% [code] cell:1\n";
     let (_, notices) = notebook.apply_text(text, None).unwrap();
     assert_eq!(
         notices,
         [
             "line 4: `#%%` is kept as source; a marker is `# %% [code]`",
             "line 6: `# %% a title` is kept as source; a marker is `# %% [code]`",
+            "line 7: `# %% [code] cell:1` is kept as source, since blanks stand before it",
         ]
     );
-    assert_eq!(sources(&notebook), ["#%% old", "#%%\nx\n# %% a title"]);
+    assert_eq!(sources(&notebook), ["#%% old", "#%%\nx\n# %% a title\n\t # %% [code] cell:1"]);
+}
+
+#[test]
+fn notices_come_in_the_order_of_the_lines() {
+    let mut notebook = notebook(&[("a", "x")]);
+    let text = "# %% [code] cell:0\n#%%\n# %% [code] cell:0\ny\n# %% [raw] cell:7\n# %% [raw] cell:0\n#%%\n";
+    let (_, notices) = notebook.apply_text(text, None).unwrap();
+    let lines: Vec<&str> = notices.iter().filter_map(|notice| notice.split(':').next()).collect();
+    assert_eq!(lines, ["line 2", "line 3", "line 5", "line 6", "line 7"]);
+}
+
+#[test]
+fn a_byte_order_mark_before_the_text_is_dropped() {
+    let mut notebook = notebook(&[("a", "x")]);
+    notebook.apply_text("\u{feff}# %% [code] cell:0\ny\n", None).unwrap();
+    assert_eq!(sources(&notebook), ["y"]);
+    assert_eq!(refused("\u{feff}").0, "the text is empty, but the notebook has 1 cell");
+    assert_eq!(refused("\u{feff}x").0, "line 1: the text must begin with a cell marker, not `x`");
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn a_folder_that_is_not_there() {
     let bed = Bed::new(&["a"]);
     let folder = bed.folder().join("none");
     let path = folder.join("nb.ipynb");
-    let message = format!("no such file: the folder {} does not exist", folder.display());
+    let message = format!("the folder {} does not exist", folder.display());
     for error in [
         bed.store.open(&path).unwrap_err(),
         bed.store.create(&path, &Notebook::empty(Ids::seeded(1))).unwrap_err(),
@@ -224,7 +224,7 @@ fn a_new_file_where_one_is() {
 #[test]
 fn a_change_that_makes_no_sense() {
     let bed = Bed::new(&["a"]);
-    let refusal = Refusal::NoSuchCell { index: 7, count: 1 };
+    let refusal = Refusal::NoSuchCell { index: "7".into(), count: 1 };
     let error = bed
         .store
         .change(&bed.path, Missing::Refuse, |notebook| {
@@ -232,7 +232,7 @@ fn a_change_that_makes_no_sense() {
             Err::<(), _>(refusal.clone())
         })
         .unwrap_err();
-    let message = "cell 7 does not exist: the notebook has 1 cell, 0";
+    let message = "cell 7 does not exist: the notebook has only cell 0";
     check(&error, &bed.path, ErrorKind::BadInput, message, "");
     assert_eq!(bed.sources(), ["a"]);
 }

@@ -4,8 +4,6 @@ use std::path::PathBuf;
 
 use cellist_notebook::Operation;
 use clap::Args;
-use serde::Deserialize;
-use serde_json::Value;
 
 use super::{Base, Told, perform};
 use crate::answer::Answer;
@@ -37,27 +35,14 @@ pub(super) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let Arguments { notebook, file, base } = arguments;
     let content = Content::of_file(file);
     let text = content.text("batch")?;
-    let operations = parse(&text).map_err(|error| error.about(&content.name()))?;
+    let operations = Operation::parse_list(&text).map_err(|error| {
+        let mut failure = CliError::asked(&error).about(&content.name());
+        failure.kind = "invalid_operation".into();
+        failure
+    })?;
     let mut answer = perform(notebook, base, Told::List, |_, _| Ok(operations.clone()))?;
     if answer.text.is_empty() {
         answer.text = b"There is nothing to do.\n".to_vec();
     }
     Ok(answer)
-}
-
-fn parse(text: &str) -> Result<Vec<Operation>, CliError> {
-    let invalid = |problem: String| CliError::input("invalid_operation", problem);
-    let list: Vec<Value> = match serde_json::from_str(text) {
-        Ok(Value::Array(list)) => list,
-        Ok(_) => {
-            return Err(invalid("the operations must be a JSON array".into())
-                .with_hint(r#"one operation alone is [{"action": …}]"#));
-        }
-        Err(error) => return Err(invalid(format!("invalid JSON: {error}"))),
-    };
-    (list.iter().enumerate())
-        .map(|(position, value)| {
-            Operation::deserialize(value).map_err(|error| invalid(format!("operation {position}: {error}")))
-        })
-        .collect()
 }

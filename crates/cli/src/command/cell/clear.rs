@@ -33,7 +33,7 @@ pub(super) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let mut answer = perform(notebook, base, told, |notebook, snapshot| {
         let cells = match (cells.is_empty(), snapshot) {
             (false, _) => cells.clone(),
-            (true, None) => those(notebook.cells(), has_run),
+            (true, None) => those(notebook.cells(), Cell::has_run),
             // A snapshot does not know what has outputs.
             (true, Some(base)) => those(&base.cells, |cell: &SnapshotCell| cell.kind == CellType::Code),
         };
@@ -48,8 +48,4 @@ pub(super) fn run(arguments: Arguments) -> Result<Answer, CliError> {
 fn those<T>(cells: &[T], is_meant: impl Fn(&T) -> bool) -> Vec<CellRef> {
     let meant = cells.iter().enumerate().filter(|(_, cell)| is_meant(cell));
     meant.filter_map(|(index, _)| i64::try_from(index).ok().map(CellRef::Index)).collect()
-}
-
-fn has_run(cell: &Cell) -> bool {
-    cell.has_outputs() || cell.value("execution_count").is_some_and(|count| count != b"null")
 }

@@ -16,7 +16,7 @@ use crate::error::CliError;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist cell delete nb.ipynb 3 5
-  cellist cell delete nb.ipynb -- -1             # the last cell")]
+  cellist cell delete nb.ipynb -1                # the last cell")]
 pub(super) struct Arguments {
     /// The notebook
     #[arg(value_name = "NB")]

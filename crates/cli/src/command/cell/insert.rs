@@ -39,7 +39,7 @@ enum Position {
 fn position(text: &str) -> Result<Position, String> {
     match text {
         "end" => Ok(Position::End),
-        _ => text.parse().map(Position::At).map_err(|_| "a position is a number or `end`".into()),
+        _ => super::index(text).map(Position::At).map_err(|problem| format!("{problem}; the end is `end`")),
     }
 }
 

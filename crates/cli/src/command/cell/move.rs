@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     #[arg(value_parser = super::cell, allow_negative_numbers = true)]
     cell: CellRef,
     /// Its index afterwards
-    #[arg(allow_negative_numbers = true)]
+    #[arg(value_parser = super::index, allow_negative_numbers = true)]
     index: i64,
     #[command(flatten)]
     base: Base,
