@@ -2150,24 +2150,30 @@ def print_page(text, *_arguments, **_keys):
     print(text.get("text/plain", "") if isinstance(text, dict) else text)
 
 
-class command_interrupts:
-    """Ends a command that the user interrupts, and keeps out of the traceback how it was waited for."""
+class Commands:
+    """Starts a command; ends it when the user interrupts, and keeps our ways out of the traceback."""
 
-    def __init__(self, process):
-        self.process = process
+    def __init__(self):
+        self.process = None
 
     def __enter__(self):
-        pass
+        return self
 
-    def __exit__(self, kind, error, _traceback):
+    def start(self, *arguments, **keys):
+        """Starts the command."""
+        self.process = library("subprocess").Popen(*arguments, **keys)
+        return self.process
+
+    def __exit__(self, kind, _error, _traceback):
         if kind is not KeyboardInterrupt:
             return
-        try:
-            # It got the signal too.
-            self.process.wait(1)
-        except BaseException:
-            self.process.kill()
-            self.process.wait()
+        if self.process is not None:
+            try:
+                # It got the signal too.
+                self.process.wait(1)
+            except BaseException:
+                self.process.kill()
+                self.process.wait()
         raise KeyboardInterrupt from None
 
 
@@ -2424,13 +2430,14 @@ class ZMQInteractiveShell:
     def getoutput(self, command, split=True, depth=0):
         """Runs a command and returns the lines that it printed."""
         subprocess = library("subprocess")
-        process = subprocess.Popen(
-            [system_shell(), "-c", self.var_expand(command)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        with command_interrupts(process):
+        command = self.var_expand(command)
+        with Commands() as commands:
+            process = commands.start(
+                [system_shell(), "-c", command],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
             text = process.communicate()[0].decode("utf-8", "replace")
         self.user_ns["_exit_code"] = process.returncode
         return OutputList(text.splitlines()) if split else text
@@ -2444,13 +2451,13 @@ class ZMQInteractiveShell:
         streams = sys.stdout, sys.stderr
         redirected = any(stream is not own for stream, own in zip(streams, runner.outlet.streams))
         out, err = (subprocess.PIPE if redirected or keep else None for keep in kept)
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL if text is None else subprocess.PIPE,
-            stdout=out,
-            stderr=err,
-        )
-        with command_interrupts(process):
+        with Commands() as commands:
+            process = commands.start(
+                command,
+                stdin=subprocess.DEVNULL if text is None else subprocess.PIPE,
+                stdout=out,
+                stderr=err,
+            )
             written = process.communicate(text)
         written = [(data or b"").decode("utf-8", "replace") for data in written]
         for data, stream, keep in zip(written, streams, kept):
@@ -2461,21 +2468,18 @@ class ZMQInteractiveShell:
     def _run_on_terminal(self, command):
         """Runs a command that sees a terminal as its output, as IPython does; returns its exit code."""
         subprocess, select = library("subprocess"), library("select")
-        ours, its = open_terminal()
         # There is nobody who could turn the pages.
         variables = dict(os.environ, TERM="xterm-color", PAGER="cat", GIT_PAGER="cat")
-        try:
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=its, stderr=its, env=variables
-            )
-        except BaseException:
-            os.close(ours)
-            raise
-        finally:
-            os.close(its)
         decoder = library("codecs").getincrementaldecoder("utf-8")("replace")
+        ends = []
         try:
-            with command_interrupts(process):
+            with Commands() as commands:
+                ends += open_terminal()
+                ours, its = ends
+                process = commands.start(
+                    command, stdin=subprocess.DEVNULL, stdout=its, stderr=its, env=variables
+                )
+                os.close(ends.pop())
                 while True:
                     # What it left in the background may keep the terminal open.
                     ended = process.poll() is not None
@@ -2492,7 +2496,8 @@ class ZMQInteractiveShell:
                     sys.stdout.write(decoder.decode(data))
                 process.wait()
         finally:
-            os.close(ours)
+            for end in ends:
+                os.close(end)
         sys.stdout.write(decoder.decode(b"", True))
         return process.returncode
 
