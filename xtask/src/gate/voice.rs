@@ -6,19 +6,13 @@ use super::tracked;
 use crate::failure::Failure;
 use crate::metadata::Metadata;
 
-// In two halves each, so that this file does not hold what it looks for.
-const WORDS: &[(&str, &str)] = &[
-    (concat!("/wo", "rk/"), "a folder of somebody's machine"),
-    (concat!("/ro", "ot/"), "a folder of somebody's machine"),
-    (concat!("/opt/wh", "eels"), "a folder of somebody's machine"),
-    (concat!("index-", "url"), "a package registry's address"),
-    (concat!("index_", "url"), "a package registry's address"),
-    (concat!("find-", "links"), "a package registry's address"),
-    (concat!("shared/", "contract"), "a paper that is not in the repository"),
-    (concat!("shared/", "style"), "a paper that is not in the repository"),
-    (concat!("shared/", "architecture"), "a paper that is not in the repository"),
-    (concat!("contract", ".md"), "a paper that is not in the repository"),
-];
+/// Folders that somebody's own things are in, by the first name of an absolute path. What belongs to nobody, such
+/// as `me` in an example, is let through.
+const HOMES: &[&str] = &["home", "users", "root", "work", "workspace"];
+const NOBODY: &[&str] = &["me", "you", "user", "u", "é"];
+
+/// Options of package installers that name a registry, in parts that a dash or an underscore joins.
+const REGISTRY: &[[&str; 2]] = &[["index", "url"], ["find", "links"]];
 
 pub(super) fn problems(_: &Metadata) -> Result<Vec<String>, Failure> {
     let mut problems = Vec::new();
@@ -36,64 +30,82 @@ fn scan(text: &str) -> Vec<(usize, String)> {
     for (index, line) in text.lines().enumerate() {
         // Matched without case, since prose starts sentences.
         let line = line.to_lowercase();
-        for (word, what) in WORDS {
-            if line.contains(word) {
-                found.push((index + 1, format!("{word} is {what}")));
+        if let Some(folder) = HOMES.iter().find(|folder| is_in(&line, folder)) {
+            found.push((index + 1, format!("/{folder}/ is a folder of somebody's machine")));
+        }
+        for [first, second] in REGISTRY {
+            if ["-", "_"].iter().any(|joint| line.contains(&format!("{first}{joint}{second}"))) {
+                found.push((index + 1, "a package registry's address".to_owned()));
             }
         }
-        if follows(&line, concat!("iss", "ue"), |rest| {
-            rest.trim_start_matches('#').starts_with(|c: char| c.is_ascii_digit())
-        }) {
+        if ["issue", "ticket"].iter().any(|word| is_numbered(&line, word)) {
             found.push((index + 1, "a numbered task of somebody's list".to_owned()));
-        }
-        if follows(&line, concat!("cont", "ract"), numbered_clause) {
-            found.push((index + 1, "a clause of a paper that is not in the repository".to_owned()));
         }
     }
     found
 }
 
-// Whether the word, as a whole, is followed by one space and then by what `rest` accepts.
-fn follows(line: &str, word: &str, rest: fn(&str) -> bool) -> bool {
-    line.match_indices(word).any(|(at, _)| {
-        let before = line[..at].chars().next_back();
-        let after = line[at + word.len()..].strip_prefix(' ');
-        !before.is_some_and(char::is_alphanumeric) && after.is_some_and(rest)
+/// Whether an absolute path leads into a folder, and there to something of somebody's.
+fn is_in(line: &str, folder: &str) -> bool {
+    let start = format!("/{folder}/");
+    line.match_indices(&start).any(|(at, _)| {
+        let is_start = !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-~}/".contains(c));
+        let name: String = line[at + start.len()..]
+            .chars()
+            .take_while(|c| c.is_alphanumeric() || "._-".contains(*c))
+            .collect();
+        is_start && !name.is_empty() && !NOBODY.contains(&name.as_str())
     })
 }
 
-fn numbered_clause(rest: &str) -> bool {
-    let mut letters = rest.chars();
-    letters.next().is_some_and(|c| c.is_ascii_lowercase())
-        && letters.next().is_some_and(|c| c.is_ascii_digit())
+/// Whether the word, as a whole, is followed by a number.
+fn is_numbered(line: &str, word: &str) -> bool {
+    line.match_indices(word).any(|(at, _)| {
+        let is_start = !line[..at].ends_with(char::is_alphanumeric);
+        let rest = line[at + word.len()..].strip_prefix(' ').map(|rest| rest.trim_start_matches('#'));
+        is_start && rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{WORDS, scan};
+    use super::{HOMES, REGISTRY, scan};
 
     #[test]
-    fn every_word_of_the_list_is_found() {
-        for (word, what) in WORDS {
-            assert_eq!(scan(&format!("a\nsee {word}x")), [(2, format!("{word} is {what}"))]);
+    fn folders_of_somebodys_machine_are_found() {
+        for folder in HOMES {
+            let what = format!("/{folder}/ is a folder of somebody's machine");
+            assert_eq!(scan(&format!("a\nsee `/{folder}/anna/x`")), [(2, what.clone())]);
+            assert_eq!(scan(&format!("PATH=/{folder}/bin").to_uppercase()), [(1, what)]);
         }
     }
 
     #[test]
-    fn numbered_tasks_and_clauses_are_found() {
-        for number in ["7", "#7"] {
-            let line = format!("See {}sue {number}.", "Is");
+    fn addresses_of_registries_are_found() {
+        for [first, second] in REGISTRY {
+            for joint in ["-", "_"] {
+                let line = format!("pip --extra-{first}{joint}{second} x");
+                assert_eq!(scan(&line), [(1, "a package registry's address".to_owned())]);
+            }
+        }
+    }
+
+    #[test]
+    fn numbered_tasks_are_found() {
+        for (word, number) in [("Issue", "7"), ("issue", "#7"), ("ticket", "12")] {
+            let line = format!("See {word} {number}.");
             assert_eq!(scan(&line), [(1, "a numbered task of somebody's list".to_owned())]);
         }
-        let line = format!("({}tract A1)", "con");
-        assert_eq!(scan(&line), [(1, "a clause of a paper that is not in the repository".to_owned())]);
     }
 
     #[test]
-    fn plain_prose_is_let_through() {
-        assert_eq!(
-            scan("the network/path issues 3 tokens; an issue of trust; tissue 3; contract a server"),
-            []
-        );
+    fn plain_prose_and_made_up_paths_are_let_through() {
+        let prose = "the network/path issues 3 tokens; an issue of trust; tissue 3";
+        assert_eq!(scan(prose), []);
+        for path in ["/{}/me/lib", "~/{}/x", "a/{}/x", "the folder /{}/"] {
+            for folder in HOMES {
+                assert_eq!(scan(&path.replace("{}", folder)), [], "{path}");
+            }
+        }
     }
 }
