@@ -94,6 +94,34 @@ fn a_loop_inside_the_loop_does_no_harm() {
 }
 
 #[test]
+fn no_cell_runs_after_one_that_called_exit() {
+    for backend in BOTH {
+        for code in ["exit()\nprint('whole')", "print('whole')\nquit()"] {
+            let desk = Desk::with(&[code, "print('not run')"]);
+            let ran = desk.run_on(backend, &["run", "nb.ipynb"]);
+            assert_eq!(ran.exit, 1, "{}", ran.all());
+            assert_eq!(source(&outputs(&desk, 0)[0]["text"]), "whole\n");
+            assert!(ran.all().contains("The kernel died: it exited with code 0."), "{}", ran.all());
+            assert!(!outputs(&desk, 1).iter().any(|output| output["output_type"] == "stream"), "{backend:?}");
+        }
+    }
+}
+
+#[test]
+fn commands_run_in_the_users_own_shell() {
+    for backend in BOTH {
+        let desk = Desk::with(&["![[ 1 == 1 ]] && echo {a,b}", "x = !echo {a,b}\nx"]);
+        let flags = backend.flags();
+        let mut command = desk.command(&["run", "nb.ipynb"]);
+        command.args(flags).env("SHELL", "/bin/bash");
+        let ran = desk.run_marked(&mut command);
+        assert_eq!(ran.exit, 0, "{}", ran.all());
+        assert_eq!(source(&outputs(&desk, 0)[0]["text"]), "a b\r\n", "{backend:?}");
+        assert_eq!(source(&outputs(&desk, 1)[0]["data"]["text/plain"]), "['a b']", "{backend:?}");
+    }
+}
+
+#[test]
 fn output_in_order_from_python_c_and_children() {
     // Of ipykernel no order is known between Python's own text and what others write to the descriptors.
     let code = "import ctypes, os, subprocess, sys\n\
