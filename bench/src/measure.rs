@@ -13,6 +13,13 @@ pub(crate) struct Took {
     pub(crate) peak_bytes: u64,
 }
 
+impl Took {
+    /// What one run and the next took together.
+    pub(crate) fn and(&self, next: &Took) -> Took {
+        Took { wall: self.wall + next.wall, peak_bytes: self.peak_bytes.max(next.peak_bytes) }
+    }
+}
+
 /// What several rounds of one side took.
 pub(crate) struct Side {
     runs: Vec<Took>,

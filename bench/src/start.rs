@@ -23,7 +23,13 @@ pub(crate) fn run() -> Vec<Figure> {
         command.arg("read").arg(&small);
         quiet(command)
     };
-    let [floor, version, read] = in_turn(ROUNDS, [&mut nothing, &mut version, &mut read]);
+    let python = testkit::python("bench-kernels");
+    let mut pass = |_| {
+        let mut command = Command::new(&python);
+        command.args(["-c", "pass"]);
+        quiet(command)
+    };
+    let [floor, version, read, pass] = in_turn(ROUNDS, [&mut nothing, &mut version, &mut read, &mut pass]);
     let own = read.wall().saturating_sub(floor.wall());
     vec![
         Figure {
@@ -41,6 +47,14 @@ pub(crate) fn run() -> Vec<Figure> {
             value: own.as_secs_f64() * 1000.0,
             unit: " ms",
             target: Target::AtMost(10.0),
+        },
+        Figure {
+            promise: "read on a small notebook, times faster than a Python that does nothing",
+            other: ("python -c pass", in_ms(pass.wall())),
+            ours: in_ms(read.wall()),
+            value: pass.ratio(&read),
+            unit: "x",
+            target: Target::AtLeast(2.0),
         },
     ]
 }
