@@ -158,7 +158,10 @@ impl Store {
         self.update(&place, find, |found, _| {
             let mut notebook = found.clone();
             let value = change(&mut notebook).map_err(|error| refused(&place, error))?;
-            Ok((value, notebook.is_changed().then_some(notebook)))
+            // What a change put in the notebook's place may be another's text as it was read.
+            let is_same_text = std::ptr::eq(notebook.original(), found.original());
+            let is_new = notebook.is_changed() || !is_same_text && notebook.revision() != found.revision();
+            Ok((value, is_new.then_some(notebook)))
         })
     }
 

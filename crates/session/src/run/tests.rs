@@ -377,3 +377,25 @@ async fn that_nothing_can_be_written_down_is_said_once_and_fails_nothing() {
     let [said] = ran.report.notices.as_slice() else { panic!("{:?}", ran.report.notices) };
     assert!(said.starts_with("what ran could not be written down: "), "{said}");
 }
+
+#[tokio::test]
+async fn outputs_that_come_out_as_they_were_before_are_saved_over_those_saved_in_between() {
+    let bench = Bench::new(&["out a"]);
+    let store = Store::new(Home::at(bench.state.path()));
+    let outputs = |text: &str| [Output::stream(cellist_output::StreamName::Stdout, text)];
+    let mut before = Vec::new();
+    for _ in 0..2 {
+        let mut document = Document::open(&store, &bench.path(), None).unwrap();
+        let id = document.notebook().cells()[0].id().clone();
+        for text in ["a\n", "a\nb\n"] {
+            document.set_outputs(&id, &outputs(text), Some(1));
+            if let Some(saving) = document.begin_save() {
+                document.finish(saving).await.unwrap();
+            }
+        }
+        assert_eq!(document.take_notices(), Vec::<String>::new());
+        let after = std::fs::read(bench.path()).unwrap();
+        assert!(before.is_empty() || before == after, "{}", String::from_utf8_lossy(&after));
+        before = after;
+    }
+}
