@@ -118,7 +118,6 @@ pub(crate) fn inject(
 /// How a language spells values.
 struct Dialect {
     name: &'static str,
-    assign: &'static str,
     null: &'static str,
     yes_no: [&'static str; 2],
     not_finite: [&'static str; 3],
@@ -126,35 +125,34 @@ struct Dialect {
     map: [&'static str; 3],
 }
 
-const LANGUAGES: &[Dialect] = &[
-    Dialect {
-        name: "python",
-        assign: " = ",
-        null: "None",
-        yes_no: ["True", "False"],
-        not_finite: ["float('nan')", "float('inf')", "float('-inf')"],
-        list: ["[", "]"],
-        map: ["{", ": ", "}"],
-    },
-    Dialect {
-        name: "R",
-        assign: " = ",
-        null: "NULL",
-        yes_no: ["TRUE", "FALSE"],
-        not_finite: ["NaN", "Inf", "-Inf"],
-        list: ["list(", ")"],
-        map: ["list(", " = ", ")"],
-    },
-    Dialect {
-        name: "julia",
-        assign: " = ",
-        null: "nothing",
-        yes_no: ["true", "false"],
-        not_finite: ["NaN", "Inf", "-Inf"],
-        list: ["[", "]"],
-        map: ["Dict(", " => ", ")"],
-    },
-];
+const PYTHON: Dialect = Dialect {
+    name: "python",
+    null: "None",
+    yes_no: ["True", "False"],
+    not_finite: ["float('nan')", "float('inf')", "float('-inf')"],
+    list: ["[", "]"],
+    map: ["{", ": ", "}"],
+};
+
+const JULIA: Dialect = Dialect {
+    name: "julia",
+    null: "nothing",
+    yes_no: ["true", "false"],
+    not_finite: ["NaN", "Inf", "-Inf"],
+    map: ["Dict(", " => ", ")"],
+    ..PYTHON
+};
+
+const R: Dialect = Dialect {
+    name: "R",
+    null: "NULL",
+    yes_no: ["TRUE", "FALSE"],
+    list: ["list(", ")"],
+    map: ["list(", " = ", ")"],
+    ..JULIA
+};
+
+const LANGUAGES: &[Dialect] = &[PYTHON, R, JULIA];
 
 fn assignments(parameters: &[(String, Literal)], language: &str) -> Result<String, ParameterError> {
     let dialect = (LANGUAGES.iter().find(|dialect| dialect.name.eq_ignore_ascii_case(language)))
@@ -167,7 +165,7 @@ fn assignments(parameters: &[(String, Literal)], language: &str) -> Result<Strin
         if !is_name {
             return Err(ParameterError::Name { name: name.clone(), language: dialect.name.to_owned() });
         }
-        lines.push(format!("{name}{}{}", dialect.assign, dialect.spell(value)));
+        lines.push(format!("{name} = {}", dialect.spell(value)));
     }
     Ok(lines.join("\n") + "\n")
 }
