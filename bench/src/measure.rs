@@ -1,9 +1,11 @@
 //! Running programs and measuring them: wall time and peak memory, in rounds that take turns.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Read, Seek};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// What one run took.
@@ -68,8 +70,16 @@ pub(crate) fn run(command: &mut Command) -> Took {
     command.stdin(Stdio::null()).stderr(aside.writer());
     let start = Instant::now();
     let child = command.spawn().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
-    let (status, peak_bytes) = wait(child.id());
-    let wall = start.elapsed();
+    let ended = AtomicBool::new(false);
+    let (status, peak_bytes, wall) = thread::scope(|scope| {
+        let watcher = scope.spawn(|| peak_while_it_runs(child.id(), &ended));
+        let (status, largest) = wait(child.id());
+        let wall = start.elapsed();
+        ended.store(true, Ordering::Relaxed);
+        watcher.thread().unpark();
+        let peak = watcher.join().ok().flatten();
+        (status, peak.unwrap_or(largest), wall)
+    });
     assert_eq!(status, 0, "{command:?} failed:\n{}", aside.text());
     Took { wall, peak_bytes }
 }
@@ -94,7 +104,24 @@ impl Aside {
     }
 }
 
-/// Waits for a child, and returns its exit status and peak memory, which only the system call tells.
+/// How often to look at the memory of a program that runs.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// The most memory that a process itself has had, where the system tells while it runs. What is told afterwards is the
+/// largest of its children's too, and of the program's that started it.
+fn peak_while_it_runs(pid: u32, ended: &AtomicBool) -> Option<u64> {
+    let mut peak = None;
+    while !ended.load(Ordering::Relaxed) {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = most.and_then(|most| most.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        peak = peak.max(kib.map(|kib| kib * 1024));
+        thread::park_timeout(LOOK);
+    }
+    peak
+}
+
+/// Waits for a child, and returns its exit status and the most memory that it or a child of its own had.
 #[expect(unsafe_code, reason = "the standard library has no wait that reports memory")]
 fn wait(pid: u32) -> (i32, u64) {
     let mut status = 0;

@@ -57,7 +57,6 @@ pub(crate) fn run() -> Vec<Figure> {
     let mut figures = Vec::new();
     for flood in floods() {
         let names = ["runner", "zmq", "nbclient"].map(|name| folder.path().join(format!("{name}.ipynb")));
-        names.iter().for_each(|name| code_cells(name, &[&flood.code]));
         let [on_runner, on_zmq, with_nbclient] = &names;
         let cellist_run = |backend: &str, notebook: &Path| {
             let mut command = Command::new(cellist());
@@ -67,9 +66,18 @@ pub(crate) fn run() -> Vec<Figure> {
                 .arg(notebook);
             measure::run(command.env("CELLIST_HOME", folder.path().join("home")).stdout(Stdio::null()))
         };
-        let mut runner = |_| cellist_run("runner", on_runner);
-        let mut zmq = |_| cellist_run("jupyter", on_zmq);
+        // Each round runs a notebook without outputs: those of the last round would count as our memory.
+        let fresh = |notebook: &Path| code_cells(notebook, &[&flood.code]);
+        let mut runner = |_| {
+            fresh(on_runner);
+            cellist_run("runner", on_runner)
+        };
+        let mut zmq = |_| {
+            fresh(on_zmq);
+            cellist_run("jupyter", on_zmq)
+        };
         let mut nbclient = |_| {
+            fresh(with_nbclient);
             let mut command = Command::new(&python);
             measure::run(command.arg(peer("run_nbclient.py")).arg(with_nbclient))
         };

@@ -29,9 +29,11 @@ pub(super) enum Item {
 impl Item {
     /// Roughly what it holds in memory, for a message of that size.
     pub(super) fn size(&self, message: usize) -> usize {
+        // A short text keeps the whole message that it stands in, headers and all.
+        const AROUND: usize = 1024;
         match self {
-            Item::Event(_) => message,
-            Item::Text { text, .. } => text.len(),
+            Item::Event(_) => message + AROUND,
+            Item::Text { text, .. } => text.len() + AROUND,
         }
     }
 }

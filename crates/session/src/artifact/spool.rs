@@ -19,7 +19,7 @@ use crate::error::in_words;
 use crate::platform;
 
 /// Bytes that may wait for the disk: enough for a busy one, little beside what a host may use in all.
-const CAPACITY: usize = 8 * 1024 * 1024;
+const CAPACITY: usize = 2 * 1024 * 1024;
 /// How long a disk may take without writing anything at all.
 const PATIENCE: Duration = Duration::from_secs(10);
 const TOO_SLOW: &str = "the disk is too slow";
