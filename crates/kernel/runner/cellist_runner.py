@@ -1000,6 +1000,14 @@ def _after_comm(module):
     module.create_comm = Comm
 
 
+@when_imported("tqdm.autonotebook")
+def _after_tqdm(module):
+    # It looks for a module of ipykernel's to tell a notebook from a terminal.
+    if find_spec("ipywidgets", None, None) is not None:
+        notebook = library("importlib").import_module("tqdm.notebook")
+        module.tqdm, module.trange = notebook.tqdm, notebook.trange
+
+
 @when_imported("plotly.io._renderers")
 def _after_plotly(module):
     if not os.environ.get("PLOTLY_RENDERER"):
@@ -2025,6 +2033,16 @@ def has_magic_signs(source):
 # --- The shell that programs ask for --------------------------------------------------------------
 
 
+def descendants(process):
+    """What a process started, and what those started, also in sessions of their own; only Linux tells."""
+    found = []
+    for task in os.listdir("/proc/%d/task" % process):
+        with open("/proc/%d/task/%s/children" % (process, task)) as children:
+            for child in map(int, children.read().split()):
+                found += descendants(child) + [child]
+    return found
+
+
 class UsageError(Exception):
     """A magic that does not exist, or was used wrongly."""
 
@@ -2779,31 +2797,38 @@ class ZMQInteractiveShell:
     line_debug, line_pdb = _not_supported("debug"), _not_supported("pdb")
     del _not_supported
 
-    def _names(self):
+    def _names(self, kinds):
+        kinds = kinds.split()
         return sorted(
             name
             for name, value in self.user_ns.items()
-            if not name.startswith("_") and name not in RUNNER_NAMES and name not in runner.hidden_names
+            if not name.startswith("_")
+            and name not in RUNNER_NAMES
+            and name not in runner.hidden_names
+            and (not kinds or type(value).__name__ in kinds)
         )
 
-    def line_who(self, _line=""):
-        """Prints the names of variables."""
-        names = self._names()
+    def _has_names(self, names, kinds):
         if not names:
-            print("Interactive namespace is empty.")
+            print("No variables match your requested type." if kinds else "Interactive namespace is empty.")
+        return bool(names)
+
+    def line_who(self, line=""):
+        """Prints the names of variables, of all or of the given types."""
+        names = self._names(line)
+        if not self._has_names(names, line):
             return
         for at in range(0, len(names), 9):
             print("".join(name + "\t " for name in names[at : at + 9]))
 
-    def line_who_ls(self, _line=""):
-        """The names of variables."""
-        return self._names()
+    def line_who_ls(self, line=""):
+        """The names of variables, of all or of the given types."""
+        return self._names(line)
 
-    def line_whos(self, _line=""):
-        """Prints variables with their types and values."""
-        names = self._names()
-        if not names:
-            print("Interactive namespace is empty.")
+    def line_whos(self, line=""):
+        """Prints variables with their types and values, all or those of the given types."""
+        names = self._names(line)
+        if not self._has_names(names, line):
             return
         rows = []
         for name in names:
@@ -3856,6 +3881,11 @@ class Runner:
 
     def abandoned(self):
         """The host is gone: so is everything that was started for it."""
+        try:
+            for process in descendants(os.getpid()):
+                os.kill(process, _signal.SIGKILL)
+        except OSError:
+            pass
         if os.getpgrp() == os.getpid():
             os.killpg(os.getpid(), _signal.SIGKILL)
         os._exit(1)

@@ -1,5 +1,5 @@
 //! What outlives a killed owner: a small process that holds a pipe to the owner of kernels and, when the pipe
-//! closes, kills the process groups and removes the private files that are still registered.
+//! closes, kills the process groups, with what they started outside of them, and removes the private files that are still registered.
 //!
 //! A record is a sign (`+` or `-`), a kind (`g` for a group, `p` for a path), its value, and a NUL byte, which no
 //! path contains.
@@ -20,6 +20,7 @@ use rustix::process::{Pid, Signal, kill_process_group, setsid};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::process::seal_descriptors;
+use crate::process::tree::{self, Member};
 
 /// The owner's end. Cheap to clone; the guard process starts with the first registration, in a thread of its
 /// own, and ends with the last clone.
@@ -271,7 +272,9 @@ fn clean_up(held: &BTreeSet<What>) {
         }
     }
     let deadline = Instant::now() + LONGEST;
+    let outside: Vec<Member> = groups.iter().flat_map(|group| tree::outside(*group)).collect();
     groups.retain(|group| kill_process_group(*group, Signal::KILL).is_ok());
+    outside.iter().for_each(Member::kill);
     paths.iter().for_each(|path| remove(path));
     // Killed processes stay members of their group until someone reaps them, so the wait has an end.
     while !groups.is_empty() && Instant::now() < deadline {

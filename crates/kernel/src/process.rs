@@ -3,6 +3,7 @@
 
 mod death;
 mod limits;
+pub(crate) mod tree;
 
 use std::ffi::OsString;
 use std::io;
@@ -10,7 +11,7 @@ use std::os::fd::{OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use command_fds::{CommandFdExt, FdMapping};
 use process_wrap::tokio::{CommandWrap, CommandWrapper, ProcessSession};
@@ -25,6 +26,7 @@ pub use rustix::process::Signal;
 use crate::error::{Error, Result, is_out_of_files};
 use crate::event::Death;
 use crate::guard::Guard;
+use tree::Member;
 
 /// What a process is started with. Nothing else of ours reaches it: no variable, no descriptor.
 #[derive(Debug)]
@@ -54,7 +56,11 @@ pub struct Process {
     death: watch::Receiver<Option<Death>>,
     // Set before we kill, so that our own SIGKILL is not taken for the system's.
     killed: Arc<AtomicBool>,
+    // What it started that is not in its group, as far as we looked. It goes when the process has.
+    outside: Outside,
 }
+
+type Outside = Arc<Mutex<Vec<Member>>>;
 
 impl Process {
     /// Starts it, registered with the guard until its whole group is gone. Needs a tokio runtime.
@@ -100,13 +106,15 @@ impl Process {
 
         let (tell, death) = watch::channel(None);
         let killed = Arc::new(AtomicBool::new(false));
-        let process = Process { group, death, killed: killed.clone() };
+        let outside = Outside::default();
+        let process = Process { group, death, killed: killed.clone(), outside: outside.clone() };
         let guard = guard.clone();
         tokio::spawn(async move {
             let status = child.wait().await;
             // Whatever it left running goes with it; its number cannot be given to another group while one
             // of them lives.
             let _ = kill_process_group(group, Signal::KILL);
+            outside.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(Member::kill);
             guard.remove_group(number(group));
             let starved = !killed.load(Ordering::Relaxed) && death::memory_kills() > memory_kills;
             let death = status.map_or(Death::Unknown, |status| death::death(status, starved));
@@ -141,15 +149,23 @@ impl Process {
         }
     }
 
-    /// Kills the group at once and waits until the process was reaped.
+    /// Looks at what it started, so that this goes with it although it is asked to leave by itself: once it has left,
+    /// what is in a session of its own cannot be found any more.
+    pub(crate) fn look_at_tree(&self) {
+        let found = tree::outside(self.group);
+        self.outside.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+    }
+
+    /// Kills the group at once, with what it started in sessions of their own, and waits until the process was reaped.
     pub async fn kill_tree(&self) -> Death {
         self.kill();
         self.wait().await
     }
 
-    /// Kills the group and waits for nothing.
+    /// Kills all of that and waits for nothing.
     pub(crate) fn kill(&self) {
         if self.death.borrow().is_none() {
+            self.look_at_tree();
             self.killed.store(true, Ordering::Relaxed);
             let _ = kill_process_group(self.group, Signal::KILL);
         }

@@ -407,6 +407,7 @@ impl Link {
     /// Lets an idle runner end by itself; kills one that is busy.
     async fn leave(&mut self) -> Death {
         if self.running.is_none() && self.start.is_none() {
+            self.process.look_at_tree();
             self.ask(&Ask::Exit);
             let deadline = Instant::now() + LEAVE;
             loop {

@@ -315,6 +315,7 @@ impl Live {
     pub(super) async fn end(&self, ask: bool) {
         if let Some(process) = &self.process {
             if ask {
+                process.look_at_tree();
                 let (_, frames) = self.session.build("shutdown_request", None, &json!({"restart": false}));
                 self.control.send(frames).await;
                 let _ = tokio::time::timeout(LEAVE, process.wait()).await;

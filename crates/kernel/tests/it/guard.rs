@@ -23,7 +23,7 @@ fn family() -> Spawn {
         program: "/bin/sh".into(),
         arguments: vec![
             "-c".into(),
-            "trap '' TERM HUP INT; sleep 600 & (sleep 600 & sleep 600) & wait".into(),
+            "trap '' TERM HUP INT; sleep 600 & (sleep 600 & sleep 600) & setsid sleep 600 & wait".into(),
         ],
         cwd: "/".into(),
         environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
@@ -42,8 +42,13 @@ async fn owner() {
     guard.add_path(folder.as_ref());
     let first = Process::spawn(family(), &guard).unwrap();
     let second = Process::spawn(family(), &guard).unwrap();
-    while in_group(first.id()).len() < 4 || in_group(second.id()).len() < 4 {
-        tokio::time::sleep(Duration::from_millis(2)).await;
+    let mut apart = Vec::new();
+    for family in [&first, &second] {
+        let own_session = |id: &u32| !in_group(*id).is_empty();
+        while in_group(family.id()).len() < 4 || !children(family.id()).iter().any(own_session) {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        apart.extend(children(family.id()).into_iter().find(own_session));
     }
     let guards: Vec<u32> = loop {
         let guards: Vec<u32> = children(std::process::id())
@@ -56,7 +61,7 @@ async fn owner() {
         tokio::time::sleep(Duration::from_millis(2)).await;
     };
     assert_eq!(guards.len(), 1, "one guard for both");
-    eprintln!("ready {} {} {}", first.id(), second.id(), guards[0]);
+    eprintln!("ready {} {} {} {} {}", first.id(), second.id(), apart[0], apart[1], guards[0]);
     std::future::pending::<()>().await;
 }
 
@@ -76,7 +81,7 @@ fn nothing_is_left_within_two_seconds_of_a_killed_owner() {
     let lines = BufReader::new(owner.stderr.take().unwrap()).lines();
     let ready = lines.map_while(Result::ok).find_map(|line| line.strip_prefix("ready ").map(str::to_owned));
     let ids: Vec<u32> = ready.unwrap().split(' ').map(|id| id.parse().unwrap()).collect();
-    let guard = ids[2];
+    let guard = ids[4];
     // The keys of a terminal reach the guard's owner, and must not reach the guard.
     for name in ["-INT", "-TERM", "-HUP"] {
         assert!(Command::new("kill").args([name, &guard.to_string()]).status().unwrap().success());
@@ -88,7 +93,7 @@ fn nothing_is_left_within_two_seconds_of_a_killed_owner() {
     owner.kill().unwrap();
     owner.wait().unwrap();
     let began = Instant::now();
-    for group in &ids[..2] {
+    for group in &ids[..4] {
         until_gone(*group);
     }
     while private.exists()

@@ -10,7 +10,7 @@ use cellist_kernel::process::{Process, Signal, Spawn};
 use cellist_kernel::{Death, Error};
 use testkit::Scratch;
 
-use crate::traces::{in_group, until_gone};
+use crate::traces::{children, in_group, until_gone};
 
 fn shell(script: &str) -> Spawn {
     Spawn {
@@ -98,6 +98,22 @@ async fn a_tree_is_killed_with_all_its_branches() {
     until_gone(group);
     process.signal(Signal::INT);
     assert_eq!(process.kill_tree().await, Death::Signal("SIGKILL".into()));
+}
+
+#[tokio::test]
+async fn a_branch_in_a_session_of_its_own_is_killed_too() {
+    let process = Process::spawn(shell("(setsid sleep 600 & wait) & wait"), &Guard::none()).unwrap();
+    let branch = loop {
+        let branches = children(process.id()).into_iter().flat_map(children);
+        let apart = branches.filter(|id| !in_group(*id).is_empty()).collect::<Vec<_>>();
+        if let [branch] = apart[..] {
+            break branch;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    };
+    process.kill_tree().await;
+    until_gone(process.id());
+    until_gone(branch);
 }
 
 #[tokio::test]

@@ -105,21 +105,24 @@ async fn charts_of_plotly_are_data() {
 
 #[tokio::test]
 async fn a_progress_bar_that_is_a_widget_is_read_as_progress() {
-    let session = full().await;
-    let heard = session
-        .run("from tqdm.notebook import tqdm\nfor i in tqdm(range(3), desc='work', mininterval=0): pass")
-        .await;
-    assert!(heard.is_ok(), "{:?}", heard.error());
-    let done: Vec<f64> = heard
-        .0
-        .iter()
-        .filter_map(|event| match event {
-            Event::Progress { label, done, total: Some(3.0) } if label == "work" => Some(*done),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(done, [1.0, 2.0, 3.0], "{heard}");
-    session.end().await;
+    for module in ["tqdm.notebook", "tqdm.auto"] {
+        let session = full().await;
+        let code =
+            format!("from {module} import tqdm\nfor i in tqdm(range(3), desc='work', mininterval=0): pass");
+        let heard = session.run(&code).await;
+        assert!(heard.is_ok(), "{:?}", heard.error());
+        let done: Vec<f64> = heard
+            .0
+            .iter()
+            .filter_map(|event| match event {
+                Event::Progress { label, done, total: Some(3.0) } if label == "work" => Some(*done),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(done, [1.0, 2.0, 3.0], "{module}: {heard}");
+        assert_eq!(heard.stderr(), "");
+        session.end().await;
+    }
 }
 
 #[tokio::test]

@@ -55,6 +55,8 @@ async fn each_magic_has_its_effect() {
             ("%reset -f", ""),
             ("%who", r"stdout Interactive namespace is empty.\n"),
             ("a, b = 1, 'x'\n%who", "stdout a\t b\t \\n"),
+            ("%who_ls str float", "result text/plain=['b']"),
+            ("%who float", r"stdout No variables match your requested type.\n"),
             ("%config InlineBackend.figure_format = 'retina'", ""),
             ("%pinfo len", "stdout Signature:      len(obj, /)\\nDocstring:      Return the number of items in a container.\\nType:           builtin_function_or_method\\n"),
         ])

@@ -181,3 +181,12 @@ async fn a_dropped_kernel_is_gone() {
     tokio::task::yield_now().await;
     tokio::task::spawn_blocking(move || until_gone(pid)).await.unwrap();
 }
+
+#[tokio::test]
+async fn what_a_cell_started_in_a_session_of_its_own_goes_with_the_kernel() {
+    let code = "import subprocess\nprint(subprocess.Popen(['sleep', '600'], start_new_session=True).pid)";
+    let session = Bed::new().start().await;
+    let heard = session.run(code).await;
+    session.end().await;
+    until_gone(heard.stdout().trim().parse().unwrap());
+}
