@@ -75,7 +75,7 @@ impl Profile {
     }
 
     /// How many cells are not the same in `theirs`, or infinitely many if `theirs` has a cell that only `ours`
-    /// has, not this: then they have seen a newer version.
+    /// has, not this, by its name or by what it holds: then they have seen a newer version.
     pub(super) fn distance(&self, theirs: &Profile, ours: &Profile) -> usize {
         let (mut distance, mut at) = (0, 0);
         for (name, content) in &theirs.0 {
@@ -89,6 +89,7 @@ impl Profile {
                     distance += usize::from(known != content);
                 }
                 _ if ours.has(*name) => return usize::MAX,
+                _ if ours.holds(*content) && !self.holds(*content) => return usize::MAX,
                 _ => distance += 1,
             }
         }
@@ -97,6 +98,10 @@ impl Profile {
 
     fn has(&self, name: u64) -> bool {
         self.0.binary_search_by_key(&name, |(known, _)| *known).is_ok()
+    }
+
+    fn holds(&self, content: u64) -> bool {
+        self.0.iter().any(|(_, known)| *known == content)
     }
 }
 
@@ -154,6 +159,9 @@ mod tests {
     fn who_has_a_newer_cell_of_ours_has_not_started_from_an_older_version() {
         check(&[(1, 1)], &[(1, 1), (2, 9)], &[(1, 1), (2, 2)], usize::MAX);
         check(&[(1, 1), (2, 2)], &[(1, 1), (2, 9)], &[(1, 1), (2, 2)], 1);
+        // Under another name.
+        check(&[(1, 1)], &[(1, 1), (7, 2)], &[(1, 1), (2, 2)], usize::MAX);
+        check(&[(1, 1), (2, 2)], &[(1, 1), (7, 2)], &[(1, 1), (2, 2)], 2);
     }
 
     #[test]

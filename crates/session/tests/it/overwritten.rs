@@ -71,6 +71,17 @@ fn an_edit_of_what_we_saved_stays_as_it_is() {
 }
 
 #[test]
+fn who_gives_our_cells_other_names_has_seen_them() {
+    let bed = Bed::new(&["a"]);
+    bed.add("b").unwrap();
+    let mut notebook: serde_json::Value = serde_json::from_slice(&fs::read(&bed.path).unwrap()).unwrap();
+    notebook["cells"][1]["id"] = "another".into();
+    fs::write(&bed.path, notebook.to_string()).unwrap();
+    assert_eq!(bed.store.open(&bed.path).unwrap().notices, Vec::<String>::new());
+    assert_eq!(bed.sources(), ["a", "b"]);
+}
+
+#[test]
 fn our_own_deletions_stay_deleted() {
     let bed = Bed::new(&["a"]);
     bed.add("b").unwrap();
