@@ -35,6 +35,7 @@ pub enum NeededBy {
 pub const PARTS: &[Part] = &[
     Part { name: "nbformat", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "kernels", kind: Kind::Python, needed_by: NeededBy::Tests },
+    Part { name: "vermin", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "bench-lean", kind: Kind::Python, needed_by: NeededBy::Bench },
     Part { name: "bench-jupytext", kind: Kind::Python, needed_by: NeededBy::Bench },
     Part { name: "bench-kernels", kind: Kind::Python, needed_by: NeededBy::Bench },

@@ -1,4 +1,4 @@
-//! Times as people read them.
+//! Times as people read and write them.
 
 use std::time::Duration;
 
@@ -25,6 +25,30 @@ pub(crate) fn ago(time: Duration) -> String {
     format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" })
 }
 
+/// More than anyone waits, and little enough to be added to any time.
+const ALWAYS: f64 = 1e9;
+
+/// A number of seconds, whole or with a fraction.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    let valid = "not a number of seconds such as 30 or 0.5";
+    let seconds: f64 = text.trim().parse().map_err(|_| valid.to_owned())?;
+    if !seconds.is_finite() {
+        return Err(valid.to_owned());
+    }
+    if seconds < 0.0 {
+        return Err("less than 0 seconds".to_owned());
+    }
+    Duration::try_from_secs_f64(seconds.min(ALWAYS)).map_err(|_| valid.to_owned())
+}
+
+/// The same for a limit that is not moved to where it makes sense, and so must be more than nothing.
+pub(crate) fn some_seconds(text: &str) -> Result<Duration, String> {
+    seconds(text).and_then(|time| match time.is_zero() {
+        true => Err("a time limit is more than 0 seconds".to_owned()),
+        false => Ok(time),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,6 +57,26 @@ mod tests {
     fn a_time_is_as_exact_as_it_is_interesting() {
         let said = [3, 420, 12_345, 125_000].map(|it| spoken(Duration::from_millis(it)));
         assert_eq!(said, ["3 ms", "0.42 s", "12.3 s", "2 min 05 s"]);
+    }
+
+    #[test]
+    fn a_number_of_seconds_is_finite_and_not_negative() {
+        for (text, expected) in [
+            ("30", Ok(30_000)),
+            ("0.5", Ok(500)),
+            ("0", Ok(0)),
+            ("1e300", Ok(1_000_000_000_000)),
+            ("nan", Err("not a number of seconds such as 30 or 0.5")),
+            ("inf", Err("not a number of seconds such as 30 or 0.5")),
+            ("-inf", Err("not a number of seconds such as 30 or 0.5")),
+            ("soon", Err("not a number of seconds such as 30 or 0.5")),
+            ("", Err("not a number of seconds such as 30 or 0.5")),
+            ("-1", Err("less than 0 seconds")),
+        ] {
+            let read = seconds(text).map(|time| time.as_millis());
+            assert_eq!(read, expected.map_err(str::to_owned), "{text}");
+        }
+        assert!(some_seconds("0").is_err() && some_seconds("0.1").is_ok());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use cellist_kernel::guard::Guard;
 use cellist_kernel::kernelspec::{self, KernelSpec};
 use cellist_kernel::order::{Order, Way};
 use cellist_kernel::python::{self, Candidate, Disk, Interpreter, has_module};
-use cellist_kernel::zmq::KernelCommand;
+use cellist_kernel::zmq::{self, KernelCommand};
 use cellist_kernel::{Kernel, Module};
 use cellist_session::Home;
 use cellist_session::run::Surroundings;
@@ -42,6 +42,22 @@ pub(crate) struct KernelFlags {
     /// A setting for this command alone; see `cellist settings`
     #[arg(long, value_name = "NAME=VALUE", display_order = 505)]
     set: Vec<String>,
+}
+
+/// Which kernel, where one in particular is meant.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Particular {
+    /// A kernel by name; see `cellist kernels`
+    #[arg(long, value_name = "NAME", display_order = 501)]
+    pub(crate) kernel: Option<String>,
+    /// A kernel that runs already, by its connection file; it goes on when the command is done
+    #[arg(
+        long,
+        value_name = "FILE",
+        display_order = 503,
+        conflicts_with_all = ["backend", "kernel", "python", "gateway", "pass_env"]
+    )]
+    existing: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -168,14 +184,14 @@ impl KernelFlags {
         settings_in(folder, &self.set)
     }
 
-    /// Decides how to run code, from what is there.
+    /// Decides how to run code, from what is there, and what is to be said about that.
     pub(crate) fn decide(
         &self,
         found: &Found,
         settings: &Settings,
         kernel: Option<&str>,
         wanted: &Wanted,
-    ) -> Result<Decision, CliError> {
+    ) -> Result<(Decision, Option<String>), CliError> {
         let asked = Asked {
             backend: match self.backend {
                 None => settings.python.backend,
@@ -191,27 +207,34 @@ impl KernelFlags {
         let interpreter = found.interpreter().map(|interpreter| interpreter.path.clone());
         let has_ipykernel = interpreter.is_some_and(|path| found.has_module(&path, "ipykernel"));
         let offers = found.offers();
-        let available = Available { pythons: &found.pythons, has_ipykernel, offers: &offers };
-        choice::choose(&asked, wanted, &available).map_err(|refusal| {
+        let unreadable = &found.broken_specs;
+        let available = Available { pythons: &found.pythons, has_ipykernel, offers: &offers, unreadable };
+        let decision = choice::choose(&asked, wanted, &available).map_err(|refusal| {
             let failure = CliError::new(refusal.kind(), Exit::NoKernel, refusal.to_string());
             match refusal.hint() {
                 Some(hint) => failure.with_hint(hint),
                 None => failure,
             }
-        })
+        })?;
+        let stand_in = kernel.is_none().then(|| choice::stand_in(wanted, &available)).flatten();
+        Ok((decision, stand_in))
     }
 
-    /// Looks around and starts a kernel in a folder.
+    /// Looks around and starts a kernel in a folder, or joins the one that was named.
     pub(crate) async fn start(
         &self,
         settings: &Resolved,
         cwd: &Path,
         folders: Vec<PathBuf>,
-        kernel: Option<&str>,
+        particular: &Particular,
         wanted: &Wanted,
     ) -> Result<Ready, CliError> {
         let mut stages = Stages::new(&Variables::of_process());
-        let order = self.order(settings, cwd, folders, kernel, wanted, &mut stages).await?;
+        if let Some(file) = &particular.existing {
+            return join(file, &mut stages).await;
+        }
+        let order =
+            self.order(settings, cwd, folders, particular.kernel.as_deref(), wanted, &mut stages).await?;
         let ready = start(&order, &Home::from_env()).await?;
         stages.done("the kernel is ready");
         Ok(ready)
@@ -229,9 +252,10 @@ impl KernelFlags {
     ) -> Result<Order, CliError> {
         let found = Found::look(folders, self.python.as_deref());
         stages.done("looked for Python and kernels");
-        let decision = self.decide(&found, &settings.settings, kernel, wanted)?;
+        let (decision, said) = self.decide(&found, &settings.settings, kernel, wanted)?;
         stages.done(&format!("decided: {}", in_words(&decision)));
-        let order = self.order_of(&found, settings, decision, cwd).await?;
+        let mut order = self.order_of(&found, settings, decision, cwd).await?;
+        order.notices.extend(said);
         stages.done("made the environment");
         Ok(order)
     }
@@ -295,6 +319,16 @@ pub(crate) async fn start(order: &Order, home: &Home) -> Result<Ready, CliError>
     let started = started.map_err(|error| CliError::kernel(&error))?;
     let around = Surroundings { hidden_variables: order.hidden_variables.clone(), has_pip: order.has_pip };
     Ok(Ready { kernel: started.kernel, around, notices: started.notices })
+}
+
+/// Joins a kernel that somebody else started, and will end.
+async fn join(file: &Path, stages: &mut Stages) -> Result<Ready, CliError> {
+    let trace = startup::is_traced(&Variables::of_process()).then(startup::trace);
+    let joined = zmq::join(file, trace).await.map_err(|error| CliError::kernel(&error))?;
+    stages.done("joined the kernel");
+    // Nothing is known of what is around it; most have pip.
+    let around = Surroundings { has_pip: true, ..Surroundings::default() };
+    Ok(Ready { kernel: joined.kernel, around, notices: joined.notices })
 }
 
 async fn settle(found: &Found, interpreter: Interpreter, cwd: &Path) -> Result<Interpreter, CliError> {

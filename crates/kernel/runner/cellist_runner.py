@@ -3251,26 +3251,6 @@ class Reloads:
 
 # --- Errors ---------------------------------------------------------------------------------------
 
-# Modules whose package has another name.
-PACKAGES = {
-    "bs4": "beautifulsoup4",
-    "Crypto": "pycryptodome",
-    "cv2": "opencv-python",
-    "dateutil": "python-dateutil",
-    "docx": "python-docx",
-    "dotenv": "python-dotenv",
-    "fitz": "pymupdf",
-    "jwt": "pyjwt",
-    "OpenSSL": "pyopenssl",
-    "PIL": "pillow",
-    "pptx": "python-pptx",
-    "serial": "pyserial",
-    "skimage": "scikit-image",
-    "sklearn": "scikit-learn",
-    "usb": "pyusb",
-    "yaml": "pyyaml",
-}
-
 
 def how_to_get_pip():
     """What to do where pip is missing."""
@@ -3281,21 +3261,6 @@ def how_to_get_pip():
 def quoted(path):
     """A path for a command line."""
     return library("shlex").quote(path or "python3")
-
-
-def missing_module_lines(error):
-    """What to say beside an import that failed because nothing is installed; nothing for other reasons."""
-    name = (error.name or "").partition(".")[0]
-    if not name or name in sys.modules or not isinstance(error, ModuleNotFoundError):
-        return []
-    package = PACKAGES.get(name, name)
-    lines = ["", "%s is not installed for %s." % (name, sys.executable)]
-    if find_spec("pip", None, None) is not None:
-        lines.append("Install it with: %s -m pip install %s" % (quoted(sys.executable), package))
-        lines.append("or in a cell: %%pip install %s" % package)
-    else:
-        lines.append("pip is not installed there either. " + how_to_get_pip().replace("NAME", package))
-    return lines
 
 
 def error_fields(error):
@@ -3309,9 +3274,20 @@ def error_fields(error):
         lines = traceback_lines(error)
     except Exception as worse:
         lines = ["%s: %s" % (name, message), "(the traceback cannot be made: %r)" % worse]
-    if isinstance(error, ImportError):
-        lines += missing_module_lines(error)
     return {"name": name, "message": message, "traceback": lines}
+
+
+def exit_status(error):
+    """What a process that ends with this, or with nothing, exits with; says what it has to say, as Python does."""
+    if error is None:
+        return 0
+    code = error.code if isinstance(error, SystemExit) else 1
+    if code is None:
+        return 0
+    if not isinstance(code, int):
+        print(code, file=sys.stderr)
+        return 1
+    return code & 0xFF
 
 
 def traceback_lines(error):
@@ -3583,8 +3559,9 @@ class Runner:
                 self.attempt(shown, lambda: self.show_failure(failed))
         if os.getpid() != self.pid:
             # The cell forked, and this is the child: it has no business here.
+            status = exit_status(cell.error)
             self.outlet.flush()
-            os._exit(0 if cell.error is None else 1)
+            os._exit(status)
         if shown.error is not None:
             name = type(failed).__name__
             self.outlet.send("error", name=name, message="", traceback=[name])
@@ -3783,7 +3760,8 @@ class Runner:
         self.shell.last_error = sys.last_value = error
         sys.last_type, sys.last_traceback = type(error), error.__traceback__
         if self.outlet.forked:
-            sys.__excepthook__(type(error), error, error.__traceback__)
+            if not isinstance(error, SystemExit):
+                print("\n".join(traceback_lines(error)), file=sys.stderr)
             return
         self.show_error(error)
 

@@ -49,6 +49,8 @@ pub struct Available<'a> {
     pub has_ipykernel: bool,
     /// The kernelspecs, in the order in which they were found.
     pub offers: &'a [Offer],
+    /// Files that should be kernelspecs, and why they cannot be read as one.
+    pub unreadable: &'a [(PathBuf, String)],
 }
 
 /// An installed kernelspec, as far as the choice depends on it.
@@ -87,6 +89,8 @@ pub enum Refusal {
     NoKernel { kernel: String, language: Option<String>, python: Option<PathBuf> },
     #[error("there is no kernel named `{kernel}`{}", known_kernels(.known))]
     NoSuchKernel { kernel: String, known: Vec<String> },
+    #[error("the kernel `{kernel}` cannot be used: {} cannot be read: {reason}", .file.display())]
+    Unreadable { kernel: String, file: PathBuf, reason: String },
     #[error("the kernel `{kernel}` starts with `{program}`, which is not there")]
     NoProgram { kernel: String, program: String, language: String },
     #[error("the runner runs Python, and the notebook is in {language}")]
@@ -103,6 +107,7 @@ impl Refusal {
             Refusal::NoIpykernel { .. }
             | Refusal::NoKernel { .. }
             | Refusal::NoSuchKernel { .. }
+            | Refusal::Unreadable { .. }
             | Refusal::NoProgram { .. }
             | Refusal::RunnerIsPython { .. } => "no_kernel",
             Refusal::NoGateways { .. } => "no_gateway",
@@ -125,6 +130,12 @@ impl Refusal {
                 installation(kernel, language.as_deref(), &python)
             }
             Refusal::NoSuchKernel { .. } => "see `cellist kernels` for those that are installed".to_owned(),
+            Refusal::Unreadable { kernel, .. } => {
+                format!("mend the file, or install the kernel `{kernel}` anew")
+            }
+            Refusal::NoProgram { program, language, .. } if program.contains('/') => {
+                format!("install {language}, so that {program} exists, or install the kernel anew")
+            }
             Refusal::NoProgram { program, language, .. } => {
                 format!("install {language}, so that `{program}` is on PATH, or remove the kernel")
             }
@@ -228,11 +239,34 @@ fn named(name: &str, available: &Available<'_>) -> Result<Decision, Refusal> {
         None if name == "python3" && available.has_ipykernel => {
             Ok(Decision::Ipykernel(interpreter(available)?))
         }
-        None => Err(Refusal::NoSuchKernel {
-            kernel: name.to_owned(),
-            known: available.offers.iter().map(|offer| offer.name.clone()).collect(),
-        }),
+        None => Err(unreadable(name, available).unwrap_or_else(|| {
+            let usable = available.offers.iter().filter(|offer| offer.missing_program.is_none());
+            let known = usable.map(|offer| offer.name.clone()).collect();
+            Refusal::NoSuchKernel { kernel: name.to_owned(), known }
+        })),
     }
+}
+
+/// Why a kernel of this name is there and cannot be used.
+fn unreadable(name: &str, available: &Available<'_>) -> Option<Refusal> {
+    let is_it = |file: &PathBuf| {
+        let folder = file.parent().and_then(|folder| folder.file_name());
+        folder.is_some_and(|folder| folder.to_string_lossy().eq_ignore_ascii_case(name))
+    };
+    let (file, reason) = available.unreadable.iter().find(|(file, _)| is_it(file))?;
+    Some(Refusal::Unreadable { kernel: name.to_owned(), file: file.clone(), reason: reason.clone() })
+}
+
+/// What to say about a Python notebook that names a kernel which is not there: it runs all the same, maybe on another
+/// Python.
+pub fn stand_in(wanted: &Wanted, available: &Available<'_>) -> Option<String> {
+    let name = wanted.kernel.as_deref().filter(|name| !is_python(name))?;
+    let is_there = available.offers.iter().any(|offer| offer.name.eq_ignore_ascii_case(name));
+    if is_there || other_language(wanted, available.offers).is_some() {
+        return None;
+    }
+    let python = interpreter(available).ok()?.path;
+    Some(format!("the notebook's kernel `{name}` is not installed; it runs on {}", python.display()))
 }
 
 /// The kernel that a notebook names, or another of its language.
@@ -242,11 +276,14 @@ fn other_kernel(wanted: &Wanted, language: &str, available: &Available<'_>) -> R
     let offers = || available.offers.iter();
     match offers().find(by_name).or_else(|| offers().find(by_language)) {
         Some(offer) => startable(offer),
-        None => Err(Refusal::NoKernel {
-            kernel: wanted.kernel.clone().unwrap_or_else(|| language.to_owned()),
-            language: Some(language.to_owned()),
-            python: interpreter(available).ok().map(|interpreter| interpreter.path),
-        }),
+        None => {
+            let named = wanted.kernel.as_deref().and_then(|name| unreadable(name, available));
+            Err(named.unwrap_or_else(|| Refusal::NoKernel {
+                kernel: wanted.kernel.clone().unwrap_or_else(|| language.to_owned()),
+                language: Some(language.to_owned()),
+                python: interpreter(available).ok().map(|interpreter| interpreter.path),
+            }))
+        }
     }
 }
 
@@ -369,7 +406,9 @@ mod tests {
     fn decide(asked: &Asked, wanted: &Wanted, has_ipykernel: bool, pythons: &[Candidate]) -> String {
         let offers =
             [offer("python3", "python", None), offer("bash", "bash", None), offer("ir", "R", Some("R"))];
-        match choose(asked, wanted, &Available { pythons, has_ipykernel, offers: &offers }) {
+        let unreadable = [(PathBuf::from("/k/torn/kernel.json"), "no argv".to_owned())];
+        let available = Available { pythons, has_ipykernel, offers: &offers, unreadable: &unreadable };
+        match choose(asked, wanted, &available) {
             Ok(Decision::Runner(it)) => format!("runner {}", it.path.display()),
             Ok(Decision::Ipykernel(it)) => format!("ipykernel {}", it.path.display()),
             Ok(Decision::Spec(name)) => format!("spec {name}"),
@@ -416,7 +455,7 @@ mod tests {
                 "nope",
                 &py,
                 true,
-                "no_kernel: there is no kernel named `nope`; there are python3, bash, ir | see `cellist kernels` for \
+                "no_kernel: there is no kernel named `nope`; there are python3, bash | see `cellist kernels` for \
                  those that are installed",
             ),
             (
@@ -469,6 +508,35 @@ mod tests {
     }
 
     #[test]
+    fn a_kernelspec_that_cannot_be_read_is_not_denied_and_only_usable_ones_are_offered() {
+        let asked = |name: &str| Asked { kernel: Some(name.to_owned()), ..Asked::default() };
+        let decide = |asked: &Asked, wanted: &Wanted| decide(asked, wanted, false, &[python()]);
+        let torn = "no_kernel: the kernel `torn` cannot be used: /k/torn/kernel.json cannot be read: no argv | mend \
+                    the file, or install the kernel `torn` anew";
+        assert_eq!(decide(&asked("torn"), &Wanted::nothing()), torn);
+        assert_eq!(decide(&Asked::default(), &wanted("torn", "Torn")), torn);
+        let unknown = decide(&asked("none"), &Wanted::nothing());
+        assert!(unknown.contains("there is no kernel named `none`; there are python3, bash |"), "{unknown}");
+    }
+
+    #[test]
+    fn a_python_notebook_whose_kernel_is_not_there_says_what_it_runs_on() {
+        let offers = [offer("mine", "python", None), offer("bash", "bash", None)];
+        let pythons = [python()];
+        let available =
+            Available { pythons: &pythons, has_ipykernel: false, offers: &offers, unreadable: &[] };
+        let said = |kernel: &str, language: &str| stand_in(&wanted(kernel, language), &available);
+        let expected = "the notebook's kernel `myenv` is not installed; it runs on /py";
+        assert_eq!(said("myenv", "python").as_deref(), Some(expected));
+        assert_eq!(said("myenv", "").as_deref(), Some(expected));
+        for (kernel, language) in
+            [("mine", "python"), ("python3", ""), ("", "python"), ("bash", "bash"), ("ir", "")]
+        {
+            assert_eq!(said(kernel, language), None, "{kernel}");
+        }
+    }
+
+    #[test]
     fn the_check_can_be_skipped() {
         let asked = Asked { backend: Wish::Jupyter, skip_check: true, ..Asked::default() };
         assert_eq!(decide(&asked, &Wanted::nothing(), false, &[python()]), "ipykernel /py");
@@ -479,7 +547,7 @@ mod tests {
         let broken = |origin| Candidate {
             path: "/v/bin/python".into(),
             origin,
-            verdict: Err(Flaw::Dangling { target: "/gone".into() }),
+            verdict: Err(Flaw::Dangling { target: "/gone".into(), environment: Some("/v".into()) }),
         };
         let nothing = decide(&Asked::default(), &Wanted::nothing(), false, &[]);
         assert!(nothing.starts_with("no_python: no Python was found | install Python 3.8"), "{nothing}");

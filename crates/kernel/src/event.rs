@@ -76,7 +76,7 @@ pub enum Event {
         /// Steps in all, where known.
         total: Option<f64>,
     },
-    /// Output is known to have been lost on the way.
+    /// Output was lost on the way; before `Died`, it may have been.
     OutputLost,
     /// The code ended and all its output was seen.
     Done(Outcome),

@@ -133,6 +133,11 @@ impl Process {
         self.death.clone()
     }
 
+    /// Whether we ended it by force.
+    pub(crate) fn was_killed(&self) -> bool {
+        self.killed.load(Ordering::Relaxed)
+    }
+
     /// Waits until it has ended and was reaped; what it started is killed by then. May be dropped and called again.
     pub async fn wait(&self) -> Death {
         let mut death = self.death.clone();

@@ -93,11 +93,11 @@ pub enum Flaw {
     #[error("there is no such file")]
     Missing,
     #[error("it is a link to {}, which does not exist", .target.display())]
-    Dangling { target: PathBuf },
+    Dangling { target: PathBuf, environment: Option<PathBuf> },
     #[error("it is not executable")]
     NotExecutable,
     #[error("it is a folder without bin/python in it")]
-    NoInterpreter,
+    NoInterpreter { environment: Option<PathBuf> },
     #[error("pyvenv.cfg says that the environment was made from {}, which does not exist", .home.display())]
     BaseGone { home: PathBuf },
     #[error("it is Python 2")]
@@ -109,26 +109,38 @@ pub enum Flaw {
 }
 
 impl Flaw {
-    /// What would mend it.
+    /// What would mend it. Making an environment anew empties its folder, so that is only for what is one for sure.
     pub fn hint(&self, path: &Path) -> Option<String> {
-        let environment = || path.parent().and_then(Path::parent).unwrap_or(path).display().to_string();
+        let anew = |environment: &Path| {
+            Some(format!("make the environment anew: python3 -m venv --clear {}", environment.display()))
+        };
         match self {
-            Flaw::Dangling { .. } | Flaw::BaseGone { .. } => {
-                Some(format!("make the environment anew: python3 -m venv --clear {}", environment()))
+            Flaw::Dangling { environment: Some(environment), .. }
+            | Flaw::NoInterpreter { environment: Some(environment) } => anew(environment),
+            Flaw::BaseGone { .. } => anew(path.parent().and_then(Path::parent).unwrap_or(path)),
+            Flaw::NoInterpreter { environment: None } => {
+                Some("name a Python, or the folder of an environment, with --python PATH".to_owned())
             }
-            Flaw::NoInterpreter => {
-                Some(format!("make the environment anew: python3 -m venv --clear {}", path.display()))
+            Flaw::NotExecutable if is_named_python(path) => {
+                Some(format!("make it executable: chmod +x {}", path.display()))
             }
-            Flaw::NotExecutable => Some(format!("make it executable: chmod +x {}", path.display())),
             Flaw::ShimOfNothing { tool, version, .. } if *tool == "asdf" => {
                 Some(format!("install it: asdf install python {version}"))
             }
             Flaw::ShimOfNothing { tool, version, .. } => {
                 Some(format!("install it: {tool} install {version}"))
             }
-            Flaw::Missing | Flaw::Python2 | Flaw::SilentShim { .. } => None,
+            Flaw::Missing
+            | Flaw::Dangling { environment: None, .. }
+            | Flaw::NotExecutable
+            | Flaw::Python2
+            | Flaw::SilentShim { .. } => None,
         }
     }
+}
+
+fn is_named_python(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"))
 }
 
 /// Every place that the search knows of, in order; the first that holds an interpreter is the one to use.
@@ -230,7 +242,13 @@ fn in_environment(files: &dyn Files, folder: &Path, origin: Origin) -> Candidate
         .find(|program| files.kind(program) != Kind::Missing)
         .or_else(|| programs.iter().find(|program| files.link(program).is_some()));
     let Some(program) = there else {
-        let flaw = if files.kind(folder) == Kind::Missing { Flaw::Missing } else { Flaw::NoInterpreter };
+        let flaw = match files.kind(folder) {
+            Kind::Missing => Flaw::Missing,
+            Kind::File { .. } | Kind::Folder => {
+                let is_environment = files.kind(&folder.join("pyvenv.cfg")).is_file();
+                Flaw::NoInterpreter { environment: is_environment.then(|| folder.to_owned()) }
+            }
+        };
         return Candidate { path: folder.to_owned(), origin, verdict: Err(flaw) };
     };
     let verdict = runnable(files, program).and_then(|()| match layout::base_of(files, folder) {
@@ -286,9 +304,11 @@ fn runnable(files: &dyn Files, path: &Path) -> Result<(), Flaw> {
     match (files.kind(path), files.link(path)) {
         (Kind::File { executable: true }, _) => Ok(()),
         (Kind::File { executable: false }, _) => Err(Flaw::NotExecutable),
-        (Kind::Missing, Some(target)) => Err(Flaw::Dangling { target }),
+        (Kind::Missing, Some(target)) => {
+            Err(Flaw::Dangling { target, environment: layout::environment_of(files, path) })
+        }
         (Kind::Missing, None) => Err(Flaw::Missing),
-        (Kind::Folder, _) => Err(Flaw::NoInterpreter),
+        (Kind::Folder, _) => Err(Flaw::NoInterpreter { environment: None }),
     }
 }
 

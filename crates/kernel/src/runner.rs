@@ -117,7 +117,8 @@ impl Live {
         let (commands, receiver) = mpsc::channel(COMMANDS);
         let (within, state, trace) = (launch.startup_timeout, state.clone(), launch.trace.clone());
         let ready = Link::spawn(Opening { process, pipes, token, first, within, state, trace }, receiver);
-        let hello = ready.await.map_err(|_| Error::Dead { death: Death::Unknown })??;
+        let hello = ready.await.map_err(|_| Error::Dead { death: Death::Unknown })?;
+        let hello = hello.map_err(|error| or_no_python(python, error))?;
         if hello.protocol != PROTOCOL {
             let what = format!("protocol {} where {PROTOCOL} is spoken", hello.protocol);
             return Err(Error::Protocol { what });
@@ -270,6 +271,23 @@ impl Kernel for Runner {
 
     fn shutdown(&self) -> Future<'_, ()> {
         Box::pin(async move { self.live().leave().await })
+    }
+}
+
+/// A program that is no Python says strange things when it is started as one; so much for what it is.
+fn or_no_python(program: &Path, error: Error) -> Error {
+    let names = [Some(program.to_owned()), program.canonicalize().ok()];
+    let mut names = names.iter().flatten().filter_map(|path| path.file_name());
+    let is_python = names.any(|name| name.to_string_lossy().to_lowercase().contains("py"));
+    match error {
+        Error::DiedAtStart { death, stderr } if !is_python && !stderr.starts_with(boot::TOO_OLD) => {
+            let how = cellist_output::notices::kernel_died(&death);
+            Error::Unsupported {
+                message: format!("{} is not a Python, it seems. {how}", program.display()),
+                hint: Some("name a Python with --python PATH".into()),
+            }
+        }
+        other => other,
     }
 }
 

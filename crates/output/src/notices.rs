@@ -80,6 +80,8 @@ pub fn no_text(mime: &str) -> String {
 
 /// An exception without traceback.
 pub fn raised(name: &str, message: &str) -> String {
+    // Some kernels name no exception.
+    let name = if name.is_empty() { "Error" } else { name };
     if message.is_empty() { name.to_owned() } else { format!("{name}: {message}") }
 }
 
@@ -184,6 +186,11 @@ pub fn output_lost() -> String {
     "[Some output was lost between the kernel and here.]".to_owned()
 }
 
+/// Output that a kernel may have had to say when it died.
+pub fn last_output_lost() -> String {
+    "[Output from just before the kernel died may be missing.]".to_owned()
+}
+
 /// A run that goes on after its caller was answered.
 pub fn still_running(execution: &str) -> String {
     format!("[Still running as execution {execution}.]")
@@ -262,6 +269,7 @@ mod tests {
             (no_text("a/b"), "[a/b output without a text form]"),
             (raised("KeyError", "'x'"), "KeyError: 'x'"),
             (raised("KeyboardInterrupt", ""), "KeyboardInterrupt"),
+            (raised("", "1"), "Error: 1"),
             (timed_out(30), "Command timed out after 30 seconds"),
             (cancelled(), "Execution was cancelled"),
             (cancelled_in_queue(), "Cancelled while waiting in the queue; the code did not run"),
@@ -290,6 +298,7 @@ mod tests {
             (stopped_meanwhile(), "The run was ended: someone asked for the end of its session."),
             (late_output(), "[Output that came after the cell had ended:]"),
             (output_lost(), "[Some output was lost between the kernel and here.]"),
+            (last_output_lost(), "[Output from just before the kernel died may be missing.]"),
             (still_running("e4"), "[Still running as execution e4.]"),
             (cell_failed(1, 1, None), "Cell 1 of 1 failed."),
             (cell_failed(2, 3, Some("load")), "Cell 2 of 3 (load) failed. The cell after it was not run."),

@@ -133,7 +133,9 @@ impl Error {
             }
             Problem::AlreadyExists => "choose another name, or delete the file first",
             Problem::ChangedSince { .. } => "read it again and make the change on what is there now",
-            Problem::ReadOnly => "make it writable first: chmod u+w",
+            Problem::ReadOnly => {
+                return Some(format!("make it writable first: chmod u+w {}", self.path.display()));
+            }
             Problem::CannotSave(error) => return save_hint(error),
             Problem::Locked { .. } => "try again when it is done",
             Problem::KeepsChanging => "try again when the other program is done",

@@ -15,6 +15,7 @@ pub use cancel::{Cancel, Canceller};
 pub use kept::MAX_OUTPUT;
 pub use pace::{Ending, Limit};
 pub use record::{Bar, Reading};
+pub(crate) use report::count_failed;
 pub use report::{CellReport, KernelReport, KernelState, Raised, Report, RunReport, Status};
 
 pub(crate) use cancel::Wish;

@@ -14,7 +14,7 @@ use cellist_notebook::CellId;
 
 use crate::artifact::{Artifacts, Origin, first_line};
 use crate::error::{Error, in_words};
-use crate::execution::{Moment, Pace, Record, Told, Work, drive};
+use crate::execution::{Moment, Pace, Record, Told, Work, count_failed, drive};
 use crate::home::milliseconds;
 use crate::names;
 use crate::receipts::{self, Receipt, Receipts};
@@ -149,7 +149,12 @@ pub async fn run(
         let cell = document.find(id).map(|index| &document.notebook().cells()[index]);
         cell.is_some_and(cells::is_run)
     };
-    let cells: Vec<CellId> = cells.iter().filter(runs).cloned().collect();
+    let chosen = cells;
+    let cells: Vec<CellId> = chosen.iter().filter(runs).cloned().collect();
+    if cells.is_empty() {
+        let why = cells::why_nothing(document.notebook(), chosen);
+        document.note(&format!("there was nothing to run: {why}"));
+    }
     let mut run = Running {
         document,
         shown: Shown::default(),
@@ -268,6 +273,7 @@ pub async fn run(
         output: document.output().to_owned(),
         duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
         not_run: cells.len() - reports.len(),
+        failed: count_failed(&reports),
         cells: reports,
         notices,
     };

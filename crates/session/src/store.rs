@@ -14,6 +14,7 @@ mod save;
 mod sweep;
 mod temporary;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -22,6 +23,7 @@ use cellist_notebook::{Ids, Notebook, OnConflict, Revision, Snapshot, merge};
 
 use crate::error::{Error, Problem, Result};
 use crate::home::Home;
+use crate::platform;
 use content::{Content, Expected};
 use load::load;
 use lock::Lock;
@@ -136,6 +138,18 @@ impl Store {
             notebook = Arc::new(mended.notebook);
         }
         Ok(Opened { notebook: Arc::unwrap_or_clone(notebook), path: place.real, notices })
+    }
+
+    /// Whether a file could be written to as far as can be told before it is: its own permissions.
+    pub fn check_writable(&self, path: &Path) -> Result<()> {
+        let place = Place::of(path)?;
+        match fs::metadata(&place.real) {
+            Ok(metadata) if platform::is_read_only(&metadata) => Err(place.error(Problem::ReadOnly)),
+            Ok(_) => {
+                platform::may_write(&place.real).map_err(|error| place.error(Problem::CannotSave(error)))
+            }
+            Err(_) => Ok(()),
+        }
     }
 
     /// Reads any file, with errors as clear as those for notebooks.

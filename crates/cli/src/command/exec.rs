@@ -16,19 +16,20 @@ use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
 
 use crate::answer::{Answer, Format};
+use crate::clock::seconds;
 use crate::command::run::name_kernel;
 use crate::error::{CliError, Exit};
 use crate::input::Content;
 use crate::interrupts;
-use crate::kernel::KernelFlags;
+use crate::kernel::{KernelFlags, Particular};
 use crate::paint::{Paint, When};
 use crate::progress::Progress;
 use crate::settings::{artifacts, limits};
 
-/// The limits of a time limit, in seconds, and what it is when nothing is said.
-const SHORTEST: u64 = 1;
-const LONGEST: u64 = 600;
-const USUAL: u64 = 30;
+/// The limits of a time limit, and what it is when nothing is said.
+const SHORTEST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(600);
+const USUAL: Duration = Duration::from_secs(30);
 
 /// Run a piece of code, on a new kernel or in a session
 ///
@@ -46,14 +47,14 @@ const USUAL: u64 = 30;
   cellist exec --session work 'x = 1'; cellist exec --session work 'print(x)'
   echo 'print(1)' | cellist exec -")]
 pub(crate) struct Arguments {
-    /// The code; `-` reads it from standard input
-    #[arg(value_name = "CODE", allow_hyphen_values = true, conflicts_with = "file")]
+    /// The code; `-` reads it from standard input. Code that begins with `-` stands behind `--`
+    #[arg(value_name = "CODE", conflicts_with = "file")]
     code: Option<String>,
     /// A file with the code
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// Run in the session of this name, which is made if it is not there
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "existing")]
     session: Option<String>,
     /// Start the session's kernel anew first
     #[arg(long, requires = "session")]
@@ -62,14 +63,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
     /// How many seconds the code may take, 1 to 600; 30 when nothing is said
-    #[arg(long, value_name = "SECONDS")]
-    timeout: Option<f64>,
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    timeout: Option<Duration>,
     /// Use no host: a session ends with the command
     #[arg(long)]
     standalone: bool,
-    /// A kernel by name; see `cellist kernels`
-    #[arg(long, value_name = "NAME", display_order = 501)]
-    kernel: Option<String>,
+    #[command(flatten)]
+    particular: Particular,
     #[command(flatten)]
     flags: KernelFlags,
 }
@@ -92,8 +92,8 @@ fn alone(arguments: &Arguments, code: &str, format: Format) -> Result<Answer, Cl
     let (report, notices, identity) = runtime.block_on(async {
         let (canceller, mut cancel) = Cancel::channel();
         interrupts::hand_on(&canceller);
-        let (wanted, kernel) = (Wanted::nothing(), arguments.kernel.as_deref());
-        let starting = arguments.flags.start(&settings, &cwd, vec![cwd.clone()], kernel, &wanted);
+        let (wanted, particular) = (Wanted::nothing(), &arguments.particular);
+        let starting = arguments.flags.start(&settings, &cwd, vec![cwd.clone()], particular, &wanted);
         let ready = tokio::select! {
             ready = starting => ready?,
             () = cancel.asked() => return Err(CliError::interrupted()),
@@ -146,9 +146,7 @@ impl View {
 
 impl Arguments {
     fn timeout(&self) -> Duration {
-        let seconds = self.timeout.unwrap_or(USUAL as f64);
-        // Not `clamp`, which lets through what is no number.
-        Duration::from_secs_f64(seconds.max(SHORTEST as f64).min(LONGEST as f64))
+        self.timeout.unwrap_or(USUAL).clamp(SHORTEST, LONGEST)
     }
 
     fn code(&self) -> Result<String, CliError> {

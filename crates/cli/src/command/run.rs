@@ -18,9 +18,9 @@ use clap::Args;
 use serde_json::json;
 
 use crate::answer::{Answer, Format, print_aside};
-use crate::clock::spoken;
+use crate::clock::{some_seconds, spoken};
 use crate::error::{CliError, Exit};
-use crate::kernel::KernelFlags;
+use crate::kernel::{KernelFlags, Particular};
 use crate::paint::{Ink, Paint, When};
 use crate::parameters::{self, Assignment};
 use crate::progress::Progress;
@@ -32,7 +32,11 @@ use crate::{interrupts, load};
 ///
 /// The first cell that fails ends the run, and the outputs up to there are saved. Cells tagged `raises-exception`
 /// may fail; cells tagged `skip-execution` are left alone. Parameters go into a cell of their own behind the one
-/// tagged `parameters`; a second run replaces it. The kernel is a new one that ends with the run.
+/// tagged `parameters`; a second run replaces it. The kernel is a new one that ends with the run, unless
+/// one that runs already is joined with --existing.
+///
+/// With --json, `status` is how the run ended: a run that reaches its end is `ok`, also where cells failed that
+/// may (`failed` counts them, and each cell has a status of its own).
 ///
 /// Exit status: 0 done, 1 a cell failed, 2 bad usage or bad input, 3 no Python or kernel, 4 could not save,
 /// 124 timed out, 130 interrupted.
@@ -65,14 +69,13 @@ pub(crate) struct Arguments {
     #[arg(long)]
     allow_errors: bool,
     /// How many seconds a cell may take; without it there is no limit
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = some_seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
     /// Save all output of a cell, where otherwise notebook.max_output is kept (10 MiB)
     #[arg(long)]
     full_outputs: bool,
-    /// A kernel by name; see `cellist kernels`
-    #[arg(long, value_name = "NAME", display_order = 501)]
-    kernel: Option<String>,
+    #[command(flatten)]
+    particular: Particular,
     #[command(flatten)]
     flags: KernelFlags,
 }
@@ -87,7 +90,7 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
     let store = load::store();
     let mut document = open(&store, &target.path, arguments.output.as_deref())?;
     let wanted = Wanted::of_metadata(&document.notebook().metadata());
-    let language = arguments.kernel.clone().map_or_else(|| wanted.language.clone(), |_| None);
+    let language = arguments.particular.kernel.clone().map_or_else(|| wanted.language.clone(), |_| None);
     let refused = |error| CliError::cannot_run(&target.path, &error);
     let cells = prepare(&mut document, &plan, language.as_deref().unwrap_or("python")).map_err(refused)?;
 
@@ -98,7 +101,7 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
         interrupts::hand_on(&canceller);
         let mut folders = vec![cwd.clone()];
         folders.extend(std::env::current_dir().ok());
-        let starting = arguments.flags.start(&settings, &cwd, folders, arguments.kernel.as_deref(), &wanted);
+        let starting = arguments.flags.start(&settings, &cwd, folders, &arguments.particular, &wanted);
         let ready = tokio::select! {
             ready = starting => ready?,
             () = cancel.asked() => return Err(CliError::interrupted()),
@@ -156,15 +159,6 @@ impl Arguments {
     }
 }
 
-/// Seconds, as a whole number or with a fraction.
-fn parse_seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
-    if seconds <= 0.0 {
-        return Err("a time limit is more than 0 seconds".into());
-    }
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
-}
-
 fn open(store: &Store, path: &Path, output: Option<&Path>) -> Result<Document, CliError> {
     if let Some(output) = output {
         Target { path: output.to_owned(), part: None }.check_name()?;
@@ -175,7 +169,9 @@ fn open(store: &Store, path: &Path, output: Option<&Path>) -> Result<Document, C
             return Err(CliError::input("not_found", message).with_hint("make the folder first"));
         }
     }
-    Ok(Document::open(store, path, output)?)
+    let document = Document::open(store, path, output)?;
+    store.check_writable(document.output())?;
+    Ok(document)
 }
 
 /// The folder of a notebook, in which its kernel starts.
@@ -237,7 +233,7 @@ fn summary(report: &RunReport, paint: Paint) -> String {
         None => format!(" · {}", cell.report.kernel.backend),
     });
     let mut line = format!("ran {} in {time}", counted(report.cells.len()));
-    let bad = report.cells.iter().filter(failed).count();
+    let bad = report.failed;
     match (report.status, report.cells.iter().rfind(failed)) {
         (Status::Ok, Some(_)) if bad == 1 => line.push_str(", 1 failed as it may"),
         (Status::Ok, Some(_)) => line.push_str(&format!(", {bad} failed as they may")),

@@ -79,6 +79,7 @@ fn a_broken_environment() {
     let desk = Desk::new();
     fs::create_dir_all(desk.path().join("v/bin")).unwrap();
     symlink("/gone/python3", desk.path().join("v/bin/python")).unwrap();
+    desk.write("v/pyvenv.cfg", "home = /gone\n");
     let (exit, json) = examine(&desk, |command| {
         command.env("VIRTUAL_ENV", desk.path().join("v"));
     });

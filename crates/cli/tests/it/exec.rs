@@ -218,6 +218,7 @@ fn a_broken_environment_is_passed_over_and_named() {
     let desk = Desk::new();
     fs::create_dir_all(desk.path().join("broken/bin")).unwrap();
     symlink("/gone/python3", desk.path().join("broken/bin/python")).unwrap();
+    desk.write("broken/pyvenv.cfg", "home = /gone\n");
     let broken = desk.path().join("broken");
     let mut command = desk.command(&["exec", "print('ran')"]);
     let ran = desk.run_marked(command.env("VIRTUAL_ENV", &broken));
@@ -324,4 +325,65 @@ fn a_users_own_module_is_loaded_and_a_folders_is_not() {
         assert_eq!(ran.out, b"'loaded'\n", "{}", ran.err);
         assert!(ran.err.contains("is not trusted, so this has no effect: modules/theirs.py"), "{}", ran.err);
     }
+}
+
+/// A kernel that somebody else started.
+struct Foreign(std::process::Child);
+
+impl Foreign {
+    fn start(desk: &Desk) -> Foreign {
+        let file = desk.path().join("kernel.json");
+        let child = std::process::Command::new(Backend::Ipykernel.python())
+            .args(["-m", "ipykernel_launcher", "-f"])
+            .arg(&file)
+            .env("IPYTHONDIR", desk.path().join("ipython"))
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let begun = Instant::now();
+        while !fs::read(&file).is_ok_and(|json| serde_json::from_slice::<Value>(&json).is_ok()) {
+            assert!(begun.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Foreign(child)
+    }
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_kernel_that_runs_already_is_joined_and_goes_on() {
+    let desk = Desk::with(&["x = x + 1\nx"]);
+    let mut foreign = Foreign::start(&desk);
+    assert_eq!(desk.run(&["exec", "--existing", "kernel.json", "x = 41"]).exit, 0);
+    let ran = desk.run(&["run", "nb.ipynb", "--existing", "kernel.json", "--json"]);
+    assert_eq!((ran.exit, &parsed(&ran)["cells"][0]["text"]), (0, &json!("42\n")), "{}", ran.all());
+    let stopped =
+        desk.run(&["exec", "--existing", "kernel.json", "--timeout", "1", "import time; time.sleep(60)"]);
+    assert_eq!(stopped.exit, 124, "{}", stopped.all());
+    assert_eq!(desk.run(&["exec", "--existing", "kernel.json", "print(x)"]).out, b"42\n");
+    assert!(foreign.0.try_wait().unwrap().is_none() && desk.path().join("kernel.json").exists());
+
+    let refused = desk.run(&["exec", "--existing", "none.json", "1"]).refused(3);
+    assert!(refused.contains("none.json cannot be read"), "{refused}");
+    for other in [["--python", "python3"], ["--kernel", "bash"], ["--session", "s"]] {
+        let refused = desk.run(&["exec", "--existing", "kernel.json", other[0], other[1], "1"]).refused(2);
+        assert!(refused.contains("cannot be used with"), "{refused}");
+    }
+}
+
+#[test]
+fn a_kernelspec_that_cannot_be_read_is_named_with_the_reason() {
+    let desk = Desk::new();
+    let file = desk.write("jupyter/kernels/torn/kernel.json", "{");
+    let mut command = desk.command(&["exec", "--kernel", "torn", "1"]);
+    let refused = Ran::of(command.env("JUPYTER_PATH", desk.path().join("jupyter"))).refused(3);
+    assert!(refused.contains(&format!("{} cannot be read: ", file.display())), "{refused}");
 }

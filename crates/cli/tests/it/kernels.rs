@@ -13,6 +13,7 @@ fn pythons_and_kernels_are_listed_with_the_reason_why_one_cannot_be_used() {
     let desk = Desk::new();
     fs::create_dir_all(desk.path().join(".venv/bin")).unwrap();
     symlink("/gone/python3", desk.path().join(".venv/bin/python")).unwrap();
+    desk.write(".venv/pyvenv.cfg", "home = /gone\n");
     fs::create_dir_all(desk.path().join("bin")).unwrap();
     symlink(bare_python(), desk.path().join("bin/python3")).unwrap();
     let spec = |program: &str| json!({ "argv": [program, "{connection_file}"], "display_name": "X", "language": "x" });

@@ -373,3 +373,52 @@ fn a_notebook_in_another_language_runs_on_its_kernel_or_says_how_to_install_it()
     assert!(refused.contains("wants the kernel `julia-1.11` (julia), which is not installed"), "{refused}");
     assert!(refused.contains("hint: install it: julia -e"), "{refused}");
 }
+
+#[test]
+fn a_notebook_that_cannot_be_saved_is_refused_before_anything_runs() {
+    use std::os::unix::fs::PermissionsExt;
+    let desk = Desk::with(&["open('ran', 'w').close()"]);
+    std::fs::set_permissions(desk.path().join("nb.ipynb"), std::fs::Permissions::from_mode(0o444)).unwrap();
+    let refused = desk.run(&["run", "nb.ipynb"]).refused(4);
+    assert!(refused.contains("nb.ipynb: is read-only"), "{refused}");
+    assert!(refused.contains("chmod u+w nb.ipynb"), "{refused}");
+    assert!(!desk.path().join("ran").exists());
+    assert_eq!(desk.run(&["run", "nb.ipynb", "-o", "out.ipynb"]).exit, 0);
+    assert!(desk.path().join("ran").exists());
+}
+
+#[test]
+fn a_run_without_anything_to_run_says_why() {
+    let desk = Desk::new();
+    let cell =
+        |kind: &str| serde_json::json!({ "cell_type": kind, "id": kind, "metadata": {}, "source": "x" });
+    let notebook = serde_json::json!({ "cells": [cell("markdown"), cell("raw")], "metadata": {}, "nbformat": 4, "nbformat_minor": 5 });
+    desk.write("nb.ipynb", notebook.to_string());
+    let ran = desk.run(&["run", "nb.ipynb", "--cells", "0"]);
+    assert!(
+        ran.exit == 0 && ran.err.contains("there was nothing to run: cell 0 is markdown"),
+        "{}",
+        ran.all()
+    );
+    let ran = desk.run(&["run", "nb.ipynb"]);
+    assert!(ran.err.contains("nothing to run: cell 0 is markdown, cell 1 is raw"), "{}", ran.all());
+}
+
+#[test]
+fn a_run_that_allows_errors_is_well_and_counts_them() {
+    let desk = Desk::with(&["1 / 0", "2"]);
+    let ran = desk.run(&["run", "nb.ipynb", "--allow-errors", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
+    assert_eq!((ran.exit, &json["status"], &json["failed"]), (0, &"ok".into(), &1.into()), "{json}");
+    assert_eq!(json["cells"][0]["status"], "error");
+}
+
+#[test]
+fn a_notebook_whose_kernel_is_not_installed_says_what_it_runs_on() {
+    let desk = Desk::new();
+    let kernelspec = serde_json::json!({ "name": "myenv", "display_name": "Mine", "language": "python" });
+    let notebook = serde_json::json!({ "cells": [], "metadata": { "kernelspec": kernelspec }, "nbformat": 4, "nbformat_minor": 5 });
+    desk.write("nb.ipynb", notebook.to_string());
+    let ran = desk.run(&["run", "nb.ipynb"]);
+    assert!(ran.err.contains("the notebook's kernel `myenv` is not installed; it runs on "), "{}", ran.all());
+}

@@ -478,3 +478,29 @@ fn bad_usage_is_one_object_for_programs() {
     {"error":{"kind":"usage","message":"invalid value 'x' for '--base <REV>': `x` is not a revision: one has 16 hexadecimal digits","hint":"see --help"}}
     "#);
 }
+
+#[test]
+fn a_time_limit_that_is_none_is_refused_with_what_is_valid() {
+    let desk = Desk::with(&["1"]);
+    for text in ["nan", "inf", "-inf", "soon"] {
+        for command in [["exec", "1"], ["run", "nb.ipynb"]] {
+            let timeout = format!("--timeout={text}");
+            let refused = desk.run(&[command[0], command[1], &timeout]).refused(2);
+            assert!(refused.contains("not a number of seconds such as 30 or 0.5"), "{refused}");
+        }
+    }
+    let refused = desk.run(&["exec", "1", "--timeout", "-1"]).refused(2);
+    assert!(refused.contains("less than 0 seconds"), "{refused}");
+    let refused = desk.run(&["run", "nb.ipynb", "--timeout", "0"]).refused(2);
+    assert!(refused.contains("more than 0 seconds"), "{refused}");
+}
+
+#[test]
+fn an_unknown_flag_of_exec_is_no_code_and_code_that_looks_like_one_stands_behind_two_dashes() {
+    let desk = Desk::new();
+    let refused = desk.run(&["exec", "--foo"]).refused(2);
+    assert!(refused.contains("unexpected argument '--foo'"), "{refused}");
+    assert_eq!(desk.run(&["exec", "-3"]).exit, 2);
+    assert_eq!(desk.run(&["exec", "--backend", "runner", "--", "-3"]).out, b"-3\n");
+    assert_eq!(desk.feed(&["exec", "--backend", "runner", "-"], "-3").out, b"-3\n");
+}

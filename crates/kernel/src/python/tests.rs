@@ -232,6 +232,35 @@ fn a_named_interpreter_may_be_a_program_an_environment_or_a_name_on_the_path() {
 }
 
 #[test]
+fn only_what_is_an_environment_for_sure_is_to_be_made_anew() {
+    let files = Made::new(&[
+        ("/hollow/pyvenv.cfg", Entry::Text("home = /usr/bin\n")),
+        ("/torn/pyvenv.cfg", Entry::Text("home = /usr/bin\n")),
+        ("/torn/bin/python", Entry::Link("/gone")),
+        ("/old/pyvenv.cfg", Entry::Text("home = /gone\n")),
+        ("/old/bin/python", Entry::Program),
+        ("/usr/bin/python3", Entry::Link("/gone")),
+        ("/etc/passwd", Entry::Text("root")),
+        ("/opt/python3.12", Entry::Text("")),
+    ]);
+    let variables = Variables::default();
+    let around = Surroundings { files: &files, variables: &variables, folders: &[], home: Path::new("/h") };
+    let check = |asked: &str, expected: Option<&str>| {
+        let candidate = named(&around, Path::new(asked));
+        let hint = candidate.verdict.unwrap_err().hint(&candidate.path);
+        assert_eq!(hint.as_deref(), expected, "{asked}");
+    };
+    check("/hollow", Some("make the environment anew: python3 -m venv --clear /hollow"));
+    check("/torn", Some("make the environment anew: python3 -m venv --clear /torn"));
+    check("/torn/bin/python", Some("make the environment anew: python3 -m venv --clear /torn"));
+    check("/old", Some("make the environment anew: python3 -m venv --clear /old"));
+    check("/etc", Some("name a Python, or the folder of an environment, with --python PATH"));
+    check("/usr/bin/python3", None);
+    check("/etc/passwd", None);
+    check("/opt/python3.12", Some("make it executable: chmod +x /opt/python3.12"));
+}
+
+#[test]
 fn a_module_is_found_where_the_interpreter_would_import_it_from() {
     let module = |folder: &str| format!("{folder}/ipykernel/__init__.py");
     let check = |extra: &[(&str, Entry)], interpreter: &str, variables: &[(&str, &str)], expected: bool| {

@@ -23,6 +23,8 @@ const CHECK: &str = "import sys
 if sys.version_info < (3, 8):
     sys.exit('cellist needs Python 3.8 or newer; %s is %s' % (sys.executable, sys.version.split()[0]))
 ";
+/// What an old one says first.
+pub(super) const TOO_OLD: &str = "cellist needs Python";
 const FROM_FOLDER: &str = "write, sys.dont_write_bytecode = sys.dont_write_bytecode, False
 sys.path.insert(0, sys.argv[1])
 import cellist_runner

@@ -226,6 +226,11 @@ impl Private {
         Ok(private)
     }
 
+    /// Where signs for the kernel are left: a file of this name, a dash and a number.
+    pub(super) fn heard(&self) -> PathBuf {
+        self.folders[0].join("heard")
+    }
+
     fn write(&self) -> io::Result<()> {
         let json = serde_json::to_vec_pretty(&self.connection)?;
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.file)?.write_all(&json)

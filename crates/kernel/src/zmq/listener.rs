@@ -2,6 +2,7 @@
 //! What its reader has no room for yet waits here, up to a limit; past it the kernel waits.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,6 +39,9 @@ const SILENCE_AFTER_INTERRUPT: Duration = Duration::from_secs(1);
 
 /// How long after a kernel has said that it begins the code runs for sure, so that an interrupt reaches it.
 const BEGUN: Duration = Duration::from_millis(30);
+
+/// The kind of message with which a kernel of Python announces that it is about to end itself.
+const LEAVING: &str = "cellist_leaving";
 
 /// How long to look for the last messages of a kernel that is gone.
 const LAST_WORDS: Duration = Duration::from_millis(250);
@@ -86,7 +90,8 @@ pub(super) struct Listener {
     pub(super) shell: Lane,
     pub(super) interrupter: Interrupter,
     pub(super) state: Arc<watch::Sender<State>>,
-    pub(super) death: Option<watch::Receiver<Option<Death>>>,
+    /// The process, if it is ours, and where signs for it are left.
+    pub(super) child: Option<(Arc<Process>, PathBuf)>,
     /// Whether anything was heard yet.
     pub(super) heard: watch::Sender<bool>,
     /// Whether the kernel works for someone else.
@@ -112,8 +117,10 @@ impl Listener {
             state: self.state,
             taken: self.taken,
             lost: self.lost,
+            said_all: false,
+            child: self.child,
         };
-        task.serve(self.socket, monitor, self.commands, self.death, &self.heard, &self.tracer).await;
+        task.serve(self.socket, monitor, self.commands, &self.heard, &self.tracer).await;
     }
 }
 
@@ -130,6 +137,9 @@ struct Task {
     state: Arc<watch::Sender<State>>,
     taken: watch::Sender<bool>,
     lost: Arc<Notify>,
+    /// Whether the last that was heard is that there is nothing more to hear.
+    said_all: bool,
+    child: Option<(Arc<Process>, PathBuf)>,
 }
 
 /// Whether the execution that runs was interrupted.
@@ -147,10 +157,10 @@ impl Task {
         mut socket: SubSocket,
         mut monitor: impl Stream<Item = SocketEvent> + Unpin,
         mut commands: mpsc::Receiver<Command>,
-        mut death: Option<watch::Receiver<Option<Death>>>,
         heard: &watch::Sender<bool>,
         tracer: &Tracer,
     ) {
+        let mut death = self.child.as_ref().map(|(process, _)| process.death());
         let mut dying: Option<Death> = None;
         let mut hung_up = false;
         loop {
@@ -218,7 +228,11 @@ impl Task {
             }
         }
         if self.reading.die() {
-            self.tell(Item::Event(Event::Died(dying.unwrap_or(Death::Unknown))), 0);
+            let death = dying.unwrap_or(Death::Unknown);
+            if self.may_have_lost(&death) {
+                self.tell(Item::Event(Event::OutputLost), 0);
+            }
+            self.tell(Item::Event(Event::Died(death)), 0);
         }
         self.release();
     }
@@ -254,6 +268,11 @@ impl Task {
     }
 
     fn hear(&mut self, message: &Message) {
+        self.said_all = message.kind == LEAVING;
+        if self.said_all {
+            self.let_go(message);
+            return;
+        }
         self.notice_others(message);
         let size = message.content.len();
         for item in self.reading.hear(message) {
@@ -264,6 +283,26 @@ impl Task {
             self.begun = Some(Instant::now());
         }
         self.finish(false);
+    }
+
+    /// A kernel that is about to end itself waits to be told that all it said was heard.
+    fn let_go(&self, message: &Message) {
+        #[derive(serde::Deserialize)]
+        struct Leaving {
+            turn: u64,
+        }
+        if let (Some((_, heard)), Ok(Leaving { turn })) = (&self.child, message.read()) {
+            let mut sign = heard.clone().into_os_string();
+            sign.push(format!("-{turn}"));
+            // Without the sign the kernel leaves a little later.
+            let _ = std::fs::write(sign, "");
+        }
+    }
+
+    /// Whether a kernel of ours that died had more to say, as far as can be known.
+    fn may_have_lost(&self, death: &Death) -> bool {
+        let by_itself = self.child.as_ref().is_some_and(|(process, _)| !process.was_killed());
+        by_itself && !self.said_all && *death != Death::Exit(0)
     }
 
     async fn interrupt_now(&mut self) {

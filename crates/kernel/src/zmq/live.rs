@@ -135,8 +135,9 @@ impl Live {
         let (process, mut log) = spawn(command, launch, &private, guard)?;
         let ready = async {
             let mut live =
-                Live::connect(&private.connection, Some((process.clone(), command)), state, tracer).await?;
-            let setup = live.set_up(command, launch).await?;
+                Live::connect(&private.connection, Some((process.clone(), command, &private)), state, tracer)
+                    .await?;
+            let setup = live.set_up(command, launch, &private).await?;
             live.watchers.push(watch_death(&process, state, &live.pending));
             Ok::<_, Error>((live, setup))
         };
@@ -177,7 +178,7 @@ impl Live {
     /// Returns when the kernel has answered and was heard.
     async fn connect(
         connection: &Connection,
-        child: Option<(Arc<Process>, &KernelCommand)>,
+        child: Option<(Arc<Process>, &KernelCommand, &Private)>,
         state: &Arc<watch::Sender<State>>,
         tracer: Tracer,
     ) -> Result<Live> {
@@ -216,7 +217,7 @@ impl Live {
         let (taking, taken) = watch::channel(false);
         let lost = Arc::new(Notify::new());
         let interrupter = match &child {
-            Some((process, command)) if command.interrupt_mode == InterruptMode::Signal => {
+            Some((process, command, _)) if command.interrupt_mode == InterruptMode::Signal => {
                 Interrupter::Signal(process.clone())
             }
             _ => Interrupter::Message(control.clone()),
@@ -228,7 +229,7 @@ impl Live {
             shell: shell.clone(),
             interrupter,
             state: state.clone(),
-            death: child.as_ref().map(|(process, _)| process.death()),
+            child: child.as_ref().map(|(process, _, private)| (process.clone(), private.heard())),
             heard,
             taken: taking,
             lost: lost.clone(),
@@ -246,7 +247,7 @@ impl Live {
             taken,
             lost,
             variables: Mutex::default(),
-            process: child.map(|(process, _)| process),
+            process: child.map(|(process, _, _)| process),
             listener: Mutex::new(Some(listener)),
             watchers: Vec::new(),
             log: None,
@@ -268,12 +269,17 @@ impl Live {
         }
     }
 
-    async fn set_up(&self, command: &KernelCommand, launch: &Launch) -> Result<Vec<String>> {
+    async fn set_up(
+        &self,
+        command: &KernelCommand,
+        launch: &Launch,
+        private: &Private,
+    ) -> Result<Vec<String>> {
         let language = self.info.language().unwrap_or_else(|| command.language.to_lowercase());
         if !is_python(&language) {
             return Ok(Vec::new());
         }
-        let reply = self.ask("execute_request", &setup::request(launch)).await;
+        let reply = self.ask("execute_request", &setup::request(launch, &private.heard())).await;
         let reply = reply.ok_or(Error::Dead { death: Death::Unknown })?;
         let setup = setup::answer(&reply);
         if setup.kernel_waits {

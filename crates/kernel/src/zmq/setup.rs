@@ -11,8 +11,9 @@ use crate::launch::Launch;
 const SCRIPT: &str = include_str!("start.py");
 const RESULT: &str = "_cellist_started";
 
-/// The request that sets up a kernel. Names that it needs are gone when it was answered.
-pub(super) fn request(launch: &Launch) -> serde_json::Value {
+/// The request that sets up a kernel. Names that it needs are gone when it was answered. The kernel looks at `heard`
+/// for a sign that we have heard everything before it ends itself.
+pub(super) fn request(launch: &Launch, heard: &Path) -> serde_json::Value {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let modules: Vec<_> = launch
         .modules
@@ -20,7 +21,8 @@ pub(super) fn request(launch: &Launch) -> serde_json::Value {
         .map(|module| json!({"name": module.name, "path": text(&module.path)}))
         .collect();
     let cwd = launch.cwd.canonicalize().unwrap_or_else(|_| launch.cwd.clone());
-    let given = json!({"cwd": text(&cwd), "prelude": launch.prelude, "modules": modules});
+    let given =
+        json!({"cwd": text(&cwd), "prelude": launch.prelude, "modules": modules, "heard": text(heard)});
     let code = format!(
         "{RESULT} = {{}}\nexec({}, {RESULT})\n{RESULT} = {RESULT}['start']({}, globals())\n",
         python_text(SCRIPT),

@@ -7,6 +7,7 @@ def start(given, namespace):
     import sys
 
     given = json.loads(given)
+    exit_at_once = os._exit
     failed = []
     kernel_waits = False
 
@@ -201,22 +202,88 @@ def start(given, namespace):
         os.register_at_fork(after_in_child=fork)
         threading.Thread(target=read_others_always, daemon=True).start()
 
-    # At its end ipykernel looks for children by way of a library that takes longer to load than all the rest of its
-    # end, and Python looks twice through all that there is for what nobody needs.
+    # At its end ipykernel waits for children, by way of a library that takes longer to load than all the rest of its
+    # end; they end with the kernel's group. Python waits for threads without end, and looks twice through all that
+    # there is for what nobody needs.
     def leave_quickly(kernel):
         import gc
+        import threading
 
-        children = kernel._process_children
+        async def leave_children():
+            pass
 
-        def children_if_any():
-            try:
-                os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            except ChildProcessError:
-                return []
-            return children()
-
-        kernel._process_children = children_if_any
         gc.freeze()
+        kernel._progressively_terminate_all_children = leave_children
+        # Not there before Python 3.9.
+        threading._register_atexit(leave_threads)
+
+    def leave_threads():
+        import atexit
+        import threading
+        import time
+
+        # Threads of a pool end when they are told that there is nothing more to do.
+        pools = sys.modules.get("concurrent.futures.thread")
+        if pools is not None:
+            pools._shutdown = True
+            for tasks in list(pools._threads_queues.values()):
+                tasks.put(None)
+        deadline = time.monotonic() + 0.3
+        mine = threading.current_thread()
+        for thread in threading.enumerate():
+            if thread is not mine and not thread.daemon:
+                thread.join(max(0, deadline - time.monotonic()))
+                if thread.is_alive():
+                    atexit._run_exitfuncs()
+                    exit_at_once(0)
+
+    # A process that ends itself takes with it what it has not sent yet, so it waits until all of that was heard. What
+    # a signal from elsewhere ends has no such chance.
+    def say_all_before_the_end(kernel, streams):
+        import functools
+        import signal
+        import time
+
+        own = os.getpid()
+        harmless = {"SIGCHLD", "SIGCLD", "SIGCONT", "SIGURG", "SIGWINCH"}
+        turn = 0
+
+        def say_all():
+            nonlocal turn
+            turn += 1
+            for stream in streams:
+                stream.flush()
+            kernel.session.send(kernel.iopub_socket, "cellist_leaving", {"turn": turn})
+            deadline = time.monotonic() + 10
+            while not os.path.exists("%s-%d" % (given["heard"], turn)) and time.monotonic() < deadline:
+                time.sleep(0.001)
+
+        def is_deadly(number):
+            return (
+                number != 0
+                and signal.Signals(number).name not in harmless
+                and signal.getsignal(number) == signal.SIG_DFL
+            )
+
+        def wrap(module, name, is_end):
+            original = getattr(module, name)
+
+            @functools.wraps(original)
+            def say_all_and_do(*arguments, **named):
+                try:
+                    if os.getpid() == own and is_end(*arguments, **named):
+                        say_all()
+                except Exception:
+                    pass
+                return original(*arguments, **named)
+
+            setattr(module, name, say_all_and_do)
+
+        wrap(os, "_exit", lambda *_, **__: True)
+        wrap(os, "abort", lambda: True)
+        wrap(os, "kill", lambda process, number: process in (own, 0, -os.getpgrp()) and is_deadly(number))
+        wrap(os, "killpg", lambda group, number: group in (0, os.getpgrp()) and is_deadly(number))
+        wrap(signal, "raise_signal", is_deadly)
 
     # Called when this code has ended: while code runs, IPython has its own writers in the streams' place.
     def finish():
@@ -229,6 +296,11 @@ def start(given, namespace):
             pass
         else:
             order(shell, stdout, stderr)
+        try:
+            if given["heard"] is not None:
+                say_all_before_the_end(namespace["get_ipython"]().kernel, [sys.stdout, sys.stderr])
+        except Exception:
+            pass
         try:
             leave_quickly(namespace["get_ipython"]().kernel)
         except Exception:

@@ -1,6 +1,7 @@
 //! The embedded runner, on real interpreters.
 
 mod bed;
+mod compatible;
 mod displays;
 mod interrupts;
 mod ipython;

@@ -25,14 +25,18 @@ pub(crate) fn advice(
         "KeyError" => hint_for_key_error(message, &around.hidden_variables),
         "ModuleNotFoundError" => {
             let module = message.strip_prefix("No module named ")?.trim_matches(['\'', '"']);
-            let top = module.split('.').next().filter(|top| !top.is_empty())?;
-            let python = python?.display();
-            let install = if around.has_pip {
-                format!("{python} -m pip install {}", package(top))
-            } else {
-                format!("{python} -m ensurepip && {python} -m pip install {}", package(top))
-            };
-            Some(format!("{top} is not installed in {python}: {install}"))
+            // What is missing inside a package that is there is not mended by installing anything.
+            if module.is_empty() || !module.chars().all(|c| c.is_alphanumeric() || c == '_') {
+                return None;
+            }
+            let (python, package) = (python?.display(), package(module));
+            Some(match around.has_pip {
+                true => format!("{module} is not installed in {python}: {python} -m pip install {package}"),
+                false => format!(
+                    "{module} is not installed in {python}, and neither is pip: {python} -m ensurepip --upgrade && \
+                     {python} -m pip install {package}, or uv pip install --python {python} {package}"
+                ),
+            })
         }
         _ => None,
     }
@@ -41,13 +45,21 @@ pub(crate) fn advice(
 /// The package that a module comes from, where its name is another.
 fn package(module: &str) -> &str {
     match module {
-        "PIL" => "pillow",
         "bs4" => "beautifulsoup4",
+        "Crypto" => "pycryptodome",
         "cv2" => "opencv-python",
         "dateutil" => "python-dateutil",
+        "docx" => "python-docx",
         "dotenv" => "python-dotenv",
-        "sklearn" => "scikit-learn",
+        "fitz" => "pymupdf",
+        "jwt" => "pyjwt",
+        "OpenSSL" => "pyopenssl",
+        "PIL" => "pillow",
+        "pptx" => "python-pptx",
+        "serial" => "pyserial",
         "skimage" => "scikit-image",
+        "sklearn" => "scikit-learn",
+        "usb" => "pyusb",
         "yaml" => "pyyaml",
         other => other,
     }
@@ -63,17 +75,21 @@ mod tests {
         let python = Some(Path::new("/v/bin/python"));
         let said = |message, around: &Surroundings| advice("ModuleNotFoundError", message, python, around);
         assert_eq!(
-            said("No module named 'sklearn.svm'", &around).as_deref(),
+            said("No module named 'sklearn'", &around).as_deref(),
             Some("sklearn is not installed in /v/bin/python: /v/bin/python -m pip install scikit-learn")
         );
         assert_eq!(
             said("No module named 'pandas'", &Surroundings::default()).as_deref(),
             Some(
-                "pandas is not installed in /v/bin/python: /v/bin/python -m ensurepip && /v/bin/python -m pip \
-                 install pandas"
+                "pandas is not installed in /v/bin/python, and neither is pip: /v/bin/python -m ensurepip --upgrade && \
+                 /v/bin/python -m pip install pandas, or uv pip install --python /v/bin/python pandas"
             )
         );
-        assert_eq!(said("something else", &around), None);
+        for other in
+            ["No module named 'json.nothing'", "No module named 'os.x'; 'os' is not a package", "else"]
+        {
+            assert_eq!(said(other, &around), None);
+        }
     }
 
     #[test]

@@ -250,9 +250,7 @@ impl Record {
                 notices.push(notices::restarted_too_often());
             }
             notices.push(notices::state_lost());
-        } else if matches!(status, Status::Timeout | Status::Cancelled)
-            || (told.lasting && status != Status::Ok)
-        {
+        } else if told.lasting && status != Status::Ok {
             notices.push(notices::state_kept());
         }
         notices.extend(told.after.iter().cloned());
@@ -287,7 +285,10 @@ impl Record {
     fn notices(&self, told: &Told<'_>) -> Vec<String> {
         let mut said = Vec::new();
         if self.lost_output {
-            said.push(notices::output_lost());
+            said.push(match self.death() {
+                Some(_) => notices::last_output_lost(),
+                None => notices::output_lost(),
+            });
         }
         if self.stdin_requested {
             said.push(notices::input_unsupported());

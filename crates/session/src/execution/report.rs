@@ -134,12 +134,17 @@ pub struct CellReport {
     pub report: Report,
 }
 
+/// How many cells failed, whether they may or not.
+pub(crate) fn count_failed(cells: &[CellReport]) -> usize {
+    cells.iter().filter(|cell| cell.report.status != Status::Ok).count()
+}
+
 /// What came of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunReport {
     /// The notebook.
     pub notebook: PathBuf,
-    /// How the run ended: as its last cell did, or well.
+    /// How the run ended: as the cell that ended it did, or well, also where cells failed that may.
     pub status: Status,
     /// Whether all outputs are in the file.
     pub saved: bool,
@@ -151,6 +156,8 @@ pub struct RunReport {
     pub cells: Vec<CellReport>,
     /// How many cells were to run and did not.
     pub not_run: usize,
+    /// How many of those that ran failed, whether they may or not.
+    pub failed: usize,
     /// What else its reader should know.
     pub notices: Vec<String>,
 }

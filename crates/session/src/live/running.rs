@@ -12,7 +12,7 @@ use tokio::time::sleep_until;
 use super::actor::Author;
 use super::condition::name;
 use super::document::{Document, DocumentError, now};
-use crate::execution::{Cancel, CellReport, Kept, KernelState, RunReport, Status};
+use crate::execution::{Cancel, CellReport, Kept, KernelState, RunReport, Status, count_failed};
 use crate::names;
 use crate::receipts::{Receipt, mark};
 use crate::run::{Shown, is_run, may_fail, title};
@@ -105,6 +105,7 @@ impl Document {
             output: self.path().to_owned(),
             duration_ms: milliseconds(begun.elapsed()),
             not_run: cells.len() - reports.len(),
+            failed: count_failed(&reports),
             cells: reports,
             notices,
         })

@@ -53,6 +53,28 @@ pub(crate) fn is_run(cell: &Cell) -> bool {
     cell.cell_type() == CellType::Code && !cell.source().trim().is_empty() && !cell.has_tag(SKIP)
 }
 
+/// Why there is nothing to run, where none of the chosen cells has anything.
+pub(crate) fn why_nothing(notebook: &Notebook, chosen: &[CellId]) -> String {
+    const NAMED: usize = 3;
+    let indexed = notebook.cells().iter().enumerate();
+    let chosen: Vec<(usize, &Cell)> = indexed.filter(|(_, cell)| chosen.contains(cell.id())).collect();
+    if chosen.is_empty() {
+        return "the notebook has no cells".to_owned();
+    }
+    if chosen.len() > NAMED {
+        return format!("none of the {} cells is a code cell with code to run", chosen.len());
+    }
+    let why = |cell: &Cell| match cell.cell_type() {
+        CellType::Markdown => "is markdown".to_owned(),
+        CellType::Raw => "is raw".to_owned(),
+        CellType::Code if cell.has_tag(SKIP) => format!("is tagged {SKIP}"),
+        CellType::Code => "is empty".to_owned(),
+    };
+    let said: Vec<String> =
+        chosen.iter().map(|(index, cell)| format!("cell {index} {}", why(cell))).collect();
+    said.join(", ")
+}
+
 /// Whether a cell may fail without ending the run.
 pub(crate) fn may_fail(cell: &Cell) -> bool {
     cell.has_tag(MAY_FAIL)

@@ -114,7 +114,8 @@ fn a_file_marked_read_only_is_so_for_root_too() {
     let bed = Bed::new(&["a"]);
     fs::set_permissions(&bed.path, Permissions::from_mode(0o444)).unwrap();
     let error = bed.add("b").unwrap_err();
-    check(&error, &bed.path, ErrorKind::CannotSave, "is read-only", "make it writable first: chmod u+w");
+    let hint = format!("make it writable first: chmod u+w {}", bed.path.display());
+    check(&error, &bed.path, ErrorKind::CannotSave, "is read-only", &hint);
     assert_eq!(bed.sources(), ["a"]);
     bed.assert_tidy();
     // Nothing to write is nothing to refuse.

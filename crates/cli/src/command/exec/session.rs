@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &Arguments, id: &str, code: String, format: Format)
         session: Named { id: id.to_owned(), cwd: named },
         here,
         order: None,
-        is_particular: arguments.kernel.is_some() || arguments.flags.are_given(),
+        is_particular: arguments.particular.kernel.is_some() || arguments.flags.are_given(),
         kind: Kind::Tool,
         is_owned: false,
         cells: vec![Code { code, title: None, reset: false }],
@@ -121,7 +121,7 @@ async fn ask(
 /// Finds out how to start the kernel of a session in this folder.
 async fn order(arguments: &Arguments, cwd: &Path) -> Result<Order, CliError> {
     let mut stages = Stages::new(&Variables::of_process());
-    let (kernel, wanted) = (arguments.kernel.as_deref(), Wanted::nothing());
+    let (kernel, wanted) = (arguments.particular.kernel.as_deref(), Wanted::nothing());
     let settings = arguments.flags.settings(cwd)?;
     arguments.flags.order(&settings, cwd, vec![cwd.to_owned()], kernel, &wanted, &mut stages).await
 }

@@ -45,7 +45,7 @@ impl Bed {
         std::fs::create_dir(&cwd).unwrap();
         let launch = Launch {
             cwd,
-            environment: environment(),
+            environment: environment(&scratch),
             prelude: None,
             modules: Vec::new(),
             startup_timeout: LONG,
@@ -72,12 +72,12 @@ impl Bed {
     }
 }
 
-fn environment() -> Vec<(OsString, OsString)> {
+fn environment(scratch: &Scratch) -> Vec<(OsString, OsString)> {
     ["PATH", "HOME", "LANG"]
         .into_iter()
         .filter_map(|name| Some((name.into(), std::env::var_os(name)?)))
         .chain([
-            ("IPYTHONDIR".into(), std::env::temp_dir().join("cellist-ipython").into()),
+            ("IPYTHONDIR".into(), scratch.path().join("ipython").into()),
             ("PIP_DISABLE_PIP_VERSION_CHECK".into(), "1".into()),
         ])
         .collect()

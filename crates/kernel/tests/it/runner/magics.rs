@@ -224,11 +224,6 @@ async fn where_pip_is_missing_it_is_said_how_to_get_it() {
         )),
         "{heard}"
     );
-    let traceback = session.run("import pandas").await.error().unwrap().2;
-    assert!(
-        traceback.contains("pandas is not installed for") && traceback.contains("uv pip install --python"),
-        "{traceback}"
-    );
     session.end().await;
 }
 

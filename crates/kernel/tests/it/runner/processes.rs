@@ -190,3 +190,23 @@ async fn what_a_cell_started_in_a_session_of_its_own_goes_with_the_kernel() {
     session.end().await;
     until_gone(heard.stdout().trim().parse().unwrap());
 }
+
+#[tokio::test]
+async fn what_a_forked_child_raises_is_shown_without_frames_of_ours_and_its_exit_is_its_own() {
+    let session = Bed::new().start().await;
+    let code = |does: &str| {
+        format!(
+            "import os, sys\nchild = os.fork()\nif child == 0:\n    {does}\n\
+             status = os.waitpid(child, 0)[1]\nos.WEXITSTATUS(status)"
+        )
+    };
+    let heard = session.run(&code("1 / 0")).await;
+    assert_eq!(heard.result(), Some("1"), "{heard}");
+    assert!(heard.stderr().contains("ZeroDivisionError"), "{heard}");
+    assert!(heard.stderr().contains("line 4") && !heard.stderr().contains("cellist_runner"), "{heard}");
+    let heard = session.run(&code("sys.exit(3)")).await;
+    assert_eq!((heard.result(), heard.stderr().as_str()), (Some("3"), ""), "{heard}");
+    let heard = session.run(&code("sys.exit('enough')")).await;
+    assert_eq!((heard.result(), heard.stderr().as_str()), (Some("1"), "enough\n"), "{heard}");
+    session.end().await;
+}

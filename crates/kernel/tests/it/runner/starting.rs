@@ -154,6 +154,14 @@ async fn what_keeps_a_runner_from_starting_is_said() {
         format!("{} cannot be started: there is no such program", bed.python.display())
     );
 
+    for program in ["/bin/ls", "/bin/cat"] {
+        bed.python = program.into();
+        let error = bed.try_start().await.err().unwrap();
+        assert!(error.to_string().starts_with(&format!("{program} is not a Python, it seems.")), "{error}");
+        assert!(!error.to_string().contains("import"), "{error}");
+        assert_eq!(error.hint().as_deref(), Some("name a Python with --python PATH"));
+    }
+
     let mut bed = Bed::new();
     bed.launch.environment.push(("PYTHONHOME".into(), "/nowhere".into()));
     match bed.try_start().await.err().unwrap() {

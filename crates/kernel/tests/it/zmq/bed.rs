@@ -28,7 +28,7 @@ impl Bed {
         std::fs::create_dir(&cwd).unwrap();
         let launch = Launch {
             cwd,
-            environment: environment(),
+            environment: environment(&scratch),
             prelude: None,
             modules: Vec::new(),
             startup_timeout: LONG,
@@ -61,11 +61,11 @@ pub(crate) fn python() -> PathBuf {
     testkit::python("kernels")
 }
 
-fn environment() -> Vec<(OsString, OsString)> {
+fn environment(scratch: &Scratch) -> Vec<(OsString, OsString)> {
     ["PATH", "HOME", "LANG"]
         .into_iter()
         .filter_map(|name| Some((name.into(), std::env::var_os(name)?)))
-        .chain([("IPYTHONDIR".into(), std::env::temp_dir().join("cellist-ipython").into())])
+        .chain([("IPYTHONDIR".into(), scratch.path().join("ipython").into())])
         .collect()
 }
 

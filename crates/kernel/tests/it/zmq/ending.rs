@@ -7,14 +7,20 @@ use cellist_kernel::{Death, Error, Event, Request, State, Status};
 use super::bed::{Bed, files, rest, until};
 use crate::traces::{in_group, until_gone};
 
-async fn check_death(code: &str, expected: Death) {
+/// How much is printed before the end: more than a pipe holds, and not flushed.
+const LINES: usize = 20_000;
+
+/// All that was printed is there, or it is said that some of it may not be.
+async fn check_death(code: &str, expected: Death, all: bool) {
     let bed = Bed::new();
     let kernel = bed.ipykernel().await;
     let pid = kernel.pid();
-    let ran =
-        kernel.run(&format!("import time; print('last words', flush=True); time.sleep(0.1)\n{code}")).await;
+    let ran = kernel.run(&format!("for line in range({LINES}): print(line)\n{code}")).await;
     assert_eq!(ran.0.last(), Some(&Event::Died(expected.clone())), "{code}");
-    assert_eq!(ran.stdout(), "last words\n", "{code}");
+    let whole: String = (0..LINES).map(|line| format!("{line}\n")).collect();
+    assert!(whole.starts_with(&ran.stdout()), "{code}");
+    assert_eq!(ran.0.contains(&Event::OutputLost), !all, "{code}");
+    assert!(!all || ran.stdout() == whole, "{code}: {} bytes", ran.stdout().len());
     assert_eq!(*kernel.kernel.state().borrow(), State::Dead(expected));
     until_gone(pid);
     assert!(matches!(kernel.kernel.execute(Request::new("1")).await, Err(Error::Dead { .. })));
@@ -25,20 +31,44 @@ async fn check_death(code: &str, expected: Death) {
 }
 
 #[tokio::test]
-async fn a_kernel_that_exits_tells_its_code() {
-    check_death("import os; os._exit(7)", Death::Exit(7)).await;
+async fn a_kernel_that_exits_tells_its_code_and_all_it_said_before() {
+    check_death("import os; os._exit(7)", Death::Exit(7), true).await;
 }
 
 #[tokio::test]
-async fn a_kernel_that_is_killed_tells_the_signal() {
-    check_death("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", Death::Signal("SIGKILL".into()))
-        .await;
+async fn a_kernel_that_kills_itself_tells_the_signal_and_all_it_said_before() {
+    let signal = |name: &str| Death::Signal(name.into());
+    let code = "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)";
+    check_death(code, signal("SIGSEGV"), true).await;
+    check_death("import signal; signal.raise_signal(signal.SIGTERM)", signal("SIGTERM"), true).await;
+}
+
+#[tokio::test]
+async fn a_kernel_that_is_killed_tells_the_signal_and_that_output_may_be_missing() {
+    let code = "import os, subprocess; subprocess.run(['kill', '-KILL', str(os.getpid())])\nwhile True: pass";
+    check_death(code, Death::Signal("SIGKILL".into()), false).await;
+    check_death("import ctypes; ctypes.string_at(0)", Death::Signal("SIGSEGV".into()), false).await;
 }
 
 #[tokio::test]
 async fn a_crash_takes_the_children_with_it() {
     let code = "import subprocess, os; subprocess.Popen(['sleep', '600']); os.abort()";
-    check_death(code, Death::Signal("SIGABRT".into())).await;
+    check_death(code, Death::Signal("SIGABRT".into()), true).await;
+}
+
+#[tokio::test]
+async fn a_signal_that_is_handled_and_a_child_that_exits_are_no_end() {
+    let bed = Bed::new();
+    let kernel = bed.ipykernel().await;
+    let code = "import os, signal\n\
+        signal.signal(signal.SIGUSR1, lambda *_: print('handled'))\n\
+        os.kill(os.getpid(), signal.SIGUSR1); os.kill(os.getpid(), 0)\n\
+        child = os.fork()\n\
+        if child == 0: os._exit(3)\n\
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))";
+    let ran = kernel.run(code).await;
+    assert_eq!((ran.stdout().as_str(), ran.status()), ("handled\n3\n", Status::Ok), "{ran:?}");
+    kernel.end().await;
 }
 
 #[tokio::test]
@@ -100,6 +130,37 @@ async fn a_shutdown_ends_everything_that_the_kernel_started() {
     assert!(in_group(pid).len() >= 4);
     kernel.end().await;
     assert!(matches!(*state.borrow_and_update(), State::Dead(_)));
+}
+
+#[tokio::test]
+async fn children_and_threads_that_would_go_on_do_not_hold_up_a_shutdown() {
+    let bed = Bed::new();
+    let kernel = bed.ipykernel().await;
+    // The shell does not end when it is asked to.
+    let code = "import atexit, subprocess, threading, time\n\
+        from concurrent.futures import ThreadPoolExecutor\n\
+        subprocess.Popen(['sh', '-c', 'trap \"\" TERM; while :; do sleep 600; done'])\n\
+        pool = ThreadPoolExecutor(); pool.submit(int).result()\n\
+        threading.Thread(target=time.sleep, args=[600]).start()\n\
+        atexit.register(lambda: open('handler', 'w').write('x'))";
+    assert_eq!(kernel.run(code).await.status(), Status::Ok);
+    let began = Instant::now();
+    kernel.end().await;
+    // A kernel that does not leave by itself has so long, and its handler would not have run.
+    assert!(began.elapsed() < Duration::from_secs(5));
+    assert_eq!(std::fs::read_to_string(bed.launch.cwd.join("handler")).unwrap(), "x");
+}
+
+#[tokio::test]
+async fn a_pool_of_threads_that_has_nothing_to_do_does_not_keep_a_kernel_from_leaving_in_order() {
+    let bed = Bed::new();
+    let kernel = bed.ipykernel().await;
+    let code = "from concurrent.futures import ThreadPoolExecutor\n\
+        pool = ThreadPoolExecutor(); pool.submit(int).result()\n\
+        file = open('open file', 'w'); file.write('x')";
+    assert_eq!(kernel.run(code).await.status(), Status::Ok);
+    kernel.end().await;
+    assert_eq!(std::fs::read_to_string(bed.launch.cwd.join("open file")).unwrap(), "x");
 }
 
 #[tokio::test]

@@ -76,7 +76,7 @@ impl Bed {
             order: Order {
                 way,
                 cwd: self.key(session).cwd,
-                environment: environment(),
+                environment: environment(&self.scratch),
                 hidden_variables: Default::default(),
                 has_pip: true,
                 prelude: None,
@@ -124,11 +124,11 @@ impl Bed {
     }
 }
 
-pub(crate) fn environment() -> Vec<(OsString, OsString)> {
+pub(crate) fn environment(scratch: &Scratch) -> Vec<(OsString, OsString)> {
     ["PATH", "HOME", "LANG"]
         .into_iter()
         .filter_map(|name| Some((name.into(), std::env::var_os(name)?)))
-        .chain([("IPYTHONDIR".into(), std::env::temp_dir().join("cellist-ipython").into())])
+        .chain([("IPYTHONDIR".into(), scratch.path().join("ipython").into())])
         .collect()
 }
 

@@ -1,0 +1,24 @@
+//! What Python the code that runs in kernels is written in.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use testkit::Scratch;
+
+fn examine(file: &Path) -> Output {
+    let arguments = ["-c", "import vermin; vermin.main()", "--target=3.8-", "--violations", "--no-tips"];
+    Command::new(testkit::python("vermin")).args(arguments).arg(file).output().unwrap()
+}
+
+#[test]
+fn our_python_runs_on_the_oldest_one_that_is_promised() {
+    for file in ["runner/cellist_runner.py", "src/zmq/start.py"] {
+        let found = examine(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file));
+        assert!(found.status.success(), "{file}: {}", String::from_utf8_lossy(&found.stdout));
+    }
+    // What is newer is found out.
+    let scratch = Scratch::new();
+    for newer in ["match x:\n    case 1: pass\n", "'abc'.removeprefix('a')\n", "import tomllib\n"] {
+        assert!(!examine(&scratch.write("newer.py", newer)).status.success(), "{newer}");
+    }
+}
