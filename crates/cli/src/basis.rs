@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use cellist_link::{NotebookEdit, NotebookEdited};
 use cellist_notebook::{self as notebook, Notebook, Revision, Snapshot};
 use cellist_session::{Changed, Missing, Store, live};
 
 use crate::author::author;
 use crate::error::{CliError, Exit};
+use crate::owner::Owner;
 
 /// The state of a notebook that a change was made for.
 #[derive(Debug)]
@@ -78,6 +80,21 @@ impl Basis {
                 Ok(changed)
             }
         }
+    }
+
+    /// Changes a notebook that the host has open. `attempt` makes the change on a copy, so that what is wrong with it
+    /// is told as it is for a file, and says what to ask for.
+    pub(crate) fn change_at(
+        &self,
+        owner: &Owner,
+        path: &Path,
+        attempt: impl FnOnce(&mut Notebook, Option<&Snapshot>) -> notebook::Result<NotebookEdit>,
+    ) -> Result<Changed<NotebookEdited>, CliError> {
+        let mut copy = owner.read()?.notebook;
+        let current = copy.revision();
+        let snapshot = self.snapshot_for(path, &copy)?;
+        let edit = attempt(&mut copy, snapshot).map_err(|error| CliError::notebook(path, &error))?;
+        owner.edit(edit, self.revision().unwrap_or(current))
     }
 
     fn snapshot_for(&self, path: &Path, notebook: &Notebook) -> Result<Option<&Snapshot>, CliError> {

@@ -102,7 +102,7 @@ impl CliError {
         let mut failure = CliError::new(kind_of(error), exit, error.to_string());
         failure.hint = error.hint();
         if let notebook::Error::Conflicts(conflicts) = error {
-            let conflicts = conflicts.iter().map(conflict_json).collect();
+            let conflicts = conflicts.iter().map(link::conflict_json).collect();
             failure.details.push(("conflicts", Value::Array(conflicts)));
         }
         failure
@@ -164,7 +164,12 @@ impl From<link::Error> for CliError {
         };
         let mut failure = CliError::new(error.kind().to_owned(), exit, error.to_string());
         failure.hint = error.hint();
-        failure
+        match error {
+            link::Error::Refused(refused) if !refused.conflicts.is_empty() => {
+                failure.with_detail("conflicts", refused.conflicts)
+            }
+            _ => failure,
+        }
     }
 }
 
@@ -236,16 +241,4 @@ fn kind_of(error: &notebook::Error) -> &'static str {
         E::OldNotUnique { .. } => "several_matches",
         E::Conflicts(_) => "conflict",
     }
-}
-
-fn conflict_json(conflict: &notebook::Conflict) -> Value {
-    let side = |version: &Option<(notebook::CellType, String)>| {
-        version.as_ref().map(|(kind, source)| json!({ "cell_type": kind, "source": source }))
-    };
-    json!({
-        "cell_index": conflict.index,
-        "cell_id": conflict.id,
-        "ours": side(&conflict.ours),
-        "theirs": side(&conflict.theirs),
-    })
 }

@@ -13,6 +13,7 @@ mod input;
 mod interrupts;
 mod kernel;
 mod load;
+mod owner;
 mod paint;
 mod parameters;
 mod patch;

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use cellist_link::NotebookEdited;
 use cellist_notebook::{Applied, Notebook};
 use cellist_session::Changed;
 use serde_json::json;
@@ -37,6 +38,12 @@ pub(crate) fn applied(path: &Path, changed: Changed<(Applied, Vec<String>)>) -> 
         "deleted": applied.deleted,
     });
     Answer::new(text, json).with_notices(notices)
+}
+
+/// What a text did to a notebook that the host has open.
+pub(crate) fn applied_there(changed: Changed<NotebookEdited>) -> Changed<(Applied, Vec<String>)> {
+    let Changed { value, notebook, revision, written, notices } = changed;
+    Changed { value: (value.applied, Vec::new()), notebook, revision, written, notices }
 }
 
 /// The answer of a command that replaced the file's JSON.

@@ -3,10 +3,12 @@
 use std::io;
 use std::path::PathBuf;
 
+use cellist_notebook as notebook;
 use cellist_session::ErrorKind;
 use cellist_session::live::{DocumentError, Unchanged};
 use cellist_session::sessions::SessionError;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::hello::HostState;
 
@@ -46,6 +48,9 @@ pub struct Failure {
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
+    /// Cells that two sides changed, with both versions, for programs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<Value>,
 }
 
 /// What kind of failure it is.
@@ -63,7 +68,13 @@ pub enum Class {
 impl Failure {
     /// What was asked for makes no sense here.
     pub fn bad_input(kind: impl Into<String>, message: impl Into<String>) -> Failure {
-        Failure { class: Class::BadInput, kind: kind.into(), message: message.into(), hint: None }
+        Failure {
+            class: Class::BadInput,
+            kind: kind.into(),
+            message: message.into(),
+            hint: None,
+            conflicts: Vec::new(),
+        }
     }
 
     /// There is nothing to run code with.
@@ -90,7 +101,7 @@ impl From<SessionError> for Failure {
             | SessionError::Ended { .. }
             | SessionError::Closed => Class::NoKernel,
         };
-        Failure { class, kind: error.kind().into(), message: error.to_string(), hint: error.hint() }
+        Failure { class, hint: error.hint(), ..Failure::bad_input(error.kind(), error.to_string()) }
     }
 }
 
@@ -104,7 +115,7 @@ impl From<cellist_session::Error> for Failure {
             ErrorKind::Conflict => (Class::NotSaved, "conflict"),
             ErrorKind::CannotSave => (Class::NotSaved, "cannot_save"),
         };
-        Failure { class, kind: kind.into(), message: error.to_string(), hint: error.hint() }
+        Failure { class, hint: error.hint(), ..Failure::bad_input(kind, error.to_string()) }
     }
 }
 
@@ -114,12 +125,13 @@ impl From<DocumentError> for Failure {
         match error {
             DocumentError::Unchanged(unchanged) => match &*unchanged {
                 Unchanged::Refused(refused) => {
-                    let conflicts = matches!(refused, cellist_notebook::Error::Conflicts(_));
-                    let (class, kind) = match conflicts {
-                        true => (Class::NotSaved, "conflict"),
-                        false => (Class::BadInput, "refused"),
+                    let (class, kind, conflicts) = match refused {
+                        notebook::Error::Conflicts(conflicts) => {
+                            (Class::NotSaved, "conflict", conflicts.iter().map(conflict_json).collect())
+                        }
+                        _ => (Class::BadInput, "refused", Vec::new()),
                     };
-                    Failure { class, kind: kind.into(), message, hint: refused.hint() }
+                    Failure { class, hint: refused.hint(), conflicts, ..Failure::bad_input(kind, message) }
                 }
                 Unchanged::UnknownRevision { .. } => Failure::bad_input("unknown_revision", message)
                     .with_hint("read the notebook again and make the change on what is there now"),
@@ -188,6 +200,19 @@ impl Error {
             Error::Refused(failure) => failure.hint.clone(),
         }
     }
+}
+
+/// A cell that two sides changed, for programs.
+pub fn conflict_json(conflict: &notebook::Conflict) -> Value {
+    let side = |version: &Option<(notebook::CellType, String)>| {
+        version.as_ref().map(|(kind, source)| json!({ "cell_type": kind, "source": source }))
+    };
+    json!({
+        "cell_index": conflict.index,
+        "cell_id": conflict.id,
+        "ours": side(&conflict.ours),
+        "theirs": side(&conflict.theirs),
+    })
 }
 
 fn keeps(host: &HostState) -> String {

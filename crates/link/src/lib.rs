@@ -15,7 +15,7 @@ pub mod wire;
 
 pub use call::{Call, Named};
 pub use desk::{Client, Desk, Keeping};
-pub use error::{Class, Error, Failure, Result};
+pub use error::{Class, Error, Failure, Result, conflict_json};
 pub use host::{Address, FirstWords, Host, Starter, Stopped};
 pub use link::{Link, Pending, Stop};
 pub use notebook::{

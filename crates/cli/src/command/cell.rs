@@ -9,8 +9,9 @@ mod insert;
 mod r#move;
 mod retype;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use cellist_link::NotebookEdit;
 use cellist_notebook::{
     self as notebook, CellRef, CellType, Notebook, Operation, Outcome, Revision, Snapshot,
 };
@@ -23,6 +24,7 @@ use crate::basis::{Basis, keep};
 use crate::error::CliError;
 use crate::input::{self, Content};
 use crate::load;
+use crate::owner::{Alone, Owner, operations_json};
 
 /// Change cells: edit, insert, delete, move, retype, clear, batch
 ///
@@ -67,6 +69,8 @@ struct Base {
     /// The revision that the change was made for; a file that changed since is merged with
     #[arg(long, value_name = "REV")]
     base: Option<Revision>,
+    #[command(flatten)]
+    alone: Alone,
 }
 
 /// The source that a cell is given.
@@ -144,10 +148,13 @@ fn perform(
 ) -> Result<Answer, CliError> {
     let store = load::store();
     let basis = Basis::named(&store, &path, base.base);
-    let changed = basis.change(&store, &path, Missing::Refuse, |notebook, snapshot| {
-        let operations = build(notebook, snapshot)?;
-        notebook.perform(&operations, snapshot)
-    })?;
+    let changed = match Owner::of(&path, base.alone) {
+        None => basis.change(&store, &path, Missing::Refuse, |notebook, snapshot| {
+            let operations = build(notebook, snapshot)?;
+            notebook.perform(&operations, snapshot)
+        })?,
+        Some(owner) => perform_at(&owner, &basis, &path, build)?,
+    };
     keep(&store, &path, &changed.notebook);
     let Changed { value: outcomes, notebook, revision, written, notices } = changed;
     let text: String = outcomes.iter().map(|outcome| outcome.sentence() + "\n").collect();
@@ -162,6 +169,23 @@ fn perform(
     json["revision"] = revision.to_string().into();
     json["written"] = written.into();
     Ok(Answer::new(text, json).with_notices(notices))
+}
+
+/// Carries them out in a notebook that the host has open.
+fn perform_at(
+    owner: &Owner,
+    basis: &Basis,
+    path: &Path,
+    build: impl Fn(&Notebook, Option<&Snapshot>) -> notebook::Result<Vec<Operation>>,
+) -> Result<Changed<Vec<Outcome>>, CliError> {
+    let Changed { value, notebook, revision, written, notices } =
+        basis.change_at(owner, path, |notebook, snapshot| {
+            let count = snapshot.map_or(notebook.cells().len(), |snapshot| snapshot.cells.len());
+            let operations = build(notebook, snapshot)?;
+            notebook.perform(&operations, snapshot)?;
+            Ok(NotebookEdit::Operations(operations_json(&operations, count)))
+        })?;
+    Ok(Changed { value: value.outcomes, notebook, revision, written, notices })
 }
 
 fn outcome_json(outcome: &Outcome) -> Value {

@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use cellist_notebook::{self as notebook, Revision, Selector, replace_once};
+use cellist_link::NotebookEdit;
+use cellist_notebook::{self as notebook, Notebook, Revision, Selector, Snapshot, replace_once};
 use cellist_session::{ErrorKind, Missing, Store};
 use clap::Args;
 
@@ -11,6 +12,7 @@ use crate::answer::Answer;
 use crate::basis::{Basis, keep, replace_raw};
 use crate::error::CliError;
 use crate::input::Content;
+use crate::owner::{Alone, Owner};
 use crate::target::Target;
 use crate::{load, report};
 
@@ -46,6 +48,8 @@ pub(crate) struct Arguments {
     /// The revision that the edit was made for; a file that changed since is merged with
     #[arg(long, value_name = "REV")]
     base: Option<Revision>,
+    #[command(flatten)]
+    alone: Alone,
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
@@ -60,8 +64,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     };
     let store = load::store();
     match target.part {
-        None => edit_text(&store, &target, &edit, arguments.base),
-        Some(Selector::Raw) => edit_raw(&store, &target, &edit, arguments.base),
+        None => edit_text(&store, &target, &edit, arguments.base, arguments.alone),
+        Some(Selector::Raw) => edit_raw(&store, &target, &edit, arguments.base, arguments.alone),
         Some(Selector::Lines(_) | Selector::Cell(_)) => Err(target.not_whole("edit")),
     }
 }
@@ -76,12 +80,13 @@ fn edit_text(
     target: &Target,
     edit: &Edit,
     base: Option<Revision>,
+    alone: Alone,
 ) -> Result<Answer, CliError> {
     let path = &target.path;
     let missing = if edit.old.is_empty() { Missing::StartEmpty } else { Missing::Refuse };
     target.check_name()?;
     let basis = Basis::named(store, path, base);
-    let changed = basis.change(store, path, missing, |notebook, snapshot| {
+    let apply = |notebook: &mut Notebook, snapshot: Option<&Snapshot>| {
         let text = snapshot.map_or_else(|| notebook.to_text(), |snapshot| snapshot.to_text());
         let text = if text.is_empty() && edit.old.is_empty() {
             edit.new.clone()
@@ -89,14 +94,30 @@ fn edit_text(
             replace_once(&text, &edit.old, &edit.new)?
         };
         notebook.apply_text(&text, snapshot)
-    });
+    };
+    let changed = match Owner::of(path, alone) {
+        None => basis.change(store, path, missing, apply),
+        Some(owner) => basis
+            .change_at(&owner, path, |notebook, snapshot| {
+                apply(notebook, snapshot)?;
+                Ok(NotebookEdit::Replace { old: edit.old.clone(), new: edit.new.clone() })
+            })
+            .map(report::applied_there),
+    };
     let changed = changed.map_err(explain_empty)?;
     keep(store, path, &changed.notebook);
     Ok(report::applied(path, changed))
 }
 
-fn edit_raw(store: &Store, target: &Target, edit: &Edit, base: Option<Revision>) -> Result<Answer, CliError> {
+fn edit_raw(
+    store: &Store,
+    target: &Target,
+    edit: &Edit,
+    base: Option<Revision>,
+    alone: Alone,
+) -> Result<Answer, CliError> {
     let path = &target.path;
+    Owner::of(path, alone).map_or(Ok(()), |owner| owner.save())?;
     for attempt in 1.. {
         let bytes = store.read_file(path)?;
         let revision = Revision::of([bytes.as_slice()]);

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::error::CliError;
+use crate::owner::{Alone, Owner};
 use crate::{clock, load};
 
 /// Show who did what to a notebook, the newest first
@@ -24,14 +25,21 @@ pub(crate) struct Arguments {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
+    #[command(flatten)]
+    alone: Alone,
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let path = &arguments.notebook;
-    let store = load::store();
-    // A file that is not there, or is no notebook, is said and not shown as one that nobody has changed.
-    store.open(path)?;
-    let mut entries = live::history(&store, path);
+    let mut entries = match Owner::of(path, arguments.alone) {
+        Some(owner) => owner.history()?,
+        None => {
+            let store = load::store();
+            // A file that is not there, or is no notebook, is said and not shown as one that nobody has changed.
+            store.open(path)?;
+            live::history(&store, path)
+        }
+    };
     entries.reverse();
     let mut text = String::new();
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

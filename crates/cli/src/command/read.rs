@@ -16,6 +16,7 @@ use crate::answer::{Answer, Format};
 use crate::command::artifact::read::{SCHEME, read_address};
 use crate::error::CliError;
 use crate::load;
+use crate::owner::{Alone, Owner};
 use crate::paint::visible;
 use crate::target::Target;
 use oddities::oddities;
@@ -43,6 +44,8 @@ pub(crate) struct Arguments {
     /// Show outputs below their cells, cut where they are long; `write` does not take this view
     #[arg(long)]
     outputs: bool,
+    #[command(flatten)]
+    alone: Alone,
 }
 
 pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
@@ -63,10 +66,20 @@ fn read(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
     if !target.is_notebook() {
         return read_file(&store, &target);
     }
-    let opened = match (store.open(&target.path), &target.part) {
-        // What is wrong with a file can only be mended by someone who sees it.
-        (Err(_), Some(Selector::Raw)) => return read_file(&store, &target),
-        (opened, _) => opened?,
+    let owner = Owner::of(&target.path, arguments.alone);
+    let opened = match (owner, &target.part) {
+        (Some(owner), None | Some(Selector::Lines(_) | Selector::Cell(_))) => owner.read()?,
+        (owner, part) => {
+            if let Some(owner) = owner {
+                // Where that fails, the file is worth a look all the more.
+                let _ = owner.save();
+            }
+            match (store.open(&target.path), part) {
+                // What is wrong with a file can only be mended by someone who sees it.
+                (Err(_), Some(Selector::Raw)) => return read_file(&store, &target),
+                (opened, _) => opened?,
+            }
+        }
     };
     read_notebook(&store, &target, opened, arguments.outputs, format)
 }

@@ -13,6 +13,10 @@ use crate::basis::keep;
 use crate::command::history::{entry_json, told};
 use crate::error::CliError;
 use crate::load;
+use crate::owner::{Alone, Owner};
+
+/// What programs are told when there is nothing to take back.
+const NOTHING: &str = "nothing_to_undo";
 
 /// Take back the last change of a notebook, or a whole turn
 ///
@@ -33,24 +37,31 @@ pub(crate) struct Arguments {
     /// The entry of the history with this number
     #[arg(long, value_name = "NUMBER")]
     entry: Option<u64>,
+    #[command(flatten)]
+    alone: Alone,
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    let Arguments { notebook: path, turn, entry } = arguments;
+    let Arguments { notebook: path, turn, entry, alone } = arguments;
     let wanted = match (turn, entry) {
         (Some(turn), _) => Undo::Turn(turn),
         (None, Some(number)) => Undo::Entry(number),
         (None, None) => Undo::Last,
     };
     let store = load::store();
-    let undone = live::undo(&store, &path, &wanted, &author());
-    let Changed { value: entries, notebook, revision, written, notices } =
-        undone.map_err(|why| match why {
+    let undone = match Owner::of(&path, alone) {
+        Some(owner) => owner.undo(wanted),
+        None => live::undo(&store, &path, &wanted, &author()).map_err(|why| match why {
             CannotUndo::File(error) => error.into(),
-            CannotUndo::Nothing(why) => {
-                CliError::input("nothing_to_undo", format!("{}: {why}", path.display()))
-                    .with_hint(format!("`cellist history {}` lists what can be taken back", path.display()))
+            CannotUndo::Nothing(why) => CliError::input(NOTHING, format!("{}: {why}", path.display())),
+        }),
+    };
+    let Changed { value: entries, notebook, revision, written, notices } =
+        undone.map_err(|error| match error.kind == NOTHING {
+            true => {
+                error.with_hint(format!("`cellist history {}` lists what can be taken back", path.display()))
             }
+            false => error,
         })?;
     keep(&store, &path, &notebook);
     let mut text = String::new();

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use cellist_link::NotebookEdit;
 use cellist_notebook::{self as notebook, Revision, Selector, parse_text};
 use cellist_session::{Missing, Problem, Store};
 use clap::Args;
@@ -12,6 +13,7 @@ use crate::basis::{Basis, replace_raw};
 use crate::command::read::OUTPUT_MARKER;
 use crate::error::CliError;
 use crate::input::Content;
+use crate::owner::{Alone, Owner};
 use crate::target::Target;
 use crate::{load, report};
 
@@ -38,6 +40,8 @@ pub(crate) struct Arguments {
     /// The revision that the text was made from
     #[arg(long, value_name = "REV")]
     base: Option<Revision>,
+    #[command(flatten)]
+    alone: Alone,
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
@@ -45,8 +49,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let content = Content::of_file(arguments.file);
     let store = load::store();
     match target.part {
-        None => write_text(&store, &target, &content, arguments.base),
-        Some(Selector::Raw) => write_raw(&store, &target, &content, arguments.base),
+        None => write_text(&store, &target, &content, arguments.base, arguments.alone),
+        Some(Selector::Raw) => write_raw(&store, &target, &content, arguments.base, arguments.alone),
         Some(Selector::Lines(_) | Selector::Cell(_)) => Err(target.not_whole("write")),
     }
 }
@@ -56,15 +60,22 @@ fn write_text(
     target: &Target,
     content: &Content,
     base: Option<Revision>,
+    alone: Alone,
 ) -> Result<Answer, CliError> {
     let path = &target.path;
     target.check_name()?;
     let text = content.text("write")?;
     let parsed = parse_text(&text).map_err(|error| refused(&error).about(&content.name()))?;
     let basis = Basis::of_whole(store, path, base);
-    let changed = basis.change(store, path, Missing::StartEmpty, |notebook, snapshot| {
-        notebook.apply_parsed(&parsed, snapshot)
-    })?;
+    let changed = match Owner::of(path, alone) {
+        None => basis.change(store, path, Missing::StartEmpty, |notebook, snapshot| {
+            notebook.apply_parsed(&parsed, snapshot)
+        })?,
+        Some(owner) => report::applied_there(basis.change_at(&owner, path, |notebook, snapshot| {
+            notebook.apply_parsed(&parsed, snapshot)?;
+            Ok(NotebookEdit::Text(text.clone()))
+        })?),
+    };
     let snapshot = changed.notebook.snapshot();
     if snapshot.to_text() == text {
         // The text is what reading the file would give, so its markers name the cells as they are now.
@@ -89,10 +100,12 @@ fn write_raw(
     target: &Target,
     content: &Content,
     base: Option<Revision>,
+    alone: Alone,
 ) -> Result<Answer, CliError> {
     let path = &target.path;
     target.check_name()?;
     let bytes = content.bytes("write")?;
+    Owner::of(path, alone).map_or(Ok(()), |owner| owner.save())?;
     let basis = Basis::of_whole(store, path, base);
     let changed =
         replace_raw(store, path, bytes, basis.revision()).map_err(|error| match error.problem() {

@@ -21,6 +21,7 @@ mod loading;
 mod many_writers;
 mod merge;
 mod new;
+mod notebooks;
 mod old_host;
 mod read;
 mod run;

@@ -137,6 +137,9 @@ fn the_help_of_single_commands() {
               Show outputs below their cells, cut where they are long; `write` does
               not take this view
 
+          --standalone
+              Use the file, even if the host has the notebook open
+
           --json
               Print one JSON object, for errors too
 
@@ -178,6 +181,9 @@ fn the_help_of_single_commands() {
           --base <REV>
               The revision that the text was made from
 
+          --standalone
+              Use the file, even if the host has the notebook open
+
           --json
               Print one JSON object, for errors too
 
@@ -204,6 +210,7 @@ fn the_help_of_single_commands() {
           --new-file <FILE>  A file with what to put there
           --base <REV>       The revision that the edit was made for; a file that
                              changed since is merged with
+          --standalone       Use the file, even if the host has the notebook open
           --json             Print one JSON object, for errors too
       -h, --help             Print help (see more with '--help')
 
@@ -254,6 +261,7 @@ fn the_help_of_single_commands() {
                            the very end is dropped
           --base <REV>     The revision that the change was made for; a file that
                            changed since is merged with
+          --standalone     Use the file, even if the host has the notebook open
           --json           Print one JSON object, for errors too
       -h, --help           Print help
 
@@ -282,6 +290,9 @@ fn the_help_of_single_commands() {
           --base <REV>
               The revision that the change was made for; a file that changed since
               is merged with
+
+          --standalone
+              Use the file, even if the host has the notebook open
 
           --json
               Print one JSON object, for errors too

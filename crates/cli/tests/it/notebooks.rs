@@ -1,0 +1,182 @@
+//! Commands on a notebook that someone has open in the host: they go through it, and say what they say of a file.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cellist_link::{Host, Link, NotebookAsk, NotebookReply, NotebookState, OnNotebook, Reply, Request};
+use cellist_session::Home;
+use cellist_session::live::{Actor, ActorKind, Change, Op, Submission};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use crate::desk::Desk;
+
+/// Longer than anything takes on a busy machine.
+const LONG: Duration = Duration::from_secs(60);
+
+/// Someone who has `nb.ipynb` open.
+struct Page {
+    runtime: Runtime,
+    link: Link,
+    path: PathBuf,
+}
+
+impl Page {
+    /// Starts a host and opens the notebook in it.
+    fn open(desk: &Desk) -> Page {
+        desk.json(&["serve", "--background"]);
+        let runtime = Runtime::new().unwrap();
+        let host = Host::of(&Home::at(desk.state()), env!("CARGO_PKG_VERSION"));
+        let link = runtime.block_on(Link::attach(&host)).unwrap();
+        let page = Page { runtime, link, path: desk.path().join("nb.ipynb") };
+        page.state();
+        page
+    }
+
+    fn ask(&self, ask: NotebookAsk) -> NotebookReply {
+        let asked = Request::Notebook(Box::new(OnNotebook { path: self.path.clone(), ask }));
+        let answer = async { tokio::time::timeout(LONG, self.link.ask(asked)).await.unwrap().unwrap() };
+        match self.runtime.block_on(answer) {
+            Reply::Notebook(reply) => reply,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn state(&self) -> NotebookState {
+        match self.ask(NotebookAsk::Open) {
+            NotebookReply::State(state) => *state,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn version(&self) -> u64 {
+        self.state().news.version
+    }
+
+    fn since(&self, version: u64) -> Vec<Change> {
+        match self.ask(NotebookAsk::Since(version)) {
+            NotebookReply::Changes(changes) => changes,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Types into a cell.
+    fn type_into(&self, cell: &str, source: &str) {
+        let op = Op::Write { cell: serde_json::from_value(json!(cell)).unwrap(), source: source.into() };
+        let submission = Submission { base: self.version(), tag: None, ops: vec![op] };
+        let author = Actor::new(ActorKind::Person, "page").into();
+        let taken = self.ask(NotebookAsk::Submit { submission, author });
+        assert!(matches!(taken, NotebookReply::Version(_)), "{taken:?}");
+    }
+}
+
+/// What a command tells, without what two notebooks never have in common.
+fn told(desk: &Desk, arguments: &[&str]) -> (i32, Value) {
+    let ran = desk.run(&[arguments, &["--json"]].concat());
+    let mut told: Value = serde_json::from_slice(&ran.out).unwrap();
+    hide(&mut told);
+    (ran.exit, told)
+}
+
+fn hide(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            for (key, value) in object {
+                match key.as_str() {
+                    "at" | "until" => *value = Value::Null,
+                    _ => hide(value),
+                }
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(hide),
+        _ => {}
+    }
+}
+
+#[test]
+fn whoever_has_a_notebook_open_sees_what_a_command_did_and_who_it_was() {
+    let desk = Desk::with(&["one", "two"]);
+    let page = Page::open(&desk);
+    let before = page.version();
+    desk.run(&["cell", "edit", "nb.ipynb", "a", "--source", "ONE"]).ok();
+    assert_eq!(desk.sources(), ["ONE", "two"], "it is on disk");
+    let seen = page.since(before);
+    assert!(seen.len() == 1 && seen[0].actor.id == "command-line", "{seen:?}");
+
+    page.type_into("b", "typed");
+    let read = desk.json(&["read", "nb.ipynb"]);
+    assert_eq!(read["cells"][1]["source"], "typed");
+    assert_eq!(read["revision"], page.state().revision);
+    assert!(desk.run(&["read", "nb.ipynb:raw"]).ok().contains("typed"));
+    let by: Vec<Value> = desk.json(&["history", "nb.ipynb"])["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["actor"]["id"].clone())
+        .collect();
+    assert_eq!(by, ["page", "command-line"]);
+
+    let undone = desk.json(&["undo", "nb.ipynb", "--entry", "0"]);
+    assert_eq!((&undone["undone"][0]["number"], &undone["written"]), (&json!(0), &json!(true)));
+    assert_eq!(desk.sources(), ["one", "typed"]);
+    assert!(page.since(before).iter().all(|change| change.actor.kind != ActorKind::Disk));
+    drop(page);
+    desk.run(&["stop"]).ok();
+}
+
+#[test]
+fn commands_on_an_open_notebook_answer_as_they_do_on_a_file() {
+    let sources = ["x = 1", "y = 2", "z = 3"];
+    let (there, file) = (Desk::with(&sources), Desk::with(&sources));
+    let page = Page::open(&there);
+    let first = there.revision();
+    assert_eq!(file.revision(), first);
+    let base: [&str; 2] = ["--base", &first];
+    let commands: [Vec<&str>; 17] = [
+        vec!["read", "nb.ipynb#b"],
+        vec!["cell", "edit", "nb.ipynb", "0", "--source", "x = 10"],
+        vec!["cell", "edit", "nb.ipynb", "9", "--source", "none"],
+        vec!["cell", "edit", "nb.ipynb", "0", "--source", "x = 11", base[0], base[1]],
+        vec!["cell", "edit", "nb.ipynb", "0", "--source", "x = 10"],
+        vec!["cell", "move", "nb.ipynb", "-1", "0"],
+        vec!["cell", "retype", "nb.ipynb", "b", "markdown"],
+        vec!["cell", "clear", "nb.ipynb"],
+        vec!["cell", "delete", "nb.ipynb", "b", base[0], base[1]],
+        vec!["edit", "nb.ipynb", "--old", "z = 3", "--new", "z = 4"],
+        vec!["edit", "nb.ipynb", "--old", "nowhere", "--new", "z = 4"],
+        vec!["edit", "nb.ipynb", "--old", "x = 10", "--new", "x", "--base", "0000000000000000"],
+        vec!["write", "nb.ipynb", "text"],
+        vec!["write", "nb.ipynb", "text", base[0], base[1]],
+        vec!["undo", "nb.ipynb", "--turn", "t99"],
+        vec!["undo", "nb.ipynb", "--entry", "0"],
+        vec!["history", "nb.ipynb"],
+    ];
+    for desk in [&there, &file] {
+        desk.write("text", "# %% [code] cell:0\nx = 12\n");
+    }
+    for command in &commands {
+        assert_eq!(told(&there, command), told(&file, command), "{command:?}");
+        assert_eq!(there.read("nb.ipynb"), file.read("nb.ipynb"), "{command:?}");
+    }
+    drop(page);
+    there.run(&["stop"]).ok();
+}
+
+#[test]
+fn a_command_that_is_to_stand_alone_or_is_about_another_notebook_uses_the_file() {
+    let desk = Desk::with(&["one", "two"]);
+    desk.write("other.ipynb", desk.read("nb.ipynb"));
+    let page = Page::open(&desk);
+    let before = page.version();
+    desk.run(&["cell", "edit", "other.ipynb", "a", "--source", "ONE"]).ok();
+    assert_eq!(desk.json(&["status"])["notebooks"], 1, "the other one was not opened");
+    desk.run(&["cell", "edit", "nb.ipynb", "a", "--source", "ONE", "--standalone"]).ok();
+    let begun = std::time::Instant::now();
+    while page.version() == before {
+        assert!(begun.elapsed() < LONG, "the file was not looked at");
+        std::thread::yield_now();
+    }
+    assert_eq!(page.since(before)[0].actor.kind, ActorKind::Disk);
+    drop(page);
+    desk.run(&["stop"]).ok();
+}
