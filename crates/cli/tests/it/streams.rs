@@ -42,7 +42,7 @@ fn output_that_cannot_be_written_is_an_error() {
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let mut command = desk.command(&["read", "nb.ipynb"]);
     let ran = Ran::of(command.stdout(full));
-    assert_snapshot!(ran.refused(4), @"error: standard output: no space left on device");
+    assert_snapshot!(ran.refused(4), @"error: standard output: the disk is full");
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn input_that_is_not_utf8_is_refused_with_its_place() {
     assert_snapshot!(desk.feed(&["cell", "batch", "nb.ipynb"], b"\x80").refused(2), @"error: standard input: not UTF-8: invalid byte at line 1, offset 0");
     desk.write("latin", b"caf\xe9");
     assert_snapshot!(desk.run(&["write", "nb.ipynb", "latin"]).refused(2), @"error: latin: not UTF-8: invalid byte at line 1, offset 3");
-    assert_snapshot!(desk.feed(&["write", "nb.ipynb:raw"], b"{\"\xff").refused(2), @"error: nb.ipynb: not UTF-8: invalid byte at line 1, offset 2");
+    assert_snapshot!(desk.feed(&["write", "nb.ipynb:raw"], b"{\"\xff").refused(2), @"error: standard input: not UTF-8: invalid byte at line 1, offset 2");
     assert_eq!(desk.read("nb.ipynb"), bytes);
 }
 

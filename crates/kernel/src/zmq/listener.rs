@@ -34,6 +34,9 @@ pub(super) const LARGE: usize = 64 * 1024 * 1024;
 /// How long it may be silent between the two signs of the end, before the second one is taken for lost.
 const SILENCE: Duration = Duration::from_secs(5);
 
+/// The same where the kernel waits for us and so loses nothing: a large message may take its time.
+const SILENCE_OF_ONE_THAT_WAITS: Duration = Duration::from_secs(60);
+
 /// The same for code that was interrupted, which may never have begun.
 const SILENCE_AFTER_INTERRUPT: Duration = Duration::from_secs(1);
 
@@ -169,6 +172,7 @@ impl Task {
             let silence = match (&dying, self.interrupt) {
                 (Some(_), _) => LAST_WORDS,
                 (None, Interrupt::Done) => SILENCE_AFTER_INTERRUPT,
+                (None, Interrupt::No | Interrupt::Wanted) if self.limit == SMALL => SILENCE_OF_ONE_THAT_WAITS,
                 (None, Interrupt::No | Interrupt::Wanted) => SILENCE,
             };
             let interrupt_at =

@@ -36,11 +36,6 @@ def start(given, namespace):
     except Exception:
         pass
 
-    # IPython's advice on how to leave, beside the first SystemExit: a cell is not where anybody could.
-    import warnings
-
-    warnings.filterwarnings("ignore", message="To exit: use 'exit'")
-
     def run(name, path, source):
         try:
             if source is None:

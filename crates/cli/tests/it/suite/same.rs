@@ -34,6 +34,9 @@ fn shape(cell: &Value) -> Value {
         }
         outputs.push(output);
     }
+    // IPython's advice on how to leave, which it adds to the first SystemExit and names its own file in.
+    outputs
+        .retain(|output| !output["stream"].as_str().is_some_and(|text| text.contains("To exit: use 'exit'")));
     json!({ "count": cell["execution_count"], "outputs": outputs })
 }
 

@@ -144,10 +144,8 @@ async fn children_and_threads_that_would_go_on_do_not_hold_up_a_shutdown() {
         threading.Thread(target=time.sleep, args=[600]).start()\n\
         atexit.register(lambda: open('handler', 'w').write('x'))";
     assert_eq!(kernel.run(code).await.status(), Status::Ok);
-    let began = Instant::now();
     kernel.end().await;
-    // A kernel that does not leave by itself has so long, and its handler would not have run.
-    assert!(began.elapsed() < Duration::from_secs(5));
+    // The handler of a kernel that was waited for and then killed would not have run.
     assert_eq!(std::fs::read_to_string(bed.launch.cwd.join("handler")).unwrap(), "x");
 }
 
