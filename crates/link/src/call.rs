@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use cellist_session::execution::{Limit, Reading};
 use cellist_session::order::Order;
-use cellist_session::sessions::{Code, KernelMode, Kind, RetryOnCrash};
+use cellist_session::sessions::{
+    Call as SessionCall, Code, KernelMode, Kind, OwnerId, RetryOnCrash, SessionKey,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Failure;
@@ -80,6 +82,25 @@ impl Call {
                 Ordered::Other(Box::new(self.other_kernel(order, &known)))
             }
             (Some(order), _) => Ordered::By(Box::new(order.clone())),
+        }
+    }
+
+    /// The call as sessions take it, by someone.
+    pub(crate) fn into_session_call(self, key: SessionKey, order: Order, client: OwnerId) -> SessionCall {
+        SessionCall {
+            key,
+            kind: self.kind,
+            owner: self.is_owned.then_some(client),
+            order,
+            cells: self.cells,
+            limit: self.limit,
+            grace: self.grace,
+            reset: self.reset,
+            retry: self.retry,
+            mode: self.mode,
+            reading: self.reading,
+            rights: self.rights,
+            listener: None,
         }
     }
 

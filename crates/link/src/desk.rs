@@ -2,6 +2,7 @@
 
 mod calls;
 mod notebooks;
+mod runs;
 
 use std::fmt;
 use std::sync::Arc;
@@ -89,6 +90,7 @@ impl Desk {
                 self.sessions.stop(&self.find(&named)?).await?;
                 Ok(Reply::Done)
             }
+            Request::Run(run) => self.run(client, *run, events, cancel).await,
             Request::Notebooks => Ok(Reply::Notebooks(self.open_notebooks())),
             Request::Notebook(asked) => {
                 Ok(Reply::Notebook(self.on_notebook(client, *asked, events, cancel).await?))

@@ -11,6 +11,7 @@ mod host;
 mod link;
 mod notebook;
 mod request;
+mod run;
 pub mod wire;
 
 pub use call::{Call, Named};
@@ -22,3 +23,4 @@ pub use notebook::{
     NotebookAsk, NotebookEdit, NotebookEdited, NotebookNews, NotebookReply, NotebookState, OnNotebook,
 };
 pub use request::{Event, Reply, Request};
+pub use run::{NotebookRun, RunView};

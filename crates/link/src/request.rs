@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use cellist_session::execution::RunReport;
 use cellist_session::sessions::{CallReport, CallView, SessionView};
 use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Named};
 use crate::notebook::{NotebookNews, NotebookReply, OnNotebook};
+use crate::run::{NotebookRun, RunView};
 
 /// What may be asked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -26,6 +28,8 @@ pub enum Request {
     Notebooks,
     /// Something about a notebook.
     Notebook(Box<OnNotebook>),
+    /// Runs cells of a notebook.
+    Run(Box<NotebookRun>),
 }
 
 /// What is heard while a request is carried out. Only the newest counts.
@@ -36,6 +40,8 @@ pub enum Event {
     Call(CallView),
     /// How far a notebook is.
     Notebook(NotebookNews),
+    /// How a run of cells stands.
+    Run(RunView),
 }
 
 /// What is answered.
@@ -56,6 +62,8 @@ pub enum Reply {
     Notebooks(#[serde(with = "cellist_session::order")] Vec<PathBuf>),
     /// What is answered about a notebook.
     Notebook(NotebookReply),
+    /// What came of running cells.
+    Ran(#[serde(with = "crate::run")] Box<RunReport>),
     /// Whether anything ran that was interrupted.
     Interrupted(bool),
     /// It is done.

@@ -1,7 +1,8 @@
 //! Code in sessions.
 
 use cellist_session::execution::Cancel;
-use cellist_session::sessions::{Call as SessionCall, SessionError, SessionKey};
+use cellist_session::order::Order;
+use cellist_session::sessions::{SessionError, SessionKey};
 use tokio::sync::watch;
 
 use super::{Client, Desk};
@@ -14,6 +15,21 @@ impl Desk {
         self.sessions.find(&named.id, named.cwd.as_deref())
     }
 
+    /// The session of a call, with the order that its kernel was started by, if it is there.
+    pub(super) fn session_for(&self, call: &Call) -> Result<(SessionKey, Option<Order>), SessionError> {
+        match self.find(&call.session) {
+            Ok(key) => {
+                let order = self.sessions.order(&key);
+                Ok((key, order))
+            }
+            Err(SessionError::NoSuchSession { .. }) => {
+                let cwd = call.session.cwd.clone().unwrap_or_else(|| call.here.clone());
+                Ok((SessionKey::new(call.session.id.as_str(), cwd), None))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     pub(super) async fn call(
         &self,
         client: &Client,
@@ -21,39 +37,15 @@ impl Desk {
         events: watch::Sender<Option<Event>>,
         mut cancel: Cancel,
     ) -> Result<Reply, Failure> {
-        let (key, known) = match self.find(&call.session) {
-            Ok(key) => {
-                let order = self.sessions.order(&key);
-                (key, order)
-            }
-            Err(SessionError::NoSuchSession { .. }) => {
-                let cwd = call.session.cwd.clone().unwrap_or_else(|| call.here.clone());
-                (SessionKey::new(call.session.id.as_str(), cwd), None)
-            }
-            Err(error) => return Err(error.into()),
-        };
+        let (key, known) = self.session_for(&call)?;
         let order = match call.ordered(known) {
             Ordered::By(order) => *order,
             Ordered::Missing => return Ok(Reply::Unordered { cwd: key.cwd }),
             Ordered::Other(failure) => return Err(*failure),
         };
-        let ticket = self.sessions.call(SessionCall {
-            key,
-            kind: call.kind,
-            owner: call.is_owned.then(|| client.0.clone()),
-            order,
-            cells: call.cells,
-            limit: call.limit,
-            grace: call.grace,
-            reset: call.reset,
-            retry: call.retry,
-            mode: call.mode,
-            reading: call.reading,
-            rights: call.rights,
-            listener: None,
-        });
-        let (canceller, mut view) = (ticket.canceller(), ticket.watch());
         let mut is_watched = call.is_watched;
+        let ticket = self.sessions.call(call.into_session_call(key, order, client.0.clone()));
+        let (canceller, mut view) = (ticket.canceller(), ticket.watch());
         let done = ticket.done();
         tokio::pin!(done);
         loop {

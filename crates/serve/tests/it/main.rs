@@ -5,4 +5,5 @@ mod bed;
 mod leaving;
 mod notebooks;
 mod peers;
+mod runs;
 mod versions;

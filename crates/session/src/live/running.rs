@@ -64,7 +64,8 @@ impl Document {
         let cells: Vec<CellId> = batch.cells.iter().filter(runs).cloned().collect();
         self.mark_waiting(cells.clone()).await?;
         let resting = Resting { document: self, cells: &cells };
-        let mut run = Run { document: self, sessions, batch: &batch, author, shown: Shown::default() };
+        let reset = batch.call.reset;
+        let mut run = Run { document: self, sessions, batch: &batch, author, reset, shown: Shown::default() };
         let (mut reports, mut notices, mut status) = (Vec::new(), Vec::new(), Status::Ok);
         for id in &cells {
             if cancel.is_asked() {
@@ -118,6 +119,8 @@ struct Run<'a> {
     sessions: &'a Sessions,
     batch: &'a Batch,
     author: Author,
+    /// Whether the kernel is still to be restarted, which is done before the first cell.
+    reset: bool,
     shown: Shown,
 }
 
@@ -134,7 +137,8 @@ impl Run<'_> {
         let title = Some(title(&notebook, index));
         let (name, ran) = (name(cell, index), mark(&source));
         let code = Code { code: source, title, reset: false };
-        let call = Call { cells: vec![code], listener: Some(listener), ..self.batch.call.clone() };
+        let reset = std::mem::take(&mut self.reset);
+        let call = Call { cells: vec![code], listener: Some(listener), reset, ..self.batch.call.clone() };
         let (started, started_ms) = (Instant::now(), now());
         let ticket = self.sessions.call(call);
         let mut kept = Kept::new(self.batch.max_output);

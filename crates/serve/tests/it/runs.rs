@@ -1,0 +1,177 @@
+//! Cells of a notebook that the host has open, run over the socket on a real kernel.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cellist_link::{Call, Event, Link, Named, NotebookRun, Reply, Request};
+use cellist_output::{Ansi, Limits};
+use cellist_serve::Staying;
+use cellist_session::execution::{Limit, Reading, RunReport, Status};
+use cellist_session::live::{Actor, ActorKind};
+use cellist_session::order::{Order, Way};
+use cellist_session::sessions::{KernelMode, Kind, RetryOnCrash};
+use serde_json::json;
+
+use crate::bed::{Bed, LONG, soon};
+
+/// A notebook with one code cell for each source, named `a`, `b` and so on.
+fn notebook(bed: &Bed, sources: &[&str]) -> PathBuf {
+    let cell = |(id, source): (char, &&str)| {
+        json!({
+            "cell_type": "code", "execution_count": null, "id": id, "metadata": {}, "outputs": [], "source": [source],
+        })
+    };
+    let cells: Vec<_> = ('a'..).zip(sources).map(cell).collect();
+    let notebook = json!({ "cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5 });
+    bed.scratch.write("nb.ipynb", notebook.to_string())
+}
+
+async fn attached(bed: &Bed) -> Link {
+    soon(Link::attach(&bed.seen_by("1.0.0"))).await.unwrap()
+}
+
+fn order(bed: &Bed) -> Order {
+    Order {
+        way: Way::Runner { python: testkit::python("nbformat") },
+        cwd: bed.scratch.path().to_owned(),
+        environment: Vec::new(),
+        hidden_variables: Default::default(),
+        has_pip: true,
+        prelude: None,
+        modules: Vec::new(),
+        startup_timeout: LONG,
+        traced: false,
+        notices: Vec::new(),
+    }
+}
+
+fn run(bed: &Bed, path: &Path, cells: &[&str], order: Option<Order>) -> Request {
+    let call = Call {
+        session: Named { id: "nb".into(), cwd: Some(bed.scratch.path().to_owned()) },
+        here: bed.scratch.path().to_owned(),
+        order,
+        is_particular: false,
+        kind: Kind::Notebook { path: path.to_owned() },
+        is_owned: false,
+        cells: Vec::new(),
+        limit: Limit::None,
+        grace: LONG,
+        reset: false,
+        retry: RetryOnCrash::Auto,
+        mode: KernelMode::Session,
+        reading: Reading { limits: Limits::for_screen(), ansi: Ansi::Remove },
+        rights: None,
+        is_watched: true,
+    };
+    Request::Run(Box::new(NotebookRun {
+        path: path.to_owned(),
+        cells: cells.iter().map(|cell| serde_json::from_value(json!(cell)).unwrap()).collect(),
+        call,
+        allow_errors: false,
+        max_output: None,
+        author: Actor::new(ActorKind::Person, "one").into(),
+    }))
+}
+
+fn ran(reply: Reply) -> RunReport {
+    match reply {
+        Reply::Ran(report) => *report,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Waits until the host has told that a cell runs.
+async fn until_running(events: &mut tokio::sync::watch::Receiver<Option<Event>>, cell: &str) {
+    let running = |event: &Option<Event>| matches!(event, Some(Event::Run(view)) if view.running.as_ref().is_some_and(|id| id.to_string() == cell));
+    drop(soon(events.wait_for(running)).await.unwrap());
+}
+
+/// Waits until something is so.
+async fn until(is_so: impl Fn() -> bool) {
+    soon(async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+}
+
+/// Code that goes on when a file is there.
+fn waits_for(path: &Path) -> String {
+    format!("import os, time\nwhile not os.path.exists({path:?}): time.sleep(0.01)")
+}
+
+async fn end(bed: &Bed, host: tokio::task::JoinHandle<()>) {
+    soon(bed.seen_by("1.0.0").stop()).await.unwrap();
+    soon(host).await.unwrap();
+}
+
+#[tokio::test]
+async fn cells_are_run_and_their_outputs_are_in_the_notebook_and_in_the_report() {
+    let bed = Bed::new();
+    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let path = notebook(&bed, &["x = 20", "print(x + 1)", "1 / 0", "print('never')"]);
+    let link = attached(&bed).await;
+    let unordered = soon(link.ask(run(&bed, &path, &["a"], None))).await.unwrap();
+    assert!(matches!(unordered, Reply::Unordered { .. }), "{unordered:?}");
+    let report = soon(link.ask(run(&bed, &path, &["a", "b", "c", "d"], Some(order(&bed))))).await.unwrap();
+    let report = ran(report);
+    assert_eq!((report.status, report.not_run, report.saved), (Status::Error, 1, true));
+    let cells: Vec<_> = report.cells.iter().map(|cell| (cell.index, cell.id.as_deref())).collect();
+    assert_eq!(cells, [(0, Some("a")), (1, Some("b")), (2, Some("c"))]);
+    assert_eq!(report.cells[1].report.text, "21\n");
+    assert_eq!(report.cells[2].report.error.as_ref().unwrap().ename, "ZeroDivisionError");
+    assert!(fs::read_to_string(&path).unwrap().contains("21\\n"));
+    // The state is kept, and the order of its kernel is known.
+    let again = ran(soon(link.ask(run(&bed, &path, &["b"], None))).await.unwrap());
+    assert_eq!((again.status, again.cells[0].report.text.as_str()), (Status::Ok, "21\n"));
+    // A kernel that is to be restarted is so once, not for each cell.
+    let mut anew = run(&bed, &path, &["a", "b"], Some(order(&bed)));
+    if let Request::Run(run) = &mut anew {
+        run.call.reset = true;
+    }
+    let anew = ran(soon(link.ask(anew)).await.unwrap());
+    assert_eq!((anew.status, anew.cells[1].report.execution_count), (Status::Ok, Some(2)));
+    end(&bed, host).await;
+}
+
+#[tokio::test]
+async fn a_run_goes_on_when_its_client_leaves() {
+    let bed = Bed::new();
+    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let go = bed.scratch.path().join("go");
+    let path = notebook(&bed, &[&waits_for(&go), "print('after', 'all')"]);
+    let link = attached(&bed).await;
+    let pending = link.begin(run(&bed, &path, &["a", "b"], Some(order(&bed))));
+    until_running(&mut pending.events(), "a").await;
+    drop((pending, link));
+    let left = async {
+        while bed.seen_by("1.0.0").state().await.unwrap().unwrap().clients > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon(left).await;
+    fs::write(&go, "").unwrap();
+    until(|| fs::read_to_string(&path).unwrap().contains("after all\\n")).await;
+    end(&bed, host).await;
+}
+
+#[tokio::test]
+async fn a_run_that_is_not_wanted_any_more_is_interrupted_and_keeps_its_state() {
+    let bed = Bed::new();
+    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let (began, never) = (bed.scratch.path().join("began"), bed.scratch.path().join("never"));
+    let endless = format!("open({began:?}, 'w').write('yes')\n{}", waits_for(&never));
+    let path = notebook(&bed, &["x = 1", &endless, "print(x)"]);
+    let link = attached(&bed).await;
+    let pending = link.begin(run(&bed, &path, &["a", "b", "c"], Some(order(&bed))));
+    until_running(&mut pending.events(), "b").await;
+    until(|| began.exists()).await;
+    pending.stop().stop();
+    let report = ran(soon(pending.done()).await.unwrap());
+    assert_eq!((report.status, report.not_run), (Status::Cancelled, 1));
+    let rest = ran(soon(link.ask(run(&bed, &path, &["c"], None))).await.unwrap());
+    assert_eq!(rest.cells[0].report.text, "1\n");
+    end(&bed, host).await;
+}
