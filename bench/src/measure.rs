@@ -108,14 +108,15 @@ impl Aside {
 const LOOK: Duration = Duration::from_millis(2);
 
 /// The most memory that a process itself has had, where the system tells while it runs. What is told afterwards is the
-/// largest of its children's too, and of the program's that started it.
+/// largest of its children's too, and of the program's that started it; so is what is told before it has become
+/// the program that it is to be, and therefore the last word counts.
 fn peak_while_it_runs(pid: u32, ended: &AtomicBool) -> Option<u64> {
     let mut peak = None;
     while !ended.load(Ordering::Relaxed) {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kib = most.and_then(|most| most.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-        peak = peak.max(kib.map(|kib| kib * 1024));
+        peak = kib.map(|kib| kib * 1024).or(peak);
         thread::park_timeout(LOOK);
     }
     peak
