@@ -93,7 +93,7 @@ impl Desk {
         {
             command.env_remove(name);
         }
-        command.env("CELLIST_HOME", self.state()).env("HOME", self.state());
+        command.env("CELLIST_HOME", self.state()).env("HOME", self.state()).env("TERM", "xterm-256color");
         for name in ["NO_COLOR", "GIT_PAGER_IN_USE", "XDG_CONFIG_HOME", "COLUMNS"] {
             command.env_remove(name);
         }
