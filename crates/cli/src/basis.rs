@@ -60,9 +60,11 @@ impl Basis {
     ) -> Result<Changed<T>, CliError> {
         let mut refusal = None;
         let mut before = None;
+        // What a new notebook begins with took the place of nothing.
+        let has_past = missing == Missing::Refuse || path.exists();
         let changed = store.change(path, missing, |notebook| match self.snapshot_for(path, notebook) {
             Ok(snapshot) => {
-                before = Some(notebook.clone());
+                before = has_past.then(|| notebook.clone());
                 change(notebook, snapshot)
             }
             Err(error) => {

@@ -209,7 +209,8 @@ pub(crate) fn between(old: &Notebook, new: &Notebook) -> Vec<Act> {
 }
 
 fn put_behind<'a>(order: &mut Vec<&'a CellId>, id: &'a CellId, after: Option<&CellId>) {
-    let at = after.and_then(|after| order.iter().position(|known| *known == after));
+    // Most are put at the end.
+    let at = after.and_then(|after| order.iter().rposition(|known| *known == after));
     order.insert(at.map_or(0, |at| at + 1), id);
 }
 
