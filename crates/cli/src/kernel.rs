@@ -324,7 +324,15 @@ pub(crate) async fn start(order: &Order, home: &Home) -> Result<Ready, CliError>
 /// Joins a kernel that somebody else started, and will end.
 async fn join(file: &Path, stages: &mut Stages) -> Result<Ready, CliError> {
     let trace = startup::is_traced(&Variables::of_process()).then(startup::trace);
-    let joined = zmq::join(file, trace).await.map_err(|error| CliError::kernel(&error))?;
+    let joined = zmq::join(file, trace).await.map_err(|error| {
+        let failure = CliError::kernel(&error);
+        match error {
+            cellist_kernel::Error::Io { .. } => failure.with_hint(
+                "name the connection file of a kernel that runs: they are in `jupyter --runtime-dir`",
+            ),
+            _ => failure,
+        }
+    })?;
     stages.done("joined the kernel");
     // Nothing is known of what is around it; most have pip.
     let around = Surroundings { has_pip: true, ..Surroundings::default() };

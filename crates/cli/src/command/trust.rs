@@ -46,7 +46,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
 }
 
 fn trust(ledger: &Ledger, home: &Home, named: Option<&Path>) -> Result<Answer, CliError> {
-    let folder = working_folder(named)?;
+    let folder = match named {
+        Some(_) => working_folder(named).map_err(|error| error.with_hint("name a folder that exists"))?,
+        None => working_folder(None)?,
+    };
     let project = Project::find(&folder, &Variables::of_process(), home).ok_or_else(|| {
         let message =
             format!("{}: there is no .cellist here or above, so there is nothing to trust", folder.display());

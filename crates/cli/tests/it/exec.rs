@@ -373,6 +373,7 @@ fn a_kernel_that_runs_already_is_joined_and_goes_on() {
 
     let refused = desk.run(&["exec", "--existing", "none.json", "1"]).refused(3);
     assert!(refused.contains("none.json cannot be read"), "{refused}");
+    assert!(refused.contains("hint: name the connection file"), "{refused}");
     for other in [["--python", "python3"], ["--kernel", "bash"], ["--session", "s"]] {
         let refused = desk.run(&["exec", "--existing", "kernel.json", other[0], other[1], "1"]).refused(2);
         assert!(refused.contains("cannot be used with"), "{refused}");

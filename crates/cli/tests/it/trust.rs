@@ -87,6 +87,7 @@ fn where_there_is_nothing_to_trust_it_is_said() {
     let said = desk.run(&["trust"]).refused(2);
     assert!(said.contains("there is no .cellist here or above"), "{said}");
     assert!(desk.run(&["trust", "gone"]).refused(2).contains("gone: no such folder"));
+    assert!(desk.run(&["trust", "gone"]).refused(2).trim_end().ends_with("hint: name a folder that exists"));
     desk.write(".cellist/config.toml", "output.max_lines = 5\n");
     assert!(desk.run(&["trust"]).ok().starts_with("Nothing in "));
     desk.write(".cellist/config.toml", "[output\n");
