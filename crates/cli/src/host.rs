@@ -35,7 +35,7 @@ pub(crate) fn desk(home: &Home, settings: &Settings, remembers: bool) -> Desk {
     let mut means = Means::local(guard(), Some(startup::trace()), home.clone(), artifacts(settings));
     means.remembers = remembers;
     let sessions = Sessions::new(settings.policy(), means);
-    Desk::new(sessions, Documents::new(Store::new(home.clone())))
+    Desk::new(sessions, Documents::new(Store::new(home.clone())), artifacts(settings))
 }
 
 /// A way to whoever keeps sessions.

@@ -3,19 +3,23 @@
 mod calls;
 mod notebooks;
 mod runs;
+mod tools;
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use cellist_session::artifact::Artifacts;
 use cellist_session::execution::Cancel;
 use cellist_session::live::Documents;
 use cellist_session::sessions::{OwnerId, SessionState, Sessions};
+use cellist_tools::Toolbox;
 use tokio::sync::watch;
 
 use crate::error::Failure;
 use crate::request::{Event, Reply, Request};
 use notebooks::Held;
+use tools::Callers;
 
 /// Answers requests. Cheap to clone; all clones are one desk.
 #[derive(Clone)]
@@ -23,6 +27,8 @@ pub struct Desk {
     sessions: Sessions,
     documents: Documents,
     held: Held,
+    toolbox: Toolbox,
+    callers: Callers,
     clients: Arc<AtomicU64>,
 }
 
@@ -42,9 +48,11 @@ pub struct Keeping {
 }
 
 impl Desk {
-    /// A desk that keeps these sessions and these notebooks.
-    pub fn new(sessions: Sessions, documents: Documents) -> Desk {
-        Desk { sessions, documents, held: Held::default(), clients: Arc::default() }
+    /// A desk that keeps these sessions, notebooks and artifacts.
+    pub fn new(sessions: Sessions, documents: Documents, artifacts: Artifacts) -> Desk {
+        let toolbox = Toolbox::new(sessions.clone(), documents.clone(), artifacts);
+        let (held, callers, clients) = (Held::default(), Callers::default(), Arc::default());
+        Desk { sessions, documents, held, toolbox, callers, clients }
     }
 
     /// Someone new.
@@ -58,6 +66,7 @@ impl Desk {
     /// Someone went away. What it asked for goes on.
     pub fn left(&self, client: &Client) {
         self.held.let_go(client);
+        self.callers.let_go(client);
         self.sessions.leave(&client.0);
     }
 
@@ -91,6 +100,14 @@ impl Desk {
                 Ok(Reply::Done)
             }
             Request::Run(run) => self.run(client, *run, events, cancel).await,
+            Request::Introduce(caller) => {
+                self.callers.introduce(client, *caller);
+                Ok(Reply::Done)
+            }
+            Request::Tool { tool, arguments } => {
+                let answer = self.use_tool(client, &tool, &arguments, events, cancel).await?;
+                Ok(Reply::Tool(Box::new(answer)))
+            }
             Request::Notebooks => Ok(Reply::Notebooks(self.open_notebooks())),
             Request::Notebook(asked) => {
                 Ok(Reply::Notebook(self.on_notebook(client, *asked, events, cancel).await?))

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use cellist_session::execution::RunReport;
 use cellist_session::sessions::{CallReport, CallView, SessionView};
+use cellist_tools::{Answer, Caller, Progress};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::call::{Call, Named};
 use crate::notebook::{NotebookNews, NotebookReply, OnNotebook};
@@ -30,6 +32,15 @@ pub enum Request {
     Notebook(Box<OnNotebook>),
     /// Runs cells of a notebook.
     Run(Box<NotebookRun>),
+    /// Says who calls tools over this link from now on.
+    Introduce(Box<Caller>),
+    /// Calls a tool.
+    Tool {
+        /// Its name.
+        tool: String,
+        /// Its arguments, as they were given.
+        arguments: Value,
+    },
 }
 
 /// What is heard while a request is carried out. Only the newest counts.
@@ -42,6 +53,8 @@ pub enum Event {
     Notebook(NotebookNews),
     /// How a run of cells stands.
     Run(RunView),
+    /// How far the call of a tool is.
+    Tool(Progress),
 }
 
 /// What is answered.
@@ -64,6 +77,8 @@ pub enum Reply {
     Notebook(NotebookReply),
     /// What came of running cells.
     Ran(#[serde(with = "crate::run")] Box<RunReport>),
+    /// What a tool answers.
+    Tool(Box<Answer>),
     /// Whether anything ran that was interrupted.
     Interrupted(bool),
     /// It is done.

@@ -7,6 +7,7 @@ pub mod execution;
 mod home;
 pub mod live;
 mod names;
+pub mod orders;
 mod platform;
 pub mod receipts;
 pub mod run;

@@ -1,7 +1,9 @@
 //! What an agent may ask for and what it is told: tools and modes, the state of the notebook it works on, and the
 //! instructions that go with both. Knows no transport.
 
+mod answer;
 mod arguments;
+mod caller;
 pub mod context;
 mod definition;
 mod editor;
@@ -9,10 +11,14 @@ mod mode;
 pub mod prompt;
 mod reference;
 mod tool;
+mod toolbox;
 
+pub use answer::{Answer, Block, Progress};
 pub use arguments::{Arguments, BadArguments};
+pub use caller::{Caller, ToolSet};
 pub use definition::{Definition, Field, Kind};
 pub use editor::{Editor, Selection};
 pub use mode::{Access, Mode, Refusal, UnknownMode};
 pub use reference::{Attachment, References, ToolReference, references};
 pub use tool::{Offer, ToolName};
+pub use toolbox::Toolbox;

@@ -36,9 +36,9 @@ impl Bed {
 
     fn desk(&self) -> Desk {
         let artifacts = Artifacts::new(&self.home, Retention::default());
-        let means = Means::local(Guard::none(), None, self.home.clone(), artifacts);
+        let means = Means::local(Guard::none(), None, self.home.clone(), artifacts.clone());
         let sessions = Sessions::new(Policy::default(), means);
-        Desk::new(sessions, Documents::new(Store::new(self.home.clone())))
+        Desk::new(sessions, Documents::new(Store::new(self.home.clone())), artifacts)
     }
 
     /// The host as a version sees it.

@@ -1,0 +1,66 @@
+//! Tools, called by agents that have said who they are.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cellist_session::execution::Cancel;
+use cellist_tools::{Answer, Caller, Progress, ToolName};
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::{Client, Desk};
+use crate::error::Failure;
+use crate::request::Event;
+
+/// Who calls tools.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Callers(Arc<Mutex<HashMap<Client, Arc<Caller>>>>);
+
+impl Callers {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Client, Arc<Caller>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn introduce(&self, client: &Client, caller: Caller) {
+        self.lock().insert(client.clone(), Arc::new(caller));
+    }
+
+    fn who(&self, client: &Client) -> Option<Arc<Caller>> {
+        self.lock().get(client).cloned()
+    }
+
+    pub(super) fn let_go(&self, client: &Client) {
+        self.lock().remove(client);
+    }
+}
+
+impl Desk {
+    pub(super) async fn use_tool(
+        &self,
+        client: &Client,
+        tool: &str,
+        arguments: &Value,
+        events: watch::Sender<Option<Event>>,
+        cancel: Cancel,
+    ) -> Result<Answer, Failure> {
+        let caller = self.callers.who(client).ok_or_else(|| {
+            Failure::bad_input("unknown_caller", "whoever calls a tool has to say first who it is")
+        })?;
+        let tool = ToolName::from_name(tool)
+            .ok_or_else(|| Failure::bad_input("unknown_tool", format!("there is no tool `{tool}`")))?;
+        let (news, mut heard) = watch::channel(None::<Progress>);
+        let calling = self.toolbox.call(&caller, tool, arguments, &news, cancel);
+        tokio::pin!(calling);
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut calling => return Ok(answer),
+                // The sender is held by this very function.
+                Ok(()) = heard.changed() => {
+                    let progress = heard.borrow_and_update().clone();
+                    events.send_replace(progress.map(Event::Tool));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What a call of a tool is answered with, and what is heard before: nothing but what a model reads or a person looks at.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The answer to a call. One that is a failure says so in its text, too.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// What is in it, in order.
+    pub blocks: Vec<Block>,
+    /// Whether what was asked for was not done, or failed.
+    pub is_failure: bool,
+    /// The same as data, for the tools that promise keys.
+    pub keys: Option<Value>,
+}
+
+/// A part of an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Block {
+    /// Text.
+    Text(String),
+    /// A picture.
+    Image {
+        /// What it is.
+        mime: String,
+        /// Its bytes, in base64.
+        data: String,
+    },
+    /// Something that can be read on its own.
+    Link {
+        /// Its address.
+        uri: String,
+        /// What to call it.
+        name: String,
+        /// What it is.
+        mime: String,
+    },
+}
+
+/// How far a call is. Only the newest counts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// What it does, in a line.
+    pub message: String,
+    /// How much is done, where the code tells.
+    pub done: Option<f64>,
+    /// How much there is.
+    pub total: Option<f64>,
+}
+
+impl Answer {
+    /// A text.
+    pub fn text(text: impl Into<String>) -> Answer {
+        Answer { blocks: vec![Block::Text(text.into())], ..Answer::default() }
+    }
+
+    /// A failure: what, where, and what would be right.
+    pub fn failure(what: impl std::fmt::Display) -> Answer {
+        Answer { is_failure: true, ..Answer::text(format!("Error: {what}")) }
+    }
+
+    /// Its texts, one after the other.
+    pub fn all_text(&self) -> String {
+        let texts = self.blocks.iter().filter_map(|block| match block {
+            Block::Text(text) => Some(text.as_str()),
+            Block::Image { .. } | Block::Link { .. } => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}

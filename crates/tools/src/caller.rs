@@ -1,0 +1,53 @@
+//! Who calls tools: an agent, as the person who started it has set it up. None of it can be changed by a call.
+
+use std::path::PathBuf;
+
+use cellist_session::live::{Actor, ActorKind, Author};
+use cellist_session::orders::Asker;
+use serde::{Deserialize, Serialize};
+
+use crate::mode::Mode;
+
+/// An agent that calls tools.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Caller {
+    /// What it calls itself, as `claude-code`.
+    pub name: String,
+    /// Its own session, for calls that name none.
+    pub session: String,
+    /// How far it may go.
+    pub mode: Mode,
+    /// Which tools it has.
+    pub tools: ToolSet,
+    /// The folder that it works in.
+    #[serde(with = "cellist_session::order")]
+    pub cwd: PathBuf,
+    /// Other folders whose files it may use.
+    #[serde(with = "cellist_session::order")]
+    pub roots: Vec<PathBuf>,
+    /// Whether a notebook counts only when it is attached and in the active editor.
+    pub requires_active: bool,
+    /// Notebooks that were attached when it was started.
+    #[serde(with = "cellist_session::order")]
+    pub attached: Vec<PathBuf>,
+    /// What decides which kernels it gets.
+    pub asker: Asker,
+}
+
+/// Which tools a caller has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolSet {
+    /// Those for notebooks and for running code.
+    #[default]
+    Notebook,
+    /// Also a shell, and files of every kind.
+    All,
+}
+
+impl Caller {
+    /// As the one who changes a notebook.
+    pub fn author(&self) -> Author {
+        Actor { id: self.session.clone(), name: self.name.clone(), kind: ActorKind::Agent }.into()
+    }
+}
