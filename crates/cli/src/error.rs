@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use cellist_link as link;
 use cellist_notebook as notebook;
 use cellist_session as session;
+use cellist_session::orders::CannotOrder;
 use cellist_session::{ErrorKind, Problem};
 use serde_json::{Value, json};
 
@@ -169,6 +170,19 @@ impl From<link::Error> for CliError {
                 failure.with_detail("conflicts", refused.conflicts)
             }
             _ => failure,
+        }
+    }
+}
+
+impl From<CannotOrder> for CliError {
+    fn from(error: CannotOrder) -> CliError {
+        match error {
+            CannotOrder::Settings(faults) => faults.into(),
+            error => {
+                let mut failure = CliError::new(error.kind(), Exit::NoKernel, error.to_string());
+                failure.hint = error.hint();
+                failure
+            }
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::python::{Candidate, Interpreter};
 
 /// What was asked for, by flags and settings.
@@ -18,7 +20,8 @@ pub struct Asked {
 }
 
 /// The way to run code, as far as someone has a wish.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Wish {
     /// Whatever suits.
     #[default]

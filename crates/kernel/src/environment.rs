@@ -103,16 +103,26 @@ pub struct Filtered {
 
 /// Takes out all that a kernel should not see.
 pub fn filter(variables: &Variables, pass: &PassEnv) -> Filtered {
+    sift(variables, |name| pass.passes(name) || (is_allowed(name) && !is_secret(name)))
+}
+
+fn sift(variables: &Variables, is_kept: impl Fn(&str) -> bool) -> Filtered {
     let mut filtered = Filtered::default();
     for (name, value) in variables.iter() {
         let text = name.to_string_lossy();
-        if pass.passes(&text) || (is_allowed(&text) && !is_secret(&text)) {
+        if is_kept(&text) {
             filtered.variables.0.push((name.clone(), value.clone()));
         } else {
             filtered.removed.insert(text.into_owned());
         }
     }
     filtered
+}
+
+/// Takes out what is secret and nothing else: for an environment that still has to be read, by whoever makes a kernel's
+/// of it.
+pub fn without_secrets(variables: &Variables, pass: &PassEnv) -> Filtered {
+    sift(variables, |name| pass.passes(name) || !is_secret(name))
 }
 
 /// Makes an environment one in which an interpreter finds itself: the programs of its virtual environment

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use cellist_kernel::choice::Decision;
 use cellist_kernel::environment::Variables;
 use cellist_output::{Ansi, Limits};
+use cellist_session::Home;
+use cellist_session::orders::{Asker, Found};
 use cellist_session::run::{Cancel, GRACE, Once, Reading, Report, Status, execute_once};
 use cellist_session::settings::{Fault, Resolved};
 use clap::Args;
@@ -18,7 +20,7 @@ use crate::answer::Answer;
 use crate::clock::spoken;
 use crate::error::{CliError, Exit};
 use crate::host::{self, VERSION};
-use crate::kernel::{self, Found, KernelFlags};
+use crate::kernel::{self, KernelFlags};
 use crate::paint::{Ink, Paint, When};
 
 /// Check all that running code depends on, and say what to do
@@ -84,7 +86,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
 
 async fn examine(flags: &KernelFlags) -> Vec<Check> {
     let cwd = std::env::current_dir();
-    let found = Found::look(cwd.iter().cloned().collect(), flags.python());
+    let asker = flags.asker();
+    let found = Found::look(&asker, &Home::from_env(), cwd.iter().cloned().collect());
     let mut checks = Vec::new();
     let folder = match cwd {
         Ok(folder) => {
@@ -112,13 +115,13 @@ async fn examine(flags: &KernelFlags) -> Vec<Check> {
     checks.extend(pythons(&found));
     if let Some(interpreter) = found.interpreter() {
         checks.push(
-            starts("runner", flags, &settings, &found, Decision::Runner(interpreter.clone()), &folder).await,
+            starts("runner", &asker, &settings, &found, Decision::Runner(interpreter.clone()), &folder).await,
         );
         checks.push(match found.has_module(&interpreter.path, "ipykernel") {
             true => {
                 starts(
                     "ipykernel",
-                    flags,
+                    &asker,
                     &settings,
                     &found,
                     Decision::Ipykernel(interpreter.clone()),
@@ -200,7 +203,7 @@ fn pythons(found: &Found) -> Vec<Check> {
 /// Starts a kernel and lets it reckon.
 async fn starts(
     name: &'static str,
-    flags: &KernelFlags,
+    asker: &Asker,
     settings: &Resolved,
     found: &Found,
     decision: Decision,
@@ -212,7 +215,7 @@ async fn starts(
         Decision::Spec(name) => name.clone(),
     };
     let starting = async {
-        let order = flags.order_of(found, settings, decision, folder).await?;
+        let order = asker.order_of(found, settings, decision, folder).await?;
         kernel::start(&order, &found.home).await
     };
     let ready = match starting.await {

@@ -6,9 +6,9 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cellist_kernel::choice::Wanted;
 use cellist_kernel::environment::Variables;
 use cellist_output::Ansi;
+use cellist_session::orders::Job;
 use cellist_session::run::{Bar, Cancel, Observer, Once, Reading, Report, Status, Step, execute_once};
 use cellist_session::settings::Settings;
 use clap::Args;
@@ -92,8 +92,8 @@ fn alone(arguments: &Arguments, code: &str, format: Format) -> Result<Answer, Cl
     let (report, notices, identity) = runtime.block_on(async {
         let (canceller, mut cancel) = Cancel::channel();
         interrupts::hand_on(&canceller);
-        let (wanted, particular) = (Wanted::nothing(), &arguments.particular);
-        let starting = arguments.flags.start(&settings, &cwd, vec![cwd.clone()], particular, &wanted);
+        let job = Job { cwd: cwd.clone(), folders: vec![cwd.clone()], ..Job::default() };
+        let starting = arguments.flags.start(&settings, &arguments.particular, job);
         let ready = tokio::select! {
             ready = starting => ready?,
             () = cancel.asked() => return Err(CliError::interrupted()),

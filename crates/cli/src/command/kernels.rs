@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use cellist_kernel::python::Candidate;
+use cellist_session::Home;
+use cellist_session::orders::Found;
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::error::CliError;
-use crate::kernel::Found;
+use crate::kernel::KernelFlags;
 use crate::paint::{Ink, Paint, When};
 
 /// List what can run code: Pythons and Jupyter kernels
@@ -23,7 +25,7 @@ pub(crate) struct Arguments {}
 
 pub(crate) fn run(_: Arguments) -> Result<Answer, CliError> {
     let folders = std::env::current_dir().into_iter().collect();
-    let found = Found::look(folders, None);
+    let found = Found::look(&KernelFlags::default().asker(), &Home::from_env(), folders);
     let used = found.interpreter().map(|interpreter| interpreter.path.clone());
     let pythons: Vec<Value> =
         found.pythons.iter().map(|candidate| python_json(&found, candidate, used.as_deref())).collect();

@@ -4,9 +4,9 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cellist_kernel::choice::Wanted;
 use cellist_kernel::environment::Variables;
 use cellist_output::Ansi;
+use cellist_session::orders::{Job, Wanted};
 use cellist_session::receipts::Receipts;
 use cellist_session::run::{
     Cancel, CannotRun, CellReport, Document, Literal, Plan, Ran, Reading, RunReport, Selection, Status,
@@ -101,7 +101,8 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
         interrupts::hand_on(&canceller);
         let mut folders = vec![cwd.clone()];
         folders.extend(std::env::current_dir().ok());
-        let starting = arguments.flags.start(&settings, &cwd, folders, &arguments.particular, &wanted);
+        let job = Job { cwd: cwd.clone(), folders, wanted, ..Job::default() };
+        let starting = arguments.flags.start(&settings, &arguments.particular, job);
         let ready = tokio::select! {
             ready = starting => ready?,
             () = cancel.asked() => return Err(CliError::interrupted()),

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use cellist_kernel::choice::Wanted;
 use cellist_kernel::environment::Variables;
 use cellist_kernel::order::Order;
 use cellist_link::{Call, Event, Link, Named, Reply, Request};
 use cellist_session::execution::Limit;
+use cellist_session::orders::Job;
 use cellist_session::run::{Cancel, KernelReport, Observer};
 use cellist_session::sessions::{CallReport, CallView, Code, Kind, Stage};
 use serde_json::json;
@@ -121,9 +121,10 @@ async fn ask(
 /// Finds out how to start the kernel of a session in this folder.
 async fn order(arguments: &Arguments, cwd: &Path) -> Result<Order, CliError> {
     let mut stages = Stages::new(&Variables::of_process());
-    let (kernel, wanted) = (arguments.particular.kernel.as_deref(), Wanted::nothing());
     let settings = arguments.flags.settings(cwd)?;
-    arguments.flags.order(&settings, cwd, vec![cwd.to_owned()], kernel, &wanted, &mut stages).await
+    let (cwd, kernel) = (cwd.to_owned(), arguments.particular.kernel.clone());
+    let job = Job { folders: vec![cwd.clone()], cwd, kernel, ..Job::default() };
+    arguments.flags.order(&settings, job, &mut stages).await
 }
 
 fn show(progress: &mut Progress, view: &CallView) {

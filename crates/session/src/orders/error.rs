@@ -1,0 +1,47 @@
+//! Why there is no order for a kernel.
+
+use std::path::PathBuf;
+
+use cellist_kernel::choice::Refusal;
+use cellist_kernel::python::Flaw;
+
+use crate::settings::{Fault, Faults};
+
+/// Why there is no order for a kernel.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
+pub enum CannotOrder {
+    #[error(transparent)]
+    Settings(#[from] Faults),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error("{} cannot be used: {flaw}", .path.display())]
+    BadPython { path: PathBuf, flaw: Flaw },
+    #[error("no kernel `{0}`")]
+    NoSpec(String),
+    #[error("what there is to run code with could not be looked for")]
+    Lost,
+}
+
+impl CannotOrder {
+    /// A word for programs.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            CannotOrder::Settings(_) => "invalid_setting",
+            CannotOrder::Refused(refusal) => refusal.kind(),
+            CannotOrder::BadPython { .. } => "no_python",
+            CannotOrder::NoSpec(_) => "no_kernel",
+            CannotOrder::Lost => "system",
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            CannotOrder::Settings(faults) => faults.iter().find_map(Fault::hint).map(str::to_owned),
+            CannotOrder::Refused(refusal) => refusal.hint(),
+            CannotOrder::BadPython { .. } => Some("name another one with --python PATH".to_owned()),
+            CannotOrder::NoSpec(_) | CannotOrder::Lost => None,
+        }
+    }
+}

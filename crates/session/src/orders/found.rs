@@ -1,0 +1,105 @@
+//! What there is to run code with, as it is found on disk. Nothing is started to find out.
+
+use std::path::{Path, PathBuf};
+
+use cellist_kernel::choice::Offer;
+use cellist_kernel::environment::Variables;
+use cellist_kernel::kernelspec::{self, KernelSpec};
+use cellist_kernel::python::{self, Candidate, Disk, Interpreter};
+
+use super::Asker;
+use crate::home::Home;
+
+/// What there is to run code with, as it was found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The variables of whoever asked.
+    pub variables: Variables,
+    /// The state folder.
+    pub home: Home,
+    /// Where Python was looked for, in order.
+    pub pythons: Vec<Candidate>,
+    /// The kernelspecs, in order.
+    pub specs: Vec<KernelSpec>,
+    /// Files that should be kernelspecs, and why they are none.
+    pub broken_specs: Vec<(PathBuf, String)>,
+    folders: Vec<PathBuf>,
+}
+
+impl Found {
+    /// Looks around. `folders` are where work is done, the nearest first.
+    pub fn look(asker: &Asker, home: &Home, folders: Vec<PathBuf>) -> Found {
+        let mut found = Found {
+            variables: asker.environment(),
+            home: home.clone(),
+            pythons: Vec::new(),
+            specs: Vec::new(),
+            broken_specs: Vec::new(),
+            folders,
+        };
+        let around = found.around();
+        found.pythons = match &asker.python {
+            Some(path) => vec![python::named(&around, path)],
+            None => python::candidates(&around),
+        };
+        let interpreter = found.interpreter().map(|interpreter| interpreter.path.clone());
+        let kernels = kernelspec::search(&found.variables, interpreter.as_deref());
+        (found.specs, found.broken_specs) = (kernels.specs, kernels.broken);
+        found
+    }
+
+    /// The Python that is used.
+    pub fn interpreter(&self) -> Option<&Interpreter> {
+        self.pythons.iter().find_map(|candidate| candidate.verdict.as_ref().ok())
+    }
+
+    /// Whether an interpreter has a module.
+    pub fn has_module(&self, interpreter: &Path, module: &str) -> bool {
+        python::has_module(&self.around(), interpreter, module)
+    }
+
+    /// The version of an interpreter, where its files tell.
+    pub fn version(&self, interpreter: &Path) -> Option<String> {
+        python::version(&self.around(), interpreter)
+    }
+
+    /// The kernelspecs as the choice sees them.
+    pub fn offers(&self) -> Vec<Offer> {
+        let offer = |spec: &KernelSpec| Offer {
+            name: spec.name.clone(),
+            language: spec.language.clone(),
+            missing_program: self.missing_program(spec),
+        };
+        self.specs.iter().map(offer).collect()
+    }
+
+    /// The program that a kernelspec starts with, if that is not there.
+    pub fn missing_program(&self, spec: &KernelSpec) -> Option<String> {
+        let program = Path::new(spec.argv.first()?);
+        let is_there = if program.components().count() > 1 {
+            program.is_file()
+        } else {
+            self.variables.path_folders().iter().any(|folder| folder.join(program).is_file())
+        };
+        (!is_there).then(|| program.display().to_string())
+    }
+
+    /// Interpreters that were wanted before the one that is used, and why they are not.
+    pub(super) fn passed_over(&self) -> Vec<String> {
+        let before = self.pythons.iter().take_while(|candidate| candidate.verdict.is_err());
+        let said = before.filter_map(|candidate| {
+            let flaw = candidate.verdict.as_ref().err()?;
+            Some(format!("{} was passed over: {flaw}", candidate.path.display()))
+        });
+        said.collect()
+    }
+
+    fn around(&self) -> python::Surroundings<'_> {
+        python::Surroundings {
+            files: &Disk,
+            variables: &self.variables,
+            folders: &self.folders,
+            home: self.home.path(),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! From what was found to an order: which way to run code, on which interpreter, with which variables and modules.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cellist_kernel::Module;
+use cellist_kernel::choice::{self, Asked, Available, Decision};
+use cellist_kernel::environment::{Filtered, filter, for_interpreter};
+use cellist_kernel::order::{Order, Way};
+use cellist_kernel::python::{self, Interpreter};
+use cellist_kernel::zmq::KernelCommand;
+
+use super::{Asker, CannotOrder, Found, Job};
+use crate::settings::{Resolved, Settings};
+
+/// How long the runner may take to be ready where nothing is set: it has far less to load than a Jupyter kernel.
+const RUNNER_STARTUP: Duration = Duration::from_secs(10);
+
+impl Asker {
+    /// Decides how to run code, from what is there, and what is to be said about that.
+    pub fn decide(
+        &self,
+        found: &Found,
+        settings: &Settings,
+        job: &Job,
+    ) -> Result<(Decision, Option<String>), CannotOrder> {
+        let asked = Asked {
+            backend: self.backend.unwrap_or(settings.python.backend),
+            kernel: job.kernel.clone(),
+            gateway: self.gateway.clone().or_else(|| found.variables.text("PI_PYTHON_GATEWAY_URL")),
+            skip_check: found.variables.is_on("PI_PYTHON_SKIP_CHECK"),
+        };
+        let interpreter = found.interpreter().map(|interpreter| interpreter.path.clone());
+        let has_ipykernel = interpreter.is_some_and(|path| found.has_module(&path, "ipykernel"));
+        let offers = found.offers();
+        let unreadable = &found.broken_specs;
+        let available = Available { pythons: &found.pythons, has_ipykernel, offers: &offers, unreadable };
+        let decision = choice::choose(&asked, &job.wanted, &available)?;
+        let is_named = job.kernel.is_some();
+        let stand_in = (!is_named).then(|| choice::stand_in(&job.wanted, &available)).flatten();
+        Ok((decision, stand_in))
+    }
+
+    /// The order for what was decided on.
+    pub async fn order_of(
+        &self,
+        found: &Found,
+        settings: &Resolved,
+        decision: Decision,
+        cwd: &Path,
+    ) -> Result<Order, CannotOrder> {
+        let python = &settings.settings.python;
+        let Filtered { variables, mut removed } = filter(&found.variables, &self.passes(&settings.settings));
+        removed.extend(self.withheld.iter().cloned());
+        let mut notices = settings.notices.clone();
+        notices.extend(found.passed_over());
+        let set = settings.is_set("python.startup_timeout");
+        let runner_startup = if set { python.startup_timeout } else { RUNNER_STARTUP };
+        let (way, variables, startup_timeout) = match decision {
+            Decision::Runner(interpreter) => {
+                let interpreter = settle(found, interpreter, cwd).await?;
+                let variables = for_interpreter(variables, &interpreter);
+                (Way::Runner { python: interpreter.path }, variables, runner_startup)
+            }
+            Decision::Ipykernel(interpreter) => {
+                let interpreter = settle(found, interpreter, cwd).await?;
+                let variables = for_interpreter(variables, &interpreter);
+                (Way::Jupyter(KernelCommand::ipykernel(&interpreter.path)), variables, python.startup_timeout)
+            }
+            Decision::Spec(name) => {
+                let spec = found.specs.iter().find(|spec| spec.name == *name);
+                let spec = spec.ok_or(CannotOrder::NoSpec(name))?;
+                (Way::Jupyter(spec.command()), variables, python.startup_timeout)
+            }
+        };
+        let mut order = Order {
+            way,
+            cwd: cwd.to_owned(),
+            environment: variables.into_list(),
+            hidden_variables: removed,
+            has_pip: false,
+            prelude: None,
+            modules: modules(found.home.path(), &settings.modules),
+            startup_timeout,
+            traced: found.variables.is_on("PI_PYTHON_IPC_TRACE"),
+            notices,
+        };
+        order.has_pip = order.python().is_some_and(|python| found.has_module(python, "pip"));
+        Ok(order)
+    }
+}
+
+async fn settle(found: &Found, interpreter: Interpreter, cwd: &Path) -> Result<Interpreter, CannotOrder> {
+    let memory = found.home.path().join("cache").join("interpreters.json");
+    let path = interpreter.path.clone();
+    let settled = python::settle(interpreter, &memory, &found.variables, cwd).await;
+    settled.map_err(|flaw| CannotOrder::BadPython { path, flaw })
+}
+
+/// The user's own modules and those of a project that is trusted, by name. A project's comes in the place of the user's
+/// of the same name.
+fn modules(home: &Path, projects: &[PathBuf]) -> Vec<Module> {
+    let entries = std::fs::read_dir(home.join("modules")).into_iter().flatten().flatten();
+    let own = entries.map(|entry| entry.path());
+    let own = own.filter(|path| path.extension().is_some_and(|ending| ending == "py") && path.is_file());
+    let mut modules = BTreeMap::new();
+    for path in own.chain(projects.iter().cloned()) {
+        if let Some(stem) = path.file_stem() {
+            modules.insert(stem.to_string_lossy().into_owned(), path);
+        }
+    }
+    modules.into_iter().map(|(name, path)| Module { name, path }).collect()
+}
+
+pub(super) fn in_words(decision: &Decision) -> String {
+    match decision {
+        Decision::Runner(interpreter) => format!("the runner on {}", interpreter.path.display()),
+        Decision::Ipykernel(interpreter) => format!("ipykernel of {}", interpreter.path.display()),
+        Decision::Spec(name) => format!("the kernel {name}"),
+    }
+}
