@@ -1,0 +1,119 @@
+// One cell: its gutter, its source, what it showed, and how it stands.
+
+import { useComputed, useSignal, useSignalEffect } from '@preact/signals'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { select } from '../actions'
+import { Outputs } from '../out/Outputs'
+import { cells, type CellModel, order, present } from '../state/doc'
+import { active, isEditing, selected } from '../state/view'
+import { register } from './focus'
+import { Gutter, useStanding } from './Gutter'
+import { Markdown } from './Markdown'
+import { ReviewBar } from './ReviewBar'
+import { Slot, whenNear } from './slot'
+
+export function Cell({ id }: { id: string }) {
+  const cell = cells.get(id)
+  return cell ? <Known key={id} cell={cell} /> : null
+}
+
+function Known({ cell }: { cell: CellModel }) {
+  const element = useRef<HTMLElement>(null)
+  const host = useRef<HTMLDivElement>(null)
+  const slot = useRef<Slot | null>(null)
+  const isNear = useSignal(false)
+  const isActive = useComputed(() => active.value === cell.id)
+  const isSelected = useComputed(() => selected.value.length > 1 && selected.value.includes(cell.id))
+  const edits = useComputed(() => isActive.value && isEditing.value)
+  const others = useComputed(() => present.value.filter((one) => one.cell === cell.id))
+  const kind = cell.kind.value
+  const review = cell.review.value
+  const isReviewed = review?.was.was === 'there' && kind !== 'raw'
+  const isRendered = kind === 'markdown' && !edits.value && !isReviewed
+  const standing = useStanding(cell)
+
+  useLayoutEffect(() => {
+    const made = new Slot(cell, host.current!)
+    slot.current = made
+    const stopNear = whenNear(element.current!, () => {
+      made.comeNear()
+      isNear.value = true
+    })
+    const stopFocus = register(cell.id, {
+      element: element.current!,
+      edit: () => {
+        isNear.value = true
+        host.current!.hidden = false
+        made.edit().focus()
+      },
+    })
+    return () => {
+      stopNear()
+      stopFocus()
+      made.destroy()
+    }
+  }, [cell])
+  useSignalEffect(() => {
+    cell.textVersion.value
+    cell.kind.value
+    slot.current?.draw()
+  })
+  // What waits for review is shown as a difference, which needs an editor.
+  useSignalEffect(() => {
+    if (cell.review.value?.was.was === 'there' && isNear.value) slot.current?.edit()
+  })
+
+  const onMouseDown = (event: MouseEvent) => {
+    if (event.button !== 0 || !(event.target instanceof Element)) return
+    const inSource = event.target.closest('.source') !== null
+    if (!inSource) {
+      if (!event.target.closest('button, a, .outputs, summary')) select(cell.id)
+      else if (active.peek() !== cell.id) active.value = cell.id
+      return
+    }
+    if (event.target.closest('button')) return
+    const had = slot.current?.hasEditor() ?? false
+    select(cell.id, true)
+    if (!had) {
+      event.preventDefault()
+      slot.current?.edit().pointAt(event.clientX, event.clientY)
+    }
+  }
+  const onFocusIn = (event: FocusEvent) => {
+    const inEditor = event.target instanceof Element && event.target.closest('.cm-content') !== null
+    if (active.peek() !== cell.id || isEditing.peek() !== inEditor) {
+      if (inEditor) select(cell.id, true)
+      else if (active.peek() !== cell.id) select(cell.id)
+    }
+  }
+
+  const place = order.value.indexOf(cell.id)
+  const by = others.value.find((one) => one.actor.kind === 'agent')
+  const classes = [
+    'cell', kind, isActive.value && 'active', edits.value && 'editing', isSelected.value && 'selected',
+    review && 'reviewed', by && 'attended', cell.touched.value && 'touched', `is-${standing.word}`,
+  ]
+  return (
+    <section
+      ref={element}
+      class={classes.filter(Boolean).join(' ')}
+      data-cell={cell.id}
+      tabIndex={isActive.value || (active.value === null && place === 0) ? 0 : -1}
+      aria-current={isActive.value ? 'true' : undefined}
+      aria-label={`Cell ${place + 1} of ${order.value.length}, ${kind}${standing.label ? `, ${standing.label}` : ''}`}
+      onMouseDown={onMouseDown}
+      onFocusIn={onFocusIn}
+    >
+      <Gutter cell={cell} others={others.value} />
+      <div class="body">
+        {review && <ReviewBar cell={cell} review={review} />}
+        <div class="source" ref={host} hidden={isRendered} />
+        {isRendered && (
+          <Markdown cell={cell} isNear={isNear.value} onEdit={() => select(cell.id, true)} />
+        )}
+        {kind === 'code' && <Outputs cell={cell} isNear={isNear.value} />}
+        {kind === 'code' && standing.note && <p class={`standing ${standing.word}`}>{standing.note}</p>}
+      </div>
+    </section>
+  )
+}

@@ -1,0 +1,74 @@
+// The left margin of a cell: its number, how it stands, who is at it, and the button that runs it.
+
+import { useComputed, useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { runCells } from '../actions'
+import type { Present } from '../net/protocol'
+import type { CellModel } from '../state/doc'
+
+export interface Standing {
+  word: 'idle' | 'queued' | 'running' | 'ok' | 'failed' | 'stale'
+  /** For those who do not see the colours. */
+  label: string
+  /** Shown below the outputs. */
+  note: string
+}
+
+export function inWords(milliseconds: number): string {
+  if (milliseconds < 1000) return `${(milliseconds / 1000).toFixed(milliseconds < 100 ? 2 : 1)} s`
+  if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(1)} s`
+  const minutes = Math.floor(milliseconds / 60_000)
+  return `${minutes} min ${Math.round((milliseconds % 60_000) / 1000)} s`
+}
+
+export function useStanding(cell: CellModel): Standing {
+  return useComputed((): Standing => {
+    const { activity, last, stale } = cell.state.value
+    if (activity === 'pending') return { word: 'queued', label: 'queued', note: 'queued' }
+    if (activity === 'running') return { word: 'running', label: 'running', note: '' }
+    if (!last) return { word: 'idle', label: '', note: '' }
+    const took = inWords(last.duration_ms)
+    const isStale = stale.length > 0
+    if (!last.success) {
+      return { word: 'failed', label: 'failed', note: `failed in ${took}${isStale ? `, ${why(stale)}` : ''}` }
+    }
+    if (isStale) return { word: 'stale', label: `stale: ${why(stale)}`, note: `ran in ${took}, ${why(stale)}` }
+    return { word: 'ok', label: 'succeeded', note: `ran in ${took}` }
+  }).value
+}
+
+const why = (stale: string[]) => stale[0] ?? 'stale'
+
+function Elapsed({ begun }: { begun: number }) {
+  const now = useSignal(Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => (now.value = Date.now()), 100)
+    return () => clearInterval(timer)
+  }, [])
+  return <span class="elapsed">{inWords(Math.max(0, now.value - begun))}</span>
+}
+
+export function Gutter({ cell, others }: { cell: CellModel; others: Present[] }) {
+  const standing = useStanding(cell)
+  const count = cell.state.value.last?.order ?? cell.count.value
+  if (cell.kind.value !== 'code') return <div class="gutter">{others.map((one) => <Badge one={one} />)}</div>
+  return (
+    <div class="gutter">
+      <button class="run" title="Run this cell" aria-label="Run this cell" tabIndex={-1} onClick={() => void runCells([cell.id])}>
+        <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true"><path d="M2.5 1.5v9l8-4.5z" fill="currentColor" /></svg>
+      </button>
+      {standing.word === 'running'
+        ? <span class="running"><span class="spinner" aria-hidden="true" />{cell.begun.value !== null && <Elapsed begun={cell.begun.value} />}</span>
+        : standing.word === 'queued'
+          ? <span class="queued" title="queued">○</span>
+          : <span class={`count ${standing.word}`} title={standing.label}>
+              {count ?? ' '}{standing.word === 'failed' && <span aria-hidden="true"> ×</span>}
+            </span>}
+      {others.map((one) => <Badge one={one} />)}
+    </div>
+  )
+}
+
+function Badge({ one }: { one: Present }) {
+  return <span class={`badge ${one.actor.kind}`} title={`${one.actor.name} is ${one.doing}`}>{one.actor.name.slice(0, 1).toUpperCase()}</span>
+}

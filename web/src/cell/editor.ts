@@ -1,0 +1,212 @@
+// The live editor of one cell: CodeMirror with Jupyter's habits, whose changes are the notebook's.
+
+import {
+  acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, completionStatus,
+  type CompletionContext, type CompletionResult, startCompletion,
+} from '@codemirror/autocomplete'
+import { defaultKeymap, history, historyKeymap, indentLess, indentMore, toggleComment } from '@codemirror/commands'
+import { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from '@codemirror/language'
+import { highlightSelectionMatches } from '@codemirror/search'
+import { Annotation, type ChangeSet, Compartment, EditorState, Prec, StateEffect, StateField, Transaction } from '@codemirror/state'
+import {
+  drawSelection, EditorView, highlightSpecialChars, hoverTooltip, keymap, lineNumbers, showTooltip, type Tooltip,
+} from '@codemirror/view'
+import { classHighlighter } from '@lezer/highlight'
+import * as actions from '../actions'
+import { ask, typed } from '../net/sync'
+import { type CellModel, file } from '../state/doc'
+import { hasNumbers, isEditing } from '../state/view'
+import { languageOf } from './language'
+import { ReviewPart } from './reviewed'
+
+const fromOthers = Annotation.define<boolean>()
+const nonce = document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content ?? ''
+
+/** Offsets of the kernel count characters, those of the page UTF-16 units. */
+const toCharacters = (text: string, unit: number) => [...text.slice(0, unit)].length
+const toUnits = (text: string, character: number) => [...text].slice(0, character).join('').length
+
+async function complete(context: CompletionContext): Promise<CompletionResult | null> {
+  if (!context.explicit) return null
+  const code = context.state.doc.toString()
+  const answer = await ask({ complete: { code, cursor: toCharacters(code, context.pos) } })
+  if (answer === null || typeof answer !== 'object' || !('completion' in answer)) return null
+  const { matches, start, end } = answer.completion
+  if (matches.length === 0) return null
+  const [from, to] = [toUnits(code, start), toUnits(code, end)]
+  // A kernel may name whole paths where only the last part is to be seen.
+  const options = matches.slice(0, 200).map((label, index) => ({ label, boost: -index / 1000 }))
+  return { from, to, options, validFor: /^[\w.]*$/ }
+}
+
+async function documentation(code: string, at: number): Promise<string | null> {
+  const answer = await ask({ inspect: { code, cursor: toCharacters(code, at) } })
+  return answer !== null && typeof answer === 'object' && 'documentation' in answer ? answer.documentation : null
+}
+
+function docTooltip(pos: number, text: string): Tooltip {
+  return {
+    pos,
+    above: true,
+    create: () => {
+      const dom = document.createElement('pre')
+      dom.className = 'documentation'
+      dom.textContent = text
+      return { dom }
+    },
+  }
+}
+
+const setDocs = StateEffect.define<Tooltip | null>()
+const docs = StateField.define<Tooltip | null>({
+  create: () => null,
+  update: (value, transaction) => {
+    for (const effect of transaction.effects) if (effect.is(setDocs)) return effect.value
+    return transaction.docChanged || transaction.selection ? null : value
+  },
+  provide: (field) => showTooltip.from(field),
+})
+
+function showDocs(view: EditorView): boolean {
+  const at = view.state.selection.main.head
+  void documentation(view.state.doc.toString(), at).then((text) => {
+    if (text && view.state.selection.main.head === at) view.dispatch({ effects: setDocs.of(docTooltip(at, text)) })
+  })
+  return true
+}
+
+const hover = hoverTooltip(async (view, pos) => {
+  const word = view.state.wordAt(pos)
+  if (!word) return null
+  const text = await documentation(view.state.doc.toString(), word.to)
+  return text ? docTooltip(word.from, text) : null
+}, { hoverTime: 600 })
+
+function tab(view: EditorView): boolean {
+  if (completionStatus(view.state) === 'active') return acceptCompletion(view)
+  const { main } = view.state.selection
+  const line = view.state.doc.lineAt(main.head)
+  const isText = /\S/.test(line.text.slice(0, main.head - line.from))
+  return main.empty && isText ? startCompletion(view) : indentMore(view)
+}
+
+function leave(): boolean {
+  isEditing.value = false
+  return true
+}
+
+/** Goes to the neighbour when the cursor is on the first or the last line. */
+function past(by: -1 | 1): (view: EditorView) => boolean {
+  return (view) => {
+    const { main } = view.state.selection
+    const edge = by < 0 ? view.state.doc.line(1) : view.state.doc.line(view.state.doc.lines)
+    if (!main.empty || main.head < edge.from || main.head > edge.to || completionStatus(view.state) === 'active') return false
+    actions.move(by)
+    isEditing.value = true
+    return true
+  }
+}
+
+const keys = Prec.highest(keymap.of([
+  ...completionKeymap,
+  { key: 'Escape', run: (view) => (view.state.field(docs, false) ? (view.dispatch({ effects: setDocs.of(null) }), true) : leave()) },
+  { key: 'Tab', run: tab, shift: (view) => (view.state.selection.main.empty && view.state.doc.length > 0 ? showDocs(view) : indentLess(view)) },
+  { key: 'ArrowUp', run: past(-1) },
+  { key: 'ArrowDown', run: past(1) },
+  { key: 'Mod-/', run: toggleComment },
+  {
+    key: 'Mod-Shift--',
+    run: (view) => {
+      actions.split(view.state.selection.main.head)
+      return true
+    },
+  },
+]))
+
+export class CellEditor {
+  readonly view: EditorView
+  private readonly numbers = new Compartment()
+  private readonly language = new Compartment()
+  private readonly stops: (() => void)[] = []
+  private readonly review: ReviewPart
+
+  constructor(private readonly cell: CellModel, parent: HTMLElement) {
+    this.review = new ReviewPart(cell)
+    const state = EditorState.create({
+      doc: cell.source,
+      extensions: [
+        EditorView.cspNonce.of(nonce),
+        EditorState.lineSeparator.of('\n'),
+        EditorState.tabSize.of(4),
+        indentUnit.of('    '),
+        highlightSpecialChars(),
+        history(),
+        drawSelection(),
+        indentOnInput(),
+        bracketMatching(),
+        closeBrackets(),
+        highlightSelectionMatches({ minSelectionLength: 3 }),
+        syntaxHighlighting(classHighlighter),
+        autocompletion({ override: [complete], activateOnTyping: false }),
+        docs,
+        hover,
+        keys,
+        keymap.of([...closeBracketsKeymap, ...historyKeymap, ...defaultKeymap]),
+        EditorView.lineWrapping,
+        this.numbers.of(hasNumbers.peek() ? lineNumbers() : []),
+        this.language.of(this.languages()),
+        this.review.extension(),
+        EditorView.contentAttributes.of({ 'aria-label': 'Source', autocapitalize: 'off', spellcheck: 'false' }),
+        EditorView.updateListener.of((update) => {
+          for (const transaction of update.transactions) {
+            if (!transaction.docChanged || transaction.annotation(fromOthers)) continue
+            typed(cell.id, transaction.changes, transaction.newDoc.toString())
+          }
+        }),
+      ],
+    })
+    this.view = new EditorView({ state, parent })
+    cell.editor = { take: (change) => this.take(change), reset: (text) => this.reset(text) }
+    this.stops.push(
+      hasNumbers.subscribe((on) => this.view.dispatch({ effects: this.numbers.reconfigure(on ? lineNumbers() : []) })),
+      cell.kind.subscribe(() => this.view.dispatch({ effects: this.language.reconfigure(this.languages()) })),
+      this.review.follow(this.view),
+    )
+  }
+
+  private languages() {
+    const language = languageOf(this.cell.kind.peek(), file.peek()?.language ?? '')
+    return language ? [language.extension] : []
+  }
+
+  /** Others changed the text. */
+  private take(changes: ChangeSet): void {
+    if (changes.length !== this.view.state.doc.length) return this.reset(this.cell.source)
+    this.view.dispatch({
+      changes,
+      annotations: [fromOthers.of(true), Transaction.addToHistory.of(false), Transaction.remote.of(true)],
+    })
+  }
+
+  private reset(text: string): void {
+    if (this.view.state.doc.toString() === text) return
+    const changes = { from: 0, to: this.view.state.doc.length, insert: text }
+    this.view.dispatch({ changes, annotations: [fromOthers.of(true), Transaction.addToHistory.of(false)] })
+  }
+
+  /** Puts the cursor where someone clicked. */
+  pointAt(x: number, y: number): void {
+    const at = this.view.posAtCoords({ x, y })
+    if (at !== null) this.view.dispatch({ selection: { anchor: at } })
+  }
+
+  focus(): void {
+    this.view.focus()
+  }
+
+  destroy(): void {
+    this.cell.editor = null
+    for (const stop of this.stops) stop()
+    this.view.destroy()
+  }
+}

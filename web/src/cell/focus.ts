@@ -1,0 +1,58 @@
+// Where the keyboard is. It moves in the same step as the key that asks for it, so that no letter is lost.
+
+import { effect } from '@preact/signals'
+import { active, isEditing } from '../state/view'
+
+interface Handle { element: HTMLElement; edit: () => void }
+
+const handles = new Map<string, Handle>()
+/** A cell that should have the keyboard as soon as it is drawn. */
+let wanted: string | null = null
+
+export function register(id: string, handle: Handle): () => void {
+  handles.set(id, handle)
+  if (wanted === id) place(id, isEditing.peek())
+  return () => {
+    if (handles.get(id) === handle) handles.delete(id)
+  }
+}
+
+function place(id: string, edits: boolean): void {
+  const handle = handles.get(id)
+  wanted = handle ? null : id
+  if (!handle) return
+  if (edits) {
+    handle.edit()
+  } else {
+    handle.element.focus({ preventScroll: true })
+    reveal(handle.element)
+  }
+}
+
+/** Scrolls as little as is needed. */
+export function reveal(element: HTMLElement): void {
+  const main = document.querySelector('main')
+  if (!main) return
+  const [box, frame] = [element.getBoundingClientRect(), main.getBoundingClientRect()]
+  if (box.top < frame.top + 8) main.scrollBy({ top: box.top - frame.top - 24 })
+  else if (box.bottom > frame.bottom - 8) {
+    main.scrollBy({ top: Math.min(box.bottom - frame.bottom + 24, box.top - frame.top - 24) })
+  }
+}
+
+export function elementOf(id: string): HTMLElement | null {
+  return handles.get(id)?.element ?? null
+}
+
+/** Begins to move the keyboard. The first cell is made active without taking it. */
+export function start(): void {
+  let isFirst = true
+  effect(() => {
+    const [id, edits] = [active.value, isEditing.value]
+    if (isFirst) {
+      isFirst = false
+      return
+    }
+    if (id) place(id, edits)
+  })
+}

@@ -1,0 +1,38 @@
+// Languages of cells: Python, and Markdown without the grammars of everything that can stand in it.
+
+import { pythonLanguage } from '@codemirror/lang-python'
+import { defineLanguageFacet, Language, languageDataProp } from '@codemirror/language'
+import { classHighlighter, highlightCode } from '@lezer/highlight'
+import { parser as markdownParser } from '@lezer/markdown'
+import type { CellKind } from '../net/protocol'
+
+const data = defineLanguageFacet({ commentTokens: { block: { open: '<!--', close: '-->' } } })
+const markdownLanguage = new Language(
+  data,
+  markdownParser.configure({ props: [languageDataProp.add({ Document: data })] }),
+  [],
+  'markdown',
+)
+
+export function languageOf(kind: CellKind, language: string): Language | null {
+  if (kind === 'markdown') return markdownLanguage
+  return kind === 'code' && /^i?python$/i.test(language) ? pythonLanguage : null
+}
+
+/** The text with the classes that the editor would give it, without an editor. */
+export function highlighted(text: string, language: Language | null): DocumentFragment {
+  const out = document.createDocumentFragment()
+  if (!language) {
+    out.append(text)
+    return out
+  }
+  const put = (code: string, classes: string) => {
+    if (!classes) return out.append(code)
+    const span = document.createElement('span')
+    span.className = classes
+    span.textContent = code
+    out.append(span)
+  }
+  highlightCode(text, language.parser.parse(text), classHighlighter, put, () => out.append('\n'))
+  return out
+}

@@ -1,0 +1,41 @@
+// What others do, shown without taking the reader's place: a tint, a word, and the way there for those who follow.
+
+import { elementOf } from './cell/focus'
+import type { Actor } from './net/protocol'
+import { cells, order } from './state/doc'
+import { follows, said } from './state/view'
+
+/** How long those who scroll or type are left alone. */
+const PAUSE = 10_000
+const TINT = 700
+let lastMoved = -PAUSE
+
+export function listen(): void {
+  for (const kind of ['wheel', 'touchmove', 'keydown', 'mousedown'] as const) {
+    addEventListener(kind, () => (lastMoved = performance.now()), { passive: true, capture: true })
+  }
+}
+
+export function others(actor: Actor, ids: string[]): void {
+  const known = [...new Set(ids)].filter((id) => cells.has(id))
+  for (const id of known) {
+    const touched = cells.get(id)!.touched
+    touched.value = actor
+    setTimeout(() => {
+      if (touched.peek() === actor) touched.value = null
+    }, TINT)
+  }
+  const first = known[0]
+  if (actor.kind !== 'agent' || first === undefined) return
+  said.value = `${actor.name} changed cell ${order.peek().indexOf(first) + 1}`
+  if (follows.peek() && performance.now() - lastMoved > PAUSE) requestAnimationFrame(() => goTo(first))
+}
+
+/** Scrolls to a cell unless half of it is to be seen. */
+function goTo(id: string): void {
+  const [element, main] = [elementOf(id), document.querySelector('main')]
+  if (!element || !main) return
+  const [box, frame] = [element.getBoundingClientRect(), main.getBoundingClientRect()]
+  const seen = Math.min(box.bottom, frame.bottom) - Math.max(box.top, frame.top)
+  if (seen < Math.min(box.height, frame.height) / 2) main.scrollBy({ top: box.top - frame.top - frame.height / 4 })
+}

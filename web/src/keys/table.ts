@@ -1,0 +1,66 @@
+// The keys, in one table: what they do in which mode, and how that is called in the help.
+
+import * as actions from '../actions'
+import { active, isEditing } from '../state/view'
+
+export type Mode = 'command' | 'edit' | 'both'
+export interface Binding { keys: string; mode: Mode; name: string; group: string; run: () => void }
+
+const edit = () => {
+  if (active.peek()) isEditing.value = true
+}
+const leave = () => {
+  isEditing.value = false
+}
+
+/** `Mod` is Ctrl, or Cmd on a Mac. A space separates keys that are pressed one after the other. */
+export const table: Binding[] = [
+  { keys: 'Shift-Enter', mode: 'both', group: 'Run', name: 'Run, then select below', run: () => actions.run('next') },
+  { keys: 'Mod-Enter', mode: 'both', group: 'Run', name: 'Run', run: () => actions.run('stay') },
+  { keys: 'Alt-Enter', mode: 'both', group: 'Run', name: 'Run and insert below', run: () => actions.run('insert') },
+  { keys: 'i i', mode: 'command', group: 'Run', name: 'Interrupt the kernel', run: actions.interrupt },
+  { keys: '0 0', mode: 'command', group: 'Run', name: 'Restart the kernel', run: actions.restart },
+  { keys: 'Mod-s', mode: 'both', group: 'Notebook', name: 'Save now', run: () => void actions.save() },
+  { keys: 'Enter', mode: 'command', group: 'Cells', name: 'Edit', run: edit },
+  { keys: 'Escape', mode: 'edit', group: 'Cells', name: 'Leave the editor', run: leave },
+  { keys: 'Ctrl-m', mode: 'edit', group: 'Cells', name: 'Leave the editor', run: leave },
+  { keys: 'ArrowUp', mode: 'command', group: 'Cells', name: 'Cell above', run: () => actions.move(-1) },
+  { keys: 'k', mode: 'command', group: 'Cells', name: 'Cell above', run: () => actions.move(-1) },
+  { keys: 'ArrowDown', mode: 'command', group: 'Cells', name: 'Cell below', run: () => actions.move(1) },
+  { keys: 'j', mode: 'command', group: 'Cells', name: 'Cell below', run: () => actions.move(1) },
+  { keys: 'Shift-ArrowUp', mode: 'command', group: 'Cells', name: 'Select also above', run: () => actions.move(-1, true) },
+  { keys: 'Shift-k', mode: 'command', group: 'Cells', name: 'Select also above', run: () => actions.move(-1, true) },
+  { keys: 'Shift-ArrowDown', mode: 'command', group: 'Cells', name: 'Select also below', run: () => actions.move(1, true) },
+  { keys: 'Shift-j', mode: 'command', group: 'Cells', name: 'Select also below', run: () => actions.move(1, true) },
+  { keys: 'Mod-a', mode: 'command', group: 'Cells', name: 'Select all', run: actions.selectAll },
+  { keys: 'a', mode: 'command', group: 'Cells', name: 'Insert above', run: () => void actions.insert('above') },
+  { keys: 'b', mode: 'command', group: 'Cells', name: 'Insert below', run: () => void actions.insert('below') },
+  { keys: 'x', mode: 'command', group: 'Cells', name: 'Cut', run: actions.cut },
+  { keys: 'c', mode: 'command', group: 'Cells', name: 'Copy', run: actions.copy },
+  { keys: 'v', mode: 'command', group: 'Cells', name: 'Paste below', run: () => actions.paste('below') },
+  { keys: 'Shift-v', mode: 'command', group: 'Cells', name: 'Paste above', run: () => actions.paste('above') },
+  { keys: 'd d', mode: 'command', group: 'Cells', name: 'Delete', run: actions.remove },
+  { keys: 'z', mode: 'command', group: 'Cells', name: 'Undo an operation on cells', run: actions.undoCells },
+  { keys: 'Shift-z', mode: 'command', group: 'Cells', name: 'Redo an operation on cells', run: actions.redoCells },
+  { keys: 'y', mode: 'command', group: 'Cells', name: 'To code', run: () => actions.retype('code') },
+  { keys: 'm', mode: 'command', group: 'Cells', name: 'To Markdown', run: () => actions.retype('markdown') },
+  { keys: 'r', mode: 'command', group: 'Cells', name: 'To raw text', run: () => actions.retype('raw') },
+  ...[1, 2, 3, 4, 5, 6].map((level): Binding => ({
+    keys: String(level), mode: 'command', group: 'Cells', name: `To a heading of level ${level}`, run: () => actions.heading(level),
+  })),
+  { keys: 'Shift-m', mode: 'command', group: 'Cells', name: 'Merge', run: actions.merge },
+  { keys: 'Mod-Shift-ArrowUp', mode: 'both', group: 'Cells', name: 'Move up', run: () => actions.shift(-1) },
+  { keys: 'Mod-Shift-ArrowDown', mode: 'both', group: 'Cells', name: 'Move down', run: () => actions.shift(1) },
+  { keys: 'o', mode: 'command', group: 'View', name: 'Hide or show outputs', run: actions.toggleOutput },
+  { keys: 'Shift-l', mode: 'command', group: 'View', name: 'Line numbers', run: actions.toggleNumbers },
+  { keys: 'Space', mode: 'command', group: 'View', name: 'Scroll down', run: () => actions.scroll(1) },
+  { keys: 'Shift-Space', mode: 'command', group: 'View', name: 'Scroll up', run: () => actions.scroll(-1) },
+  { keys: 'h', mode: 'command', group: 'View', name: 'This help', run: () => actions.toggleSheet('help') },
+  { keys: 'f', mode: 'command', group: 'Agent', name: 'Follow the agent', run: actions.toggleFollow },
+  { keys: ']', mode: 'command', group: 'Agent', name: 'Next change to review', run: () => actions.toChange(1) },
+  { keys: '[', mode: 'command', group: 'Agent', name: 'Previous change to review', run: () => actions.toChange(-1) },
+  { keys: 'Alt-y', mode: 'both', group: 'Agent', name: 'Keep the change of this cell', run: () => actions.judgeActive('keep', false) },
+  { keys: 'Alt-n', mode: 'both', group: 'Agent', name: 'Undo the change of this cell', run: () => actions.judgeActive('undo', false) },
+  { keys: 'Alt-Shift-y', mode: 'both', group: 'Agent', name: 'Keep all changes', run: () => actions.judgeActive('keep', true) },
+  { keys: 'Alt-Shift-n', mode: 'both', group: 'Agent', name: 'Undo all changes', run: () => actions.judgeActive('undo', true) },
+]

@@ -1,0 +1,71 @@
+// Where the page begins.
+
+import { effect } from '@preact/signals'
+import { render } from 'preact'
+import { start as startFocus } from './cell/focus'
+import { listen as listenFollow, others } from './follow'
+import { listen as listenKeys } from './keys/dispatch'
+import { ask, connect } from './net/sync'
+import { Notebook } from './notebook/Notebook'
+import { ReviewDock } from './notebook/ReviewDock'
+import { Top } from './notebook/Top'
+import { cells, connection, file, order } from './state/doc'
+import { active, isEditing, selected, setTheme, theme } from './state/view'
+import { FileList, Over } from './ui/Sheet'
+import './style/tokens.css'
+import './style/layout.css'
+import './style/cell.css'
+import './style/out.css'
+
+const path = new URLSearchParams(location.search).get('path') ?? ''
+
+function Locked() {
+  return (
+    <main class="alone">
+      <h2>This browser is signed out</h2>
+      <p>The host was started anew. Run <code>cellist open</code> to get a new link. What you typed is kept in this page.</p>
+    </main>
+  )
+}
+
+function Page() {
+  const isLocked = connection.value === 'locked' && !file.value
+  return (
+    <>
+      <Top />
+      {isLocked ? <Locked /> : path ? <Notebook /> : <main class="alone"><h2>Notebooks</h2>{connection.value === 'open' && <FileList />}</main>}
+      <ReviewDock />
+      <Over />
+    </>
+  )
+}
+
+setTheme(theme.peek())
+startFocus()
+listenKeys()
+listenFollow()
+render(<Page />, document.getElementById('page')!)
+connect(path, others)
+
+effect(() => {
+  if (file.value) document.title = `${file.value.name} · cellist`
+})
+// The active cell may be deleted by someone else; its neighbour takes its place, without taking the keyboard.
+let place = 0
+effect(() => {
+  const ids = order.value
+  const at = ids.indexOf(active.peek() ?? '')
+  if (at >= 0) place = at
+  else if (ids.length > 0 && active.peek() !== null) active.value = ids[Math.min(place, ids.length - 1)]!
+  else if (ids.length > 0) active.value = ids[0]!
+})
+// What is in front of the person is told to the host, for agents that ask.
+let telling: ReturnType<typeof setTimeout> | undefined
+effect(() => {
+  const present = { cell: active.value, selected: selected.value, editing: isEditing.value }
+  if (connection.value !== 'open' || !file.value) return
+  clearTimeout(telling)
+  telling = setTimeout(() => {
+    if (!document.hidden && cells.size > 0) void ask({ present })
+  }, 80)
+})

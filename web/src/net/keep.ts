@@ -1,0 +1,40 @@
+// What was typed and is not known to have arrived, kept beside the page, so that it outlives it.
+
+import type { Kept } from './replica'
+
+const prefix = (path: string) => `cellist:kept:${path}:`
+
+export function keep(path: string, client: string, kept: Kept | null): void {
+  const name = prefix(path) + client
+  try {
+    if (kept) localStorage.setItem(name, JSON.stringify(kept))
+    else localStorage.removeItem(name)
+  } catch {
+    // A full store keeps nothing more; the page itself still has it.
+  }
+}
+
+/** What pages that are gone have left behind. */
+export async function leftBehind(path: string, mine: string): Promise<Kept[]> {
+  const alive = new Set((await navigator.locks.query()).held?.map((lock) => lock.name))
+  const found: Kept[] = []
+  for (let index = 0; index < localStorage.length; index++) {
+    const name = localStorage.key(index)
+    if (!name?.startsWith(prefix(path))) continue
+    const client = name.slice(prefix(path).length)
+    if (client === mine || alive.has(lockName(client))) continue
+    try {
+      found.push(JSON.parse(localStorage.getItem(name) ?? '') as Kept)
+    } catch {
+      localStorage.removeItem(name)
+    }
+  }
+  return found
+}
+
+const lockName = (client: string) => `cellist:${client}`
+
+/** Says for as long as the page lives that it takes care of its own. */
+export function stayAlive(client: string): void {
+  void navigator.locks.request(lockName(client), () => new Promise(() => {}))
+}

@@ -1,0 +1,119 @@
+// What travels between the page and the host, as the host's page module reads and writes it.
+
+export type CellKind = 'code' | 'markdown' | 'raw'
+/** A change of one text, as CodeMirror writes it. */
+export type ChangeJSON = (number | [number, ...string[]])[]
+
+export type ActorKind = 'person' | 'agent' | 'disk'
+export interface Actor { id: string; name: string; kind: ActorKind }
+export interface Tag { client: string; number: number }
+
+export type Op =
+  | { op: 'insert'; cell: string; after: string | null; kind: CellKind; source: string }
+  | { op: 'delete'; cell: string }
+  | { op: 'move'; cell: string; after: string | null }
+  | { op: 'retype'; cell: string; kind: CellKind }
+  | { op: 'change'; cell: string; change: ChangeJSON }
+  | { op: 'clear'; cell: string }
+
+export type Effect =
+  | { effect: 'inserted'; cell: string; after: string | null; kind: CellKind; source: string }
+  | { effect: 'deleted'; cell: string }
+  | { effect: 'moved'; cell: string; after: string | null }
+  | { effect: 'retyped'; cell: string; kind: CellKind }
+  | { effect: 'changed'; cell: string; change: ChangeJSON }
+  | { effect: 'outputs'; cell: string }
+  | { effect: 'metadata'; cell: string | null }
+
+export interface Change { version: number; actor: Actor; turn: string | null; tag: Tag | null; effects: Effect[] }
+export interface Submission { base: number; tag: Tag; ops: Op[] }
+
+/** A value of an output: there, or to be fetched because it is large or an image. */
+export type Value = { text: string } | { json: unknown } | { address: string; bytes: number }
+export type Output =
+  | { kind: 'stream'; name: string; text: string; folded: Folded | null }
+  | { kind: 'data'; data: Record<string, Value>; is_result: boolean }
+  | { kind: 'error'; name: string; message: string; traceback: string; folded: Folded | null }
+/** How much of a text was left out in the middle, and where all of it is. */
+export interface Folded { bytes: number; address: string }
+
+export type Activity = 'pending' | 'running' | 'idle'
+export interface LastRun { order: number | null; success: boolean; duration_ms: number; ended_ms: number }
+/** Why what it showed does not hold any more, in words. */
+export interface CellState { activity: Activity; last: LastRun | null; stale: string[] }
+export interface Shown { outputs: Output[]; count: number | null }
+
+export type Was =
+  | { was: 'absent' }
+  | { was: 'there'; kind: CellKind; source: string; place?: { after: string | null } }
+  | { was: 'deleted'; after: string | null; kind: CellKind; source: string }
+export interface Unreviewed { actor: Actor; turns: string[]; was: Was }
+export interface Review { is_on: boolean; cells: Record<string, Unreviewed> }
+
+export interface Cell { id: string; kind: CellKind; source: string }
+export interface Kernel { state: 'none' | 'starting' | 'idle' | 'busy' | 'silent' | 'dead'; name: string; id: string | null }
+/** Someone who is here, and what they look at. */
+export interface Present { actor: Actor; cell: string | null; doing: 'looking' | 'editing' | 'reading' | 'running' }
+
+/** All of a notebook. */
+export interface Whole {
+  path: string
+  name: string
+  language: string
+  version: number
+  cells: Cell[]
+  shown: Record<string, Shown>
+  states: Record<string, CellState>
+  review: Review
+  status: Status
+  kernel: Kernel
+  present: Present[]
+  /** The last submission of each client that was asked about. */
+  heard: Record<string, number>
+}
+export interface Status { saved: number; problem: string | null; notices: string[] }
+/** What is new. What is left out is as it was. */
+export interface News {
+  changes?: Change[]
+  shown?: Record<string, Shown>
+  states?: Record<string, CellState | null>
+  review?: Review
+  status?: Status
+  kernel?: Kernel
+  present?: Present[]
+  /** Taken instead of changes when those are not known any more. */
+  is_behind?: boolean
+}
+
+export type Scope = { text: { cell: string; was: string } } | { cell: { cell: string } } | { turn: { turn: string } } | 'all'
+export type Ask =
+  | { open: { path: string; clients: string[] } }
+  | { submit: Submission }
+  | { run: { cells: string[] } }
+  | 'interrupt'
+  | 'restart'
+  | { complete: { code: string; cursor: number } }
+  | { inspect: { code: string; cursor: number } }
+  | { judge: { verdict: 'keep' | 'undo'; scope: Scope } }
+  | { set_review: boolean }
+  | { undo: { turn: string } }
+  | 'save'
+  | { present: { cell: string | null; selected: string[]; editing: boolean } }
+  | { files: { folder: string | null } }
+  | { create: { folder: string; name: string } }
+
+export interface Folder { path: string; parent: string | null; folders: string[]; notebooks: string[] }
+export type Answer =
+  | { whole: Whole }
+  | { version: number }
+  | { behind: { version: number; changes: Change[] } }
+  | 'too_far'
+  | { completion: { matches: string[]; start: number; end: number } }
+  | { documentation: string | null }
+  | { folder: Folder }
+  | { created: string }
+  | 'done'
+export interface Failure { kind: string; message: string; hint: string | null }
+export type Down =
+  | { done: { id: number; result: { Ok: Answer } | { Err: Failure } } }
+  | { news: News }

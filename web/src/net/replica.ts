@@ -1,0 +1,314 @@
+// The page's copy of an open notebook: shows what is typed at once, sends it when it may, and comes to the same cells as
+// everyone else, whatever arrives late, twice or not at all. The host's own copy is the model for it.
+
+import { ChangeSet } from '@codemirror/state'
+import { apply, between as textBetween, fromJSON, toJSON } from './change'
+import type { Cell, Change, Effect, Op, Submission } from './protocol'
+
+/** What the page has to show anew. */
+export interface Shift {
+  /** Changes of texts that are shown, in order. */
+  texts: { cell: string; change: ChangeSet }[]
+  /** Whether cells came, went, moved or changed their type. */
+  isListChanged: boolean
+}
+
+/** What has to be kept so that nothing typed is lost when the page goes. */
+export interface Kept {
+  client: string
+  number: number
+  sent: Op[]
+  waiting: Op[]
+  /** The cells that the operations are about, as they were before them. */
+  cells: Cell[]
+}
+
+export class Replica {
+  private confirmed: Cell[]
+  private shown: Cell[]
+  private sent: Op[] = []
+  private waiting: Op[] = []
+  private number = 0
+  private isSent = false
+  private names = 0
+
+  constructor(readonly client: string, public version: number, cells: Cell[]) {
+    this.confirmed = cells
+    this.shown = cells
+  }
+
+  cells(): readonly Cell[] {
+    return this.shown
+  }
+
+  /** Whether all that was done here is known to be in the notebook. */
+  isSettled(): boolean {
+    return this.sent.length === 0 && this.waiting.length === 0
+  }
+
+  freshName(): string {
+    this.names += 1
+    return `${this.client}-${this.names}`
+  }
+
+  /** Does something here. It must fit what is shown. */
+  act(op: Op): void {
+    this.shown = carryOut(this.shown, op)
+    const last = this.waiting.at(-1)
+    if (op.op === 'change' && last?.op === 'change' && last.cell === op.cell) {
+      const both = fromJSON(last.change).compose(fromJSON(op.change))
+      this.waiting[this.waiting.length - 1] = { ...last, change: toJSON(both) }
+    } else {
+      this.waiting.push(op)
+    }
+  }
+
+  /** What to send now, if anything: one submission at a time, the same again after a lost connection. */
+  outgoing(): Submission | null {
+    if (this.isSent) return null
+    if (this.sent.length === 0) {
+      if (this.waiting.length === 0) return null
+      this.sent = this.waiting
+      this.waiting = []
+      this.number += 1
+    }
+    this.isSent = true
+    return { base: this.version, tag: { client: this.client, number: this.number }, ops: this.sent }
+  }
+
+  /** The connection is gone, or the submission was refused: what was sent is sent again. */
+  unsent(): void {
+    this.isSent = false
+  }
+
+  /** The host will never take what was sent. It is given up, and returned. */
+  refused(): Op[] {
+    const lost = [...this.sent, ...this.waiting]
+    this.sent = []
+    this.waiting = []
+    this.isSent = false
+    this.show()
+    return lost
+  }
+
+  /** Takes in a change; `null` when changes before it are missing here. */
+  receive(change: Change): Shift | null {
+    if (change.version <= this.version) return { texts: [], isListChanged: false }
+    if (change.version > this.version + 1) return null
+    const isMine = this.sent.length > 0 && change.tag?.client === this.client && change.tag.number === this.number
+    if (isMine) {
+      this.sent = []
+      this.isSent = false
+    }
+    const shift = this.take(change.effects, isMine)
+    this.version = change.version
+    return shift
+  }
+
+  /** Takes the whole notebook in. `heard` is the number of the last submission of this page that is in it. */
+  resync(version: number, newest: Cell[], heard: number | undefined): Shift {
+    if (heard !== undefined && heard >= this.number) {
+      for (const op of this.sent) this.confirmed = carryOut(this.confirmed, op)
+      this.sent = []
+    }
+    this.isSent = false
+    const shift = this.take(between(this.confirmed, newest), false)
+    this.version = version
+    return shift
+  }
+
+  /** What another page left behind is done here, after all that was done since. */
+  adopt(kept: Kept, heard: number | undefined): void {
+    const newest = this.confirmed
+    const known = new Map(kept.cells.map((cell) => [cell.id, cell]))
+    const before = newest.map((cell) => known.get(cell.id) ?? cell)
+    for (const cell of kept.cells) if (!newest.some(({ id }) => id === cell.id)) before.push(cell)
+    const other = new Replica(kept.client, 0, before)
+    other.number = kept.number
+    other.sent = kept.sent
+    other.waiting = kept.waiting
+    other.names = 1_000_000
+    other.show()
+    other.resync(this.version, newest, heard)
+    for (const op of [...other.sent, ...other.waiting]) this.act(op)
+  }
+
+  /** What has to be kept, if anything. */
+  kept(): Kept | null {
+    if (this.isSettled()) return null
+    const about = new Set([...this.sent, ...this.waiting].filter((op) => op.op !== 'insert').map((op) => op.cell))
+    const cells = this.confirmed.filter((cell) => about.has(cell.id))
+    return { client: this.client, number: this.number, sent: this.sent, waiting: this.waiting, cells }
+  }
+
+  private take(effects: Effect[], isMine: boolean): Shift {
+    const shift: Shift = { texts: [], isListChanged: false }
+    for (const effect of effects) {
+      if (!isMine) this.rebase(effect, shift)
+      this.confirmed = follow(this.confirmed, effect)
+    }
+    const old = this.shown
+    this.show()
+    shift.isListChanged = !isSameList(old, this.shown)
+    return shift
+  }
+
+  private show(): void {
+    let shown = this.confirmed
+    for (const op of this.sent) shown = carryOut(shown, op)
+    for (const op of this.waiting) shown = carryOut(shown, op)
+    this.shown = shown
+  }
+
+  /** Changes what was done here so that it fits behind something that was done elsewhere. */
+  private rebase(effect: Effect, shift: Shift): void {
+    const lists = [this.sent, this.waiting]
+    if (effect.effect === 'changed') {
+      let theirs = fromJSON(effect.change)
+      for (const ops of lists) {
+        for (const op of ops) {
+          if (op.op !== 'change' || op.cell !== effect.cell) continue
+          const mine = fromJSON(op.change)
+          op.change = toJSON(mine.map(theirs))
+          theirs = theirs.map(mine, true)
+        }
+      }
+      // What someone has just typed there is not deleted by someone who had not seen it.
+      const keeps = (op: Op) => op.op !== 'delete' || op.cell !== effect.cell
+      this.sent = this.sent.filter(keeps)
+      this.waiting = this.waiting.filter(keeps)
+      shift.texts.push({ cell: effect.cell, change: theirs })
+    } else if (effect.effect === 'deleted') {
+      this.rebaseOnDeleted(effect.cell)
+    } else if (effect.effect === 'inserted') {
+      const all = [...this.sent, ...this.waiting]
+      const first = all.findIndex((op) => op.op === 'insert' && op.cell === effect.cell)
+      if (first >= 0) {
+        const name = this.freshName()
+        // What comes before it means the other cell.
+        for (const op of all.slice(first)) rename(op, effect.cell, name)
+      }
+    }
+  }
+
+  /** A cell was deleted elsewhere. What was typed here is not deleted with it: the cell comes back. */
+  private rebaseOnDeleted(cell: string): void {
+    const at = this.confirmed.findIndex(({ id }) => id === cell)
+    const before = at > 0 ? this.confirmed[at - 1]!.id : null
+    const shown = this.shown.find(({ id }) => id === cell)
+    const isAbout = (op: Op) => op.op !== 'insert' && op.cell === cell
+    const types = (op: Op) => op.op === 'change' && op.cell === cell
+    const [inSent, inWaiting] = [this.sent.some(types), this.waiting.some(types)]
+    this.sent = this.sent.filter((op) => !isAbout(op))
+    this.waiting = this.waiting.filter((op) => !isAbout(op))
+    const forgetPlace = (ops: Op[]) => {
+      for (const op of ops) if ((op.op === 'insert' || op.op === 'move') && op.after === cell) op.after = before
+    }
+    const back: Op | null = shown
+      ? { op: 'insert', cell, after: before, kind: shown.kind, source: shown.source }
+      : null
+    if (inSent && back) {
+      this.sent.unshift(back)
+    } else if (inWaiting && back) {
+      forgetPlace(this.sent)
+      this.waiting.unshift(back)
+    } else {
+      forgetPlace(this.sent)
+      forgetPlace(this.waiting)
+    }
+  }
+}
+
+function isSameList(old: readonly Cell[], now: readonly Cell[]): boolean {
+  return old.length === now.length && old.every((cell, at) => cell.id === now[at]!.id && cell.kind === now[at]!.kind)
+}
+
+function rename(op: Op, old: string, name: string): void {
+  if ((op.op === 'insert' || op.op === 'move') && op.after === old) op.after = name
+  if (op.cell === old) op.cell = name
+}
+
+const at = (cells: readonly Cell[], id: string | null) => (id === null ? -1 : cells.findIndex((cell) => cell.id === id))
+
+function put(cells: readonly Cell[], cell: Cell, after: string | null): Cell[] {
+  const known = after === null ? 0 : at(cells, after) + 1
+  const place = after !== null && known === 0 ? cells.length : known
+  return [...cells.slice(0, place), cell, ...cells.slice(place)]
+}
+
+function set(cells: Cell[], id: string, change: (cell: Cell) => Cell): Cell[] {
+  const place = at(cells, id)
+  if (place < 0) return cells
+  const changed = cells.slice()
+  changed[place] = change(cells[place]!)
+  return changed
+}
+
+/** Does to a copy what was done to the notebook. */
+function follow(cells: Cell[], effect: Effect): Cell[] {
+  switch (effect.effect) {
+    case 'inserted':
+      return put(cells, { id: effect.cell, kind: effect.kind, source: effect.source }, effect.after)
+    case 'deleted':
+      return cells.filter((cell) => cell.id !== effect.cell)
+    case 'moved': {
+      const place = at(cells, effect.cell)
+      if (place < 0 || effect.after === effect.cell) return cells
+      return put(cells.filter((_, index) => index !== place), cells[place]!, effect.after)
+    }
+    case 'retyped':
+      return set(cells, effect.cell, (cell) => ({ ...cell, kind: effect.kind }))
+    case 'changed':
+      return set(cells, effect.cell, (cell) => ({ ...cell, source: apply(fromJSON(effect.change), cell.source) }))
+    case 'outputs':
+    case 'metadata':
+      return cells
+  }
+}
+
+/** Does to a copy what an operation asks for. */
+function carryOut(cells: Cell[], op: Op): Cell[] {
+  switch (op.op) {
+    case 'insert':
+      return follow(cells, { effect: 'inserted', cell: op.cell, after: op.after, kind: op.kind, source: op.source })
+    case 'delete':
+      return follow(cells, { effect: 'deleted', cell: op.cell })
+    case 'move':
+      return follow(cells, { effect: 'moved', cell: op.cell, after: op.after })
+    case 'retype':
+      return follow(cells, { effect: 'retyped', cell: op.cell, kind: op.kind })
+    case 'change':
+      return follow(cells, { effect: 'changed', cell: op.cell, change: op.change })
+    case 'clear':
+      return cells
+  }
+}
+
+/** What turns one list of cells into another. */
+function between(old: readonly Cell[], now: readonly Cell[]): Effect[] {
+  const there = new Set(now.map((cell) => cell.id))
+  const effects: Effect[] = old
+    .filter((cell) => !there.has(cell.id))
+    .map((cell) => ({ effect: 'deleted', cell: cell.id }))
+  let order = old.filter((cell) => there.has(cell.id))
+  now.forEach((cell, index) => {
+    const after = index > 0 ? now[index - 1]!.id : null
+    // Mostly a cell is where it was.
+    const known = order[index]?.id === cell.id ? index : at(order, cell.id)
+    if (known < 0) {
+      effects.push({ effect: 'inserted', cell: cell.id, after, kind: cell.kind, source: cell.source })
+      order = put(order, cell, after)
+      return
+    }
+    const was = order[known]!
+    if (was.kind !== cell.kind) effects.push({ effect: 'retyped', cell: cell.id, kind: cell.kind })
+    if (was.source !== cell.source) {
+      effects.push({ effect: 'changed', cell: cell.id, change: toJSON(textBetween(was.source, cell.source)) })
+    }
+    if (known !== index) {
+      effects.push({ effect: 'moved', cell: cell.id, after })
+      order = put(order.filter((_, place) => place !== known), was, after)
+    }
+  })
+  return effects
+}

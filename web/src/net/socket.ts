@@ -1,0 +1,91 @@
+// The one socket to the host: questions with numbers, news, and coming back after the host or the laptop slept.
+
+import type { Answer, Ask, Down, Failure, News } from './protocol'
+
+export class Refused extends Error {
+  constructor(readonly failure: Failure) {
+    super(failure.message)
+  }
+}
+
+/** The socket went away before the answer came. */
+export class Lost extends Error {}
+
+interface Waiting { resolve: (answer: Answer) => void; reject: (error: Error) => void }
+
+export interface Listener {
+  onOpen: () => void
+  onNews: (news: News) => void
+  onLost: () => void
+}
+
+const SHORTEST = 150
+const LONGEST = 4000
+
+export class Socket {
+  private socket: WebSocket | null = null
+  private waiting = new Map<number, Waiting>()
+  private next = 1
+  private pause = SHORTEST
+  private timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(private readonly address: string, private readonly listener: Listener) {
+    addEventListener('online', () => this.hurry())
+    document.addEventListener('visibilitychange', () => {
+      if (!document.hidden) this.hurry()
+    })
+    this.connect()
+  }
+
+  get isOpen(): boolean {
+    return this.socket?.readyState === WebSocket.OPEN
+  }
+
+  ask(ask: Ask): Promise<Answer> {
+    const socket = this.socket
+    if (!socket || socket.readyState !== WebSocket.OPEN) return Promise.reject(new Lost('the host is not there'))
+    const id = this.next++
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { resolve, reject })
+      socket.send(JSON.stringify({ id, ask }))
+    })
+  }
+
+  private connect(): void {
+    const socket = new WebSocket(this.address)
+    this.socket = socket
+    socket.onopen = () => {
+      this.pause = SHORTEST
+      this.listener.onOpen()
+    }
+    socket.onmessage = (event) => {
+      if (socket === this.socket) this.receive(JSON.parse(event.data as string) as Down)
+    }
+    socket.onclose = () => {
+      if (socket !== this.socket) return
+      const waiting = [...this.waiting.values()]
+      this.waiting.clear()
+      for (const { reject } of waiting) reject(new Lost('the host is gone'))
+      this.listener.onLost()
+      this.timer = setTimeout(() => this.connect(), this.pause)
+      this.pause = Math.min(this.pause * 1.6, LONGEST)
+    }
+  }
+
+  /** Someone is back: there is no reason to wait any longer. */
+  private hurry(): void {
+    if (this.socket?.readyState !== WebSocket.CLOSED) return
+    clearTimeout(this.timer)
+    this.pause = SHORTEST
+    this.connect()
+  }
+
+  private receive(down: Down): void {
+    if ('news' in down) return this.listener.onNews(down.news)
+    const { id, result } = down.done
+    const waiting = this.waiting.get(id)
+    this.waiting.delete(id)
+    if ('Ok' in result) waiting?.resolve(result.Ok)
+    else waiting?.reject(new Refused(result.Err))
+  }
+}

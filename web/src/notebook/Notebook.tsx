@@ -1,0 +1,48 @@
+// The list of cells, with what agents deleted between them.
+
+import { insert } from '../actions'
+import { Cell } from '../cell/Cell'
+import { Grave } from '../cell/ReviewBar'
+import { connection, graves, order } from '../state/doc'
+import { active } from '../state/view'
+
+function Graves({ after }: { after: string | null }) {
+  const here = graves.value.get(after)
+  return here ? <>{here.map(({ id, what }) => <Grave key={id} id={id} what={what} />)}</> : null
+}
+
+function Between({ after }: { after: string | null }) {
+  const add = (kind: 'code' | 'markdown') => {
+    active.value = after
+    if (after === null) insert('above', kind, true)
+    else insert('below', kind, true)
+  }
+  return (
+    <div class="between">
+      <button tabIndex={-1} onClick={() => add('code')}>+ Code</button>
+      <button tabIndex={-1} onClick={() => add('markdown')}>+ Markdown</button>
+    </div>
+  )
+}
+
+export function Notebook() {
+  const ids = order.value
+  return (
+    <main aria-label="Notebook" aria-busy={connection.value === 'connecting'}>
+      <div class="column">
+        <Graves after={null} />
+        <Between after={null} />
+        {ids.map((id) => (
+          <div class="place" key={id}>
+            <Cell id={id} />
+            <Graves after={id} />
+            <Between after={id} />
+          </div>
+        ))}
+        {ids.length === 0 && connection.value === 'open' && (
+          <button class="first" onClick={() => insert('below', 'code', true)}>Add the first cell</button>
+        )}
+      </div>
+    </main>
+  )
+}

@@ -1,0 +1,67 @@
+// The bar at the top: the notebook's name and whether it is saved, running and stopping, the kernel, who is here.
+
+import { useComputed } from '@preact/signals'
+import { interrupt, restart, runAll, toggleFollow, toggleSheet } from '../actions'
+import { connection, file, isSaved, isSettled, kernel, present, status } from '../state/doc'
+import { follows, setTheme, theme } from '../state/view'
+
+const KERNEL: Record<string, string> = {
+  none: 'no kernel yet', starting: 'starting', idle: 'idle', busy: 'busy', silent: 'does not answer', dead: 'gone',
+}
+
+function Saved() {
+  const words = useComputed(() => {
+    if (connection.value === 'lost') return isSettled.value ? 'Reconnecting…' : 'Reconnecting; what you type is kept'
+    if (connection.value === 'locked') return 'Signed out'
+    if (connection.value === 'connecting') return 'Opening…'
+    if (status.value.problem) return 'Not saved'
+    return isSaved.value ? 'Saved' : 'Saving…'
+  })
+  return <span class={`saved ${connection.value}`} title={status.value.problem ?? undefined} role="status">{words}</span>
+}
+
+export function Top() {
+  const { state, name } = kernel.value
+  const isBusy = state === 'busy' || state === 'starting'
+  const next = { auto: 'light', light: 'dark', dark: 'auto' } as const
+  const agents = present.value.some((one) => one.actor.kind === 'agent')
+  return (
+    <header>
+      <button class="quiet files" title="Notebooks" aria-label="Notebooks" onClick={() => toggleSheet('files')}>
+        <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><path d="M2 4h12M2 8h12M2 12h12" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" /></svg>
+      </button>
+      <h1>{file.value?.name ?? 'cellist'}</h1>
+      {file.value && <Saved />}
+      <span class="spring" />
+      {file.value && (
+        <>
+          {(agents || follows.value) && (
+            <button class={follows.value ? 'agent' : ''} aria-pressed={follows.value} title="Follow the agent (F)" onClick={toggleFollow}>Follow</button>
+          )}
+          <button onClick={runAll}>Run all</button>
+          <button onClick={interrupt} disabled={!isBusy} title="Interrupt the kernel (I, I)">Stop</button>
+          <button onClick={restart} disabled={state === 'none'} title="Restart the kernel (0, 0)">Restart</button>
+          <span class={`kernel ${state}`} title={KERNEL[state]}>
+            <span class="dot" aria-hidden="true" />{name ? `${name} · ${KERNEL[state]}` : KERNEL[state]}
+          </span>
+          <span class="avatars">
+            {people().map(({ id, letter, kind, title }) => <span key={id} class={`avatar ${kind}`} title={title}>{letter}</span>)}
+          </span>
+        </>
+      )}
+      <button class="quiet" title={`Colours: ${theme.value}`} aria-label={`Colours: ${theme.value}`} onClick={() => setTheme(next[theme.value])}>
+        <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><circle cx="8" cy="8" r="5.5" fill="none" stroke="currentColor" stroke-width="1.5" /><path d="M8 2.5a5.5 5.5 0 0 1 0 11z" fill="currentColor" /></svg>
+      </button>
+      <button class="quiet" title="Keys (H)" aria-label="Keys" onClick={() => toggleSheet('help')}>?</button>
+    </header>
+  )
+}
+
+function people() {
+  const seen = new Map<string, { id: string; letter: string; kind: string; title: string }>()
+  for (const { actor, doing } of present.value) {
+    const name = actor.kind === 'person' ? 'You' : actor.name
+    seen.set(actor.id, { id: actor.id, letter: name.slice(0, 1).toUpperCase(), kind: actor.kind, title: `${name} · ${doing}` })
+  }
+  return [...seen.values()].slice(0, 6)
+}

@@ -1,0 +1,58 @@
+// Markup of others, made harmless. What loses something that works by being taken apart goes into a frame instead.
+
+import DOMPurify, { type Config } from 'dompurify'
+
+const RULES: Config = {
+  RETURN_DOM_FRAGMENT: true,
+  FORBID_TAGS: ['style', 'form', 'input', 'button', 'textarea', 'select', 'dialog', 'link', 'meta', 'base', 'title'],
+  FORBID_ATTR: ['style', 'id', 'name', 'target', 'ping', 'srcset'],
+  ALLOW_DATA_ATTR: false,
+  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|#|data:image\/(?:png|jpeg|gif|webp);)/i,
+}
+
+/** The markup without what could act. */
+export function clean(markup: string): DocumentFragment {
+  const fragment = DOMPurify.sanitize(markup, RULES) as unknown as DocumentFragment
+  settle(fragment)
+  return fragment
+}
+
+/** The markup inline, or `null` where it would lose what makes it work. */
+export function cleanOrFrame(markup: string): DocumentFragment | null {
+  const fragment = clean(markup)
+  return DOMPurify.removed.some(acts) ? null : fragment
+}
+
+type Removed = (typeof DOMPurify.removed)[number]
+
+function acts(removed: Removed): boolean {
+  if ('element' in removed && removed.element) {
+    return /^(script|iframe|frame|object|embed|form|input|button|select|textarea|canvas|video|audio|svg|math|applet|link)$/i.test(removed.element.nodeName)
+  }
+  const attribute = 'attribute' in removed ? removed.attribute : null
+  return attribute !== null && /^on/i.test(attribute.name)
+}
+
+/** Links open elsewhere, and pictures of others are not fetched. */
+function settle(fragment: DocumentFragment): void {
+  for (const link of fragment.querySelectorAll('a')) {
+    if (!link.getAttribute('href')?.startsWith('#')) link.target = '_blank'
+    link.rel = 'noopener noreferrer'
+  }
+  for (const image of fragment.querySelectorAll('img')) {
+    if (image.getAttribute('src')?.startsWith('data:')) continue
+    const text = document.createElement('span')
+    text.className = 'absent'
+    text.textContent = image.alt || 'picture from elsewhere'
+    image.replaceWith(text)
+  }
+  for (const table of fragment.querySelectorAll('table')) {
+    const scroller = document.createElement('div')
+    scroller.className = 'table'
+    scroller.tabIndex = 0
+    scroller.role = 'group'
+    scroller.ariaLabel = 'Table'
+    table.replaceWith(scroller)
+    scroller.append(table)
+  }
+}

@@ -1,0 +1,35 @@
+// A frame for markup that acts: it has scripts, and neither the page nor the cookie nor the network.
+
+const HIGHEST = 2000
+
+export interface Content {
+  html?: string
+  /** A figure, with the text of the program that draws it. */
+  plotly?: { figure: unknown; program: string }
+}
+
+export function frame(content: () => Promise<Content>): HTMLElement {
+  const element = document.createElement('iframe')
+  element.className = 'frame'
+  element.setAttribute('sandbox', 'allow-scripts')
+  element.title = 'Output'
+  element.src = '/frame.html'
+  element.height = '150'
+  const onMessage = (event: MessageEvent) => {
+    if (!element.isConnected) return removeEventListener('message', onMessage)
+    if (event.source !== element.contentWindow) return
+    const message = event.data as { ready?: unknown; height?: unknown } | null
+    if (message?.ready === true) {
+      // The frame has no origin that could be named.
+      void content().then((made) => element.contentWindow?.postMessage({ ...made, isDark: isDark() }, '*'))
+    } else if (typeof message?.height === 'number' && Number.isFinite(message.height)) {
+      element.height = String(Math.max(20, Math.min(HIGHEST, Math.ceil(message.height))))
+    }
+  }
+  addEventListener('message', onMessage)
+  return element
+}
+
+function isDark(): boolean {
+  return getComputedStyle(document.documentElement).colorScheme === 'dark'
+}

@@ -1,0 +1,150 @@
+// From an output to what is seen of it: of several kinds of the same thing, the best that the page can show.
+
+import type { Folded, Output, Value } from '../net/protocol'
+import { cleanOrFrame } from './clean'
+import { frame } from './frame'
+import { tree } from './json'
+import { renderMarkdown, setFormulas } from './markdown'
+import { terminal } from './term'
+
+type Renderer = (value: Value, all: Record<string, Value>) => Node
+
+const PLOTLY = 'application/vnd.plotly.v1+json'
+const renderers: [string, Renderer][] = [
+  [PLOTLY, plotly],
+  ['text/html', html],
+  ['image/svg+xml', image],
+  ['image/png', image],
+  ['image/jpeg', image],
+  ['image/gif', image],
+  ['image/webp', image],
+  ['text/markdown', (value) => later(value, (text) => wrapped('prose', renderMarkdown(text)))],
+  ['text/latex', (value) => later(value, latex)],
+  ['application/json', json],
+  ['text/plain', (value) => later(value, (text) => pre('text', text))],
+]
+
+export function render(output: Output): HTMLElement {
+  switch (output.kind) {
+    case 'stream': {
+      const element = pre(`stream ${output.name}`, output.text)
+      return output.folded ? withFold(element, output.folded) : element
+    }
+    case 'error': {
+      const text = output.traceback || `${output.name}: ${output.message}`
+      const element = pre('error', text)
+      element.setAttribute('role', 'group')
+      element.setAttribute('aria-label', `Error: ${output.name}: ${output.message}`)
+      return output.folded ? withFold(element, output.folded) : element
+    }
+    case 'data':
+      return data(output.data)
+  }
+}
+
+function data(all: Record<string, Value>): HTMLElement {
+  for (const [type, renderer] of renderers) {
+    const value = all[type]
+    if (value) return wrapped('data', renderer(value, all))
+  }
+  const types = Object.keys(all)
+  return wrapped('data', pre('text faint', `Nothing that can be shown here: ${types.join(', ') || 'empty'}`))
+}
+
+function wrapped(name: string, ...content: Node[]): HTMLElement {
+  const element = document.createElement('div')
+  element.className = name
+  element.append(...content)
+  return element
+}
+
+function pre(name: string, text: string): HTMLElement {
+  const element = document.createElement('pre')
+  element.className = name
+  element.append(terminal(text))
+  return element
+}
+
+function withFold(element: HTMLElement, folded: Folded): HTMLElement {
+  const link = document.createElement('a')
+  link.className = 'fold'
+  link.href = folded.address
+  link.target = '_blank'
+  link.rel = 'noopener'
+  link.textContent = `${size(folded.bytes)} left out in the middle · open all of it`
+  return wrapped('data', element, link)
+}
+
+function size(bytes: number): string {
+  return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`
+}
+
+async function text(value: Value): Promise<string> {
+  if ('text' in value) return value.text
+  if ('json' in value) return JSON.stringify(value.json)
+  const answer = await fetch(value.address)
+  if (!answer.ok) throw new Error(`the output cannot be fetched: ${answer.status}`)
+  return await answer.text()
+}
+
+/** Draws at once what is there, and what has to be fetched when it came. */
+function later(value: Value, draw: (text: string) => Node): Node {
+  if ('text' in value) return draw(value.text)
+  const place = wrapped('loading')
+  text(value).then((all) => place.replaceWith(draw(all)), (error: Error) => place.replaceWith(pre('text faint', error.message)))
+  return place
+}
+
+function image(value: Value, all: Record<string, Value>): Node {
+  const element = document.createElement('img')
+  element.loading = 'lazy'
+  element.decoding = 'async'
+  const plain = all['text/plain']
+  element.alt = plain && 'text' in plain ? plain.text.slice(0, 200) : 'Picture that the cell made'
+  if ('address' in value) element.src = value.address
+  return element
+}
+
+function html(value: Value): Node {
+  return later(value, (markup) => {
+    const inline = cleanOrFrame(markup)
+    return inline ? wrapped('html', inline) : frame(() => Promise.resolve({ html: markup }))
+  })
+}
+
+let plotlyProgram: Promise<string> | null = null
+
+function plotly(value: Value, all: Record<string, Value>): Node {
+  const place = wrapped('plotly')
+  const fallback = () => {
+    const rest = { ...all }
+    delete rest[PLOTLY]
+    place.replaceChildren(data(rest))
+  }
+  plotlyProgram ??= fetch(`/plotly.js${location.search}`).then((answer) => {
+    if (!answer.ok) throw new Error('the kernel has no plotly')
+    return answer.text()
+  })
+  plotlyProgram.then(async (program) => {
+    const figure: unknown = 'json' in value ? value.json : JSON.parse(await text(value))
+    place.replaceChildren(frame(() => Promise.resolve({ plotly: { figure, program } })))
+  }).catch(() => {
+    plotlyProgram = null
+    fallback()
+  })
+  return place
+}
+
+function json(value: Value): Node {
+  if ('json' in value) return tree(value.json)
+  return later(value, (all) => tree(JSON.parse(all)))
+}
+
+function latex(source: string): Node {
+  const isDisplay = /^\s*(\$\$|\\\[|\\begin)/.test(source)
+  const place = document.createElement('span')
+  place.className = `formula${isDisplay ? ' display' : ''}`
+  place.textContent = source.trim().replace(/^\$\$?|\$\$?$|^\\\[|\\\]$/g, '').trim()
+  void setFormulas([place])
+  return place
+}

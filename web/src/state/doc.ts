@@ -1,0 +1,169 @@
+// The open notebook as signals: each cell is told apart, so that what changes in one is drawn in that one alone.
+
+import { batch, computed, type Signal, signal } from '@preact/signals'
+import type { ChangeSet } from '@codemirror/state'
+import type {
+  Actor, Cell, CellKind, CellState, Kernel, News, Output, Present, Review, Status, Unreviewed, Whole,
+} from '../net/protocol'
+
+/** A cell. Its text is a plain value: editors take part in its changes, all others look at `textVersion`. */
+export interface CellModel {
+  id: string
+  kind: Signal<CellKind>
+  source: string
+  textVersion: Signal<number>
+  outputs: Signal<Output[]>
+  count: Signal<number | null>
+  state: Signal<CellState>
+  review: Signal<Unreviewed | null>
+  /** When it began to run, by this page's clock. */
+  begun: Signal<number | null>
+  /** Who changed it a moment ago. */
+  touched: Signal<Actor | null>
+  isFolded: Signal<boolean>
+  /** Takes changes that others made into the editor, where there is one. */
+  editor: { take: (change: ChangeSet) => void; reset: (text: string) => void } | null
+}
+
+export type Connection = 'connecting' | 'open' | 'lost' | 'locked'
+
+const REST: CellState = { activity: 'idle', last: null, stale: [] }
+
+export const cells = new Map<string, CellModel>()
+export const order = signal<string[]>([])
+export const connection = signal<Connection>('connecting')
+export const file = signal<{ path: string; name: string; language: string } | null>(null)
+export const status = signal<Status>({ saved: 0, problem: null, notices: [] })
+export const version = signal(0)
+export const isSettled = signal(true)
+export const kernel = signal<Kernel>({ state: 'none', name: '', id: null })
+export const present = signal<Present[]>([])
+export const review = signal<Review>({ is_on: true, cells: {} })
+
+export const isSaved = computed(() => isSettled.value && status.value.saved >= version.value)
+/** Cells that wait for review: those that are there in their order, then those that are gone. */
+export const waiting = computed(() => {
+  const all = review.value.cells
+  const there = order.value.filter((id) => all[id])
+  return [...there, ...Object.keys(all).filter((id) => all[id]!.was.was === 'deleted')]
+})
+/** Cells that an agent deleted, by the cell that they stood behind. */
+export const graves = computed(() => {
+  const graves = new Map<string | null, { id: string; what: Unreviewed }[]>()
+  for (const [id, what] of Object.entries(review.value.cells)) {
+    if (what.was.was !== 'deleted') continue
+    let after = what.was.after
+    // Its neighbour may be gone too.
+    for (let depth = 0; after !== null && !cells.has(after) && depth < 1000; depth++) {
+      const before: Unreviewed | undefined = review.value.cells[after]
+      after = before?.was.was === 'deleted' ? before.was.after : null
+    }
+    graves.set(after, [...(graves.get(after) ?? []), { id, what }])
+  }
+  return graves
+})
+
+export const cellAt = (index: number) => cells.get(order.value[index] ?? '')
+
+function fresh(cell: Cell): CellModel {
+  return {
+    id: cell.id,
+    kind: signal(cell.kind),
+    source: cell.source,
+    textVersion: signal(0),
+    outputs: signal([]),
+    count: signal(null),
+    state: signal(REST),
+    review: signal(null),
+    begun: signal(null),
+    touched: signal(null),
+    isFolded: signal(false),
+    editor: null,
+  }
+}
+
+/** Shows these cells. Texts of cells that were there before are left to those who change them. */
+export function showList(list: readonly Cell[]): void {
+  batch(() => {
+    const there = new Set(list.map((cell) => cell.id))
+    for (const id of cells.keys()) if (!there.has(id)) cells.delete(id)
+    for (const cell of list) {
+      const known = cells.get(cell.id)
+      if (!known) cells.set(cell.id, fresh(cell))
+      else {
+        known.kind.value = cell.kind
+        if (known.source !== cell.source) {
+          known.source = cell.source
+          known.editor?.reset(cell.source)
+          known.textVersion.value++
+        }
+      }
+    }
+    const ids = list.map((cell) => cell.id)
+    const old = order.peek()
+    if (ids.length !== old.length || ids.some((id, index) => id !== old[index])) order.value = ids
+    spread()
+  })
+}
+
+/** Shows a change of a text, made by someone else or by an editor here. */
+export function showText(id: string, source: string, change: ChangeSet | null): void {
+  const cell = cells.get(id)
+  if (!cell) return
+  cell.source = source
+  if (change) cell.editor?.take(change)
+  cell.textVersion.value++
+}
+
+export function takeWhole(whole: Whole): void {
+  batch(() => {
+    file.value = { path: whole.path, name: whole.name, language: whole.language }
+    take({ ...whole, changes: undefined })
+    for (const [id, cell] of cells) {
+      if (!whole.shown[id]) {
+        cell.outputs.value = []
+        cell.count.value = null
+      }
+      if (!whole.states[id]) setState(cell, REST)
+    }
+  })
+}
+
+/** Takes in what is new beside the cells' texts. */
+export function take(news: News): void {
+  batch(() => {
+    for (const [id, shown] of Object.entries(news.shown ?? {})) {
+      const cell = cells.get(id)
+      if (!cell) continue
+      cell.outputs.value = shown.outputs
+      cell.count.value = shown.count
+    }
+    for (const [id, state] of Object.entries(news.states ?? {})) {
+      const cell = cells.get(id)
+      if (cell) setState(cell, state ?? REST)
+    }
+    if (news.status) status.value = news.status
+    if (news.kernel) kernel.value = news.kernel
+    if (news.present) present.value = news.present
+    if (news.review) {
+      review.value = news.review
+      spread()
+    }
+  })
+}
+
+function setState(cell: CellModel, state: CellState): void {
+  const isRunning = state.activity === 'running'
+  if (isRunning && cell.begun.peek() === null) cell.begun.value = Date.now()
+  if (!isRunning) cell.begun.value = null
+  cell.state.value = state
+}
+
+/** Tells each cell what waits for review in it. */
+function spread(): void {
+  const all = review.peek().cells
+  for (const [id, cell] of cells) {
+    const now = all[id] ?? null
+    if (JSON.stringify(cell.review.peek()) !== JSON.stringify(now)) cell.review.value = now
+  }
+}

@@ -1,0 +1,42 @@
+// What this window alone knows: the active cell, the mode, what is selected, what is open, how it looks.
+
+import { computed, signal } from '@preact/signals'
+import { order } from './doc'
+
+export type Theme = 'light' | 'dark' | 'auto'
+
+export const active = signal<string | null>(null)
+export const isEditing = signal(false)
+/** Where a selection of several cells began. */
+export const anchor = signal<string | null>(null)
+export const follows = signal(false)
+export const hasNumbers = signal(localStorage.getItem('cellist:numbers') === 'on')
+export const sheet = signal<'help' | 'files' | null>(null)
+export const question = signal<{ text: string; yes: string; then: () => void } | null>(null)
+export const toast = signal<{ text: string; action?: { name: string; then: () => void } } | null>(null)
+/** Read out to those who do not see. */
+export const said = signal('')
+export const theme = signal<Theme>((localStorage.getItem('cellist:theme') as Theme | null) ?? 'auto')
+
+/** The cells that are selected, in order; at least the active one. */
+export const selected = computed<string[]>(() => {
+  const [from, to] = [order.value.indexOf(anchor.value ?? active.value ?? ''), order.value.indexOf(active.value ?? '')]
+  if (to < 0) return []
+  const start = from < 0 ? to : from
+  return order.value.slice(Math.min(start, to), Math.max(start, to) + 1)
+})
+
+let toastTimer: ReturnType<typeof setTimeout> | undefined
+
+export function say(text: string, action?: { name: string; then: () => void }): void {
+  clearTimeout(toastTimer)
+  toast.value = action ? { text, action } : { text }
+  said.value = text
+  toastTimer = setTimeout(() => (toast.value = null), action ? 10_000 : 5_000)
+}
+
+export function setTheme(wanted: Theme): void {
+  theme.value = wanted
+  localStorage.setItem('cellist:theme', wanted)
+  document.documentElement.dataset['theme'] = wanted
+}

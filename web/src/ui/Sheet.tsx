@@ -1,0 +1,141 @@
+// What lies over the page: the notebooks of a folder, the keys, a question, a word about what happened.
+
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { table } from '../keys/table'
+import type { Folder } from '../net/protocol'
+import { ask } from '../net/sync'
+import { file, review } from '../state/doc'
+import { question, said, sheet, toast } from '../state/view'
+
+function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }) {
+  const element = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const dialog = element.current!
+    const before = document.activeElement
+    dialog.showModal()
+    return () => {
+      dialog.close()
+      if (before instanceof HTMLElement) before.focus({ preventScroll: true })
+    }
+  }, [])
+  return (
+    <dialog ref={element} aria-label={title} onCancel={onClose} onClick={(event) => event.target === element.current && onClose()}>
+      <div class="sheet">
+        <div class="sheet-head">
+          <h2>{title}</h2>
+          <span class="spring" />
+          <button class="quiet" aria-label="Close" onClick={onClose}>×</button>
+        </div>
+        {children}
+      </div>
+    </dialog>
+  )
+}
+
+function Help() {
+  const groups = [...new Set(table.map((binding) => binding.group))]
+  const names = [...new Map(table.map((binding) => [`${binding.group}${binding.name}`, binding])).values()]
+  const keysOf = (name: string, group: string) => table.filter((binding) => binding.name === name && binding.group === group).map((binding) => binding.keys)
+  const shown = (keys: string) => keys.replace('Mod', 'Ctrl').replaceAll('-', '+').replace('Arrow', '')
+  return (
+    <Dialog title="Keys" onClose={() => (sheet.value = null)}>
+      <label class="switch">
+        <input type="checkbox" checked={review.value.is_on} onChange={(event) => void ask({ set_review: event.currentTarget.checked })} />
+        Changes of agents wait for review in this notebook
+      </label>
+      <div class="help">
+        {groups.map((group) => (
+          <section key={group}>
+            <h3>{group}</h3>
+            <dl>
+              {names.filter((binding) => binding.group === group).map((binding) => (
+                <div key={binding.name}>
+                  <dt>{keysOf(binding.name, group).map((keys) => <kbd key={keys}>{shown(keys)}</kbd>)}</dt>
+                  <dd>{binding.name}{binding.mode === 'command' ? '' : binding.mode === 'edit' ? ' (editor)' : ''}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </Dialog>
+  )
+}
+
+const address = (path: string) => `/?path=${encodeURIComponent(path)}`
+
+export function FileList() {
+  const folder = useSignal<Folder | null>(null)
+  const name = useSignal('')
+  const look = async (path: string | null) => {
+    const answer = await ask({ files: { folder: path } })
+    if (answer !== null && typeof answer === 'object' && 'folder' in answer) folder.value = answer.folder
+  }
+  useEffect(() => void look(null), [])
+  const create = async (event: Event) => {
+    event.preventDefault()
+    if (!folder.value) return
+    const answer = await ask({ create: { folder: folder.value.path, name: name.value.trim() || 'untitled' } })
+    if (answer !== null && typeof answer === 'object' && 'created' in answer) location.href = address(answer.created)
+  }
+  const at = folder.value
+  if (!at) return <p class="faint">Looking…</p>
+  const join = (inner: string) => `${at.path.replace(/\/$/, '')}/${inner}`
+  return (
+    <div class="file-list">
+      <p class="path">{at.path}</p>
+      <ul>
+        {at.parent !== null && <li><button class="quiet" onClick={() => void look(at.parent)}>↑ up</button></li>}
+        {at.folders.map((inner) => <li key={inner}><button class="quiet" onClick={() => void look(join(inner))}>{inner}/</button></li>)}
+        {at.notebooks.map((inner) => (
+          <li key={inner}>
+            <a href={address(join(inner))} aria-current={file.value?.path === join(inner) ? 'page' : undefined}>{inner}</a>
+          </li>
+        ))}
+      </ul>
+      {at.notebooks.length === 0 && <p class="faint">No notebooks here.</p>}
+      <form onSubmit={(event) => void create(event)}>
+        <input aria-label="Name of a new notebook" placeholder="untitled" value={name.value} onInput={(event) => (name.value = event.currentTarget.value)} />
+        <button class="primary">New notebook</button>
+      </form>
+    </div>
+  )
+}
+
+function Question() {
+  const asked = question.value
+  if (!asked) return null
+  const close = () => (question.value = null)
+  return (
+    <Dialog title={asked.yes} onClose={close}>
+      <p>{asked.text}</p>
+      <div class="row">
+        <span class="spring" />
+        <button onClick={close}>Cancel</button>
+        <button class="primary" autofocus onClick={() => { close(); asked.then() }}>{asked.yes}</button>
+      </div>
+    </Dialog>
+  )
+}
+
+export function Over() {
+  const word = toast.value
+  return (
+    <>
+      {sheet.value === 'help' && <Help />}
+      {sheet.value === 'files' && (
+        <Dialog title="Notebooks" onClose={() => (sheet.value = null)}><FileList /></Dialog>
+      )}
+      <Question />
+      {word && (
+        <div class="toast">
+          <span>{word.text}</span>
+          {word.action && <button onClick={() => { toast.value = null; word.action?.then() }}>{word.action.name}</button>}
+        </div>
+      )}
+      <div class="only-heard" role="status" aria-live="polite">{said.value}</div>
+    </>
+  )
+}
