@@ -1,7 +1,7 @@
 //! What kernel sessions, their users and their calls are called.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,12 @@ impl SessionKey {
     /// A session by its name and folder.
     pub fn new(id: impl Into<String>, cwd: impl Into<PathBuf>) -> SessionKey {
         SessionKey { id: id.into(), cwd: cwd.into() }
+    }
+
+    /// The session of an open notebook, by its real path: whoever runs its cells meets there.
+    pub fn of_notebook(path: &Path) -> SessionKey {
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        SessionKey::new(name, path.parent().unwrap_or(Path::new("/")))
     }
 }
 
@@ -64,5 +70,16 @@ impl ExecutionId {
 impl fmt::Display for ExecutionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_session_of_a_notebook_is_called_as_its_file_and_runs_beside_it() {
+        let key = SessionKey::of_notebook(Path::new("/work/a/b.ipynb"));
+        assert_eq!(key, SessionKey::new("b.ipynb", "/work/a"));
     }
 }
