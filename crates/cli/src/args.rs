@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::answer::{Answer, Format};
 use crate::command::{
-    artifact, cell, completions, context, diff, doctor, edit, exec, git_setup, guard, history, kernels,
+    artifact, cell, completions, context, diff, doctor, edit, exec, git_setup, guard, history, kernels, mcp,
     merge, new, prompt, read, run, serve, sessions, settings, status, stop, trust, undo, write,
 };
 use crate::error::CliError;
@@ -57,6 +57,7 @@ enum Command {
     Kernels(kernels::Arguments),
     Context(context::Arguments),
     Prompt(prompt::Arguments),
+    Mcp(mcp::Arguments),
     Serve(serve::Arguments),
     Status(status::Arguments),
     Stop(stop::Arguments),
@@ -92,6 +93,7 @@ impl Cli {
             Command::Kernels(arguments) => kernels::run(arguments),
             Command::Context(arguments) => context::run(arguments),
             Command::Prompt(arguments) => prompt::run(arguments),
+            Command::Mcp(arguments) => mcp::run(arguments),
             Command::Serve(arguments) => serve::run(arguments),
             Command::Status(arguments) => status::run(arguments),
             Command::Stop(arguments) => stop::run(arguments),

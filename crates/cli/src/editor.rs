@@ -30,7 +30,8 @@ pub(crate) struct EditorFlags {
     pub(crate) mode: Mode,
 }
 
-fn mode(word: &str) -> Result<Mode, UnknownMode> {
+/// How far an agent may go.
+pub(crate) fn mode(word: &str) -> Result<Mode, UnknownMode> {
     word.parse()
 }
 

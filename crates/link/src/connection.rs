@@ -61,6 +61,10 @@ impl Connection {
         Connection { outgoing, open, next: Arc::default() }
     }
 
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     pub(crate) fn ask(&self, request: Request) -> Hearing {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (events, newest) = watch::channel(None);

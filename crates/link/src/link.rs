@@ -53,6 +53,14 @@ impl Link {
         Ok(Link(Carrier::Socket(Connection::new(host.attach_or_start(starter).await?))))
     }
 
+    /// Whether whoever answers is still there, as far as is known.
+    pub fn is_open(&self) -> bool {
+        match &self.0 {
+            Carrier::Here(..) => true,
+            Carrier::Socket(connection) => connection.is_open(),
+        }
+    }
+
     /// Begins a request. Needs a runtime.
     pub fn begin(&self, request: Request) -> Pending {
         match &self.0 {

@@ -1,9 +1,11 @@
-//! Everything that listens. Now that is the host's socket; what is asked there is answered by `link`'s desk.
+//! Everything that listens: the host's socket, and MCP on standard streams and over HTTP. What is asked there is answered
+//! by `link`'s desk.
 
 mod first;
 mod host;
 mod idle;
 mod log;
+pub mod mcp;
 mod socket;
 mod visitor;
 

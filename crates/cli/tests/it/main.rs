@@ -19,6 +19,7 @@ mod host;
 mod kernels;
 mod loading;
 mod many_writers;
+mod mcp;
 mod merge;
 mod new;
 mod notebooks;

@@ -1,0 +1,203 @@
+//! `cellist mcp`: the tools for agents, over the Model Context Protocol.
+
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use cellist_serve::mcp::{Door, Product, Reach, Server, listen, serve_stdio};
+use cellist_session::Home;
+use cellist_session::settings::Resolved;
+use cellist_tools::prompt::{FOLDER, Prompts};
+use cellist_tools::{Caller, Mode, ToolSet};
+use clap::{Args, ValueEnum};
+use serde_json::Value;
+
+use crate::answer::{Answer, print_aside};
+use crate::command::exec::working_folder;
+use crate::editor::mode;
+use crate::error::{CliError, Exit, reason};
+use crate::host;
+use crate::kernel::KernelFlags;
+
+/// The variable with the token that clients over HTTP have to show.
+const TOKEN: &str = "CELLIST_MCP_TOKEN";
+
+/// Serve the tools for agents over MCP, on standard input and output or over HTTP
+///
+/// An agent names notebooks by their path, below the current folder and the folders of tools.roots. What it runs is
+/// kept by the host, which is started if need be: kernels and open notebooks are there for people and other programs,
+/// too, and outlast the agent. docs/agents.md has ready configurations for many clients.
+///
+/// In ask mode an agent only looks; in edit mode it also changes files that are no notebooks; in agent mode it does
+/// all that its tools can do.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist mcp
+  cellist mcp --mode ask --attach analysis.ipynb
+  cellist mcp --http 127.0.0.1:8642")]
+pub(crate) struct Arguments {
+    /// How far agents may go: ask, edit or agent
+    #[arg(long, value_name = "MODE", default_value = "agent", value_parser = mode)]
+    mode: Mode,
+    /// Which tools they have
+    #[arg(long, value_enum, value_name = "SET", default_value = "notebook")]
+    tools: Set,
+    /// A notebook that they work on, so that calls need not name it; may be given again
+    #[arg(long, value_name = "NB", num_args = 1..)]
+    attach: Vec<PathBuf>,
+    /// Work on a notebook only while it is attached and in the active editor
+    #[arg(long)]
+    require_active: bool,
+    /// Serve over HTTP at an address of this machine, as 127.0.0.1:8642, or at a port alone; clients show the token in
+    /// CELLIST_MCP_TOKEN, or one that is made and printed
+    #[arg(long, value_name = "ADDR", value_parser = address)]
+    http: Option<SocketAddr>,
+    /// Use no host: kernels end with the command
+    #[arg(long)]
+    standalone: bool,
+    #[command(flatten)]
+    flags: KernelFlags,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Set {
+    /// Those for notebooks and for running code
+    Notebook,
+    /// Also those for files of every kind
+    All,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    let cwd = working_folder(None)?;
+    let settings = arguments.flags.settings(&cwd)?;
+    let caller = arguments.caller(cwd, &settings)?;
+    let prompts = prompts(&settings)?;
+    let serving = async {
+        let (reach, here) = if arguments.standalone {
+            let desk = host::desk(&Home::from_env(), &settings.settings, false);
+            (Reach::Here(desk.clone()), Some(desk))
+        } else {
+            (Reach::Host { host: host::ours(), starter: host::starter()? }, None)
+        };
+        let served = match arguments.http {
+            Some(address) => over_http(address, Product::for_many(caller, reach, &prompts)).await,
+            None => on_streams(caller, reach, &prompts).await,
+        };
+        if let Some(desk) = here {
+            desk.close().await;
+        }
+        served
+    };
+    host::wait(serving)?;
+    Ok(Answer::new("", Value::Object(Default::default())))
+}
+
+async fn on_streams(caller: Caller, reach: Reach, prompts: &Prompts) -> Result<(), CliError> {
+    let gone = Arc::default();
+    let product = Product::for_one(caller, reach, prompts, Arc::clone(&gone));
+    serve_stdio(Server(product), gone).await.map_err(|error| {
+        CliError::input("protocol", format!("the client does not speak the protocol: {error}"))
+            .with_hint("this command is started by an MCP client; see docs/agents.md")
+    })
+}
+
+async fn over_http(address: SocketAddr, product: Product) -> Result<(), CliError> {
+    let failed = |error: std::io::Error| {
+        let message = format!("cannot serve at {address}: {}", reason(&error));
+        CliError::new("cannot_listen", Exit::NoKernel, message)
+    };
+    let given = std::env::var(TOKEN).ok().filter(|token| !token.is_empty());
+    let is_made = given.is_none();
+    let token = match given {
+        Some(token) => token,
+        None => new_token().map_err(failed)?,
+    };
+    let door = Door { token: Some(token.clone()) };
+    let listening = listen(address, door, move || Server(product.another())).await.map_err(failed)?;
+    print_aside(&format!("MCP at {}", listening.url()));
+    if is_made {
+        print_aside(&format!("Authorization: Bearer {token}"));
+    }
+    listening.run().await.map_err(failed)
+}
+
+fn new_token() -> std::io::Result<String> {
+    let mut bytes = [0; 24];
+    getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The files with instructions; where one of the user's is broken, that is said and ours alone are used.
+fn prompts(settings: &Resolved) -> Result<Prompts, CliError> {
+    let own = Prompts::with_folder(&Home::from_env().path().join(FOLDER));
+    match own.and_then(|own| own.with_files(&settings.prompts)) {
+        Ok(prompts) => Ok(prompts),
+        Err(error) => {
+            print_aside(&format!("note: {error}; only the instructions that come with the program are used"));
+            Ok(Prompts::ours())
+        }
+    }
+}
+
+impl Arguments {
+    /// Agents, as they are set up here.
+    fn caller(&self, cwd: PathBuf, settings: &Resolved) -> Result<Caller, CliError> {
+        let real =
+            |path: &PathBuf| fs::canonicalize(path).map_err(|error| CliError::unreadable(path, &error));
+        let mut asker = self.flags.asker();
+        // Secrets stay in this process.
+        asker.withhold(&settings.settings);
+        Ok(Caller {
+            name: "agent".into(),
+            session: String::new(),
+            mode: self.mode,
+            tools: match self.tools {
+                Set::Notebook => ToolSet::Notebook,
+                Set::All => ToolSet::All,
+            },
+            roots: settings.settings.tools.roots.iter().map(|root| cwd.join(root)).collect(),
+            cwd,
+            requires_active: self.require_active,
+            attached: self.attach.iter().map(real).collect::<Result<_, _>>()?,
+            asker,
+        })
+    }
+}
+
+/// An address, or a port of this machine.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let text = text.strip_prefix(':').unwrap_or(text);
+    if let Ok(port) = text.parse() {
+        return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+    }
+    let named = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    let named = named.as_deref().unwrap_or(text);
+    let address: SocketAddr =
+        named.parse().map_err(|_| "give an address and a port, as 127.0.0.1:8642".to_owned())?;
+    if !address.ip().is_loopback() {
+        return Err("it can be reached from other machines; use 127.0.0.1 and a tunnel".into());
+    }
+    Ok(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_one_of_this_machine() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(address(text).ok(), expected.map(|address| address.parse().unwrap()), "{text}");
+        };
+        check("127.0.0.1:8642", Some("127.0.0.1:8642"));
+        check("8642", Some("127.0.0.1:8642"));
+        check(":0", Some("127.0.0.1:0"));
+        check("localhost:80", Some("127.0.0.1:80"));
+        check("[::1]:80", Some("[::1]:80"));
+        check("0.0.0.0:80", None);
+        check("192.168.1.2:80", None);
+        check("example.org:80", None);
+        check("127.0.0.1", None);
+    }
+}

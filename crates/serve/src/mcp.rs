@@ -1,0 +1,22 @@
+//! MCP: what an agent asks over standard streams or HTTP becomes calls of tools at a desk. The protocol's words stay here.
+
+mod agent;
+mod answer;
+mod http;
+mod offer;
+mod pace;
+mod product;
+mod server;
+mod source;
+mod stdio;
+
+pub use agent::Reach;
+pub use http::{Door, Listening, listen};
+pub use offer::tools;
+pub use product::Product;
+pub use server::Server;
+pub use source::{Call, Client, Source};
+pub use stdio::serve_stdio;
+
+/// The protocol's own types, for other sources of tools.
+pub use rmcp;

@@ -1,0 +1,62 @@
+//! A tool's answer in the protocol's words.
+
+use std::fmt::Display;
+
+use cellist_tools::{Answer, Block};
+use rmcp::model::{CallToolResult, ContentBlock, Resource};
+
+/// The result of a call.
+pub(super) fn result(answer: Answer) -> CallToolResult {
+    let Answer { blocks, is_failure, keys } = answer;
+    let blocks = blocks.into_iter().map(block).collect();
+    let mut result = if is_failure { CallToolResult::error(blocks) } else { CallToolResult::success(blocks) };
+    result.structured_content = keys;
+    result
+}
+
+/// The result of a call that was not carried out.
+pub(super) fn refusal(what: impl Display) -> CallToolResult {
+    result(Answer::failure(what))
+}
+
+fn block(block: Block) -> ContentBlock {
+    match block {
+        Block::Text(text) => ContentBlock::text(text),
+        Block::Image { mime, data } => ContentBlock::image(data, mime),
+        Block::Link { uri, name, mime } => {
+            ContentBlock::resource_link(Resource::new(uri, name).with_mime_type(mime))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_block_has_its_form_and_a_failure_is_marked() {
+        let blocks = vec![
+            Block::Text("done".into()),
+            Block::Image { mime: "image/png".into(), data: "aGk=".into() },
+            Block::Link { uri: "artifact://a1".into(), name: "output".into(), mime: "text/plain".into() },
+        ];
+        let answer = Answer { blocks, is_failure: false, keys: Some(json!({ "total_cells": 3 })) };
+        let mut told = serde_json::to_value(result(answer)).unwrap();
+        told.as_object_mut().unwrap().remove("resultType");
+        let expected = json!({
+            "content": [
+                { "type": "text", "text": "done" },
+                { "type": "image", "data": "aGk=", "mimeType": "image/png" },
+                { "type": "resource_link", "uri": "artifact://a1", "name": "output", "mimeType": "text/plain" },
+            ],
+            "structuredContent": { "total_cells": 3 },
+            "isError": false,
+        });
+        assert_eq!(told, expected);
+        let told = serde_json::to_value(refusal("no such cell")).unwrap();
+        assert_eq!(told["isError"], true);
+        assert_eq!(told["content"][0]["text"], "Error: no such cell");
+    }
+}

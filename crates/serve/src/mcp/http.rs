@@ -1,0 +1,104 @@
+//! The protocol over HTTP, on this machine alone: whoever comes shows a token, and a page of elsewhere is turned away.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::serve::ListenerExt;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::net::TcpListener;
+
+use super::server::Server;
+use super::source::Source;
+
+/// Where it is served.
+const PATH: &str = "/mcp";
+/// The most that a request may hold: above what a call may, so that a call that is too large is told so in its result.
+const MOST_BODY: usize = 16 << 20;
+/// How long a client that says nothing is remembered.
+const REMEMBERED: Duration = Duration::from_secs(3600);
+
+/// Who is let in.
+#[derive(Clone, Debug)]
+pub struct Door {
+    /// What a client has to show; nothing means that everybody on this machine may come.
+    pub token: Option<String>,
+}
+
+/// A server that can be reached.
+#[derive(Debug)]
+pub struct Listening {
+    /// Its address.
+    pub address: SocketAddr,
+    listener: TcpListener,
+    router: Router,
+}
+
+/// Takes a place to listen at. Each client is served by a source of its own. Needs a runtime.
+pub async fn listen<S: Source>(
+    address: SocketAddr,
+    door: Door,
+    another: impl Fn() -> Server<S> + Send + Sync + 'static,
+) -> io::Result<Listening> {
+    if !address.ip().is_loopback() {
+        let message = format!("{address} can be reached from other machines; use 127.0.0.1 or [::1]");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    let listener = TcpListener::bind(address).await?;
+    let address = listener.local_addr()?;
+    Ok(Listening { address, listener, router: router(door, another) })
+}
+
+impl Listening {
+    /// Its address for a client.
+    pub fn url(&self) -> String {
+        format!("http://{}{PATH}", self.address)
+    }
+
+    /// Serves until it fails.
+    pub async fn run(self) -> io::Result<()> {
+        // An answer is small and wanted at once.
+        let listener = self.listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+        axum::serve(listener, self.router).await
+    }
+}
+
+/// What answers requests that were let in.
+fn router<S: Source>(door: Door, another: impl Fn() -> Server<S> + Send + Sync + 'static) -> Router {
+    let local = |scheme: &str| ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("{scheme}://{host}:*"));
+    let origins = local("http").into_iter().chain(local("https"));
+    let config = StreamableHttpServerConfig::default()
+        .with_allowed_origins(origins)
+        .enforce_origin_validation()
+        .with_max_request_body_bytes(MOST_BODY);
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.keep_alive = Some(REMEMBERED);
+    let service = StreamableHttpService::new(move || Ok(another()), Arc::new(sessions), config);
+    Router::new().route_service(PATH, service).layer(middleware::from_fn_with_state(door, check))
+}
+
+async fn check(State(door): State<Door>, request: Request, next: Next) -> Response {
+    let Some(token) = &door.token else { return next.run(request).await };
+    let shown = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let shown = shown.and_then(|value| value.split_once(' '));
+    let is_known = shown.is_some_and(|(scheme, shown)| {
+        scheme.eq_ignore_ascii_case("bearer") && is_same(shown.trim().as_bytes(), token.as_bytes())
+    });
+    if is_known {
+        return next.run(request).await;
+    }
+    let told = "the token is missing or wrong: send `Authorization: Bearer TOKEN`\n";
+    (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], told).into_response()
+}
+
+/// Takes the same time wherever two texts of one length differ.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b)) == 0
+}

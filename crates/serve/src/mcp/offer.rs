@@ -1,0 +1,112 @@
+//! The tools as the protocol lists them: the same for everyone in a mode, in a fixed order.
+
+use std::sync::Arc;
+
+use cellist_tools::{Definition, Mode, Offer, ToolName, ToolSet};
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use serde_json::Value;
+
+/// The tools of a mode and a set.
+pub fn tools(mode: Mode, set: ToolSet) -> Vec<Tool> {
+    // A call may always name its notebook, so those for notebooks are always there.
+    let offer = Offer { mode, notebook_mode: true };
+    let offered = ToolName::ALL.into_iter().filter(|name| offer.has(*name) && is_in(*name, set));
+    offered.map(|name| tool(Definition::of(name), mode)).collect()
+}
+
+/// Whether a set has a tool, in whichever mode.
+pub(super) fn is_in(name: ToolName, set: ToolSet) -> bool {
+    match set {
+        // No call of a shell is carried out yet, so it is in neither.
+        ToolSet::Notebook | ToolSet::All => name != ToolName::Bash,
+    }
+}
+
+fn tool(definition: &Definition, mode: Mode) -> Tool {
+    let schema = match definition.schema() {
+        Value::Object(schema) => schema,
+        _ => JsonObject::new(),
+    };
+    Tool::new(definition.name.as_str(), definition.description, Arc::new(schema))
+        .with_annotations(annotations(definition, mode))
+}
+
+/// What a client may go by when it asks a person for permission. Beside the first, what is
+/// not said is what the protocol takes for granted: that it destroys, does more each time, and reaches out.
+fn annotations(definition: &Definition, mode: Mode) -> ToolAnnotations {
+    if definition.only_looks(mode) {
+        return ToolAnnotations::new().read_only(true).open_world(false);
+    }
+    let (destroys, repeats, reaches_out) = match definition.name {
+        ToolName::AddNotebookCell | ToolName::CreateNotebook => (false, false, false),
+        ToolName::MoveNotebookCell => (false, true, false),
+        ToolName::UpdateNotebookCell | ToolName::Write => (true, true, false),
+        ToolName::DeleteNotebookCells
+        | ToolName::NotebookKernel
+        | ToolName::Notebook
+        | ToolName::Edit
+        | ToolName::GetNotebookCells
+        | ToolName::GetCellOutputs
+        | ToolName::Read
+        | ToolName::GetVariables
+        | ToolName::Wait
+        | ToolName::ReadArtifact => (true, false, false),
+        // Code can do anything.
+        ToolName::RunNotebookCells | ToolName::Python | ToolName::Eval | ToolName::Bash => {
+            (true, false, true)
+        }
+    };
+    let mut annotations = ToolAnnotations::new().read_only(false);
+    annotations.destructive_hint = (!destroys).then_some(false);
+    annotations.idempotent_hint = repeats.then_some(true);
+    annotations.open_world_hint = (!reaches_out).then_some(false);
+    annotations
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(mode: Mode, set: ToolSet) -> String {
+        tools(mode, set).iter().map(|tool| tool.name.to_string()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn each_mode_has_its_list_in_a_fixed_order() {
+        let look = "get_notebook_cells get_cell_outputs notebook_kernel read";
+        let rest = "get_variables wait read_artifact";
+        assert_eq!(names(Mode::Ask, ToolSet::Notebook), format!("{look} {rest}"));
+        assert_eq!(names(Mode::Edit, ToolSet::Notebook), format!("{look} edit write {rest}"));
+        assert_eq!(
+            names(Mode::Agent, ToolSet::Notebook),
+            "get_notebook_cells get_cell_outputs run_notebook_cells add_notebook_cell update_notebook_cell \
+             delete_notebook_cells move_notebook_cell create_notebook notebook_kernel notebook read edit write \
+             python eval get_variables wait read_artifact"
+        );
+    }
+
+    #[test]
+    fn what_is_listed_is_small() {
+        // All that a model may be shown of them, and what a client goes by besides.
+        let size = |set| serde_json::to_string(&tools(Mode::Agent, set)).unwrap().len();
+        assert!(size(ToolSet::Notebook) <= 12_000, "{}", size(ToolSet::Notebook));
+        assert!(size(ToolSet::All) <= 18_000, "{}", size(ToolSet::All));
+    }
+
+    #[test]
+    fn what_may_come_with_pictures_promises_no_shape() {
+        assert!(tools(Mode::Agent, ToolSet::All).iter().all(|tool| tool.output_schema.is_none()));
+    }
+
+    #[test]
+    fn what_only_looks_says_so_in_the_mode() {
+        let looks = |mode| {
+            let all = tools(mode, ToolSet::Notebook);
+            let reads =
+                |tool: &Tool| tool.annotations.as_ref().is_some_and(|a| a.read_only_hint == Some(true));
+            all.iter().filter(|tool| reads(tool)).map(|tool| tool.name.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(looks(Mode::Ask).join(" "), names(Mode::Ask, ToolSet::Notebook));
+        assert!(!looks(Mode::Agent).contains(&"notebook_kernel".to_owned()));
+    }
+}

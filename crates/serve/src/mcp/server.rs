@@ -1,0 +1,165 @@
+//! A server of the protocol over any source of tools: which question goes where, what is refused before it gets there,
+//! and how far a call is.
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
+    GetPromptRequestParams, GetPromptResponse, InitializeRequestParams, InitializeResult, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::answer::refusal;
+use super::pace::tell;
+use super::source::{Call, Client, Source};
+
+/// The most that the arguments of a call may amount to: more than any cell, less than what would hold others up.
+const MOST_ARGUMENTS: usize = 4 << 20;
+
+/// Methods that have parameters. A request for one of them whose parameters do not fit is not an unknown one.
+const KNOWN: [&str; 5] =
+    ["tools/call", "prompts/get", "resources/read", "completion/complete", "logging/setLevel"];
+
+/// Answers the requests of one client, or of all whose requests stand alone.
+#[derive(Clone, Debug)]
+pub struct Server<S>(pub S);
+
+impl<S: Source> ServerHandler for Server<S> {
+    fn get_info(&self) -> ServerConfig {
+        self.0.config()
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        self.0.met(&Client::of(&context));
+        self.negotiate_initialize(&request)
+    }
+
+    async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        self.0.met(&Client::of(&context));
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.get_info()))
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.0.tools().to_vec()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.0.tools().iter().find(|tool| tool.name == name).cloned()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if !self.0.knows(&request.name) {
+            return Err(unknown_tool(&request.name, self.0.tools()));
+        }
+        let size = request.arguments.as_ref().map_or(0, |arguments| arguments.values().map(weight).sum());
+        if size > MOST_ARGUMENTS {
+            return Ok(refusal(format_args!(
+                "the arguments of {} are {} MB, and at most {} MB are taken: write less at once, or save it to a \
+                 file and name that",
+                request.name,
+                size >> 20,
+                MOST_ARGUMENTS >> 20
+            ))
+            .into());
+        }
+        let (news, heard) = watch::channel(None);
+        let telling = tell(heard, context.meta.get_progress_token(), context.peer.clone());
+        let client = Client::of(&context);
+        let calling = self.0.call(Call { request, client, news, context });
+        tokio::select! {
+            biased;
+            response = calling => response,
+            () = telling => Err(ErrorData::internal_error("the call was lost", None)),
+        }
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(self.0.prompts()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        self.0.prompt(&request.name, &arguments, &Client::of(&context)).await
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(self.0.resources(&Client::of(&context)).await?))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(self.0.templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let contents = self.0.read(&request.uri, &Client::of(&context)).await?;
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        if KNOWN.contains(&request.method.as_str()) {
+            let message = format!(
+                "the parameters of {} do not fit: `name` or `uri` is text, `arguments` an object",
+                request.method
+            );
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
+    }
+}
+
+fn unknown_tool(name: &str, tools: &[Tool]) -> ErrorData {
+    let shown: String = name.chars().take(100).collect();
+    let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
+    ErrorData::invalid_params(format!("there is no tool `{shown}`; there are {}", names.join(", ")), None)
+}
+
+/// About how many bytes a value takes.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(weight).sum::<usize>() + 2,
+        Value::Object(items) => items.iter().map(|(key, value)| key.len() + 4 + weight(value)).sum(),
+    }
+}

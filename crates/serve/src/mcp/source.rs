@@ -1,0 +1,88 @@
+//! Where tools, prompts and resources come from, as the server asks for them.
+
+use std::future::Future;
+
+use cellist_tools::Progress;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, GetPromptResponse, JsonObject, Prompt, Resource,
+    ResourceContents, ResourceTemplate, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use tokio::sync::watch;
+
+/// What a server has to offer.
+pub trait Source: Send + Sync + 'static {
+    /// What the server says of itself.
+    fn config(&self) -> ServerConfig;
+
+    /// A client is there. Must not wait.
+    fn met(&self, client: &Client);
+
+    /// The tools, in their order.
+    fn tools(&self) -> &[Tool];
+
+    /// Whether a call of this name can be carried out, or at least be refused with a reason.
+    fn knows(&self, tool: &str) -> bool {
+        self.tools().iter().any(|known| known.name == tool)
+    }
+
+    /// Calls a tool that is known. The token of the context says when the answer is not wanted any more.
+    fn call(&self, call: Call) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send;
+
+    /// The prompts.
+    fn prompts(&self) -> Vec<Prompt>;
+
+    /// A prompt with its arguments filled in.
+    fn prompt(
+        &self,
+        name: &str,
+        arguments: &JsonObject,
+        client: &Client,
+    ) -> impl Future<Output = Result<GetPromptResponse, ErrorData>> + Send;
+
+    /// The resources that there are now.
+    fn resources(&self, client: &Client) -> impl Future<Output = Result<Vec<Resource>, ErrorData>> + Send;
+
+    /// What else can be read.
+    fn templates(&self) -> Vec<ResourceTemplate>;
+
+    /// Reads a resource.
+    fn read(
+        &self,
+        uri: &str,
+        client: &Client,
+    ) -> impl Future<Output = Result<ResourceContents, ErrorData>> + Send;
+}
+
+/// A call of a tool.
+#[derive(Debug)]
+pub struct Call {
+    /// What is asked for.
+    pub request: CallToolRequestParams,
+    /// Who asks.
+    pub client: Client,
+    /// Who hears how far it is.
+    pub news: watch::Sender<Option<Progress>>,
+    /// What the protocol knows of it.
+    pub context: RequestContext<RoleServer>,
+}
+
+/// A client, as far as it tells who it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// What it calls itself.
+    pub name: Option<String>,
+    /// Whether each of its requests stands alone.
+    pub is_stateless: bool,
+}
+
+impl Client {
+    /// Whoever sent a request.
+    pub fn of(context: &RequestContext<RoleServer>) -> Client {
+        Client {
+            name: context.client_info().map(|client| client.name).filter(|name| !name.is_empty()),
+            is_stateless: context.meta.protocol_version().is_some(),
+        }
+    }
+}
