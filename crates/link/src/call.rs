@@ -155,7 +155,7 @@ mod tests {
             reset: false,
             retry: RetryOnCrash::Auto,
             mode: KernelMode::Session,
-            reading: Reading { limits: Limits::for_screen(), ansi: Ansi::Remove },
+            reading: Reading::new(Limits::for_screen(), Ansi::Remove),
             rights: None,
             is_watched: false,
         }

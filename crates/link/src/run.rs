@@ -23,6 +23,8 @@ pub struct NotebookRun {
     pub allow_errors: bool,
     /// How many bytes of a cell's outputs the notebook gets; all of them without a limit.
     pub max_output: Option<usize>,
+    /// Whether the notebook gets the times at which cells ran.
+    pub timing: bool,
     /// Who runs them.
     pub author: Author,
 }

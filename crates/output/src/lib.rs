@@ -11,6 +11,7 @@ mod outputs;
 mod reading;
 mod sink;
 mod status;
+mod traceback;
 mod tree;
 
 pub use clean::{Ansi, Cleaner, Decoder, clean};
@@ -20,6 +21,7 @@ pub use mime::{MimeBundle, MimeData, RawJson};
 pub use output::{Output, StreamName};
 pub use outputs::Outputs;
 pub use reading::{Beside, Image, ImageType};
-pub use sink::{LineRange, Shown, Sink, Truncation};
+pub use sink::{LineRange, Part, Shown, Sink, Truncation};
 pub use status::StatusEvent;
+pub use traceback::trimmed as trimmed_traceback;
 pub use tree::{TreeLimits, json_tree};

@@ -164,6 +164,11 @@ impl MimeBundle {
         }
     }
 
+    /// Keeps the representations of some types.
+    pub(crate) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+        self.0.retain(|(mime, _)| keep(mime));
+    }
+
     /// The representation of that type.
     pub fn get(&self, mime: &str) -> Option<&MimeData> {
         self.0.iter().find(|(known, _)| known == mime).map(|(_, data)| data)

@@ -48,6 +48,11 @@ pub fn left_out(bytes: u64, artifact_id: Option<&str>) -> String {
     }
 }
 
+/// Stands in a traceback for frames that are not shown.
+pub fn frames_left_out(count: usize) -> String {
+    format!("[{} of libraries left out]", counted(count as u64, "frame"))
+}
+
 /// Points to the artifact of a text that was not cut.
 pub fn kept_in(artifact_id: &str) -> String {
     format!("[All output: {}]", artifact(artifact_id))
@@ -257,6 +262,7 @@ mod tests {
             (artifact("7"), "artifact://7"),
             (left_out(12, None), "[12 bytes of output left out here]\n"),
             (left_out(1, Some("7")), "[1 byte of output left out here. All of it: artifact://7]\n"),
+            (frames_left_out(1), "[1 frame of libraries left out]"),
             (kept_in("7"), "[All output: artifact://7]"),
             (not_kept("the disk is full"), "[The whole output could not be kept: the disk is full.]"),
             (

@@ -89,6 +89,11 @@ impl Outputs {
         self.list.iter()
     }
 
+    /// The outputs, in order, to change what is in them.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Output> {
+        self.list.iter_mut()
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.list.len()

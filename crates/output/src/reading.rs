@@ -54,6 +54,9 @@ impl ImageType {
     }
 }
 
+/// What is a picture, the best for a reader first.
+const PICTURES: [&str; 5] = ["image/png", "image/jpeg", "image/svg+xml", "image/webp", "image/gif"];
+
 impl Image<'_> {
     /// How many bytes the base64 text stands for.
     pub fn decoded_len(&self) -> usize {
@@ -129,6 +132,23 @@ impl MimeBundle {
     /// The first image.
     pub fn image(&self) -> Option<Image<'_>> {
         ImageType::ALL.into_iter().find_map(|kind| self.image_of(kind))
+    }
+
+    /// The picture that a reader of pictures gets, and its type: base64, or the text of a drawing.
+    pub fn picture(&self) -> Option<(&str, &str)> {
+        PICTURES.into_iter().find_map(|mime| Some((mime, self.get_text(mime)?)))
+    }
+
+    /// Takes all pictures out, and says how many bytes they had.
+    pub fn take_pictures(&mut self) -> usize {
+        let bytes = self.picture_bytes();
+        self.retain(|mime| !PICTURES.contains(&mime));
+        bytes
+    }
+
+    /// How many bytes the pictures have, as they are written here.
+    pub fn picture_bytes(&self) -> usize {
+        PICTURES.into_iter().filter_map(|mime| self.get_text(mime)).map(str::len).sum()
     }
 
     fn image_of(&self, kind: ImageType) -> Option<Image<'_>> {

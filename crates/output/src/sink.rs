@@ -50,6 +50,20 @@ struct Placed {
     to: u64,
 }
 
+/// A part of a text that stands on lines of its own. Each but the last ends with its line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// It is shown.
+    Shown(&'a str),
+    /// Only a notice of it is shown.
+    LeftOut {
+        /// What is left out.
+        text: &'a str,
+        /// What stands in its place.
+        notice: String,
+    },
+}
+
 /// Displays further back can't be updated any more.
 const MAX_DISPLAYS: usize = 1000;
 
@@ -142,6 +156,30 @@ impl Sink {
             self.forget_displays();
         }
         line_end.to_owned() + &block
+    }
+
+    /// Takes a text that stands on lines of its own and is shown in part. Returns the whole of it as it belongs into the
+    /// artifact, whose line numbers are kept.
+    pub fn parts(&mut self, parts: &[Part<'_>]) -> String {
+        self.clear_if_due();
+        let mut whole = self.begin_line().to_owned();
+        for (index, part) in parts.iter().enumerate() {
+            let is_last = index + 1 == parts.len();
+            let (Part::Shown(text) | Part::LeftOut { text, .. }) = part;
+            let text = if is_last { on_own_lines(text) } else { (*text).to_owned() };
+            match part {
+                Part::Shown(_) => self.take(text.as_bytes()),
+                Part::LeftOut { notice, .. } => {
+                    self.count(text.as_bytes());
+                    self.cleaner.push(notice.as_bytes(), &mut self.kept);
+                    self.drop_excess();
+                    let lines = signed(newlines(text.as_bytes())) - signed(newlines(notice.as_bytes()));
+                    self.numbering.skip(self.end(), lines);
+                }
+            }
+            whole.push_str(&text);
+        }
+        whole
     }
 
     /// Replaces the text of every display with this id, as far back as text is held; what stands around it keeps

@@ -14,9 +14,11 @@ pub use advice::Surroundings;
 pub use cancel::{Cancel, Canceller};
 pub use kept::MAX_OUTPUT;
 pub use pace::{Ending, Limit};
-pub use record::{Bar, Reading};
+pub use record::{Bar, Reader, Reading};
 pub(crate) use report::count_failed;
-pub use report::{CellReport, KernelReport, KernelState, Raised, Report, RunReport, Status};
+pub use report::{
+    CellReport, KernelReport, KernelState, Picture, Pictures, Raised, Report, RunReport, Status,
+};
 
 pub(crate) use cancel::Wish;
 pub(crate) use drive::{Moment, Work, drive, now};

@@ -19,10 +19,10 @@ use crate::home::milliseconds;
 use crate::names;
 use crate::receipts::{self, Receipt, Receipts};
 use document::Saving;
-use timing::Timing;
 
 pub(crate) use cells::{is_run, may_fail};
 pub(crate) use shown::Shown;
+pub(crate) use timing::{KEY as TIMING, Timing};
 
 pub use crate::execution::{
     Bar, Cancel, Canceller, CellReport, KernelReport, KernelState, MAX_OUTPUT, Raised, Reading, Report,
@@ -34,6 +34,9 @@ pub use parameters::{Literal, ParameterError};
 
 /// How often outputs of a cell that still runs are saved.
 const SAVE_EVERY: Duration = Duration::from_secs(5);
+
+/// Where a notebook keeps what its kernel said of its language.
+pub(crate) const LANGUAGE: &str = "language_info";
 
 /// How long code may take to stop after it was interrupted, when nothing else is said.
 pub const GRACE: Duration = Duration::from_secs(5);
@@ -139,11 +142,10 @@ pub async fn run(
 ) -> Ran {
     let begun = Instant::now();
     let (identity, kernel_id) = (kernel.identity(), names::random());
-    if let Some(language) = &identity.language_info {
-        let known = document.notebook().metadata().get("language_info") == Some(language);
-        if !known {
-            document.change(|notebook| notebook.set_metadata("language_info", language));
-        }
+    if let Some(language) = &identity.language_info
+        && document.notebook().metadata().get(LANGUAGE) != Some(language)
+    {
+        document.change(|notebook| notebook.set_metadata(LANGUAGE, language));
     }
     let runs = |id: &&CellId| {
         let cell = document.find(id).map(|index| &document.notebook().cells()[index]);
@@ -218,7 +220,7 @@ pub async fn run(
         let report = record.report(told).await;
         run.document.set_outputs(id, &record.kept.outputs(), record.execution_count);
         if plan.timing {
-            run.document.set_metadata(id, timing::KEY, &timing.to_json());
+            run.document.set_metadata(id, TIMING, &timing.to_json());
         }
         if let Some(receipts) = &plan.receipts {
             let receipt = Receipt {

@@ -228,7 +228,7 @@ async fn starts(
             return check.hint(error.hint.unwrap_or(fallback));
         }
     };
-    let reading = Reading { limits: Limits::for_screen(), ansi: Ansi::Remove };
+    let reading = Reading::new(Limits::for_screen(), Ansi::Remove);
     let once = Once {
         code: "print(6 * 7)",
         timeout: Some(Duration::from_secs(30)),

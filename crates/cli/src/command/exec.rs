@@ -131,7 +131,7 @@ impl View {
         let is_traced = Variables::of_process().is_on("PI_PYTHON_IPC_TRACE");
         let is_live = format == Format::People && io::stdout().is_terminal() && !is_traced;
         let ansi = if is_live && paint.is_on() { Ansi::KeepColour } else { Ansi::Remove };
-        View { paint, is_live, reading: Reading { limits: limits(settings), ansi } }
+        View { paint, is_live, reading: Reading::new(limits(settings), ansi) }
     }
 
     /// Someone to show code to while it runs, if anyone is watching.

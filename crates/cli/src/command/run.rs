@@ -153,7 +153,7 @@ impl Arguments {
             grace: settings.python.interrupt_grace,
             max_output: max_output.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
             timing: settings.notebook.timing,
-            reading: Reading { limits: limits(settings), ansi },
+            reading: Reading::new(limits(settings), ansi),
             artifacts: Some(artifacts(settings)),
             receipts: Some(Receipts::new(&Home::from_env())),
         }

@@ -18,7 +18,7 @@ impl Desk {
         events: watch::Sender<Option<Event>>,
         cancel: Cancel,
     ) -> Result<Reply, Failure> {
-        let NotebookRun { path, cells, call, allow_errors, max_output, author } = run;
+        let NotebookRun { path, cells, call, allow_errors, max_output, timing, author } = run;
         let is_watched = call.is_watched;
         let (key, known) = self.session_for(&call)?;
         let order = match call.ordered(known) {
@@ -29,7 +29,7 @@ impl Desk {
         let document = self.documents.open(&path).await?;
         let mut views = document.watch();
         let call = call.into_session_call(key, order, client.0.clone());
-        let batch = Batch { cells: cells.clone(), call, allow_errors, max_output };
+        let batch = Batch { cells: cells.clone(), call, allow_errors, max_output, timing };
         let sessions = self.sessions.clone();
         // A task of its own: it goes on when nobody waits for it any more.
         let mut running = tokio::spawn(async move { document.run(&sessions, batch, author, cancel).await });

@@ -80,3 +80,15 @@ fn an_error_is_its_traceback_or_else_its_name_and_message() {
 fn a_stream_is_its_text() {
     assert_eq!(Output::stream(StreamName::Stdout, "a\n").text(), "a\n");
 }
+
+#[test]
+fn the_picture_of_a_display_is_the_one_that_is_read_best() {
+    let mut bundle = MimeBundle::text("text/plain", "<Figure>")
+        .with("image/svg+xml", "<svg/>")
+        .with("image/png", "AAAA")
+        .with("application/json", "1");
+    assert_eq!(bundle.picture(), Some(("image/png", "AAAA")));
+    assert_eq!((bundle.picture_bytes(), bundle.take_pictures(), bundle.picture_bytes()), (10, 10, 0));
+    assert_eq!((bundle.picture(), bundle.get_text("text/plain")), (None, Some("<Figure>")));
+    assert_eq!(MimeBundle::text("image/gif", "R0").picture(), Some(("image/gif", "R0")));
+}

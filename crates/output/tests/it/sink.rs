@@ -1,4 +1,4 @@
-use cellist_output::{Ansi, Limits, LineRange, Shown, Sink, Truncation};
+use cellist_output::{Ansi, Limits, LineRange, Part, Shown, Sink, Truncation};
 use insta::assert_snapshot;
 
 fn sink(max_bytes: usize, max_lines: usize, head_bytes: usize) -> Sink {
@@ -238,4 +238,24 @@ fn the_usual_limits_are_those_of_the_settings() {
     assert_eq!(Limits::default(), Limits { max_bytes: 51_200, max_lines: 2000, head_bytes: 4096 });
     assert_eq!(Limits::for_model(), Limits { max_bytes: 16_384, max_lines: 2000, head_bytes: 4096 });
     assert_eq!(Limits::new(1000, 10), Limits { max_bytes: 1000, max_lines: 10, head_bytes: 500 });
+}
+
+#[test]
+fn what_is_left_out_of_a_text_counts_where_lines_are_numbered() {
+    let mut sink = sink(1000, 5, 200);
+    sink.push(b"open");
+    let left_out = numbered(100);
+    let notice = "[100 lines left out]\n".to_owned();
+    let parts = [Part::Shown("one\n"), Part::LeftOut { text: &left_out, notice }, Part::Shown("two\nthree")];
+    assert_eq!(sink.parts(&parts), format!("\none\n{left_out}two\nthree\n"));
+    sink.push(b"end\n");
+    assert_snapshot!(sink.finish(Some("7")).text, @r"
+    open
+    […]
+    [100 lines left out]
+    two
+    three
+    end
+    [Output cut: 5 of 105 lines and 40 of 815 bytes are shown, line 1 and 3-105. All of it: artifact://7]
+    ");
 }

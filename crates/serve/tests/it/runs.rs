@@ -60,7 +60,7 @@ fn run(bed: &Bed, path: &Path, cells: &[&str], order: Option<Order>) -> Request 
         reset: false,
         retry: RetryOnCrash::Auto,
         mode: KernelMode::Session,
-        reading: Reading { limits: Limits::for_screen(), ansi: Ansi::Remove },
+        reading: Reading::new(Limits::for_screen(), Ansi::Remove),
         rights: None,
         is_watched: true,
     };
@@ -70,6 +70,7 @@ fn run(bed: &Bed, path: &Path, cells: &[&str], order: Option<Order>) -> Request 
         call,
         allow_errors: false,
         max_output: None,
+        timing: false,
         author: Actor::new(ActorKind::Person, "one").into(),
     }))
 }

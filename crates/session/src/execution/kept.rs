@@ -7,8 +7,13 @@ use std::collections::VecDeque;
 use cellist_kernel::Event;
 use cellist_output::{Decoder, MimeBundle, MimeData, Output, Outputs, RawJson, StreamName, notices};
 
+use super::report::{Picture, Pictures};
+
 /// What the file gets of one cell when nothing else is said: 10 MiB.
 pub const MAX_OUTPUT: usize = 10 * 1024 * 1024;
+
+/// How many bytes of pictures are kept for a model, as they are written in base64. Older ones go first.
+pub(super) const PICTURES: usize = 128 * 1024 * 1024;
 
 /// Text behind the head is held in pieces of this size or less, so that the oldest can go.
 const PIECE: usize = 64 * 1024;
@@ -23,6 +28,10 @@ pub(crate) struct Kept {
     tail: VecDeque<Output>,
     tail_bytes: usize,
     dropped_bytes: u64,
+    /// Bytes of pictures that are kept beside all else; without it they count as all else does.
+    picture_room: Option<usize>,
+    picture_bytes: usize,
+    pictures_left_out: usize,
     clear_before_next: bool,
     /// Where all of it is, once that is known.
     pub(crate) artifact: Option<String>,
@@ -39,11 +48,31 @@ impl Kept {
             tail: VecDeque::new(),
             tail_bytes: 0,
             dropped_bytes: 0,
+            picture_room: None,
+            picture_bytes: 0,
+            pictures_left_out: 0,
             clear_before_next: false,
             artifact: None,
             stdout: Decoder::default(),
             stderr: Decoder::default(),
         }
+    }
+
+    /// Keeps pictures apart from all else, up to so many bytes.
+    pub(crate) fn with_pictures(mut self, room: usize) -> Kept {
+        self.picture_room = Some(room);
+        self
+    }
+
+    /// The pictures, where they are kept apart.
+    pub(crate) fn pictures(&self) -> Pictures {
+        if self.picture_room.is_none() {
+            return Pictures::default();
+        }
+        let data = self.head.iter().chain(&self.tail).filter_map(Output::data);
+        let pictures = data.filter_map(MimeBundle::picture);
+        let picture = |(mime, data): (&str, &str)| Picture { mime: mime.to_owned(), data: data.to_owned() };
+        Pictures { list: pictures.map(picture).collect(), left_out: self.pictures_left_out }
     }
 
     /// Takes what an event adds or changes.
@@ -100,6 +129,14 @@ impl Kept {
                 | Output::Result { .. }
                 | Output::Error { .. } => {}
             }
+        }
+        if updated > 0 && !self.tail.is_empty() {
+            self.tail_bytes = self.tail.iter().map(|output| self.weigh(output)).sum();
+        }
+        if updated > 0 && self.picture_room.is_some() {
+            let data = self.head.iter().chain(&self.tail).filter_map(Output::data);
+            self.picture_bytes = data.map(MimeBundle::picture_bytes).sum();
+            self.drop_pictures();
         }
         updated > 0
     }
@@ -196,7 +233,8 @@ impl Kept {
         {
             self.update(id, data, metadata);
         }
-        let size = weight(&output);
+        let size = self.weigh(&output);
+        self.picture_bytes += output.data().map_or(0, MimeBundle::picture_bytes);
         let fits = self.half.is_none_or(|half| self.tail.is_empty() && self.head_bytes + size <= half);
         if fits {
             self.head_bytes += size;
@@ -206,6 +244,7 @@ impl Kept {
             self.tail.push_back(output);
             self.drop_oldest();
         }
+        self.drop_pictures();
     }
 
     fn clear(&mut self, wait: bool) {
@@ -214,6 +253,7 @@ impl Kept {
             self.head = Outputs::new();
             self.tail.clear();
             (self.head_bytes, self.tail_bytes, self.dropped_bytes) = (0, 0, 0);
+            (self.picture_bytes, self.pictures_left_out) = (0, 0);
         }
     }
 
@@ -231,14 +271,40 @@ impl Kept {
     /// Lets the oldest go while what stays fills the tail.
     fn drop_oldest(&mut self) {
         let Some(half) = self.half else { return };
-        while let Some(oldest) = self.tail.front().map(weight)
+        while let Some(oldest) = self.tail.front().map(|output| self.weigh(output))
             && self.tail_bytes - oldest >= half
             && self.tail.len() > 1
         {
-            self.tail.pop_front();
+            if let Some(data) = self.tail.pop_front().as_ref().and_then(Output::data) {
+                self.picture_bytes = self.picture_bytes.saturating_sub(data.picture_bytes());
+                self.pictures_left_out += usize::from(data.picture().is_some());
+            }
             self.tail_bytes -= oldest;
             self.dropped_bytes += oldest as u64;
         }
+    }
+
+    /// Lets the oldest pictures go while all of them are too large together.
+    fn drop_pictures(&mut self) {
+        let Some(room) = self.picture_room else { return };
+        for output in self.head.iter_mut().chain(&mut self.tail) {
+            if self.picture_bytes <= room {
+                return;
+            }
+            if let Output::Display { data, .. } | Output::Result { data, .. } = output {
+                self.pictures_left_out += usize::from(data.picture().is_some());
+                self.picture_bytes = self.picture_bytes.saturating_sub(data.take_pictures());
+            }
+        }
+    }
+
+    /// What an output counts.
+    fn weigh(&self, output: &Output) -> usize {
+        let apart = match self.picture_room {
+            Some(_) => output.data().map_or(0, MimeBundle::picture_bytes),
+            None => 0,
+        };
+        weight(output) - apart
     }
 }
 
@@ -356,6 +422,43 @@ mod tests {
         assert_eq!(said(&kept).len(), 3);
         write(&mut kept, StreamName::Stdout, b"new");
         assert_eq!(said(&kept), ["new"]);
+    }
+
+    fn picture(id: Option<&str>, size: usize) -> Event {
+        let data = MimeBundle::text("text/plain", "<Figure>").with("image/png", "A".repeat(size));
+        let (metadata, display_id) = (RawJson::empty_object(), id.map(str::to_owned));
+        Event::Display { data, metadata, display_id }
+    }
+
+    #[test]
+    fn pictures_are_kept_beside_the_text_up_to_their_own_limit() {
+        let mut kept = Kept::new(Some(100)).with_pictures(1000);
+        kept.apply(picture(None, 600));
+        write(&mut kept, StreamName::Stdout, &[b'x'; 40]);
+        kept.apply(picture(None, 300));
+        let sizes = |kept: &Kept| kept.pictures().list.iter().map(|it| it.data.len()).collect::<Vec<_>>();
+        assert_eq!((sizes(&kept), kept.pictures().left_out), (vec![600, 300], 0));
+        kept.apply(picture(None, 200));
+        assert_eq!((sizes(&kept), kept.pictures().left_out), (vec![300, 200], 1));
+        assert_eq!(said(&kept)[0], "<Figure>");
+        kept.apply(Event::ClearOutput { wait: false });
+        assert_eq!(kept.pictures(), Pictures::default());
+        assert_eq!(Kept::new(None).pictures(), Pictures::default());
+    }
+
+    #[test]
+    fn an_update_that_is_larger_than_all_before_it_does_no_harm() {
+        for mut kept in [Kept::new(Some(100)), Kept::new(Some(100)).with_pictures(1000)] {
+            kept.apply(display(None, &"a".repeat(60)));
+            kept.apply(picture(Some("d"), 10));
+            let large = MimeBundle::text("text/plain", "b".repeat(10_000)).with("image/png", "A".repeat(900));
+            assert!(kept.update("d", &large, &RawJson::empty_object()));
+            for _ in 0..10 {
+                kept.apply(picture(None, 200));
+                write(&mut kept, StreamName::Stdout, &[b'y'; 90]);
+            }
+            assert!(kept.outputs().len() < 20);
+        }
     }
 
     #[test]

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cellist_kernel::{Death, Event, Identity, Status as KernelStatus};
-use cellist_output::{Ansi, Limits, Output, Sink, notices};
+use cellist_output::{Ansi, Limits, Output, Sink, notices, trimmed_traceback};
 use serde::{Deserialize, Serialize};
 
 use super::advice::{Surroundings, advice};
 use super::brief::brief;
-use super::kept::Kept;
+use super::kept::{Kept, PICTURES};
 use super::pace::{Cause, Ending, Killed, Pace};
 use super::report::{KernelReport, KernelState, Raised, Report, Status};
 use crate::artifact::{self, Artifacts, Origin, Writer};
@@ -22,7 +22,52 @@ pub struct Reading {
     pub limits: Limits,
     /// What becomes of colours in the text.
     pub ansi: Ansi,
+    /// Who reads it.
+    #[serde(default)]
+    pub reader: Reader,
 }
+
+/// Who reads what came of code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reader {
+    /// A person, or a program: the limits hold for each piece of code.
+    #[default]
+    Person,
+    /// A model: the limits hold for all pieces of a call together, tracebacks come without most frames of libraries, and
+    /// pictures come beside the text.
+    Model,
+}
+
+impl Reading {
+    /// For a person or a program.
+    pub const fn new(limits: Limits, ansi: Ansi) -> Reading {
+        Reading { limits, ansi, reader: Reader::Person }
+    }
+
+    /// For a model, which gets so many bytes of text.
+    pub const fn for_model(max_bytes: usize) -> Reading {
+        let limits = Limits::new(max_bytes, Limits::for_model().max_lines);
+        Reading { limits, ansi: Ansi::Remove, reader: Reader::Model }
+    }
+
+    /// What the next piece of a call gets, where those before it have shown so many bytes: half of what is left, so that
+    /// those behind it have something to show too, and the last piece all of it.
+    pub(crate) fn next(self, shown: usize, is_last: bool) -> Reading {
+        match self.reader {
+            Reader::Person => self,
+            Reader::Model => {
+                let left = self.limits.max_bytes.saturating_sub(shown);
+                let share = if is_last { left } else { left / 2 };
+                let limits = Limits::new(share.max(LEAST_SHARE), self.limits.max_lines);
+                Reading { limits, ..self }
+            }
+        }
+    }
+}
+
+/// What a piece of code may show however much was shown before: enough for the message of an error.
+const LEAST_SHARE: usize = 400;
 
 /// How far a progress bar of the program is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,11 +90,13 @@ pub(crate) struct Record {
     /// Takes all of the output, where it is kept.
     writer: Option<Writer>,
     sink: Sink,
-    limits: Limits,
+    reading: Reading,
     raised: Option<Raised>,
     stdin_requested: bool,
     lost_output: bool,
     said_late: bool,
+    /// Whether frames were left out of a traceback.
+    is_trimmed: bool,
     ended: Option<Ended>,
 }
 
@@ -96,23 +143,27 @@ impl Record {
     pub(crate) fn new(reading: Reading, max_output: Option<usize>) -> Record {
         Record {
             writer: None,
-            kept: Kept::new(max_output),
+            kept: match reading.reader {
+                Reader::Person => Kept::new(max_output),
+                Reader::Model => Kept::new(max_output).with_pictures(PICTURES),
+            },
             execution_count: None,
             bar: None,
             is_new: false,
             sink: Sink::new(reading.limits, reading.ansi),
-            limits: reading.limits,
+            reading,
             raised: None,
             stdin_requested: false,
             lost_output: false,
             said_late: false,
+            is_trimmed: false,
             ended: None,
         }
     }
 
     /// Has all of the output kept that a reader does not get.
     pub(crate) fn keep_in(mut self, artifacts: &Artifacts, origin: Origin) -> Record {
-        self.writer = Some(artifacts.begin(origin, self.limits.max_bytes));
+        self.writer = Some(artifacts.begin(origin, self.reading.limits.max_bytes));
         self
     }
 
@@ -156,8 +207,16 @@ impl Record {
                     message: message.clone(),
                     traceback: traceback.clone(),
                 };
-                let shown = self.sink.block(&output.text(), None);
-                self.keep(shown);
+                let text = output.text();
+                let whole = match self.reading.reader {
+                    Reader::Person => self.sink.block(&text, None),
+                    Reader::Model => {
+                        let parts = trimmed_traceback(&text);
+                        self.is_trimmed |= parts.len() > 1;
+                        self.sink.parts(&parts)
+                    }
+                };
+                self.keep(whole);
                 self.raised = Some(Raised {
                     ename: name.clone(),
                     evalue: message.clone(),
@@ -210,7 +269,8 @@ impl Record {
     pub(crate) async fn report(&mut self, told: Told<'_>) -> Report {
         let Told { duration, pace, identity, .. } = told;
         self.kept.finish();
-        let is_cut = self.kept.is_cut() || self.sink.clone().finish(None).truncated.is_some();
+        let is_cut =
+            self.is_trimmed || self.kept.is_cut() || self.sink.clone().finish(None).truncated.is_some();
         let artifact = match self.writer.take() {
             Some(mut writer) => {
                 if is_cut {
@@ -267,7 +327,8 @@ impl Record {
                 Status::Timeout | Status::Cancelled => None,
             },
             text: shown.text,
-            outputs: brief(&self.kept.outputs(), &self.limits),
+            pictures: self.kept.pictures(),
+            outputs: brief(&self.kept.outputs(), &self.reading.limits),
             error,
             execution_count: self.execution_count,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
@@ -312,5 +373,42 @@ impl Record {
             Some(Killed::AtOnce) | None => {}
         }
         said
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_share_what_a_model_may_read_and_a_person_reads_each_in_full() {
+        let share = |reading: Reading, shown, is_last| reading.next(shown, is_last).limits.max_bytes;
+        let model = Reading::for_model(8000);
+        assert_eq!(share(model, 0, true), 8000);
+        assert_eq!(share(model, 0, false), 4000);
+        assert_eq!(share(model, 7000, false), 500);
+        assert_eq!(share(model, 9000, true), LEAST_SHARE);
+        let person = Reading::new(Limits::for_screen(), Ansi::Remove);
+        assert_eq!(person.next(1_000_000, false), person);
+    }
+
+    #[test]
+    fn a_model_gets_a_traceback_without_most_frames_of_libraries_and_the_artifact_has_all() {
+        let frame = |number: usize| format!("  File \"/usr/lib/python3.9/m.py\", line {number}, in f");
+        let mut traceback = vec!["Traceback (most recent call last):".to_owned()];
+        traceback.extend((1..=5).map(frame));
+        traceback.push("KeyError: 1".to_owned());
+        let error = Event::Error { name: "KeyError".into(), message: "1".into(), traceback };
+        let mut record = Record::new(Reading::for_model(8000), None);
+        record.apply(&error);
+        assert!(
+            record.text().contains("line 1, in f\n[3 frames of libraries left out]\n"),
+            "{}",
+            record.text()
+        );
+        assert!(record.is_trimmed);
+        let mut record = Record::new(Reading::new(Limits::for_screen(), Ansi::Remove), None);
+        record.apply(&error);
+        assert!(record.text().contains("line 3, in f") && !record.is_trimmed);
     }
 }

@@ -77,6 +77,24 @@ impl KernelReport {
     }
 }
 
+/// Pictures that code has shown, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pictures {
+    /// Those that are there.
+    pub list: Vec<Picture>,
+    /// How many came before them and are not kept.
+    pub left_out: usize,
+}
+
+/// A picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// What it is, such as `image/png`.
+    pub mime: String,
+    /// Its bytes in base64, or the text of a drawing.
+    pub data: String,
+}
+
 /// What came of one piece of code.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
@@ -88,6 +106,9 @@ pub struct Report {
     pub text: String,
     /// The outputs, their text within the same limits.
     pub outputs: Vec<Output>,
+    /// The pictures among them, whole, where a model reads it. They do not travel.
+    #[serde(skip)]
+    pub pictures: Pictures,
     /// What was raised.
     pub error: Option<Raised>,
     /// The number of the execution.

@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use cellist_notebook::{self as notebook, CellId, Notebook, Revision, Snapshot};
 use cellist_output::Output;
+use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::spawn_blocking;
@@ -215,6 +216,21 @@ impl Document {
         self.ask(move |state, now| {
             let is_there = state.set_outputs(&cell, &outputs, count, &author, now);
             (is_there, Then::Save(if has_ended { Urgency::Now } else { Urgency::Later }))
+        })
+        .await
+    }
+
+    /// Gives a key of the metadata of a cell, or of the notebook, a value. It is saved with what comes next.
+    pub(super) async fn set_metadata(
+        &self,
+        cell: Option<CellId>,
+        key: &'static str,
+        value: Value,
+        author: Author,
+    ) -> Result<(), DocumentError> {
+        self.ask(move |state, now| {
+            state.set_metadata(cell.as_ref(), key, &value, &author, now);
+            ((), Then::Save(Urgency::Soon))
         })
         .await
     }

@@ -1,7 +1,7 @@
 //! Runs cells of an open notebook in its kernel session, from their newest text, and writes what they show into the
 //! notebook while others go on editing it.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use cellist_kernel::Event;
 use cellist_notebook::CellId;
@@ -15,8 +15,8 @@ use super::document::{Document, DocumentError, now};
 use crate::execution::{Cancel, CellReport, Kept, KernelState, RunReport, Status, count_failed};
 use crate::names;
 use crate::receipts::{Receipt, mark};
-use crate::run::{Shown, is_run, may_fail, title};
-use crate::sessions::{Call, Code, SessionError, Sessions};
+use crate::run::{LANGUAGE, Shown, TIMING, Timing, is_run, may_fail, title};
+use crate::sessions::{Call, Code, CodeReport, SessionError, Sessions};
 
 /// How often those who watch are shown something new.
 const TICK: Duration = Duration::from_millis(100);
@@ -36,6 +36,8 @@ pub struct Batch {
     pub allow_errors: bool,
     /// How many bytes of a cell's outputs the notebook gets; all of them without a limit.
     pub max_output: Option<usize>,
+    /// Whether the notebook gets the times at which cells ran.
+    pub timing: bool,
 }
 
 /// Why a run did not come to its end.
@@ -65,18 +67,23 @@ impl Document {
         self.mark_waiting(cells.clone()).await?;
         let resting = Resting { document: self, cells: &cells };
         let reset = batch.call.reset;
-        let mut run = Run { document: self, sessions, batch: &batch, author, reset, shown: Shown::default() };
+        let (shown, written) = (Shown::default(), 0);
+        let mut run = Run { document: self, sessions, batch: &batch, author, reset, shown, written };
         let (mut reports, mut notices, mut status) = (Vec::new(), Vec::new(), Status::Ok);
-        for id in &cells {
+        for (position, id) in cells.iter().enumerate() {
             if cancel.is_asked() {
                 status = Status::Cancelled;
                 break;
             }
-            let report = match run.cell(id, &mut cancel).await? {
-                Some(report) => report,
-                None => {
+            let report = match run.cell(id, position + 1 == cells.len(), &mut cancel, &mut notices).await? {
+                Ran::Done(report) => *report,
+                Ran::Gone => {
                     notices.push(format!("cell {id} was deleted while the notebook ran, and was not run"));
                     continue;
+                }
+                Ran::Unwanted => {
+                    status = Status::Cancelled;
+                    break;
                 }
             };
             let lost = report.report.kernel.state == KernelState::Lost;
@@ -113,6 +120,16 @@ impl Document {
     }
 }
 
+/// What came of a cell.
+enum Ran {
+    /// It has run.
+    Done(Box<CellReport>),
+    /// It is not in the notebook any more.
+    Gone,
+    /// Nobody wanted it any more before it began.
+    Unwanted,
+}
+
 /// A run that is going on.
 struct Run<'a> {
     document: &'a Document,
@@ -122,26 +139,37 @@ struct Run<'a> {
     /// Whether the kernel is still to be restarted, which is done before the first cell.
     reset: bool,
     shown: Shown,
+    /// How many bytes of text were shown so far.
+    written: usize,
 }
 
 impl Run<'_> {
-    /// Runs one cell; `None` when it is gone.
-    async fn cell(&mut self, id: &CellId, cancel: &mut Cancel) -> Result<Option<CellReport>, RunError> {
-        let Some(source) = self.document.begin_cell(id.clone()).await? else { return Ok(None) };
+    /// Runs one cell. What is to be said about its kernel goes to the notices.
+    async fn cell(
+        &mut self,
+        id: &CellId,
+        is_last: bool,
+        cancel: &mut Cancel,
+        notices: &mut Vec<String>,
+    ) -> Result<Ran, RunError> {
+        let Some(source) = self.document.begin_cell(id.clone()).await? else { return Ok(Ran::Gone) };
         let notebook = self.document.view().notebook.clone();
-        let Some(index) = notebook.position(id) else { return Ok(None) };
+        let Some(index) = notebook.position(id) else { return Ok(Ran::Gone) };
         let cell = &notebook.cells()[index];
         let stored = cell.is_named_by_stored_id().then(|| id.to_string());
         let may_fail = self.batch.allow_errors || may_fail(cell);
         let (listener, mut events) = mpsc::channel(EVENTS);
         let title = Some(title(&notebook, index));
         let (name, ran) = (name(cell, index), mark(&source));
-        let code = Code { code: source, title, reset: false };
+        let code = Code { code: source, title, ..Code::default() };
         let reset = std::mem::take(&mut self.reset);
-        let call = Call { cells: vec![code], listener: Some(listener), reset, ..self.batch.call.clone() };
+        let reading = self.batch.call.reading.next(self.written, is_last);
+        let (cells, listener) = (vec![code], Some(listener));
+        let call = Call { cells, listener, reset, reading, ..self.batch.call.clone() };
         let (started, started_ms) = (Instant::now(), now());
         let ticket = self.sessions.call(call);
         let mut kept = Kept::new(self.batch.max_output);
+        let mut timing = Timing::default();
         let mut count = None;
         let mut shown_at = started;
         let mut is_new = false;
@@ -161,6 +189,7 @@ impl Run<'_> {
             };
             match next {
                 Some(event) => {
+                    timing.heard(&event, SystemTime::now());
                     if let Event::Started { execution_count } = &event {
                         count = execution_count.or(count);
                     }
@@ -189,17 +218,21 @@ impl Run<'_> {
         }
         kept.finish();
         let outcome = ticket.done().await;
-        let report = match outcome {
-            Ok(mut report) => report.cells.pop().map(|piece| piece.report).ok_or(report),
-            Err(error) => return Err(error.into()),
+        let mut outcome = outcome?;
+        notices.append(&mut outcome.notices);
+        let Some(CodeReport { language_info, report, .. }) = outcome.cells.pop() else {
+            return Ok(Ran::Unwanted);
         };
-        let report = match report {
-            Ok(report) => report,
-            // It was not wanted any more before it began.
-            Err(_) => return Ok(None),
-        };
+        self.written += report.text.len();
         kept.artifact.clone_from(&report.artifact);
         let count = report.execution_count.or(count);
+        let author = || self.author.clone();
+        if let Some(language) = language_info {
+            self.document.set_metadata(None, LANGUAGE, language, author()).await?;
+        }
+        if self.batch.timing {
+            self.document.set_metadata(Some(id.clone()), TIMING, timing.to_json(), author()).await?;
+        }
         self.show(id, &kept, count, true).await?;
         let receipt = Receipt {
             cell: name,
@@ -217,7 +250,7 @@ impl Run<'_> {
         let is_lost = report.kernel.state == KernelState::Lost;
         self.document.end_cell(id.clone(), receipt, is_lost).await?;
         self.shown.keep(id, count, kept);
-        Ok(Some(CellReport { index, id: stored, may_fail, report }))
+        Ok(Ran::Done(Box::new(CellReport { index, id: stored, may_fail, report })))
     }
 
     /// The kernel that is there now, or a name for one that has just gone.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use cellist_notebook::{self as notebook, CellId, Notebook, OnConflict, Revision, Snapshot, merge};
 use cellist_output::Output;
+use serde_json::Value;
 
 use super::ChangeSet;
 use super::act::{Act, before, between, delete, retype};
@@ -330,6 +331,28 @@ impl State {
         changed.set_outputs(at, outputs, count);
         self.commit(changed, vec![Act::Outputs { cell: cell.clone() }], author, None, Vec::new(), now);
         true
+    }
+
+    /// Gives a key of the metadata of a cell, or of the notebook, a value.
+    pub(crate) fn set_metadata(
+        &mut self,
+        cell: Option<&CellId>,
+        key: &str,
+        value: &Value,
+        author: &Author,
+        now: u64,
+    ) {
+        let mut changed = Notebook::clone(&self.notebook);
+        match cell.map(|cell| self.notebook.position(cell)) {
+            Some(Some(at)) => changed.set_cell_metadata(at, key, value),
+            // It is gone.
+            Some(None) => return,
+            None => changed.set_metadata(key, value),
+        }
+        if changed.revision() != self.notebook.revision() {
+            let acts = vec![Act::Metadata { cell: cell.cloned() }];
+            self.commit(changed, acts, author, None, Vec::new(), now);
+        }
     }
 
     /// Takes something back. What others did since stays; where that cannot be, nothing is changed and the

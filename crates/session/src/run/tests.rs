@@ -47,7 +47,7 @@ impl Bench {
         let (scratch, state) = (Scratch::new(), Scratch::new());
         let notebook = json!({ "cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5 });
         scratch.write("nb.ipynb", notebook.to_string());
-        let reading = Reading { limits: Limits::for_screen(), ansi: Ansi::Remove };
+        let reading = Reading::new(Limits::for_screen(), Ansi::Remove);
         let plan = Plan {
             cells: Selection::All,
             parameters: Vec::new(),
@@ -268,7 +268,7 @@ async fn parameters_are_run_before_what_uses_them_and_only_named_cells_with_them
 #[tokio::test]
 async fn one_piece_of_code_gives_a_whole_report() {
     let kernel = Told::new();
-    let reading = Reading { limits: Limits::new(20, 100), ansi: Ansi::Remove };
+    let reading = Reading::new(Limits::new(20, 100), Ansi::Remove);
     let code = "out 0123456789\nout 0123456789\nraise ModuleNotFoundError No module named 'numpy'";
     let once = Once { code, timeout: None, grace: GRACE, reading, artifacts: None };
     let around = Surroundings { has_pip: true, ..Surroundings::default() };
@@ -306,7 +306,7 @@ async fn one_piece_of_code_gives_a_whole_report() {
 async fn who_asks_a_second_time_to_stop_is_told_that_this_ended_the_kernel() {
     let mut kernel = Told::new();
     kernel.deaf = true;
-    let reading = Reading { limits: Limits::for_screen(), ansi: Ansi::Remove };
+    let reading = Reading::new(Limits::for_screen(), Ansi::Remove);
     let once = Once { code: "out a\nhang", timeout: None, grace: 1000 * GRACE, reading, artifacts: None };
     let (canceller, mut cancel) = Cancel::channel();
     let around = Surroundings::default();

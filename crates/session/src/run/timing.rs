@@ -8,17 +8,17 @@ use serde_json::{Map, Value};
 use crate::clock::utc_exact;
 
 /// The key in the metadata of a cell.
-pub(super) const KEY: &str = "execution";
+pub(crate) const KEY: &str = "execution";
 
 /// The moments of one run of a cell, as far as they came.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Timing {
+pub(crate) struct Timing {
     began: Option<SystemTime>,
     ended: Option<SystemTime>,
 }
 
 impl Timing {
-    pub(super) fn heard(&mut self, event: &Event, now: SystemTime) {
+    pub(crate) fn heard(&mut self, event: &Event, now: SystemTime) {
         match event {
             Event::Started { .. } => self.began = Some(now),
             Event::Done(_) => self.ended = Some(now),
@@ -36,7 +36,7 @@ impl Timing {
     }
 
     /// The messages of Jupyter's protocol that these moments stand for. A kernel that died never answered.
-    pub(super) fn to_json(self) -> Value {
+    pub(crate) fn to_json(self) -> Value {
         let began = ["iopub.execute_input", "iopub.status.busy", "shell.execute_reply.started"];
         let ended = ["iopub.status.idle", "shell.execute_reply"];
         let began = began.into_iter().filter_map(|key| Some((key, self.began?)));

@@ -53,6 +53,9 @@ pub struct Code {
     /// Whether the kernel is to be restarted before it.
     #[serde(default)]
     pub reset: bool,
+    /// Whether it is no code of the user's: it gets no number, and the kernel is as fresh after it as before.
+    #[serde(default)]
+    pub hidden: bool,
 }
 
 /// What a session is there for.
@@ -125,6 +128,9 @@ pub struct CodeReport {
     pub title: Option<String>,
     /// The kernel that ran it: another after each start.
     pub kernel_id: String,
+    /// What a notebook keeps as `language_info`, as the kernel gave it.
+    #[serde(default)]
+    pub language_info: Option<serde_json::Value>,
     /// What came of it. Not flattened: serde would buffer its outputs, which do not survive that.
     pub report: Report,
 }
@@ -152,6 +158,7 @@ mod tests {
                     display_id: None,
                 },
             ],
+            pictures: Default::default(),
             error: None,
             execution_count: Some(3),
             duration_ms: 5,
@@ -167,7 +174,7 @@ mod tests {
             },
             notices: Vec::new(),
         };
-        let report = CodeReport { title: None, kernel_id: "k".into(), report };
+        let report = CodeReport { title: None, kernel_id: "k".into(), language_info: None, report };
         let sent = serde_json::to_string(&report).unwrap();
         let received: CodeReport = serde_json::from_str(&sent).unwrap();
         assert_eq!(received.report.outputs, report.report.outputs);

@@ -13,7 +13,7 @@ use super::task::{Live, NotReady, Task};
 use super::ticket::{Outcome, Queued};
 use super::view::{SessionState, Stage};
 use crate::artifact::{Origin, first_line};
-use crate::execution::{Cause, Ending, Moment, Pace, Record, Report, Status, Told, Wish, Work, drive, now};
+use crate::execution::{Cause, Ending, Moment, Pace, Record, Status, Told, Wish, Work, drive, now};
 
 /// How often a kernel is replaced that dies between its start and the code.
 const REPLACED: u32 = 2;
@@ -25,12 +25,14 @@ struct Piece<'a> {
     code: &'a Code,
     /// How much of the call's time was used before.
     used: Duration,
+    /// How much the pieces before it have shown.
+    shown: usize,
 }
 
 /// What came of a piece.
 enum Ran {
-    /// It ran, on this kernel, and took so long.
-    Done(Box<Report>, String, Duration),
+    /// It ran and took so long.
+    Done(Box<CodeReport>, Duration),
     /// It never began.
     Not(NotReady),
 }
@@ -78,7 +80,7 @@ impl Task {
             not_run: 0,
             notices: Vec::new(),
         };
-        let mut used = Duration::ZERO;
+        let (mut used, mut shown) = (Duration::ZERO, 0);
         for (index, code) in cells.iter().enumerate() {
             report.not_run = count - index;
             if code.reset || (index == 0 && queued.call.reset) {
@@ -88,15 +90,15 @@ impl Task {
             if index == 0 {
                 report.notices.extend(self.other_kernel(&queued.call.order));
             }
-            let piece = Piece { index, count, code, used };
+            let piece = Piece { index, count, code, used, shown };
             match self.piece(queued, &piece, &mut report.notices).await {
-                Ran::Done(piece, kernel_id, took) => {
+                Ran::Done(piece, took) => {
                     used += took;
-                    report.status = piece.status;
+                    shown += piece.report.text.len();
+                    report.status = piece.report.status;
                     report.not_run -= 1;
-                    let failed = piece.status != Status::Ok;
-                    let title = code.title.clone();
-                    report.cells.push(CodeReport { title, kernel_id, report: *piece });
+                    let failed = piece.report.status != Status::Ok;
+                    report.cells.push(*piece);
                     if failed {
                         report.failed = Some(index);
                         break;
@@ -151,7 +153,7 @@ impl Task {
                 true => queued.call.limit.handed_over(),
                 false => queued.call.limit,
             };
-            let reading = queued.call.reading;
+            let reading = queued.call.reading.next(piece.shown, piece.index + 1 == piece.count);
             // What is reported is cut to the limits anyway; this much is enough to cut it from.
             let room = reading.limits.max_bytes.saturating_mul(4);
             let mut record = Record::new(reading, Some(room)).keep_in(
@@ -165,10 +167,11 @@ impl Task {
             let started = now();
             let mut pace = Pace::new(started, limit.after(piece.used), queued.call.grace);
             queued.show(Stage::Running { cell: piece.index, count: piece.count });
-            let had_state = std::mem::replace(&mut live.has_run, true);
+            let had_state = live.has_run;
+            live.has_run |= !piece.code.hidden;
             let work = Work {
                 kernel: &*live.kernel,
-                request: Request::new(piece.code.code.as_str()),
+                request: Request { hidden: piece.code.hidden, ..Request::new(piece.code.code.as_str()) },
                 record: &mut record,
                 pace: &mut pace,
                 cancel: &mut queued.cancel,
@@ -240,7 +243,9 @@ impl Task {
                 let title = piece.code.title.as_deref();
                 report.say(notices::cell_failed(piece.index + 1, piece.count, title));
             }
-            return Ran::Done(Box::new(report), kernel_id, now() - started);
+            let (title, language_info) = (piece.code.title.clone(), identity.language_info);
+            let report = CodeReport { title, kernel_id, language_info, report };
+            return Ran::Done(Box::new(report), now() - started);
         }
     }
 }

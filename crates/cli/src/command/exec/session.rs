@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &Arguments, id: &str, code: String, format: Format)
         is_particular: arguments.particular.kernel.is_some() || arguments.flags.are_given(),
         kind: Kind::Tool,
         is_owned: false,
-        cells: vec![Code { code, title: None, reset: false }],
+        cells: vec![Code { code, ..Code::default() }],
         limit: match arguments.timeout {
             Some(_) => Limit::Given(arguments.timeout()),
             None => Limit::Usual(arguments.timeout()),

@@ -41,6 +41,7 @@ impl Desk {
             call: call("nb", &[]),
             allow_errors: false,
             max_output: None,
+            timing: true,
         };
         self.document.run(&self.kernels.sessions, batch, ann(), cancel).await.unwrap()
     }
@@ -90,6 +91,11 @@ async fn cells_run_in_order_and_their_outputs_and_states_are_in_the_notebook_and
     let report = desk.run(&["a", "b", "c"]).await;
     assert_eq!((report.status, report.cells.len(), report.saved), (Status::Ok, 2, true));
     assert_eq!(desk.texts(), ["a|1", "", "c"]);
+    let saved = std::fs::read(desk.scratch.path().join("nb.ipynb")).unwrap();
+    let saved: serde_json::Value = serde_json::from_slice(&saved).unwrap();
+    assert_eq!(saved["metadata"]["language_info"]["name"], "python");
+    let times = |at: usize| saved["cells"][at]["metadata"]["execution"].as_object().map_or(0, |it| it.len());
+    assert_eq!([times(0), times(1), times(2)], [5, 0, 5]);
     let view = desk.document.view();
     let last = |cell: &str| view.cells()[&CellId::from(cell)].last.clone().unwrap();
     assert_eq!((last("a").order, last("c").order, last("c").success), (Some(1), Some(2), true));
@@ -121,6 +127,28 @@ async fn what_runs_is_the_newest_text_and_one_that_is_edited_or_deleted_meanwhil
     desk.submit(Op::Write { cell: "c".into(), source: "out new".into() }).await;
     let report = desk.run(&["b", "c"]).await;
     assert_eq!((report.cells.len(), desk.texts()[1].as_str()), (1, "new"));
+    Arc::try_unwrap(desk).ok().unwrap().close().await;
+}
+
+#[tokio::test]
+async fn a_run_that_is_cancelled_while_another_is_before_it_runs_nothing() {
+    let desk = Arc::new(Desk::new(&["out a\nhang", "out b", "out c"]).await);
+    let run = |cells: &'static [&'static str]| {
+        let ((canceller, cancel), desk) = (Cancel::channel(), Arc::clone(&desk));
+        (canceller, tokio::spawn(async move { desk.run_until(cells, cancel).await }))
+    };
+    let (first, hanging) = run(&["a"]);
+    let mut views = desk.document.watch();
+    views.wait_for(|view| texts(&view.notebook)[0] == "a").await.unwrap();
+    let (second, waiting) = run(&["b", "c"]);
+    views.wait_for(|view| activity(view, "b") == Activity::Running).await.unwrap();
+    second.cancel();
+    let report = waiting.await.unwrap();
+    assert_eq!((report.status, report.cells.len(), report.not_run), (Status::Cancelled, 0, 2));
+    assert_eq!(report.notices, ["Cancelled while waiting in the queue; the code did not run"]);
+    first.cancel();
+    assert_eq!(hanging.await.unwrap().status, Status::Cancelled);
+    assert_eq!(desk.texts(), ["a", "", ""]);
     Arc::try_unwrap(desk).ok().unwrap().close().await;
 }
 

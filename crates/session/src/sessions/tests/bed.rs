@@ -173,7 +173,7 @@ pub(crate) fn call(session: &str, cells: &[&str]) -> Call {
         reset: false,
         retry: RetryOnCrash::Auto,
         mode: KernelMode::Session,
-        reading: Reading { limits: Limits::for_screen(), ansi: Ansi::Remove },
+        reading: Reading::new(Limits::for_screen(), Ansi::Remove),
         rights: None,
         listener: None,
     }

@@ -91,7 +91,7 @@ impl Bed {
             reset: false,
             retry: RetryOnCrash::Auto,
             mode: KernelMode::Session,
-            reading: Reading { limits: Limits::for_screen(), ansi: Ansi::Remove },
+            reading: Reading::new(Limits::for_screen(), Ansi::Remove),
             rights: None,
             listener: None,
         }
