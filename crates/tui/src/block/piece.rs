@@ -1,0 +1,101 @@
+//! What an output is on a screen: text, prose, a tree, a table, a picture, an error.
+
+use cellist_output::{
+    Ansi, Beside, MimeBundle, Output, StatusEvent, StreamName, clean, html_to_markdown, notices,
+};
+
+use crate::picture::Picture;
+
+/// A part of what a cell showed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Piece {
+    /// What a program wrote, cleaned, with its colours.
+    Text(String),
+    /// What it wrote to standard error.
+    Aside(String),
+    /// Prose and tables.
+    Markdown(String),
+    /// JSON text, to be shown as a tree.
+    Json(String),
+    /// A picture, with what is said where it cannot be shown.
+    Picture(Picture, String),
+    /// What was raised.
+    Error {
+        /// The exception's type.
+        name: String,
+        /// Its message.
+        message: String,
+        /// The traceback, cleaned, with its colours.
+        traceback: String,
+    },
+    /// What helpers did, in order.
+    Status(Vec<StatusEvent>),
+    /// What the reader should know.
+    Warning(String),
+}
+
+/// What outputs are on a screen, in their order; status events are gathered at the end.
+pub fn pieces<'a>(outputs: impl IntoIterator<Item = &'a Output>) -> Vec<Piece> {
+    let (mut pieces, mut events) = (Vec::new(), Vec::new());
+    for output in outputs {
+        match output {
+            Output::Stream { name, text } => {
+                let text = clean(text.as_bytes(), Ansi::KeepColour);
+                pieces.push(match name {
+                    StreamName::Stdout => Piece::Text(text),
+                    StreamName::Stderr => Piece::Aside(text),
+                });
+            }
+            Output::Display { data, .. } | Output::Result { data, .. } => {
+                shown(data, &mut pieces, &mut events)
+            }
+            Output::Error { name, message, traceback } => {
+                let traceback = clean(traceback.join("\n").as_bytes(), Ansi::KeepColour);
+                let one = |text: &str| clean(text.as_bytes(), Ansi::Remove);
+                pieces.push(Piece::Error { name: one(name), message: one(message), traceback });
+            }
+        }
+    }
+    if !events.is_empty() {
+        pieces.push(Piece::Status(events));
+    }
+    pieces
+}
+
+fn shown(data: &MimeBundle, pieces: &mut Vec<Piece>, events: &mut Vec<StatusEvent>) {
+    let (mut has_more, mut picture) = (false, None);
+    for beside in data.beside() {
+        match beside {
+            Beside::Json(json) => {
+                pieces.push(Piece::Json(json.get().to_owned()));
+                has_more = true;
+            }
+            Beside::Image(image) => {
+                let words = notices::image(image.kind.mime(), image.decoded_len());
+                picture = picture.or_else(|| Some(Piece::Picture(Picture::read(&image)?, words)));
+            }
+            Beside::Status(event) => {
+                events.push(event);
+                has_more = true;
+            }
+        }
+    }
+    if let Some(picture) = picture {
+        return pieces.push(picture);
+    }
+    let plain = data.get_text("text/plain");
+    if let Some(markdown) = data.get_text("text/markdown") {
+        pieces.push(Piece::Markdown(markdown.to_owned()));
+    } else if let Some(table) = data.get_text("text/html").filter(|html| html.contains("<table")) {
+        pieces.push(Piece::Markdown(html_to_markdown(table)));
+    } else if !has_more || plain.is_some_and(|plain| !plain.starts_with('<')) {
+        let is_html =
+            plain.is_none_or(|plain| plain.starts_with("<IPython.")) && data.get_text("text/html").is_some();
+        let text = clean(data.readable().as_bytes(), Ansi::KeepColour);
+        match text.is_empty() {
+            true => {}
+            false if is_html => pieces.push(Piece::Markdown(text)),
+            false => pieces.push(Piece::Text(text)),
+        }
+    }
+}

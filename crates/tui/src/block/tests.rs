@@ -1,0 +1,523 @@
+//! Every kind of block, at three widths, folded and unfolded.
+
+use cellist_output::{MimeBundle, Output, RawJson, StreamName};
+
+use super::*;
+use crate::picture::Picturing;
+use crate::text::{line_columns, to_plain};
+
+fn frame(width: usize, shown: Shown) -> Frame {
+    Frame { width, shown, key: "Ctrl-O", picturing: Picturing::WORDS }
+}
+
+/// The block on all screens; one that looks as the one before is not repeated.
+fn screens(block: &Block) -> String {
+    let (mut all, mut last) = (String::new(), String::new());
+    for (shown, fold) in [(Shown::Preview(4), "folded"), (Shown::All, "unfolded")] {
+        for width in [40, 80, 160] {
+            let drawn = block.draw(&frame(width, shown));
+            assert!(drawn.lines.iter().all(|line| line_columns(line) <= width), "{width}: {drawn:?}");
+            let text = to_plain(&drawn.lines);
+            match text == last {
+                true => all.push_str(&format!("= {fold} at {width}\n")),
+                false => all.push_str(&format!("- {fold} at {width}\n{text}")),
+            }
+            last = text;
+        }
+    }
+    all
+}
+
+fn code(text: &str) -> Source {
+    Source::Code { text: text.into(), language: "python".into() }
+}
+
+fn showing(outputs: &[Output]) -> Block {
+    Block {
+        state: State::Complete,
+        label: "[3]".into(),
+        title: "load the data".into(),
+        time: Some(Duration::from_millis(420)),
+        source: code("frame = load('data.csv')"),
+        pieces: pieces(outputs),
+        ..Block::default()
+    }
+}
+
+fn printed(text: &str) -> Output {
+    Output::stream(StreamName::Stdout, text)
+}
+
+fn lines(count: usize) -> String {
+    (1..=count).map(|at| format!("line {at}\n")).collect()
+}
+
+#[test]
+fn each_state_has_its_mark_and_its_word() {
+    let states = [
+        State::Resting,
+        State::Pending,
+        State::Running(0),
+        State::Complete,
+        State::Failed,
+        State::FailedAsItMay,
+        State::Cancelled,
+        State::TimedOut,
+    ];
+    let draw = |state: State| {
+        let block = Block { state, source: Source::Hidden, ..showing(&[]) };
+        to_plain(&block.draw(&frame(80, Shown::Preview(20))).lines)
+    };
+    insta::assert_snapshot!(states.map(draw).concat(), @"
+    · [3] load the data  0.42 s
+    ○ [3] load the data  waits · 0.42 s
+    ⣾ [3] load the data  0.42 s
+    ✓ [3] load the data  0.42 s
+    ✗ [3] load the data  failed · 0.42 s
+    ✗ [3] load the data  failed, as it may · 0.42 s
+    ⊘ [3] load the data  cancelled · 0.42 s
+    ✗ [3] load the data  timed out · 0.42 s
+    ");
+}
+
+#[test]
+fn a_heading_gives_up_remarks_first_and_then_its_title() {
+    let block = Block {
+        remarks: vec!["2 more".into(), "stale: edited since its run".into()],
+        title: "a title that says quite a lot about what this cell is there for, and more".into(),
+        source: Source::Hidden,
+        state: State::Failed,
+        ..showing(&[])
+    };
+    insta::assert_snapshot!(screens(&block), @"
+    - folded at 40
+    ✗ [3] a title that sa…  failed · 0.42 s
+    - folded at 80
+    ✗ [3] a title that say…  failed · 0.42 s · 2 more · stale: edited since its run
+    - folded at 160
+    ✗ [3] a title that says quite a lot about what this cell is there…  failed · 0.42 s · 2 more · stale: edited since its run
+    - unfolded at 40
+    ✗ [3] a title that sa…  failed · 0.42 s
+    - unfolded at 80
+    ✗ [3] a title that say…  failed · 0.42 s · 2 more · stale: edited since its run
+    - unfolded at 160
+    ✗ [3] a title that says quite a lot about what this cell is there…  failed · 0.42 s · 2 more · stale: edited since its run
+    ");
+    for width in 1..60 {
+        assert!(line_columns(&block.draw(&frame(width, Shown::All)).lines[0]) <= width, "{width}");
+    }
+}
+
+#[test]
+fn long_output_is_shown_from_its_end_and_says_how_to_see_the_rest() {
+    insta::assert_snapshot!(screens(&showing(&[printed(&lines(8))])), @"
+    - folded at 40
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+      … 4 hidden (Ctrl-O)
+      line 5
+      line 6
+      line 7
+      line 8
+    - folded at 80
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+      … 4 earlier lines hidden (Ctrl-O shows all)
+      line 5
+      line 6
+      line 7
+      line 8
+    = folded at 160
+    - unfolded at 40
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+      line 1
+      line 2
+      line 3
+      line 4
+      line 5
+      line 6
+      line 7
+      line 8
+    = unfolded at 80
+    = unfolded at 160
+    ");
+}
+
+#[test]
+fn long_code_is_shown_from_its_beginning() {
+    let text: Vec<String> =
+        (1..=8).map(|at| format!("x{at} = compute(first={at}, second='something', third=None)")).collect();
+    let block = Block { source: code(&text.join("\n")), ..showing(&[]) };
+    insta::assert_snapshot!(screens(&block), @"
+    - folded at 40
+    ✓ [3] load the data  0.42 s
+    │ x1 = compute(first=1, second='somethin
+    │ g', third=None)
+    │ x2 = compute(first=2, second='somethin
+    │ g', third=None)
+    │ x3 = compute(first=3, second='somethin
+    │ g', third=None)
+    │ x4 = compute(first=4, second='somethin
+    │ g', third=None)
+    │ … 4 hidden (Ctrl-O)
+    - folded at 80
+    ✓ [3] load the data  0.42 s
+    │ x1 = compute(first=1, second='something', third=None)
+    │ x2 = compute(first=2, second='something', third=None)
+    │ x3 = compute(first=3, second='something', third=None)
+    │ x4 = compute(first=4, second='something', third=None)
+    │ … 4 more lines of code (Ctrl-O shows all)
+    = folded at 160
+    - unfolded at 40
+    ✓ [3] load the data  0.42 s
+    │ x1 = compute(first=1, second='somethin
+    │ g', third=None)
+    │ x2 = compute(first=2, second='somethin
+    │ g', third=None)
+    │ x3 = compute(first=3, second='somethin
+    │ g', third=None)
+    │ x4 = compute(first=4, second='somethin
+    │ g', third=None)
+    │ x5 = compute(first=5, second='somethin
+    │ g', third=None)
+    │ x6 = compute(first=6, second='somethin
+    │ g', third=None)
+    │ x7 = compute(first=7, second='somethin
+    │ g', third=None)
+    │ x8 = compute(first=8, second='somethin
+    │ g', third=None)
+    - unfolded at 80
+    ✓ [3] load the data  0.42 s
+    │ x1 = compute(first=1, second='something', third=None)
+    │ x2 = compute(first=2, second='something', third=None)
+    │ x3 = compute(first=3, second='something', third=None)
+    │ x4 = compute(first=4, second='something', third=None)
+    │ x5 = compute(first=5, second='something', third=None)
+    │ x6 = compute(first=6, second='something', third=None)
+    │ x7 = compute(first=7, second='something', third=None)
+    │ x8 = compute(first=8, second='something', third=None)
+    = unfolded at 160
+    ");
+}
+
+#[test]
+fn a_running_block_shows_how_far_it_is() {
+    let block = Block {
+        state: State::Running(3),
+        progress: Some((Some(0.5), "5/10 rows".into())),
+        ..showing(&[printed("begun\n")])
+    };
+    insta::assert_snapshot!(screens(&block), @"
+    - folded at 40
+    ⢿ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+      ████████████░░░░░░░░░░░░ 5/10 rows
+      begun
+    = folded at 80
+    = folded at 160
+    = unfolded at 40
+    = unfolded at 80
+    = unfolded at 160
+    ");
+}
+
+#[test]
+fn an_error_is_a_block_of_its_own() {
+    let traceback = "\u{1b}[31mTraceback (most recent call last)\u{1b}[39m\n  File \"<cell>\", line 1, in <module>\n    frame = load('data.csv')\nFileNotFoundError: no such file: 'data.csv'";
+    let error = |traceback: &str| Output::Error {
+        name: "FileNotFoundError".into(),
+        message: "no such file: 'data.csv'".into(),
+        traceback: traceback.lines().map(str::to_owned).collect(),
+    };
+    let block = Block { state: State::Failed, ..showing(&[printed("reading\n"), error(traceback)]) };
+    insta::assert_snapshot!(screens(&block), @r#"
+    - folded at 40
+    ✗ [3] load the data  failed · 0.42 s
+    │ frame = load('data.csv')
+      … 2 hidden (Ctrl-O)
+      ▌   File "<cell>", line 1, in <module>
+      ▌     frame = load('data.csv')
+      ▌ FileNotFoundError: no such file: 'da
+      ▌ ta.csv'
+    - folded at 80
+    ✗ [3] load the data  failed · 0.42 s
+    │ frame = load('data.csv')
+      … 1 earlier line hidden (Ctrl-O shows all)
+      ▌ Traceback (most recent call last)
+      ▌   File "<cell>", line 1, in <module>
+      ▌     frame = load('data.csv')
+      ▌ FileNotFoundError: no such file: 'data.csv'
+    = folded at 160
+    - unfolded at 40
+    ✗ [3] load the data  failed · 0.42 s
+    │ frame = load('data.csv')
+      reading
+      ▌ Traceback (most recent call last)
+      ▌   File "<cell>", line 1, in <module>
+      ▌     frame = load('data.csv')
+      ▌ FileNotFoundError: no such file: 'da
+      ▌ ta.csv'
+    - unfolded at 80
+    ✗ [3] load the data  failed · 0.42 s
+    │ frame = load('data.csv')
+      reading
+      ▌ Traceback (most recent call last)
+      ▌   File "<cell>", line 1, in <module>
+      ▌     frame = load('data.csv')
+      ▌ FileNotFoundError: no such file: 'data.csv'
+    = unfolded at 160
+    "#);
+    insta::assert_snapshot!(screens(&Block { state: State::Failed, ..showing(&[error("")]) }), @"
+    - folded at 40
+    ✗ [3] load the data  failed · 0.42 s
+    │ frame = load('data.csv')
+      ▌ FileNotFoundError: no such file: 'da
+      ▌ ta.csv'
+    - folded at 80
+    ✗ [3] load the data  failed · 0.42 s
+    │ frame = load('data.csv')
+      ▌ FileNotFoundError: no such file: 'data.csv'
+    = folded at 160
+    - unfolded at 40
+    ✗ [3] load the data  failed · 0.42 s
+    │ frame = load('data.csv')
+      ▌ FileNotFoundError: no such file: 'da
+      ▌ ta.csv'
+    - unfolded at 80
+    ✗ [3] load the data  failed · 0.42 s
+    │ frame = load('data.csv')
+      ▌ FileNotFoundError: no such file: 'data.csv'
+    = unfolded at 160
+    ");
+}
+
+#[test]
+fn json_is_a_tree() {
+    let json =
+        RawJson::new(r#"{"name":"alpha","tags":["a","b"],"size":{"width":640,"height":1e3}}"#).unwrap();
+    let data =
+        MimeBundle::text("text/plain", "<IPython.core.display.JSON object>").with("application/json", json);
+    insta::assert_snapshot!(screens(&showing(&[Output::display(data)])), @r#"
+    - folded at 40
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+      … 4 hidden (Ctrl-O)
+          1: "b"
+        size: object, 2 keys
+          width: 640
+          height: 1e3
+    - folded at 80
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+      … 4 earlier lines hidden (Ctrl-O shows all)
+          1: "b"
+        size: object, 2 keys
+          width: 640
+          height: 1e3
+    = folded at 160
+    - unfolded at 40
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+      object, 3 keys
+        name: "alpha"
+        tags: array, 2 items
+          0: "a"
+          1: "b"
+        size: object, 2 keys
+          width: 640
+          height: 1e3
+    = unfolded at 80
+    = unfolded at 160
+    "#);
+}
+
+#[test]
+fn a_table_of_html_is_a_table() {
+    let html = "<table><thead><tr><th></th><th>name</th><th>remark</th></tr></thead><tbody>\
+        <tr><th>0</th><td>alpha</td><td>the first of them, and the one with the longest remark</td></tr>\
+        <tr><th>1</th><td>beta</td><td>2.5</td></tr></tbody></table>";
+    let data = MimeBundle::text("text/plain", "   name\n0 alpha").with("text/html", html);
+    insta::assert_snapshot!(screens(&showing(&[Output::result(1, data)])), @"
+    - folded at 40
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+         name   remark
+      ─  ─────  ────────────────────────────
+      0  alpha  the first of them, and the …
+      1  beta   2.5
+    - folded at 80
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+         name   remark
+      ─  ─────  ──────────────────────────────────────────────────────
+      0  alpha  the first of them, and the one with the longest remark
+      1  beta   2.5
+    = folded at 160
+    - unfolded at 40
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+         name   remark
+      ─  ─────  ────────────────────────────
+      0  alpha  the first of them, and the …
+      1  beta   2.5
+    - unfolded at 80
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+         name   remark
+      ─  ─────  ──────────────────────────────────────────────────────
+      0  alpha  the first of them, and the one with the longest remark
+      1  beta   2.5
+    = unfolded at 160
+    ");
+}
+
+#[test]
+fn markdown_is_laid_out() {
+    let data = MimeBundle::text(
+        "text/markdown",
+        "## Result\n\nThe *mean* is `2.5`, which is what was expected of it.\n\n- one\n- two",
+    );
+    insta::assert_snapshot!(screens(&showing(&[Output::display(data)])), @"
+    - folded at 40
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+      … 3 hidden (Ctrl-O)
+      expected of it.
+
+      • one
+      • two
+    - folded at 80
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+      … 2 earlier lines hidden (Ctrl-O shows all)
+      The mean is 2.5, which is what was expected of it.
+
+      • one
+      • two
+    = folded at 160
+    - unfolded at 40
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+      Result
+
+      The mean is 2.5, which is what was
+      expected of it.
+
+      • one
+      • two
+    - unfolded at 80
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+      Result
+
+      The mean is 2.5, which is what was expected of it.
+
+      • one
+      • two
+    = unfolded at 160
+    ");
+    let block = Block {
+        source: Source::Markdown("# Title\n\nprose".into()),
+        label: "[0]".into(),
+        ..Block::default()
+    };
+    insta::assert_snapshot!(screens(&block), @"
+    - folded at 40
+    · [0]
+      Title
+
+      prose
+    = folded at 80
+    = folded at 160
+    = unfolded at 40
+    = unfolded at 80
+    = unfolded at 160
+    ");
+}
+
+#[test]
+fn status_events_are_a_section_at_the_end() {
+    let event = |json: &str| {
+        Output::display(MimeBundle::new().with("application/x-cellist-status", RawJson::new(json).unwrap()))
+    };
+    let read = event(r#"{"op":"read","path":"a/rather/long/path/to/some/data.csv","bytes":1204}"#);
+    let block = showing(&[read, printed("done\n"), event(r#"{"op":"bash","command":"ls"}"#)]);
+    insta::assert_snapshot!(screens(&block), @"
+    - folded at 40
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+      done
+      • read  path=a/rather/long/path/to/so…
+      • bash  command=ls
+    - folded at 80
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+      done
+      • read  path=a/rather/long/path/to/some/data.csv  bytes=1204
+      • bash  command=ls
+    = folded at 160
+    - unfolded at 40
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+      done
+      • read  path=a/rather/long/path/to/so…
+      • bash  command=ls
+    - unfolded at 80
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+      done
+      • read  path=a/rather/long/path/to/some/data.csv  bytes=1204
+      • bash  command=ls
+    = unfolded at 160
+    ");
+}
+
+#[test]
+fn a_warning_and_a_picture_in_words() {
+    let mut block = showing(&[Output::stream(StreamName::Stderr, "careful\n")]);
+    block.pieces.push(Piece::Warning("showing 40 of 9,000 lines; the whole is artifact://3f9a".into()));
+    insta::assert_snapshot!(screens(&block), @"
+    - folded at 40
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+      careful
+      ⚠ showing 40 of 9,000 lines; the whole
+        is artifact://3f9a
+    - folded at 80
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+      careful
+      ⚠ showing 40 of 9,000 lines; the whole is artifact://3f9a
+    = folded at 160
+    - unfolded at 40
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+      careful
+      ⚠ showing 40 of 9,000 lines; the whole
+        is artifact://3f9a
+    - unfolded at 80
+    ✓ [3] load the data  0.42 s
+    │ frame = load('data.csv')
+      careful
+      ⚠ showing 40 of 9,000 lines; the whole is artifact://3f9a
+    = unfolded at 160
+    ");
+}
+
+#[test]
+fn lines_are_clamped_and_nothing_reaches_the_terminal_as_a_command() {
+    let block = Block {
+        title: "a\u{1b}]0;owned\u{7}".into(),
+        label: "\u{9b}2J".into(),
+        remarks: vec!["\u{1b}[2J".into()],
+        ..showing(&[
+            printed(&"x".repeat(9000)),
+            Output::stream(StreamName::Stderr, "\u{1b}]52;c;eA==\u{7}b\u{1b}[31mr\n"),
+        ])
+    };
+    let drawn = block.draw(&frame(80, Shown::All));
+    let text = to_plain(&drawn.lines);
+    assert!(!text.contains('\u{1b}') && !text.contains('\u{9b}'), "{text:?}");
+    assert_eq!(text.matches('x').count(), 4000);
+}

@@ -1,0 +1,236 @@
+//! What is sent to a terminal is decoded again and compared with the picture.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use png::{BitDepth, ColorType, Encoder};
+use ratatui_core::style::Color;
+
+use super::*;
+use crate::text::line_columns;
+
+/// Four fields of colour, the last of them not there.
+fn field(width: u32, height: u32) -> Pixels {
+    let colour = |x: u32, y: u32| match (x * 2 / width, y * 2 / height) {
+        (0, 0) => [255, 0, 0, 255],
+        (1, 0) => [0, 255, 0, 255],
+        (0, 1) => [51, 102, 204, 255],
+        _ => [0, 0, 0, 0],
+    };
+    let rgba = (0..height).flat_map(|y| (0..width).flat_map(move |x| colour(x, y))).collect();
+    Pixels { width, height, rgba }
+}
+
+fn file(pixels: &Pixels) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut encoder = Encoder::new(&mut file, pixels.width, pixels.height);
+    encoder.set_color(ColorType::Rgba);
+    encoder.set_depth(BitDepth::Eight);
+    encoder.write_header().unwrap().write_image_data(&pixels.rgba).unwrap();
+    file
+}
+
+fn picture(width: u32, height: u32) -> Picture {
+    Picture::new(ImageType::Png, file(&field(width, height))).unwrap()
+}
+
+fn by(protocol: Protocol) -> Picturing {
+    Picturing { protocol, cell: (10, 20), in_tmux: false }
+}
+
+#[test]
+fn a_picture_takes_as_many_cells_as_its_pixels_need_and_no_more_than_there_are() {
+    for ((width, height), most, columns, rows) in [
+        ((100, 100), 80, 10, 5),
+        ((101, 101), 80, 11, 6),
+        ((1000, 500), 50, 50, 13),
+        ((100, 10_000), 80, 1, 24),
+        ((1, 1), 80, 1, 1),
+    ] {
+        assert_eq!(picture(width, height).cells((10, 20), most), Cells { columns, rows }, "{width}x{height}");
+    }
+}
+
+#[test]
+fn kitty_gets_the_file_in_pieces_and_letters_that_number_its_cells() {
+    let picture = picture(300, 100);
+    let prepared = picture.prepare(&by(Protocol::Kitty), 80).unwrap();
+    let sent = prepared.before.unwrap();
+    let mut data = String::new();
+    let mut keys = Vec::new();
+    for sequence in sent.split("\x1b\\").filter(|it| !it.is_empty()) {
+        let (key, chunk) = sequence.strip_prefix("\x1b_G").unwrap().split_once(';').unwrap();
+        assert!(chunk.len() <= 4096);
+        keys.push(key.to_owned());
+        data.push_str(chunk);
+    }
+    assert_eq!(STANDARD.decode(data).unwrap(), picture.bytes());
+    let id = picture.id();
+    assert!(keys[0].starts_with(&format!("a=T,U=1,f=100,t=d,q=2,i={id},c=30,r=5,m=")), "{keys:?}");
+    assert!(keys.last().unwrap().ends_with("m=0"));
+    assert_eq!(prepared.lines.len(), 5);
+    for (row, line) in prepared.lines.iter().enumerate() {
+        assert_eq!(line_columns(line), 30);
+        let [_, r, g, b] = id.to_be_bytes();
+        assert_eq!(line.spans[0].style.fg, Some(Color::Rgb(r, g, b)));
+        assert_eq!(
+            line.spans[0].content.chars().nth(1),
+            Some(['\u{305}', '\u{30d}', '\u{30e}', '\u{310}', '\u{312}'][row])
+        );
+    }
+}
+
+#[test]
+fn a_large_file_goes_in_several_sequences_and_each_through_tmux_by_itself() {
+    // Without any pattern, so that it stays large.
+    let mut state = 1u32;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state as u8
+    };
+    let noise: Vec<u8> = (0..100 * 100 * 4).map(|_| next()).collect();
+    let picture =
+        Picture::new(ImageType::Png, file(&Pixels { width: 100, height: 100, rgba: noise })).unwrap();
+    let picturing = Picturing { in_tmux: true, ..by(Protocol::Kitty) };
+    let sent = picture.prepare(&picturing, 80).unwrap().before.unwrap();
+    assert!(sent.matches("\x1bPtmux;\x1b\x1b_G").count() > 1);
+    let plain = picture.prepare(&by(Protocol::Kitty), 80).unwrap().before.unwrap();
+    let unwrapped =
+        sent.replace("\x1bPtmux;", "").replace("\x1b\x1b\\\x1b\\", "\x1b\\").replace("\x1b\x1b_", "\x1b_");
+    assert_eq!(unwrapped, plain);
+}
+
+#[test]
+fn iterm_gets_the_file_and_the_cells_that_it_fills() {
+    let picture = picture(300, 100);
+    let prepared = picture.prepare(&by(Protocol::Iterm), 20).unwrap();
+    let over = prepared.over.unwrap();
+    let (keys, data) =
+        over.strip_prefix("\x1b]1337;File=").unwrap().strip_suffix('\x07').unwrap().split_once(':').unwrap();
+    assert_eq!(STANDARD.decode(data).unwrap(), picture.bytes());
+    assert!(keys.contains("inline=1") && keys.contains("width=20;height=4"), "{keys}");
+    assert_eq!(prepared.lines.len(), 4);
+}
+
+#[test]
+fn sixels_are_the_pixels_of_the_picture() {
+    let pixels = field(40, 26);
+    let sent = picture(40, 26).prepare(&by(Protocol::Sixel), 80).unwrap().over.unwrap();
+    assert_eq!(drawn_sixels(&sent), pixels);
+    // Two cells high, since 26 pixels are more than one of 20.
+    assert_eq!(picture(40, 26).prepare(&by(Protocol::Sixel), 80).unwrap().lines.len(), 2);
+    // Made smaller where there is no room.
+    let small = drawn_sixels(&picture(400, 200).prepare(&by(Protocol::Sixel), 10).unwrap().over.unwrap());
+    assert_eq!((small.width, small.height), (100, 50));
+    assert_eq!(small, field(100, 50));
+}
+
+#[test]
+fn sixels_of_more_colours_than_there_are_come_close() {
+    let rgba: Vec<u8> =
+        (0..64u32 * 64).flat_map(|at| [(at % 64 * 4) as u8, (at / 64 * 4) as u8, 128, 255]).collect();
+    let pixels = Pixels { width: 64, height: 64, rgba };
+    let picture = Picture::new(ImageType::Png, file(&pixels)).unwrap();
+    let seen = drawn_sixels(&picture.prepare(&by(Protocol::Sixel), 80).unwrap().over.unwrap());
+    let apart = |a: u8, b: u8| u32::from(a.abs_diff(b));
+    let worst = seen.rgba.iter().zip(&pixels.rgba).map(|(a, b)| apart(*a, *b)).max().unwrap();
+    assert!(worst <= 24, "{worst}");
+}
+
+#[test]
+fn half_blocks_are_the_pixels_two_by_two() {
+    let lines = picture(40, 40).prepare(&by(Protocol::HalfBlocks), 80).unwrap().lines;
+    assert_eq!(lines.len(), 2);
+    assert_eq!(line_columns(&lines[0]), 4);
+    let (red, green, blue) = (Color::Rgb(255, 0, 0), Color::Rgb(0, 255, 0), Color::Rgb(51, 102, 204));
+    let seen = |row: usize, column: usize| {
+        let span = &lines[row].spans[column];
+        (span.content.to_string(), span.style.fg, span.style.bg)
+    };
+    assert_eq!(seen(0, 0), ("▀".into(), Some(red), Some(red)));
+    assert_eq!(seen(0, 3), ("▀".into(), Some(green), Some(green)));
+    assert_eq!(seen(1, 1), ("▀".into(), Some(blue), Some(blue)));
+    assert_eq!(seen(1, 2), (" ".into(), None, None));
+}
+
+#[test]
+fn what_is_no_picture_is_not_shown_as_one() {
+    for bytes in
+        [&b""[..], b"GIF89a", b"\x89PNG\r\n\x1a\n", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\0\0\0\0\x01"]
+    {
+        assert_eq!(Picture::new(ImageType::Png, bytes.to_vec()), None);
+    }
+    // Cut short: its size is known, its pixels are not.
+    let mut cut = file(&field(300, 300));
+    cut.truncate(60);
+    let picture = Picture::new(ImageType::Png, cut).unwrap();
+    assert_eq!(picture.prepare(&by(Protocol::HalfBlocks), 80), None);
+}
+
+#[test]
+fn the_size_of_a_jpeg_is_read_from_its_frame() {
+    let head = b"\xff\xd8\xff\xe0\x00\x04\x01\x02\xff\xc0\x00\x0b\x08\x01\x02\x03\x04\x01\x01\x11\x00";
+    assert_eq!(Picture::new(ImageType::Jpeg, head.to_vec()).unwrap().size(), (0x304, 0x102));
+    assert_eq!(Picture::new(ImageType::Jpeg, head[..12].to_vec()), None);
+}
+
+/// Draws sixels as a terminal does.
+fn drawn_sixels(sent: &str) -> Pixels {
+    let body = sent.strip_prefix("\x1bP0;1;0q\"1;1;").unwrap().strip_suffix("\x1b\\").unwrap();
+    let number = |text: &str| {
+        let end = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
+        (text[..end].parse::<u32>().unwrap(), end)
+    };
+    let (width, end) = number(body);
+    let (height, more) = number(&body[end + 1..]);
+    let mut rest = &body[end + 1 + more..];
+    let mut rgba = vec![0; (width * height * 4) as usize];
+    let (mut colours, mut colour, mut x, mut top) = (vec![[0u8; 3]; 256], 0usize, 0u32, 0u32);
+    while let Some(letter) = rest.chars().next() {
+        rest = &rest[1..];
+        let mut count = 1;
+        let mut sixel = letter;
+        match letter {
+            '#' => {
+                let (chosen, end) = number(rest);
+                rest = &rest[end..];
+                colour = chosen as usize;
+                if let Some(values) = rest.strip_prefix(";2;") {
+                    rest = values;
+                    for value in &mut colours[colour] {
+                        let (share, end) = number(rest);
+                        *value = ((share * 255 + 50) / 100) as u8;
+                        rest = rest[end..].strip_prefix(';').unwrap_or(&rest[end..]);
+                    }
+                }
+                continue;
+            }
+            '$' => {
+                x = 0;
+                continue;
+            }
+            '-' => {
+                (x, top) = (0, top + 6);
+                continue;
+            }
+            '!' => {
+                let (many, end) = number(rest);
+                count = many;
+                sixel = rest[end..].chars().next().unwrap();
+                rest = &rest[end + 1..];
+            }
+            _ => {}
+        }
+        let bits = sixel as u8 - b'?';
+        for column in x..x + count {
+            for row in (0..6).filter(|row| bits & (1 << row) != 0) {
+                let [r, g, b] = colours[colour];
+                let at = (((top + row) * width + column) * 4) as usize;
+                rgba[at..at + 4].copy_from_slice(&[r, g, b, 255]);
+            }
+        }
+        x += count;
+    }
+    Pixels { width, height, rgba }
+}
