@@ -33,11 +33,14 @@ impl Content {
     pub(crate) fn bytes(&self, action: &'static str) -> Result<Vec<u8>, CliError> {
         match self {
             Content::File(path) => File::open(path)
-                .and_then(read_bounded)
+                .and_then(|file| {
+                    let length = file.metadata().map_or(0, |metadata| metadata.len());
+                    read_bounded(file, length)
+                })
                 .map_err(|error| CliError::unreadable(path, &error))?
                 .ok_or_else(|| too_large(&path.display().to_string())),
             Content::Stdin if io::stdin().is_terminal() => Err(missing(action)),
-            Content::Stdin => read_bounded(io::stdin().lock())
+            Content::Stdin => read_bounded(io::stdin().lock(), 0)
                 .map_err(|error| CliError::unreadable(Path::new("standard input"), &error))?
                 .ok_or_else(|| too_large("standard input")),
         }
@@ -71,9 +74,10 @@ pub(crate) fn missing(action: &'static str) -> CliError {
     })
 }
 
-/// All that a reader has, or nothing when that is too much.
-fn read_bounded(reader: impl Read) -> io::Result<Option<Vec<u8>>> {
-    let mut bytes = Vec::new();
+/// All that a reader has, about `length` bytes, or nothing when that is too much.
+fn read_bounded(reader: impl Read, length: u64) -> io::Result<Option<Vec<u8>>> {
+    // One more, so that its end can be seen without a larger buffer.
+    let mut bytes = Vec::with_capacity(usize::try_from(length.min(LARGEST) + 1).unwrap_or_default());
     reader.take(LARGEST + 1).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= LARGEST).then_some(bytes))
 }

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::CellId;
 use crate::json::layout::{Layout, indent_before};
-use crate::json::scan::array_at;
+use crate::json::scan::{array_at, each_element};
 use crate::json::tree::Node;
-use crate::json::{Array, Kind, Object, Span, string};
+use crate::json::{Array, Kind, Object, string};
 
 /// The three kinds of cells that nbformat 4 knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ impl FromStr for CellType {
 pub struct Cell {
     pub(crate) id: CellId,
     pub(crate) kind: CellType,
-    /// The text that the cell stands in: the file's, or a small one of its own for a new cell.
+    /// The text that the cell stands in: the file's, or one of the cells that were made together.
     pub(crate) text: Arc<Vec<u8>>,
     pub(crate) object: Object,
     pub(crate) place: Place,
@@ -73,8 +73,8 @@ pub struct Cell {
 pub(crate) enum Place {
     /// Read from the file: where the white space before it begins and the one behind it ends.
     Read { lead: usize, trail: usize, position: Position },
-    /// Not in the file yet.
-    Added,
+    /// Not in the file yet. Where the line break before it begins, from which its layout can be read off.
+    Added { lead: usize },
 }
 
 /// Which place in the file's list the cell had.
@@ -134,7 +134,7 @@ impl Cell {
 
     /// Whether the cell has any output.
     pub fn has_outputs(&self) -> bool {
-        self.value("outputs").is_some_and(|raw| !is_empty_array(raw))
+        self.value("outputs").is_some_and(has_elements)
     }
 
     /// The JSON of one of the cell's keys as it stands, or as it was changed.
@@ -271,8 +271,9 @@ impl Cell {
     /// The indent of the line that the cell begins on.
     pub(crate) fn indent(&self) -> &str {
         match self.place {
-            Place::Read { lead, .. } => indent_before(&self.text, lead, self.object.span),
-            Place::Added => indent_before(&self.text, 0, self.object.span),
+            Place::Read { lead, .. } | Place::Added { lead } => {
+                indent_before(&self.text, lead, self.object.span)
+            }
         }
     }
 
@@ -317,19 +318,30 @@ pub(crate) fn text_of(raw: &[u8]) -> Cow<'_, str> {
     match Kind::of(raw) {
         Kind::String => string::decode(raw),
         Kind::Array => {
-            let list = array_at(raw, Span { start: 0, end: raw.len() });
-            let elements = list.map(|list| list.elements).unwrap_or_default();
-            match elements.as_slice() {
-                [one] => string::decode(one.value.of(raw)),
-                several => {
-                    Cow::Owned(several.iter().map(|line| string::decode(line.value.of(raw))).collect())
+            let (mut first, mut joined) = (None, None);
+            each_element(raw, |line| match (first, &mut joined) {
+                (None, _) => first = Some(line),
+                (Some(first), None) => {
+                    // No text is longer than what it is written as.
+                    let mut text = String::with_capacity(raw.len());
+                    string::decode_into(first, &mut text);
+                    string::decode_into(line, &mut text);
+                    joined = Some(text);
                 }
+                (Some(_), Some(text)) => string::decode_into(line, text),
+            });
+            match (joined, first) {
+                (Some(text), _) => Cow::Owned(text),
+                (None, Some(only)) => string::decode(only),
+                (None, None) => Cow::Borrowed(""),
             }
         }
         Kind::Null | Kind::Bool | Kind::Number | Kind::Object => Cow::Borrowed(""),
     }
 }
 
-pub(crate) fn is_empty_array(raw: &[u8]) -> bool {
-    array_at(raw, Span { start: 0, end: raw.len() }).is_none_or(|array| array.elements.is_empty())
+/// Whether a value is a list with something in it.
+fn has_elements(raw: &[u8]) -> bool {
+    let first = raw[1..].iter().find(|byte| !byte.is_ascii_whitespace());
+    Kind::of(raw) == Kind::Array && first != Some(&b']')
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::align::{pair, rising};
 use crate::cell::{Cell, CellType};
+use crate::edit::Made;
 use crate::error::{Error, Result};
 use crate::merge::{Cells, Ours, merge_cells};
 use crate::notebook::Notebook;
@@ -173,15 +174,19 @@ impl Notebook {
         let mut applied =
             Applied { deleted: (0..count).filter(|&at| !is_kept[at]).collect(), ..Applied::default() };
         let mut surroundings = None;
+        let mut made = Made::default();
+        let new = || plan.iter().filter(|planned| planned.existing.is_none());
+        made.reserve(new().count(), new().filter_map(|new| new.source.as_ref()).map(String::len).sum());
         let mut order = Vec::with_capacity(plan.len());
         for (index, planned) in plan.into_iter().enumerate() {
             applied.slots.push(planned.slot);
             let Some(at) = planned.existing else {
-                // Made at the end, where its id can be checked against all others, and put in order below.
-                order.push(self.edits.cells.len());
+                // Behind all others first, and put in order below.
+                order.push(count + made.len());
                 let kind = planned.kind.unwrap_or(CellType::Code);
                 let surroundings = surroundings.get_or_insert_with(|| self.surroundings(count));
-                self.append(kind, &planned.source.unwrap_or_default(), surroundings);
+                let source = planned.source.unwrap_or_default();
+                self.make(kind, &source, None, surroundings, &mut made);
                 applied.added.push(index);
                 continue;
             };
@@ -202,6 +207,7 @@ impl Notebook {
                 applied.moved.push(index);
             }
         }
+        self.append(made);
         self.arrange(&order);
         applied
     }

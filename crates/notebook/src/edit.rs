@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use crate::cell::{Cell, CellType, Place};
 use crate::id::CellId;
-use crate::json::Span;
+use crate::json::Object;
 use crate::json::layout::Layout;
-use crate::json::scan::object_at;
-use crate::json::tree::Node;
+use crate::json::tree::{Node, write_object};
 use crate::notebook::Notebook;
 
 impl Notebook {
@@ -26,8 +25,9 @@ impl Notebook {
 
     /// Puts a new cell at `index`, 0 to the number of cells. It gets an id where the format has ids.
     pub fn insert(&mut self, index: usize, kind: CellType, source: &str) {
-        let cell = self.new_cell(kind, source, None, &mut self.surroundings(index));
-        self.edits.cells.insert(index, cell);
+        let mut made = Made::default();
+        self.make(kind, source, None, &mut self.surroundings(index), &mut made);
+        self.edits.cells.splice(index..index, made.cells());
         self.edits.rearranged = true;
     }
 
@@ -36,17 +36,18 @@ impl Notebook {
     pub fn insert_named(&mut self, index: usize, id: CellId, kind: CellType, source: &str) {
         let mut surroundings = self.surroundings(index);
         let stored = self.version().has_ids().then(|| id.0.clone());
-        let mut cell = self.new_cell(kind, source, stored, &mut surroundings);
-        cell.id = id;
-        self.edits.cells.insert(index, cell);
+        let mut made = Made::default();
+        self.make(kind, source, stored, &mut surroundings, &mut made);
+        self.edits.cells.splice(index..index, made.cells().map(|cell| Cell { id: id.clone(), ..cell }));
         self.edits.rearranged = true;
     }
 
-    /// Puts a new cell behind all others.
-    pub(crate) fn append(&mut self, kind: CellType, source: &str, surroundings: &mut Surroundings) {
-        let cell = self.new_cell(kind, source, None, surroundings);
-        self.edits.cells.push(cell);
-        self.edits.rearranged = true;
+    /// Puts new cells behind all others.
+    pub(crate) fn append(&mut self, made: Made) {
+        if !made.is_empty() {
+            self.edits.cells.extend(made.cells());
+            self.edits.rearranged = true;
+        }
     }
 
     /// What new cells at `index` have to fit in with: the layout of a neighbour, or what the file's outermost
@@ -106,8 +107,8 @@ impl Notebook {
         let mut surroundings = self.surroundings(index);
         let wanted = cell.stored_id().filter(|id| !surroundings.taken.contains(&**id)).map(Cow::into_owned);
         let keeps_no_id = cell.stored_id().is_none() && !self.version().has_ids();
-        let mut copy = self.new_cell(cell.cell_type(), "", wanted, &mut surroundings);
-        let id = (!keeps_no_id).then(|| copy.id.to_string());
+        let name = self.name_for(wanted, &mut surroundings);
+        let id = (!keeps_no_id).then(|| name.to_string());
         let ascii = self.escapes_non_ascii();
         let mut members: Vec<(Cow<'_, str>, Node<'_>)> = Vec::new();
         for key in cell.keys() {
@@ -122,48 +123,50 @@ impl Notebook {
             }
             (None, _) => {}
         }
-        self.rewrite(&mut copy, &Node::Object(members), ascii);
-        self.edits.cells.insert(index, copy);
+        let mut made = Made::default();
+        let members = members.iter().map(|(key, value)| (&**key, value));
+        let (lead, object) = made.write(members, &surroundings, ascii);
+        made.cells.push(Written { id: name, kind: cell.cell_type(), lead, object });
+        self.edits.cells.splice(index..index, made.cells());
         self.edits.rearranged = true;
     }
 
-    /// A new cell. It gets a fresh id unless one is given.
-    fn new_cell(
+    /// Makes a cell, to be put somewhere. It gets a fresh id unless one is given.
+    pub(crate) fn make(
         &mut self,
         kind: CellType,
         source: &str,
         id: Option<String>,
         surroundings: &mut Surroundings,
-    ) -> Cell {
-        let Surroundings { taken, layout, indent } = surroundings;
+        made: &mut Made,
+    ) {
         let has_ids = id.is_some() || self.version().has_ids();
-        let id = match id {
-            Some(id) => id,
-            None if has_ids => self.ids.fresh(|id| taken.contains(id)),
-            None => self.next_handle(|handle| taken.contains(handle)).0,
-        };
-        taken.insert(id.clone());
-        let mut members: Vec<(Cow<'_, str>, Node<'_>)> = Vec::with_capacity(6);
-        members.push(("cell_type".into(), Node::text(kind.as_str())));
-        if kind == CellType::Code {
-            members.push(("execution_count".into(), Node::null()));
-        }
-        if has_ids {
-            members.push(("id".into(), Node::text(id.as_str())));
-        }
-        members.push(("metadata".into(), Node::Object(Vec::new())));
-        if kind == CellType::Code {
-            members.push(("outputs".into(), Node::Array(Vec::new())));
-        }
-        members.push(("source".into(), Node::lines(source)));
+        let name = self.name_for(id, surroundings);
+        let is_code = kind == CellType::Code;
+        let members = [
+            (true, "cell_type", Node::text(kind.as_str())),
+            (is_code, "execution_count", Node::null()),
+            (has_ids, "id", Node::text(name.as_str())),
+            (true, "metadata", Node::Object(Vec::new())),
+            (is_code, "outputs", Node::Array(Vec::new())),
+            (true, "source", Node::lines(source)),
+        ];
+        let members = members.iter().filter(|member| member.0).map(|(_, key, value)| (*key, value));
         let ascii = !source.is_ascii() && self.escapes_non_ascii();
-        written_cell(CellId(id.clone()), kind, &Node::Object(members), layout, indent, ascii)
+        let (lead, object) = made.write(members, surroundings, ascii);
+        made.cells.push(Written { id: name, kind, lead, object });
     }
 
-    fn rewrite(&self, cell: &mut Cell, value: &Node<'_>, ascii: bool) {
-        let indent = cell.indent().to_owned();
-        let layout = cell.layout();
-        *cell = written_cell(cell.id.clone(), cell.kind, value, &layout, &indent, ascii);
+    /// The name of a new cell: the id that is wanted, a fresh one, or a handle where the format has no ids.
+    fn name_for(&mut self, wanted: Option<String>, surroundings: &mut Surroundings) -> CellId {
+        let taken = &mut surroundings.taken;
+        let name = match wanted {
+            Some(id) => CellId(id),
+            None if self.version().has_ids() => CellId(self.ids.fresh(|id| taken.contains(id))),
+            None => self.next_handle(|handle| taken.contains(handle)),
+        };
+        taken.insert(name.0.clone());
+        name
     }
 }
 
@@ -175,22 +178,62 @@ pub(crate) struct Surroundings {
     indent: String,
 }
 
-/// A cell whose text is its own: a line break with the indent, so that the layout can be read off it, and
-/// the value.
-fn written_cell(
+/// Cells that are made together, in one text: each is a line break with the indent, so that the layout can be read off
+/// it, and the value.
+#[derive(Default)]
+pub(crate) struct Made {
+    text: Vec<u8>,
+    cells: Vec<Written>,
+}
+
+/// A cell in the text of [`Made`].
+struct Written {
     id: CellId,
     kind: CellType,
-    value: &Node<'_>,
-    layout: &Layout,
-    indent: &str,
-    ascii: bool,
-) -> Cell {
-    let mut text = Vec::with_capacity(512);
-    text.extend_from_slice(b"\n");
-    text.extend_from_slice(indent.as_bytes());
-    let start = text.len();
-    value.write(layout, indent, ascii, &mut text);
-    let span = Span { start, end: text.len() };
-    let object = object_at(&text, span).expect("what was just written is an object");
-    Cell { id, kind, text: Arc::new(text), object, place: Place::Added, changed: Vec::new() }
+    lead: usize,
+    object: Object,
+}
+
+impl Made {
+    /// Makes room for the text of so many cells with sources of so many bytes in all.
+    pub(crate) fn reserve(&mut self, cells: usize, bytes: usize) {
+        const AROUND: usize = 160;
+        self.text.reserve(bytes + bytes / 4 + cells * AROUND);
+        self.cells.reserve(cells);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// Writes a cell with these members, and says where it is.
+    fn write<'a>(
+        &mut self,
+        members: impl Iterator<Item = (&'a str, &'a Node<'a>)>,
+        surroundings: &Surroundings,
+        ascii: bool,
+    ) -> (usize, Object) {
+        let Surroundings { layout, indent, .. } = surroundings;
+        let lead = self.text.len();
+        self.text.push(b'\n');
+        self.text.extend_from_slice(indent.as_bytes());
+        (lead, write_object(members, layout, indent, ascii, &mut self.text))
+    }
+
+    /// The cells, in the order in which they were made.
+    fn cells(self) -> impl Iterator<Item = Cell> {
+        let text = Arc::new(self.text);
+        self.cells.into_iter().map(move |Written { id, kind, lead, object }| Cell {
+            id,
+            kind,
+            text: Arc::clone(&text),
+            object,
+            place: Place::Added { lead },
+            changed: Vec::new(),
+        })
+    }
 }

@@ -9,7 +9,7 @@ use crate::edits::Tracked;
 use crate::error::{Error, Result};
 use crate::id::{CellId, Ids};
 use crate::json::layout::{Layout, indent_before};
-use crate::json::scan::{Scanner, Syntax, array_at};
+use crate::json::scan::{Scanner, Syntax, each_element};
 use crate::json::{Kind, Object, Span, string};
 
 /// An open notebook.
@@ -20,20 +20,20 @@ pub struct Notebook {
     pub(crate) top: Object,
     /// The value of `cells` in `text`.
     pub(crate) list: Span,
-    pub(crate) frame: Frame,
+    pub(crate) frame: Arc<Frame>,
     pub(crate) edits: Tracked,
     pub(crate) ids: Ids,
     pub(crate) handles: usize,
     version: Version,
 }
 
-/// White space of the file's list of cells, where it has that many: before the first cell, before a later
+/// The white space to put around cells where the file shows none for them: before the first cell, before a later
 /// one, and behind the last.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Frame {
-    pub(crate) first: Option<Span>,
-    pub(crate) later: Option<Span>,
-    pub(crate) tail: Option<Span>,
+    pub(crate) first: Vec<u8>,
+    pub(crate) later: Vec<u8>,
+    pub(crate) tail: Vec<u8>,
 }
 
 /// The version of the format that a notebook says it has.
@@ -72,23 +72,18 @@ impl Notebook {
         if kind != Kind::Array {
             return Err(Error::CellsNotArray { found: kind.with_article() });
         }
-        let lead = |found: &Found| Span { start: found.lead, end: found.value.start };
-        let frame = Frame {
-            first: index.cells.first().map(lead),
-            later: index.cells.get(1).map(lead),
-            tail: index.cells.last().map(|last| Span { start: last.value.end, end: last.trail }),
-        };
         let text = Arc::new(text);
         let mut notebook = Notebook {
             text: Arc::clone(&text),
             top,
             list,
-            frame,
+            frame: Arc::default(),
             edits: Tracked::default(),
             ids,
             handles: 0,
             version,
         };
+        notebook.frame = Arc::new(notebook.frame_of(&index.cells));
         let count = index.cells.len();
         let mut cells = Vec::with_capacity(count);
         for (position, found) in index.cells.into_iter().enumerate() {
@@ -158,6 +153,23 @@ impl Notebook {
         member.map_or("", |member| indent_before(&self.text, member.lead, member.key))
     }
 
+    /// What stands around the cells that the file has, or would stand there.
+    fn frame_of(&self, cells: &[Found]) -> Frame {
+        let layout = self.layout();
+        let lead = |found: &Found| self.text[found.lead..found.value.start].to_vec();
+        let first = cells.first().map_or_else(|| layout.lead(self.list_indent(), true).into_bytes(), lead);
+        let later = match cells.get(1) {
+            Some(second) => lead(second),
+            None if first.contains(&b'\n') => first.clone(),
+            None => layout.lead("", false).into_bytes(),
+        };
+        let tail = match cells.last() {
+            Some(last) => self.text[last.value.end..last.trail].to_vec(),
+            None => layout.tail(self.list_indent()).into_bytes(),
+        };
+        Frame { first, later, tail }
+    }
+
     /// Whether strings that we write should escape all that is not ASCII, because the file does.
     pub(crate) fn escapes_non_ascii(&self) -> bool {
         self.text.is_ascii()
@@ -170,16 +182,20 @@ impl Notebook {
 
     /// Names each cell by its stored id where no other cell has that, and by a handle elsewhere.
     fn name_cells(&mut self) {
-        let mut holders: HashMap<String, usize> = HashMap::new();
-        for id in self.edits.cells.iter().filter_map(Cell::stored_id) {
-            *holders.entry(id.into_owned()).or_default() += 1;
+        let stored: Vec<Option<String>> =
+            self.edits.cells.iter().map(|cell| cell.stored_id().map(Cow::into_owned)).collect();
+        let mut holders: HashMap<&str, usize> = HashMap::with_capacity(stored.len());
+        for id in stored.iter().flatten() {
+            *holders.entry(id).or_default() += 1;
         }
-        for index in 0..self.edits.cells.len() {
-            let stored = self.edits.cells[index].stored_id().map(Cow::into_owned);
-            self.edits.cells[index].id = match stored {
-                Some(id) if holders[&id] == 1 => CellId(id),
+        let names: Vec<CellId> = (stored.iter())
+            .map(|stored| match stored {
+                Some(id) if holders[id.as_str()] == 1 => CellId(id.clone()),
                 Some(_) | None => self.next_handle(|handle| holders.contains_key(handle)),
-            };
+            })
+            .collect();
+        for (cell, name) in self.edits.cells.iter_mut().zip(names) {
+            cell.id = name;
         }
     }
 
@@ -275,10 +291,15 @@ fn check_source(index: usize, source: &[u8]) -> Result<()> {
     match Kind::of(source) {
         Kind::String => Ok(()),
         Kind::Array => {
-            let lines = array_at(source, Span { start: 0, end: source.len() });
-            let kinds =
-                lines.iter().flat_map(|lines| &lines.elements).map(|line| Kind::of(line.value.of(source)));
-            match kinds.enumerate().find(|(_, kind)| *kind != Kind::String) {
+            let (mut position, mut wrong) = (0, None);
+            each_element(source, |line| {
+                let kind = Kind::of(line);
+                if kind != Kind::String && wrong.is_none() {
+                    wrong = Some((position, kind));
+                }
+                position += 1;
+            });
+            match wrong {
                 None => Ok(()),
                 Some((position, kind)) => {
                     Err(Error::BadSourceLine { index, position, found: kind.with_article() })

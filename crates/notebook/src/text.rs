@@ -4,6 +4,7 @@
 //! percent sign, so that the text can always be read back.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use crate::cell::CellType;
 use crate::draft::{Applied, Draft, Slot, Snapshot};
@@ -104,6 +105,8 @@ fn looks_like_marker(line: &str, percents: usize) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsedText {
     cells: Vec<ParsedCell>,
+    /// The numbers and sources of all cells, one behind the other.
+    words: String,
     /// Whether the lines end in CR LF.
     crlf: bool,
     marker_like: Vec<MarkerLike>,
@@ -125,8 +128,8 @@ struct ParsedCell {
     line: usize,
     kind: CellType,
     /// The number behind `cell:`, as it is written.
-    number: Option<String>,
-    source: String,
+    number: Option<Range<usize>>,
+    source: Range<usize>,
 }
 
 /// What some editors put before the first letter of a file.
@@ -135,7 +138,8 @@ pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Takes cell-marked text apart. A byte order mark before it is no part of it.
 pub fn parse_text(text: &str) -> Result<ParsedText> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    let mut parsed = ParsedText { cells: Vec::new(), crlf: false, marker_like: Vec::new() };
+    let words = String::with_capacity(text.len());
+    let mut parsed = ParsedText { cells: Vec::new(), words, crlf: false, marker_like: Vec::new() };
     if text.is_empty() {
         return Ok(parsed);
     }
@@ -150,19 +154,22 @@ pub fn parse_text(text: &str) -> Result<ParsedText> {
                 nearest: nearest_marker(line.trim_end()),
             })?;
             end_cell(&mut parsed);
-            let cell = cell.map(str::to_owned);
-            parsed.cells.push(ParsedCell { line: number, kind, number: cell, source: String::new() });
+            let begin = parsed.words.len();
+            parsed.words.push_str(cell.unwrap_or_default());
+            let end = parsed.words.len();
+            let named = cell.map(|_| begin..end);
+            parsed.cells.push(ParsedCell { line: number, kind, number: named, source: end..end });
             continue;
         }
         let slot = parsed.cells.len().wrapping_sub(1);
-        let Some(cell) = parsed.cells.last_mut() else {
+        if parsed.cells.is_empty() {
             let found =
                 if line.trim().is_empty() { "a blank line".into() } else { format!("`{}`", shortened(line)) };
             return Err(Error::TextBeforeMarker { found });
-        };
+        }
         if looks_like_marker(line, 3) {
-            cell.source.push_str("# ");
-            push_line(&mut cell.source, &line["# %".len()..], parsed.crlf);
+            parsed.words.push_str("# ");
+            push_line(&mut parsed.words, &line["# %".len()..], parsed.crlf);
             continue;
         }
         let inner = line.trim_start();
@@ -171,7 +178,7 @@ pub fn parse_text(text: &str) -> Result<ParsedText> {
             let found = shortened(inner);
             parsed.marker_like.push(MarkerLike { line: number, slot, found, indented });
         }
-        push_line(&mut cell.source, line, parsed.crlf);
+        push_line(&mut parsed.words, line, parsed.crlf);
     }
     end_cell(&mut parsed);
     Ok(parsed)
@@ -189,10 +196,11 @@ fn push_line(source: &mut String, line: &str, crlf: bool) {
 
 /// Drops the one newline that stands between a cell's source and the next marker, or the end.
 fn end_cell(parsed: &mut ParsedText) {
-    if let Some(cell) = parsed.cells.last_mut()
-        && cell.source.ends_with('\n')
-    {
-        cell.source.pop();
+    if let Some(cell) = parsed.cells.last_mut() {
+        if parsed.words[cell.source.start..].ends_with('\n') {
+            parsed.words.pop();
+        }
+        cell.source.end = parsed.words.len();
     }
 }
 
@@ -202,8 +210,11 @@ impl ParsedText {
         let (mut unknown, mut repeated) = (Vec::new(), Vec::new());
         let mut used = vec![false; count];
         let mut draft = Draft::default();
+        draft.slots.reserve(self.cells.len());
         for cell in &self.cells {
-            let from = cell.number.as_deref().and_then(|number| {
+            let words = |range: &Range<usize>| &self.words[range.clone()];
+            let text = words(&cell.source);
+            let from = cell.number.as_ref().map(words).and_then(|number| {
                 let Some(from) = number.parse().ok().filter(|&from| from < count) else {
                     unknown.push((cell.line, number));
                     return None;
@@ -215,11 +226,11 @@ impl ParsedText {
                 Some(from)
             });
             draft.slots.push(match from {
-                None => Slot::New { kind: cell.kind, source: cell.source.clone() },
+                None => Slot::New { kind: cell.kind, source: text.to_owned() },
                 Some(from) => {
                     // An editor that wrote CR LF throughout has not thereby changed a cell.
-                    let same = self.crlf && base_source(from).replace("\r\n", "\n") == cell.source;
-                    let source = (!same).then(|| cell.source.clone());
+                    let same = self.crlf && base_source(from).replace("\r\n", "\n") == text;
+                    let source = (!same).then(|| text.to_owned());
                     Slot::Kept { from, kind: Some(cell.kind), source }
                 }
             });

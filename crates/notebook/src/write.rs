@@ -1,7 +1,6 @@
 //! Writing a notebook: copied spans of what was read, with the changed values spliced in.
 
 use std::borrow::Cow;
-use std::io::IoSlice;
 
 use crate::cell::{Cell, Place, Position};
 use crate::json::{Member, Object, Span, string};
@@ -30,11 +29,6 @@ impl<'a> Pieces<'a> {
     /// The pieces, in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.pieces.iter().map(|piece| &**piece)
-    }
-
-    /// The pieces for vectored writing.
-    pub fn slices(&self) -> Vec<IoSlice<'_>> {
-        self.iter().map(IoSlice::new).collect()
     }
 
     /// All in one.
@@ -126,11 +120,10 @@ impl Notebook {
             }
             return;
         }
-        let frame = self.list_frame();
         pieces.copy(text, Span { start: self.list.start, end: self.list.start + 1 });
         for (index, cell) in self.edits.cells.iter().enumerate() {
             if index > 0 {
-                frame.comma(pieces, text, cell);
+                write_comma(pieces, text, cell);
             }
             match cell.place {
                 Place::Read { lead, position: Position::First | Position::Only, .. } if index == 0 => {
@@ -139,8 +132,8 @@ impl Notebook {
                 Place::Read { lead, position: Position::Middle | Position::Last, .. } if index > 0 => {
                     pieces.copy(text, Span { start: lead, end: cell.object.span.start });
                 }
-                _ if index == 0 => pieces.add(frame.first_lead.clone()),
-                _ => pieces.add(frame.later_lead.clone()),
+                _ if index == 0 => pieces.add(self.frame.first.as_slice()),
+                _ => pieces.add(self.frame.later.as_slice()),
             }
             write_cell(pieces, cell);
             let last = index + 1 == self.edits.cells.len();
@@ -151,44 +144,21 @@ impl Notebook {
                 Place::Read { trail, position: Position::First | Position::Middle, .. } if !last => {
                     pieces.copy(text, Span { start: cell.object.span.end, end: trail });
                 }
-                _ if last => pieces.add(frame.tail.clone()),
+                _ if last => pieces.add(self.frame.tail.as_slice()),
                 _ => {}
             }
         }
         pieces.copy(text, Span { start: self.list.end - 1, end: self.list.end });
     }
-
-    /// The white space to put around cells where the file shows none for them.
-    fn list_frame(&self) -> ListFrame {
-        let layout = self.layout();
-        let read = |span: Option<Span>| span.map(|span| span.of(&self.text).to_vec());
-        let first_lead =
-            read(self.frame.first).unwrap_or_else(|| layout.lead(self.list_indent(), true).into_bytes());
-        let later_lead = match read(self.frame.later) {
-            Some(lead) => lead,
-            None if first_lead.contains(&b'\n') => first_lead.clone(),
-            None => layout.lead("", false).into_bytes(),
-        };
-        let tail = read(self.frame.tail).unwrap_or_else(|| layout.tail(self.list_indent()).into_bytes());
-        ListFrame { first_lead, later_lead, tail }
-    }
 }
 
-struct ListFrame {
-    first_lead: Vec<u8>,
-    later_lead: Vec<u8>,
-    tail: Vec<u8>,
-}
-
-impl ListFrame {
-    /// The comma before a cell: the file's own where the cell still follows one, so that copied spans join.
-    fn comma<'a>(&self, pieces: &mut Pieces<'a>, text: &'a [u8], cell: &Cell) {
-        match cell.place {
-            Place::Read { lead, position: Position::Middle | Position::Last, .. } => {
-                pieces.copy(text, Span { start: lead - 1, end: lead });
-            }
-            Place::Read { .. } | Place::Added => pieces.add(&b","[..]),
+/// The comma before a cell: the file's own where the cell still follows one, so that copied spans join.
+fn write_comma<'a>(pieces: &mut Pieces<'a>, text: &'a [u8], cell: &Cell) {
+    match cell.place {
+        Place::Read { lead, position: Position::Middle | Position::Last, .. } => {
+            pieces.copy(text, Span { start: lead - 1, end: lead });
         }
+        Place::Read { .. } | Place::Added { .. } => pieces.add(&b","[..]),
     }
 }
 

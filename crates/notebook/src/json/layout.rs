@@ -67,6 +67,28 @@ impl Layout {
         self.lines.as_ref().map_or_else(String::new, |lines| [lines.newline, indent].concat())
     }
 
+    /// Writes what stands before the item at `position` of a container whose own line is indented by `indent`, with the
+    /// comma behind the item before it.
+    pub(crate) fn separate(&self, position: usize, indent: &str, out: &mut Vec<u8>) {
+        if position > 0 {
+            out.push(b',');
+        }
+        match &self.lines {
+            Some(Lines { newline, unit }) => {
+                [newline, indent, unit].iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
+            }
+            None if position == 0 => {}
+            None => out.extend_from_slice(self.gap.as_bytes()),
+        }
+    }
+
+    /// Writes what stands before the bracket that closes a container that is not empty.
+    pub(crate) fn write_tail(&self, indent: &str, out: &mut Vec<u8>) {
+        if let Some(lines) = &self.lines {
+            [lines.newline, indent].iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
+        }
+    }
+
     /// The indent of the lines inside a container whose own line is indented by `indent`.
     pub(crate) fn inside(&self, indent: &str) -> String {
         match &self.lines {

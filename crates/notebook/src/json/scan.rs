@@ -59,6 +59,9 @@ impl<'a> Scanner<'a> {
             let key = self.key()?;
             self.space();
             let value = value(self, key)?;
+            if members.is_empty() {
+                members.reserve_exact(MEMBERS);
+            }
             members.push(Member { lead, key, value });
             self.space();
             match self.peek() {
@@ -73,17 +76,28 @@ impl<'a> Scanner<'a> {
 
     /// Reads an array; `value` reads each element and must return its span.
     pub(crate) fn array(&mut self, mut value: impl FnMut(&mut Self) -> Scanned<Span>) -> Scanned<Array> {
+        let mut elements = Vec::new();
+        let span = self.elements(|scanner, lead| {
+            let value = value(scanner)?;
+            elements.push(Element { lead, value });
+            Ok(())
+        })?;
+        Ok(Array { span, elements })
+    }
+
+    /// Reads an array; `element` reads each element, and is told where the white space before it begins.
+    fn elements(&mut self, mut element: impl FnMut(&mut Self, usize) -> Scanned<()>) -> Scanned<Span> {
         let start = self.at;
         self.at += 1;
-        let mut elements = Vec::new();
+        let mut is_first = true;
         loop {
             let lead = self.at;
             self.space();
-            if elements.is_empty() && self.peek() == Some(b']') {
+            if is_first && self.peek() == Some(b']') {
                 break;
             }
-            let value = value(self)?;
-            elements.push(Element { lead, value });
+            is_first = false;
+            element(self, lead)?;
             self.space();
             match self.peek() {
                 Some(b',') => self.at += 1,
@@ -92,7 +106,7 @@ impl<'a> Scanner<'a> {
             }
         }
         self.at += 1;
-        Ok(Array { span: Span { start, end: self.at }, elements })
+        Ok(Span { start, end: self.at })
     }
 
     /// Checks one whole value, however deep, and returns its span.
@@ -265,6 +279,9 @@ impl<'a> Scanner<'a> {
     }
 }
 
+/// How many members a cell has.
+pub(crate) const MEMBERS: usize = 6;
+
 enum Close {
     Brace,
     Bracket,
@@ -306,6 +323,16 @@ fn first_special(word: [u8; 8]) -> Option<usize> {
     let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
     let found = below(word, 0x20) | equal(b'"') | equal(b'\\');
     (found != 0).then(|| found.trailing_zeros() as usize / 8)
+}
+
+/// Gives each element of an array that is known to be JSON to `element`, in order.
+pub(crate) fn each_element<'a>(array: &'a [u8], mut element: impl FnMut(&'a [u8])) {
+    // What is no array has no elements.
+    let _ = Scanner::new(array, 0).elements(|scanner, _| {
+        let value = scanner.value()?;
+        element(value.of(array));
+        Ok(())
+    });
 }
 
 /// The members of an object that is known to be JSON.

@@ -17,20 +17,33 @@ pub(crate) fn is(raw: &[u8], text: &str) -> bool {
 /// The text of a string as written in JSON, quotes included. Half a surrogate pair, which no Unicode text
 /// can hold, reads as U+FFFD.
 pub(crate) fn decode(raw: &[u8]) -> Cow<'_, str> {
-    let inner = std::str::from_utf8(&raw[1..raw.len() - 1]).unwrap_or_default();
-    if !inner.contains('\\') {
+    let inner = inner(raw);
+    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
         return Cow::Borrowed(inner);
     }
     let mut text = String::with_capacity(inner.len());
-    let mut rest = inner;
-    while let Some(at) = rest.find('\\') {
+    unescape(inner, &mut text);
+    Cow::Owned(text)
+}
+
+/// As [`decode`], put behind `text`.
+pub(crate) fn decode_into(raw: &[u8], text: &mut String) {
+    unescape(inner(raw), text);
+}
+
+/// What stands between the quotes.
+fn inner(raw: &[u8]) -> &str {
+    std::str::from_utf8(&raw[1..raw.len() - 1]).unwrap_or_default()
+}
+
+fn unescape(mut rest: &str, text: &mut String) {
+    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
         text.push_str(&rest[..at]);
         let (character, used) = escape(&rest.as_bytes()[at..]);
         text.push(character);
         rest = &rest[at + used..];
     }
     text.push_str(rest);
-    Cow::Owned(text)
 }
 
 /// Whether a string holds half a surrogate pair, so that its text is not all that it says.

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 
 use super::layout::Layout;
-use super::scan::{array_at, object_at};
-use super::{Kind, Span, string};
+use super::scan::{MEMBERS, array_at, object_at};
+use super::{Kind, Member, Object, Span, string};
 
 /// Below this depth a value is copied as it stands instead of being laid out anew.
 const DEEPEST: usize = 128;
@@ -60,9 +60,8 @@ impl<'a> Node<'a> {
                 Node::Array(array.elements.iter().map(element).collect())
             }),
             Kind::Object => object_at(bytes, span).map_or_else(raw, |object| {
-                let member = |at: &super::Member| {
-                    (string::decode(at.key.of(bytes)), Node::at(bytes, at.value, depth - 1))
-                };
+                let member =
+                    |at: &Member| (string::decode(at.key.of(bytes)), Node::at(bytes, at.value, depth - 1));
                 Node::Object(object.members.iter().map(member).collect())
             }),
             Kind::Null | Kind::Bool | Kind::Number | Kind::String => raw(),
@@ -98,71 +97,66 @@ impl<'a> Node<'a> {
             Node::Array(items) if items.is_empty() => out.extend_from_slice(b"[]"),
             Node::Object(members) if members.is_empty() => out.extend_from_slice(b"{}"),
             Node::Lines { text, cut } => {
-                let frame = Frame::new(layout, indent);
                 out.push(b'[');
                 let mut rest = *text;
                 for position in 0.. {
                     let (line, behind) = rest.split_at(cut(rest));
-                    frame.separate(position, out);
+                    layout.separate(position, indent, out);
                     string::encode(line, ascii, out);
                     rest = behind;
                     if rest.is_empty() {
                         break;
                     }
                 }
-                out.extend_from_slice(frame.tail.as_bytes());
+                layout.write_tail(indent, out);
                 out.push(b']');
             }
             Node::Array(items) => {
-                let frame = Frame::new(layout, indent);
+                let inside = layout.inside(indent);
                 out.push(b'[');
                 for (position, item) in items.iter().enumerate() {
-                    frame.separate(position, out);
-                    item.write(layout, &frame.inside, ascii, out);
+                    layout.separate(position, indent, out);
+                    item.write(layout, &inside, ascii, out);
                 }
-                out.extend_from_slice(frame.tail.as_bytes());
+                layout.write_tail(indent, out);
                 out.push(b']');
             }
             Node::Object(members) => {
-                let frame = Frame::new(layout, indent);
-                out.push(b'{');
-                for (position, (key, value)) in members.iter().enumerate() {
-                    frame.separate(position, out);
-                    string::encode(key, ascii, out);
-                    out.extend_from_slice(layout.colon().as_bytes());
-                    value.write(layout, &frame.inside, ascii, out);
-                }
-                out.extend_from_slice(frame.tail.as_bytes());
-                out.push(b'}');
+                let members = members.iter().map(|(key, value)| (&**key, value));
+                write_object(members, layout, indent, ascii, out);
             }
         }
     }
 }
 
-/// What stands around the items of one container.
-struct Frame {
-    first: String,
-    later: String,
-    tail: String,
-    inside: String,
+/// Writes an object that has members, and tells what is where.
+pub(crate) fn write_object<'a>(
+    members: impl Iterator<Item = (&'a str, &'a Node<'a>)>,
+    layout: &Layout,
+    indent: &str,
+    ascii: bool,
+    out: &mut Vec<u8>,
+) -> Object {
+    let inside = layout.inside(indent);
+    let start = out.len();
+    let mut written = Vec::with_capacity(MEMBERS);
+    out.push(b'{');
+    for (position, (key, value)) in members.enumerate() {
+        let lead = out.len() + usize::from(position > 0);
+        layout.separate(position, indent, out);
+        let key = noting(out, |out| string::encode(key, ascii, out));
+        out.extend_from_slice(layout.colon().as_bytes());
+        let value = noting(out, |out| value.write(layout, &inside, ascii, out));
+        written.push(Member { lead, key, value });
+    }
+    layout.write_tail(indent, out);
+    out.push(b'}');
+    Object { span: Span { start, end: out.len() }, members: written }
 }
 
-impl Frame {
-    fn new(layout: &Layout, indent: &str) -> Frame {
-        Frame {
-            first: layout.lead(indent, true),
-            later: layout.lead(indent, false),
-            tail: layout.tail(indent),
-            inside: layout.inside(indent),
-        }
-    }
-
-    fn separate(&self, position: usize, out: &mut Vec<u8>) {
-        if position == 0 {
-            out.extend_from_slice(self.first.as_bytes());
-        } else {
-            out.push(b',');
-            out.extend_from_slice(self.later.as_bytes());
-        }
-    }
+/// Where what `write` writes stands.
+fn noting(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) -> Span {
+    let start = out.len();
+    write(out);
+    Span { start, end: out.len() }
 }

@@ -1,7 +1,7 @@
 //! What a file holds or should hold, compared and written without a second copy in memory.
 
 use std::fs::File;
-use std::io::{self, IoSlice, Read, Seek, Write};
+use std::io::{self, BufWriter, Read, Seek, Write};
 use std::sync::Arc;
 
 use cellist_notebook::{Notebook, Revision};
@@ -10,6 +10,8 @@ use crate::platform::Mark;
 
 /// How much of a file is in memory at a time while it is compared.
 const BLOCK: usize = 256 * 1024;
+/// How much is written at a time where there are many small pieces.
+const TOGETHER: usize = 64 * 1024;
 
 /// What a file is expected to hold.
 #[derive(Clone, Debug)]
@@ -77,20 +79,13 @@ impl Content {
     }
 }
 
-/// Writes a notebook from where the file stands.
-pub(super) fn write(mut file: &File, notebook: &Notebook) -> io::Result<()> {
-    let pieces = notebook.pieces();
-    let mut slices = pieces.slices();
-    let mut rest = slices.as_mut_slice();
-    while !rest.is_empty() {
-        match file.write_vectored(rest) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => IoSlice::advance_slices(&mut rest, written),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+/// Writes a notebook from where the file stands: small pieces together, large ones as they are.
+pub(super) fn write(file: &File, notebook: &Notebook) -> io::Result<()> {
+    let mut writer = BufWriter::with_capacity(TOGETHER, file);
+    for piece in notebook.pieces().iter() {
+        writer.write_all(piece)?;
     }
-    Ok(())
+    writer.flush()
 }
 
 /// Whether a file holds exactly these pieces.

@@ -12,8 +12,10 @@ use crate::platform;
 
 const FOLDER: &str = "read";
 const LAST: &str = "last";
-/// How many revisions are kept of each notebook.
+/// How many revisions of each notebook are kept at least.
 const KEPT: usize = 32;
+/// At how many the oldest go: to tell which those are means to look at each.
+const MOST: usize = 48;
 
 /// Keeps a revision and notes that it was the last one read.
 pub(super) fn remember(home: &Home, place: &Place, snapshot: &Snapshot) -> io::Result<()> {
@@ -68,12 +70,13 @@ fn write(place: &Place, file: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn forget_oldest(folder: &Path) -> io::Result<()> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_name() != LAST {
-            files.push((entry.metadata()?.modified()?, entry.path()));
-        }
+    let entries: Vec<fs::DirEntry> = fs::read_dir(folder)?.collect::<io::Result<_>>()?;
+    if entries.len() <= MOST {
+        return Ok(());
+    }
+    let mut files = Vec::with_capacity(entries.len());
+    for entry in entries.iter().filter(|entry| entry.file_name() != LAST) {
+        files.push((entry.metadata()?.modified()?, entry.path()));
     }
     files.sort();
     let surplus = (files.len() + 1).saturating_sub(KEPT);
