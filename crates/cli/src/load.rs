@@ -7,10 +7,17 @@ use cellist_notebook::{Ids, Notebook, Revision};
 use cellist_session::{Home, Store};
 
 use crate::error::CliError;
+use crate::memory;
 
 /// The store that all commands use.
 pub(crate) fn store() -> Store {
     Store::new(Home::from_env())
+}
+
+/// The same for a command that reads or changes one notebook and is done.
+pub(crate) fn store_in_passing() -> Store {
+    memory::prepare();
+    store()
 }
 
 /// A notebook that is one side of a comparison; `/dev/null` is one without cells.

@@ -13,6 +13,7 @@ mod input;
 mod interrupts;
 mod kernel;
 mod load;
+mod memory;
 mod owner;
 mod paint;
 mod parameters;

@@ -9,6 +9,7 @@ use cellist_session::Changed;
 use serde_json::json;
 
 use crate::answer::Answer;
+use crate::memory;
 
 /// The answer of a command that wrote, or found nothing to write.
 pub(crate) fn applied(path: &Path, changed: Changed<(Applied, Vec<String>)>) -> Answer {
@@ -37,6 +38,7 @@ pub(crate) fn applied(path: &Path, changed: Changed<(Applied, Vec<String>)>) -> 
         "moved": applied.moved,
         "deleted": applied.deleted,
     });
+    memory::leave(notebook);
     Answer::new(text, json).with_notices(notices)
 }
 

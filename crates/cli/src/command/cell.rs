@@ -146,7 +146,7 @@ fn perform(
     told: Told,
     build: impl Fn(&Notebook, Option<&Snapshot>) -> notebook::Result<Vec<Operation>>,
 ) -> Result<Answer, CliError> {
-    let store = load::store();
+    let store = load::store_in_passing();
     let basis = Basis::named(&store, &path, base.base);
     let changed = match Owner::of(&path, base.alone) {
         None => basis.change(&store, &path, Missing::Refuse, |notebook, snapshot| {

@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         old: given(arguments.old, arguments.old_file)?,
         new: given(arguments.new, arguments.new_file)?,
     };
-    let store = load::store();
+    let store = load::store_in_passing();
     match target.part {
         None => edit_text(&store, &target, &edit, arguments.base, arguments.alone),
         Some(Selector::Raw) => edit_raw(&store, &target, &edit, arguments.base, arguments.alone),

@@ -16,6 +16,7 @@ use crate::answer::{Answer, Format};
 use crate::command::artifact::read::{SCHEME, read_address};
 use crate::error::CliError;
 use crate::load;
+use crate::memory;
 use crate::owner::{Alone, Owner};
 use crate::paint::visible;
 use crate::target::Target;
@@ -62,7 +63,7 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
 
 fn read(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
     let target = Target::parse(&arguments.path)?;
-    let store = load::store();
+    let store = load::store_in_passing();
     if !target.is_notebook() {
         return read_file(&store, &target);
     }
@@ -121,6 +122,7 @@ fn read_notebook(
             "text": String::from_utf8_lossy(&text),
         }),
     };
+    memory::leave((notebook, snapshot));
     Ok(Answer::new(text, json).with_notices(notices))
 }
 

@@ -15,7 +15,7 @@ use crate::error::CliError;
 use crate::input::Content;
 use crate::owner::{Alone, Owner};
 use crate::target::Target;
-use crate::{load, report};
+use crate::{load, memory, report};
 
 /// Make a notebook as a cell-marked text says
 ///
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let target = Target::parse(&arguments.notebook)?;
     let content = Content::of_file(arguments.file);
-    let store = load::store();
+    let store = load::store_in_passing();
     match target.part {
         None => write_text(&store, &target, &content, arguments.base, arguments.alone),
         Some(Selector::Raw) => write_raw(&store, &target, &content, arguments.base, arguments.alone),
@@ -83,6 +83,7 @@ fn write_text(
     } else {
         store.keep(path, &snapshot);
     }
+    memory::leave((snapshot, parsed));
     Ok(report::applied(path, changed))
 }
 
