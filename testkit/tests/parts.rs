@@ -19,6 +19,21 @@ fn every_python_environment_has_its_pins_and_every_file_of_pins_its_environment(
 }
 
 #[test]
+fn node_packages_are_locked_to_what_is_asked_for() {
+    for part in PARTS.iter().filter(|part| part.kind == Kind::Node) {
+        let folder = repo_root().join("testkit/node").join(part.name);
+        let read = |name: &str| -> serde_json::Value {
+            serde_json::from_slice(&fs::read(folder.join(name)).unwrap()).unwrap()
+        };
+        let (asked, locked) = (read("package.json"), read("package-lock.json"));
+        for (name, version) in asked["dependencies"].as_object().unwrap() {
+            assert!(version.as_str().unwrap().starts_with(|c: char| c.is_ascii_digit()), "{name}: {version}");
+            assert_eq!(&locked["packages"][format!("node_modules/{name}")]["version"], version, "{name}");
+        }
+    }
+}
+
+#[test]
 fn every_pin_is_exact() {
     for part in PARTS.iter().filter(|part| part.kind == Kind::Python) {
         let file = repo_root().join(format!("testkit/python/{}.txt", part.name));

@@ -102,7 +102,8 @@ impl Field {
 
 impl Kind {
     fn schema(self) -> Value {
-        let cell = || json!({ "type": ["string", "integer"] });
+        // Some clients know no list of types, nor an enumeration without one.
+        let cell = || json!({ "anyOf": [{ "type": "string" }, { "type": "integer" }] });
         match self {
             Kind::Text => json!({ "type": "string" }),
             Kind::Flag => json!({ "type": "boolean" }),
@@ -111,7 +112,7 @@ impl Kind {
             Kind::Cell => cell(),
             Kind::Cells => json!({ "type": "array", "items": cell() }),
             Kind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
-            Kind::Choice(words) => json!({ "enum": words }),
+            Kind::Choice(words) => json!({ "type": "string", "enum": words }),
             Kind::Objects(fields) => json!({ "type": "array", "items": object(fields) }),
         }
     }
@@ -180,7 +181,10 @@ mod tests {
     fn a_schema_says_what_a_call_may_hold() {
         let schema = Definition::of(ToolName::UpdateNotebookCell).schema();
         assert_eq!(schema["required"], json!(["cell", "content"]));
-        assert_eq!(schema["properties"]["cell"]["type"], json!(["string", "integer"]));
+        assert_eq!(
+            schema["properties"]["cell"]["anyOf"],
+            json!([{ "type": "string" }, { "type": "integer" }])
+        );
         assert_eq!(schema["properties"]["run"]["type"], "boolean");
         let schema = Definition::of(ToolName::Python).schema();
         assert_eq!(schema["properties"]["cells"]["items"]["required"], json!(["code"]));

@@ -27,6 +27,7 @@ pub(super) fn provide(needed_by: NeededBy) -> Result<(), Failure> {
     for part in PARTS.iter().filter(|part| part.needed_by == needed_by) {
         match part.kind {
             Kind::Python => python(part)?,
+            Kind::Node => node(part)?,
         }
     }
     Ok(())
@@ -60,6 +61,33 @@ fn python(part: &Part) -> Result<(), Failure> {
         .map_err(|failure| failure.hint("the packages come from PyPI, or from where pip's settings point"))?;
     capture(pip().arg("check"))
         .map_err(|failure| failure.hint(format!("{} has to name every package", pins.display())))?;
+    fs::write(part.stamp(), stamp)
+        .map_err(|error| Failure::new(format!("{} cannot be written: {error}", part.stamp().display())))
+}
+
+fn node(part: &Part) -> Result<(), Failure> {
+    let source = testkit::repo_root().join("testkit/node").join(part.name);
+    let stamp = text(&source.join("package-lock.json"))?;
+    if fs::read_to_string(part.stamp()).is_ok_and(|found| found == stamp) {
+        return Ok(());
+    }
+    eprintln!("setting up the Node packages {}", part.name);
+    let node = testkit::node_folder()
+        .ok_or_else(|| Failure::new("the Python environment mcp has no Node".to_owned()))?;
+    remove(&part.folder())?;
+    let place = |error: io::Error| Failure::new(format!("{}: {error}", part.folder().display()));
+    fs::create_dir_all(part.folder()).map_err(place)?;
+    for name in ["package.json", "package-lock.json"] {
+        fs::copy(source.join(name), part.folder().join(name)).map_err(place)?;
+    }
+    let mut npm = program(node.join("bin").join("node"));
+    npm.arg(node.join("lib/node_modules/npm/bin/npm-cli.js"));
+    // Nothing of theirs runs before a test asks for it. `npm ci` would insist on packages for systems that this is not.
+    npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"]);
+    npm.current_dir(part.folder());
+    capture(&mut npm).map_err(|failure| {
+        failure.hint("the packages come from the npm registry, or from where npm's settings point")
+    })?;
     fs::write(part.stamp(), stamp)
         .map_err(|error| Failure::new(format!("{} cannot be written: {error}", part.stamp().display())))
 }

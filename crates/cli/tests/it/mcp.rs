@@ -1,4 +1,8 @@
 //! `cellist mcp` from outside, as clients of the protocol see it.
 
 mod client;
+mod http;
+mod inspector;
+mod modes;
+mod official;
 mod streams;

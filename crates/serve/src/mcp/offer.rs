@@ -27,12 +27,13 @@ fn tool(definition: &Definition, mode: Mode) -> Tool {
         Value::Object(schema) => schema,
         _ => JsonObject::new(),
     };
-    Tool::new(definition.name.as_str(), definition.description, Arc::new(schema))
-        .with_annotations(annotations(definition, mode))
+    let mut tool = Tool::new(definition.name.as_str(), definition.description, Arc::new(schema));
+    tool.annotations = Some(annotations(definition, mode)).filter(|said| *said != ToolAnnotations::new());
+    tool
 }
 
-/// What a client may go by when it asks a person for permission. Beside the first, what is
-/// not said is what the protocol takes for granted: that it destroys, does more each time, and reaches out.
+/// What a client may go by when it asks a person for permission. What is not said is what the protocol takes for granted:
+/// that a tool changes things, destroys, does more each time, and reaches out.
 fn annotations(definition: &Definition, mode: Mode) -> ToolAnnotations {
     if definition.only_looks(mode) {
         return ToolAnnotations::new().read_only(true).open_world(false);
@@ -56,7 +57,7 @@ fn annotations(definition: &Definition, mode: Mode) -> ToolAnnotations {
             (true, false, true)
         }
     };
-    let mut annotations = ToolAnnotations::new().read_only(false);
+    let mut annotations = ToolAnnotations::new();
     annotations.destructive_hint = (!destroys).then_some(false);
     annotations.idempotent_hint = repeats.then_some(true);
     annotations.open_world_hint = (!reaches_out).then_some(false);

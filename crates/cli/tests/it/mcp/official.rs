@@ -1,0 +1,134 @@
+//! The official Python client, over standard streams and over HTTP, in both lives of the protocol.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use super::client::LONG;
+use crate::desk::Desk;
+
+/// How a client reaches the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    Stdio,
+    Http,
+}
+
+/// All ways, each with the handshake of older clients and with requests that stand alone.
+pub(crate) const WAYS: [(Way, &str); 4] =
+    [(Way::Stdio, "legacy"), (Way::Stdio, "2026-07-28"), (Way::Http, "legacy"), (Way::Http, "2026-07-28")];
+
+/// A client with a server of its own.
+pub(crate) struct Official {
+    client: Child,
+    input: Option<ChildStdin>,
+    said: Receiver<Value>,
+    server: Option<Server>,
+}
+
+/// A server over HTTP.
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    pub(crate) url: String,
+}
+
+pub(crate) const TOKEN: &str = "a-token-for-tests";
+
+impl Server {
+    /// Starts `cellist mcp` with these words, at a port of its own.
+    pub(crate) fn start(mut command: Command) -> Server {
+        command.args(["--http", "127.0.0.1:0"]).env("CELLIST_MCP_TOKEN", TOKEN);
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+        let first = said.next().unwrap().unwrap();
+        let url = first.strip_prefix("MCP at ").unwrap_or_else(|| panic!("{first}")).to_owned();
+        // What else it says is not lost on whoever looks at the test.
+        thread::spawn(move || said.map_while(Result::ok).for_each(|line| eprintln!("{line}")));
+        Server { child, url }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Official {
+    /// Starts a server with these words and a client of it.
+    pub(crate) fn start(desk: &Desk, words: &[&str], (way, mode): (Way, &str)) -> Official {
+        Official::with(desk, desk.command(&[&["mcp"], words].concat()), (way, mode))
+    }
+
+    pub(crate) fn with(desk: &Desk, command: Command, (way, mode): (Way, &str)) -> Official {
+        let mut client = Command::new(testkit::python("mcp"));
+        desk.prepare(&mut client);
+        client.arg(testkit::repo_root().join("crates/cli/tests/mcp/official.py")).arg(mode);
+        let server = match way {
+            Way::Http => {
+                let server = Server::start(command);
+                client.args(["http", &server.url, TOKEN]);
+                Some(server)
+            }
+            Way::Stdio => {
+                client.arg("stdio").arg(command.get_program()).args(command.get_args());
+                // What the command was to have around it goes through the client.
+                for (name, value) in command.get_envs() {
+                    match value {
+                        Some(value) => client.env(name, value),
+                        None => client.env_remove(name),
+                    };
+                }
+                None
+            }
+        };
+        let mut client = client.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (sender, said) = channel();
+        let output = BufReader::new(client.stdout.take().unwrap());
+        thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                let _ = sender.send(serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}")));
+            }
+        });
+        let input = client.stdin.take();
+        Official { client, input, said, server }
+    }
+
+    /// Asks for something and waits for what comes of it.
+    #[track_caller]
+    pub(crate) fn ask(&mut self, step: &Value) -> Value {
+        let input = self.input.as_mut().unwrap();
+        writeln!(input, "{step}").and_then(|()| input.flush()).expect("the client reads");
+        self.said.recv_timeout(LONG).expect("the client answers")
+    }
+
+    /// Calls a tool; its text, and whether it failed.
+    #[track_caller]
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> (String, bool) {
+        let answer = self.ask(&json!({ "do": "call", "name": tool, "arguments": arguments }));
+        let content = answer["content"].as_array().unwrap_or_else(|| panic!("{tool}: no result: {answer}"));
+        let texts = content.iter().filter_map(|block| block["text"].as_str());
+        (texts.collect::<Vec<_>>().join("\n"), answer["isError"] == true)
+    }
+
+    /// The names of the tools that are offered.
+    #[track_caller]
+    pub(crate) fn tools(&mut self) -> Vec<String> {
+        let listed = self.ask(&json!({ "do": "tools" }));
+        let tools = listed["tools"].as_array().unwrap_or_else(|| panic!("no list: {listed}"));
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+impl Drop for Official {
+    fn drop(&mut self) {
+        // It ends its server and then itself.
+        drop(self.input.take());
+        let _ = self.client.wait();
+        drop(self.server.take());
+    }
+}
