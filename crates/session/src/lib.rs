@@ -22,6 +22,6 @@ pub use error::{Error, ErrorKind, Problem, Result, in_words};
 pub use home::Home;
 pub use store::{Changed, Missing, Opened, Store};
 
-/// What a kernel is started by, what is started detached, and how one of many processes becomes the owner: for those who
+/// What a kernel is started by and guarded by, what is started detached, and how one of many processes becomes the owner: for those who
 /// may not know kernels.
-pub use cellist_kernel::{detached, order, registration};
+pub use cellist_kernel::{detached, guard, order, registration};

@@ -26,7 +26,7 @@ mod watcher;
 pub use actor::{Actor, ActorKind, Author, Tag};
 pub use change_set::{BadChange, ChangeSet, Order, units};
 pub use condition::{Activity, CellState, LastRun};
-pub use document::{Document, DocumentError, View};
+pub use document::{Document, DocumentError, Told, View};
 pub use documents::Documents;
 pub use history::{CannotUndo, history, record, undo};
 pub use journal::{Entry, NothingToUndo, Undo};

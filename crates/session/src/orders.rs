@@ -3,6 +3,7 @@
 
 mod error;
 mod found;
+mod tool_mode;
 mod writing;
 
 use std::ffi::OsString;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use cellist_session::live::{Actor, ActorKind, Author};
 use cellist_session::orders::Asker;
+use cellist_session::settings::ToolMode;
 use serde::{Deserialize, Serialize};
 
 use crate::mode::Mode;
@@ -19,6 +20,8 @@ pub struct Caller {
     pub mode: Mode,
     /// Which tools it has.
     pub tools: ToolSet,
+    /// Which of those that run code.
+    pub tool_mode: ToolMode,
     /// The folder that it works in.
     #[serde(with = "cellist_session::order")]
     pub cwd: PathBuf,

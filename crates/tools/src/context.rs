@@ -209,7 +209,7 @@ impl NotebookContext {
 }
 
 /// The language that a notebook says its code is in.
-fn language(notebook: &Notebook) -> String {
+pub(crate) fn language(notebook: &Notebook) -> String {
     let metadata = notebook.metadata();
     let said = ["/language_info/name", "/kernelspec/language"]
         .into_iter()
@@ -227,7 +227,7 @@ fn bounded(source: &str) -> String {
     }
 }
 
-fn first_line(source: &str) -> String {
+pub(crate) fn first_line(source: &str) -> String {
     let line = source.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     match line.char_indices().nth(LONGEST_LINE) {
         Some((end, _)) => format!("{}…", &line[..end]),

@@ -40,6 +40,15 @@ impl Editor {
     }
 }
 
+impl Editor {
+    /// The same with more notebooks attached, each by any path that leads to it.
+    pub fn with(&self, attached: &[PathBuf]) -> Editor {
+        let mut editor = self.clone();
+        editor.attached.extend(attached.iter().filter_map(|path| std::fs::canonicalize(path).ok()));
+        editor
+    }
+}
+
 impl Selection {
     /// The selected cells as references.
     pub fn references(&self) -> impl Iterator<Item = CellRef> {
@@ -101,7 +110,7 @@ mod tests {
                 ..Editor::default()
             };
             for mode in modes {
-                let offer = Offer { mode: *mode, notebook_mode: editor.notebook().is_some() };
+                let offer = Offer::new(*mode, editor.notebook().is_some());
                 let offered = |name: &str| {
                     let tool = crate::ToolName::from_name(name).unwrap();
                     offer.has(tool)

@@ -1,8 +1,10 @@
 //! What an agent may ask for and what it is told: tools and modes, the state of the notebook it works on, and the
 //! instructions that go with both. Knows no transport.
 
+mod agent;
 mod answer;
 mod arguments;
+mod budget;
 mod caller;
 pub mod context;
 mod definition;
@@ -13,6 +15,7 @@ mod reference;
 mod tool;
 mod toolbox;
 
+pub use agent::Agent;
 pub use answer::{Answer, Block, Progress};
 pub use arguments::{Arguments, BadArguments};
 pub use caller::{Caller, ToolSet};
@@ -20,5 +23,5 @@ pub use definition::{Definition, Field, Kind};
 pub use editor::{Editor, Selection};
 pub use mode::{Access, Mode, Refusal, UnknownMode};
 pub use reference::{Attachment, References, ToolReference, references};
-pub use tool::{Offer, ToolName};
+pub use tool::{NotOffered, Offer, ToolName};
 pub use toolbox::Toolbox;

@@ -111,7 +111,7 @@ mod tests {
     }
 
     fn in_reading_order(mode: Mode) -> Vec<ToolName> {
-        Offer { mode, notebook_mode: true }.notebook_tools()
+        Offer::new(mode, true).notebook_tools()
     }
 
     #[test]

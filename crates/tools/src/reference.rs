@@ -113,10 +113,12 @@ fn attachment(text: &str, found: &mut References) -> usize {
 mod tests {
     use super::*;
 
-    const FULL: Offer = Offer { mode: Mode::Agent, notebook_mode: true };
+    fn full() -> Offer {
+        Offer::new(Mode::Agent, true)
+    }
 
     fn check(prompt: &str, tools: &[&str], files: &[&str]) {
-        let found = references(prompt, FULL);
+        let found = references(prompt, full());
         let named: Vec<&str> = found.tools.iter().map(|tool| tool.tool.as_str()).collect();
         let attached: Vec<&str> = found.attachments.iter().map(|file| file.path.as_str()).collect();
         assert_eq!((named.as_slice(), attached.as_slice()), (tools, files), "{prompt}");
@@ -147,7 +149,7 @@ mod tests {
     #[test]
     fn a_tool_that_is_not_there_carries_a_note_and_stays_away() {
         let note = |mode, notebook_mode, prompt| {
-            references(prompt, Offer { mode, notebook_mode }).tools.remove(0).note
+            references(prompt, Offer::new(mode, notebook_mode)).tools.remove(0).note
         };
         assert_eq!(note(Mode::Agent, true, "#runNotebookCells"), None);
         assert_eq!(note(Mode::Ask, true, "#getCellOutputs"), None);

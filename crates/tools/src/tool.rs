@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use cellist_session::settings::ToolMode;
+
+use crate::caller::{Caller, ToolSet};
+use crate::editor::Editor;
 use crate::mode::{Access, Mode};
 
 /// A tool.
@@ -36,6 +40,22 @@ pub struct Offer {
     pub mode: Mode,
     /// Whether a notebook is worked on.
     pub notebook_mode: bool,
+    /// Which tools there are.
+    pub tools: ToolSet,
+    /// Which of those that run code.
+    pub tool_mode: ToolMode,
+}
+
+/// A tool that is not among those that a caller has, whatever its mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
+pub enum NotOffered {
+    #[error("{0} is not there yet")]
+    NotYet(ToolName),
+    #[error("{0} is not among your tools: a person starts you with `--tools all` for that")]
+    Set(ToolName),
+    #[error("{0} is not among your tools: python.tool_mode leaves it out, or there is no Python")]
+    ToolMode(ToolName),
 }
 
 impl ToolName {
@@ -152,14 +172,51 @@ impl fmt::Display for ToolName {
 }
 
 impl Offer {
+    /// The tools of a mode, with nothing else left out but what `--tools all` adds.
+    pub fn new(mode: Mode, notebook_mode: bool) -> Offer {
+        Offer { mode, notebook_mode, tools: ToolSet::Notebook, tool_mode: ToolMode::Both }
+    }
+
+    /// What a caller has. Unless it is to keep to the notebook in front of a person, any notebook that it names is
+    /// worked on.
+    pub fn to(caller: &Caller, editor: &Editor) -> Offer {
+        let notebook_mode = !caller.requires_active || editor.with(&caller.attached).notebook().is_some();
+        Offer { notebook_mode, ..Offer::set(caller) }
+    }
+
+    /// What a caller has while a notebook is worked on.
+    pub(crate) fn set(caller: &Caller) -> Offer {
+        Offer { mode: caller.mode, notebook_mode: true, tools: caller.tools, tool_mode: caller.tool_mode }
+    }
+
     /// Whether a tool is offered.
     pub fn has(self, tool: ToolName) -> bool {
-        self.mode.allows(tool.access()) && (self.notebook_mode || !tool.needs_notebook())
+        self.check(tool).is_ok()
+            && self.mode.allows(tool.access())
+            && (self.notebook_mode || !tool.needs_notebook())
+    }
+
+    /// Refuses what is not among the tools at all.
+    pub fn check(self, tool: ToolName) -> Result<(), NotOffered> {
+        match (tool, self.tools, self.tool_mode) {
+            (ToolName::Bash, ToolSet::Notebook, _) => Err(NotOffered::Set(tool)),
+            (ToolName::Bash, ToolSet::All, ToolMode::IpyOnly) => Err(NotOffered::ToolMode(tool)),
+            (ToolName::Bash, ToolSet::All, ToolMode::Both | ToolMode::BashOnly) => {
+                Err(NotOffered::NotYet(tool))
+            }
+            (ToolName::Python | ToolName::Eval, _, ToolMode::BashOnly) => Err(NotOffered::ToolMode(tool)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The tools that are offered, in their order.
+    pub fn tool_names(self) -> Vec<ToolName> {
+        ToolName::ALL.into_iter().filter(|tool| self.has(*tool)).collect()
     }
 
     /// The tools for notebooks that are offered, in their order.
     pub fn notebook_tools(self) -> Vec<ToolName> {
-        ToolName::ALL.into_iter().filter(|tool| tool.is_for_notebooks() && self.has(*tool)).collect()
+        self.tool_names().into_iter().filter(|tool| tool.is_for_notebooks()).collect()
     }
 }
 
@@ -178,7 +235,7 @@ mod tests {
     #[test]
     fn tools_for_notebooks_depend_on_the_mode_and_on_a_notebook() {
         let names = |mode, notebook_mode| {
-            let tools = Offer { mode, notebook_mode }.notebook_tools();
+            let tools = Offer::new(mode, notebook_mode).notebook_tools();
             tools.iter().map(|tool| tool.as_str()).collect::<Vec<_>>().join(" ")
         };
         let look = "get_notebook_cells get_cell_outputs notebook_kernel";
@@ -192,5 +249,34 @@ mod tests {
         assert_eq!(names(Mode::Ask, false), "");
         assert_eq!(names(Mode::Edit, false), "");
         assert_eq!(names(Mode::Agent, false), "create_notebook");
+    }
+
+    #[test]
+    fn what_runs_code_depends_on_the_tool_mode_and_the_set() {
+        let names = |tools, tool_mode| {
+            let offer = Offer { tools, tool_mode, ..Offer::new(Mode::Agent, false) };
+            let names = offer.tool_names().into_iter().filter(|tool| tool.access() == Access::Run);
+            names.map(ToolName::as_str).collect::<Vec<_>>().join(" ")
+        };
+        for tools in [ToolSet::Notebook, ToolSet::All] {
+            assert_eq!(names(tools, ToolMode::Both), "python eval");
+            assert_eq!(names(tools, ToolMode::IpyOnly), "python eval");
+            assert_eq!(names(tools, ToolMode::BashOnly), "");
+        }
+        let refused = |tools, tool_mode, tool| {
+            Offer { tools, tool_mode, ..Offer::new(Mode::Agent, true) }.check(tool).unwrap_err()
+        };
+        assert_eq!(
+            refused(ToolSet::Notebook, ToolMode::Both, ToolName::Bash),
+            NotOffered::Set(ToolName::Bash)
+        );
+        assert_eq!(
+            refused(ToolSet::All, ToolMode::IpyOnly, ToolName::Bash),
+            NotOffered::ToolMode(ToolName::Bash)
+        );
+        assert_eq!(
+            refused(ToolSet::All, ToolMode::BashOnly, ToolName::Eval).to_string(),
+            "eval is not among your tools: python.tool_mode leaves it out, or there is no Python"
+        );
     }
 }

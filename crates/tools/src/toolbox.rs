@@ -1,9 +1,15 @@
 //! Where calls are carried out: a call is checked against the definition of its tool and against the mode of whoever
 //! calls, and only then handed to the tool. One tool a file.
 
+mod access;
+mod changes;
+mod get_notebook_cells;
+mod listing;
+mod open;
 mod read_artifact;
+mod target;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cellist_session::artifact::Artifacts;
 use cellist_session::execution::Cancel;
@@ -12,11 +18,14 @@ use cellist_session::sessions::Sessions;
 use serde_json::Value;
 use tokio::sync::watch;
 
+use crate::agent::Agent;
 use crate::answer::{Answer, Progress};
 use crate::arguments::Arguments;
 use crate::caller::Caller;
 use crate::definition::Definition;
-use crate::tool::ToolName;
+use crate::editor::Editor;
+use crate::tool::{Offer, ToolName};
+use access::{access, names_notebook};
 
 /// All tools. Cheap to clone; all clones are one.
 #[derive(Clone)]
@@ -24,11 +33,13 @@ pub struct Toolbox {
     sessions: Sessions,
     documents: Documents,
     artifacts: Artifacts,
+    /// What an editor reported last.
+    editor: Arc<Mutex<Editor>>,
 }
 
 /// A call that was checked.
 struct Call<'a> {
-    caller: &'a Arc<Caller>,
+    agent: &'a Arc<Agent>,
     arguments: &'a Arguments,
     /// Who hears how far it is.
     news: &'a watch::Sender<Option<Progress>>,
@@ -36,33 +47,64 @@ struct Call<'a> {
     cancel: Cancel,
 }
 
+impl Call<'_> {
+    /// Who calls.
+    fn caller(&self) -> &Caller {
+        self.agent.caller()
+    }
+}
+
 impl Toolbox {
     /// Tools that work on these sessions, notebooks and artifacts.
     pub fn new(sessions: Sessions, documents: Documents, artifacts: Artifacts) -> Toolbox {
-        Toolbox { sessions, documents, artifacts }
+        Toolbox { sessions, documents, artifacts, editor: Arc::default() }
+    }
+
+    /// What an editor reported last.
+    pub fn editor(&self) -> Editor {
+        self.editor.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes what an editor reports.
+    pub fn report(&self, editor: Editor) {
+        *self.editor.lock().unwrap_or_else(PoisonError::into_inner) = editor;
     }
 
     /// Carries a call out. Dropping the future gives up on the answer, not on what was begun; what is not wanted any
     /// more is said through `cancel`.
     pub async fn call(
         &self,
-        caller: &Arc<Caller>,
+        agent: &Arc<Agent>,
         tool: ToolName,
         arguments: &Value,
         news: &watch::Sender<Option<Progress>>,
         cancel: Cancel,
     ) -> Answer {
+        let caller = agent.caller();
+        if let Err(refusal) = Offer::set(caller).check(tool) {
+            return Answer::failure(refusal);
+        }
         let arguments = match Arguments::check(Definition::of(tool), arguments) {
             Ok(arguments) => arguments,
             Err(error) => return Answer::failure(error),
         };
-        if let Err(refusal) = caller.mode.check(tool.access()) {
+        let on_notebook = arguments.text("path").is_some_and(names_notebook);
+        if let Err(refusal) = caller.mode.check(access(tool, &arguments, on_notebook)) {
             return Answer::failure(refusal);
         }
-        let call = Call { caller, arguments: &arguments, news, cancel };
-        match tool {
-            ToolName::ReadArtifact => self.read_artifact(call).await,
-            _ => Answer::failure(format_args!("{tool} cannot be called yet")),
-        }
+        let call = Call { agent, arguments: &arguments, news, cancel };
+        let answer = match tool {
+            ToolName::GetNotebookCells => self.get_notebook_cells(call).await,
+            ToolName::AddNotebookCell | ToolName::UpdateNotebookCell if arguments.flag("run") => {
+                Err(Answer::failure("`run` is not there yet, and nothing was done: leave it out"))
+            }
+            ToolName::AddNotebookCell => self.add_notebook_cell(call).await,
+            ToolName::UpdateNotebookCell => self.update_notebook_cell(call).await,
+            ToolName::DeleteNotebookCells => self.delete_notebook_cells(call).await,
+            ToolName::MoveNotebookCell => self.move_notebook_cell(call).await,
+            ToolName::ReadArtifact => Ok(self.read_artifact(call).await),
+            _ => Err(Answer::failure(format_args!("{tool} cannot be called yet"))),
+        };
+        answer.unwrap_or_else(|failure| failure)
     }
 }

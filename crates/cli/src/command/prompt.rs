@@ -34,11 +34,11 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let mode = arguments.flags.mode;
     let request = arguments.request.as_deref().unwrap_or_default();
-    let named = references(request, Offer { mode, notebook_mode: true });
+    let named = references(request, Offer::new(mode, true));
     let also: Vec<PathBuf> = named.attachments.iter().map(|file| PathBuf::from(&file.path)).collect();
     let editor = arguments.flags.editor(&also)?;
     let context = context(&editor)?;
-    let offer = Offer { mode, notebook_mode: context.is_some() };
+    let offer = Offer::new(mode, context.is_some());
     let named = references(request, offer);
     let mut json = json!({
         "notebookMode": offer.notebook_mode,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cellist_session::execution::Cancel;
-use cellist_tools::{Answer, Caller, Progress, ToolName};
+use cellist_tools::{Agent, Answer, Caller, Progress, ToolName};
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -14,23 +14,24 @@ use crate::request::Event;
 
 /// Who calls tools.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Callers(Arc<Mutex<HashMap<Client, Arc<Caller>>>>);
+pub(super) struct Callers(Arc<Mutex<HashMap<Client, Arc<Agent>>>>);
 
 impl Callers {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Client, Arc<Caller>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Client, Arc<Agent>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn introduce(&self, client: &Client, caller: Caller) {
-        self.lock().insert(client.clone(), Arc::new(caller));
+        self.lock().insert(client.clone(), Arc::new(Agent::new(caller, client.0.clone())));
     }
 
-    fn who(&self, client: &Client) -> Option<Arc<Caller>> {
+    fn who(&self, client: &Client) -> Option<Arc<Agent>> {
         self.lock().get(client).cloned()
     }
 
     pub(super) fn let_go(&self, client: &Client) {
-        self.lock().remove(client);
+        let agent = self.lock().remove(client);
+        drop(agent);
     }
 }
 
@@ -43,13 +44,13 @@ impl Desk {
         events: watch::Sender<Option<Event>>,
         cancel: Cancel,
     ) -> Result<Answer, Failure> {
-        let caller = self.callers.who(client).ok_or_else(|| {
+        let agent = self.callers.who(client).ok_or_else(|| {
             Failure::bad_input("unknown_caller", "whoever calls a tool has to say first who it is")
         })?;
         let tool = ToolName::from_name(tool)
             .ok_or_else(|| Failure::bad_input("unknown_tool", format!("there is no tool `{tool}`")))?;
         let (news, mut heard) = watch::channel(None::<Progress>);
-        let calling = self.toolbox.call(&caller, tool, arguments, &news, cancel);
+        let calling = self.toolbox.call(&agent, tool, arguments, &news, cancel);
         tokio::pin!(calling);
         loop {
             tokio::select! {

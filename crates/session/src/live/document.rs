@@ -49,6 +49,17 @@ impl View {
     }
 }
 
+/// What someone is told of a notebook.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// The notebook.
+    pub notebook: Arc<Notebook>,
+    /// Its revision.
+    pub revision: Revision,
+    /// What the same actor was told before, as far as it is still remembered.
+    pub before: Option<Arc<Snapshot>>,
+}
+
 /// Why an open notebook did not do what it was asked for.
 #[derive(Clone, Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "each says what it is")]
@@ -153,15 +164,23 @@ impl Document {
 
     /// The newest notebook and its revision, for someone who may base an edit on it.
     pub async fn read(&self, actor: Actor) -> Result<(Arc<Notebook>, Revision), DocumentError> {
-        let read = self.ask(move |state, _| {
-            let revision = state.tell(&actor);
-            ((Arc::clone(state.notebook()), revision), Then::Nothing)
-        });
-        let (notebook, revision) = read.await?;
-        // So that it is still known when this process is not there any more.
-        let (store, path, snapshot) = (self.store.clone(), Arc::clone(&self.path), Arc::clone(&notebook));
-        drop(spawn_blocking(move || store.keep(&path, &snapshot.snapshot())));
+        let Told { notebook, revision, .. } = self.tell(actor).await?;
         Ok((notebook, revision))
+    }
+
+    /// The same, with what that actor was told before.
+    pub async fn tell(&self, actor: Actor) -> Result<Told, DocumentError> {
+        let told = self.ask(move |state, _| {
+            let before = state.last_told(&actor);
+            let revision = state.tell(&actor);
+            (Told { notebook: Arc::clone(state.notebook()), revision, before }, Then::Nothing)
+        });
+        let told = told.await?;
+        // So that it is still known when this process is not there any more.
+        let (store, path, notebook) =
+            (self.store.clone(), Arc::clone(&self.path), Arc::clone(&told.notebook));
+        drop(spawn_blocking(move || store.keep(&path, &notebook.snapshot())));
+        Ok(told)
     }
 
     /// Changes the notebook by `edit`; when it returns, that is on disk. `base` is the revision that the change

@@ -60,6 +60,11 @@ impl Documents {
         Documents { store, slots: Arc::default() }
     }
 
+    /// Where they are kept.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// Opens a notebook, or gives a handle on the one that is open. Needs a runtime.
     pub async fn open(&self, path: &Path) -> Result<Document> {
         let real = self.store.real_path(path)?;

@@ -300,6 +300,13 @@ impl State {
         revision
     }
 
+    /// What an actor was told last, as far as it is still remembered.
+    pub(crate) fn last_told(&self, actor: &Actor) -> Option<Arc<Snapshot>> {
+        let revision = self.last_told.get(&actor.id)?;
+        let (_, snapshot) = self.told.iter().find(|(known, _)| known == revision)?;
+        Some(Arc::clone(snapshot))
+    }
+
     /// Takes in what another program made of `base`. Where both changed the same lines, both stay, between
     /// markers. Returns what people should know.
     pub(crate) fn absorb(

@@ -29,6 +29,15 @@ pub struct Found {
 impl Found {
     /// Looks around. `folders` are where work is done, the nearest first.
     pub fn look(asker: &Asker, home: &Home, folders: Vec<PathBuf>) -> Found {
+        let mut found = Found::pythons(asker, home, folders);
+        let interpreter = found.interpreter().map(|interpreter| interpreter.path.clone());
+        let kernels = kernelspec::search(&found.variables, interpreter.as_deref());
+        (found.specs, found.broken_specs) = (kernels.specs, kernels.broken);
+        found
+    }
+
+    /// Looks for Python alone.
+    pub(super) fn pythons(asker: &Asker, home: &Home, folders: Vec<PathBuf>) -> Found {
         let mut found = Found {
             variables: asker.environment(),
             home: home.clone(),
@@ -42,9 +51,6 @@ impl Found {
             Some(path) => vec![python::named(&around, path)],
             None => python::candidates(&around),
         };
-        let interpreter = found.interpreter().map(|interpreter| interpreter.path.clone());
-        let kernels = kernelspec::search(&found.variables, interpreter.as_deref());
-        (found.specs, found.broken_specs) = (kernels.specs, kernels.broken);
         found
     }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cellist_kernel::choice::Wish;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::domain::{
@@ -189,9 +190,11 @@ table! {
 }
 
 /// Which tools that run code are offered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ToolMode {
     /// Python and the shell.
+    #[default]
     Both,
     /// Python.
     IpyOnly,

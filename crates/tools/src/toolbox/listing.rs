@@ -1,0 +1,129 @@
+//! Cells as an agent reads them: a line that says what and how each is, and its text below.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use cellist_notebook::{Cell, CellId, CellType, Notebook};
+use cellist_session::live::{Activity, CellState};
+
+use crate::budget;
+use crate::context::first_line;
+
+/// What is shown of a notebook's cells.
+pub(super) struct Listing<'a> {
+    pub(super) notebook: &'a Notebook,
+    /// How its code cells stand.
+    pub(super) states: &'a BTreeMap<CellId, CellState>,
+    /// Its name, for how to read on.
+    pub(super) name: &'a str,
+    /// How many bytes there may be.
+    pub(super) budget: usize,
+}
+
+impl Listing<'_> {
+    /// Cells with their text, as far as there is room; then outlines.
+    pub(super) fn whole(&self, indexes: &[usize]) -> String {
+        let mut shown = String::new();
+        let mut done = 0;
+        for index in indexes {
+            let cell = &self.notebook.cells()[*index];
+            let mut text = format!("{}\n{}\n\n", self.heading(*index), cell.source().trim_end_matches('\n'));
+            if shown.len() + text.len() > self.budget {
+                if done > 0 {
+                    break;
+                }
+                let (first, last) = self.lines(*index);
+                let how = format!("read {}:{first}-{last} has all of it by lines", self.name);
+                text = format!(
+                    "{}\n[{how}]\n\n",
+                    budget::cut(text.trim_end(), self.budget - how.len().min(self.budget))
+                );
+            }
+            shown.push_str(&text);
+            done += 1;
+        }
+        if done < indexes.len() {
+            let rest = self.outline(&indexes[done..], self.budget.saturating_sub(shown.len()));
+            let _ = write!(shown, "The others as an outline; name cells in `cells` for their text:\n{rest}");
+        }
+        shown.truncate(shown.trim_end().len());
+        shown
+    }
+
+    /// A line for each cell, as far as there is room.
+    pub(super) fn outline(&self, indexes: &[usize], room: usize) -> String {
+        let mut shown = String::new();
+        for (done, index) in indexes.iter().enumerate() {
+            let line = format!(
+                "{} | {}\n",
+                self.heading(*index),
+                first_line(&self.notebook.cells()[*index].source())
+            );
+            if shown.len() + line.len() > room.max(budget::USUAL / 4) {
+                let last = indexes.last().unwrap_or(index);
+                let left = indexes.len() - done;
+                let _ = writeln!(shown, "… {left} more; name them in `cells`, as \"{index}-{last}\"");
+                break;
+            }
+            shown.push_str(&line);
+        }
+        shown
+    }
+
+    /// What and how a cell is.
+    pub(super) fn heading(&self, index: usize) -> String {
+        let cell = &self.notebook.cells()[index];
+        let mut heading = format!("[{index}] id={} {}", cell.id(), cell.cell_type());
+        if cell.cell_type() == CellType::Code {
+            for part in standing(cell, self.states.get(cell.id())) {
+                heading.push_str(" · ");
+                heading.push_str(&part);
+            }
+        }
+        heading
+    }
+
+    /// The lines of the notebook's text that a cell has.
+    fn lines(&self, index: usize) -> (usize, usize) {
+        let count = |index: usize| self.notebook.cell_text(index).matches('\n').count();
+        let before: usize = (0..index).map(count).sum();
+        (before + 1, before + count(index))
+    }
+}
+
+/// How a code cell stands, in a few words each.
+fn standing(cell: &Cell, state: Option<&CellState>) -> Vec<String> {
+    let mut parts = Vec::new();
+    let last = state.and_then(|state| state.last.as_ref());
+    match state.map(|state| state.activity).unwrap_or_default() {
+        Activity::Running => parts.push("running".to_owned()),
+        Activity::Pending => parts.push("pending".to_owned()),
+        Activity::Idle => {}
+    }
+    match cell.execution_count() {
+        Some(count) => parts.push(format!("In[{count}]")),
+        None if last.is_none() => parts.push("not run".to_owned()),
+        None => {}
+    }
+    if let Some(last) = last {
+        let how = if last.success { "ok" } else { "failed" };
+        parts.push(format!("{how} {}", seconds(last.duration_ms)));
+    }
+    if cell.has_outputs() {
+        parts.push("has output".to_owned());
+    }
+    let stale: Vec<String> = state.iter().flat_map(|state| &state.stale).map(|why| why.words()).collect();
+    if !stale.is_empty() {
+        parts.push(format!("stale: {}", stale.join(", ")));
+    }
+    parts
+}
+
+/// A time as people say it.
+fn seconds(milliseconds: u64) -> String {
+    match milliseconds {
+        0..1_000 => format!("{milliseconds} ms"),
+        1_000..100_000 => format!("{}.{} s", milliseconds / 1_000, milliseconds % 1_000 / 100),
+        _ => format!("{} s", milliseconds / 1_000),
+    }
+}

@@ -1,0 +1,241 @@
+//! The notebook of a call, open: reading it, finding cells in it, changing it, and what is told of all that.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use cellist_notebook::{self as notebook, CellRef, Notebook, Revision, Snapshot};
+use cellist_session::live::{Document, DocumentError, Edited, Told, Unchanged};
+
+use super::target::{Place, Sight};
+use super::{Call, Toolbox};
+use crate::answer::Answer;
+
+/// A notebook that is open for a call.
+pub(super) struct Open {
+    pub(super) document: Document,
+    place: Place,
+}
+
+/// What an agent is told of a notebook.
+pub(super) struct Seen {
+    pub(super) notebook: Arc<Notebook>,
+    pub(super) revision: Revision,
+    /// Cells that others changed since the agent was told of them.
+    pub(super) others: Others,
+}
+
+/// What others changed since someone looked, cells by index and id; those that were deleted by id alone.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Others {
+    changed: Vec<(usize, String)>,
+    deleted: Vec<String>,
+}
+
+impl Toolbox {
+    /// Opens the notebook that a call is about: the one that its argument `notebook` names, else the active one.
+    pub(super) async fn notebook(&self, call: &Call<'_>) -> Result<Open, Answer> {
+        let editor = self.editor();
+        let place = self.sight(call, &editor).notebook(call.arguments.text("notebook"))?;
+        self.open(call, place).await
+    }
+
+    /// Opens a notebook.
+    pub(super) async fn open(&self, call: &Call<'_>, place: Place) -> Result<Open, Answer> {
+        match self.documents.open(&place.real).await {
+            Ok(document) => {
+                call.agent.hold(&document);
+                Ok(Open { document, place })
+            }
+            Err(error) => Err(place.failure(error.problem(), error.hint())),
+        }
+    }
+
+    /// What decides which files a call is about.
+    pub(super) fn sight<'a>(&'a self, call: &'a Call<'_>, editor: &'a crate::editor::Editor) -> Sight<'a> {
+        Sight { caller: call.caller(), editor, store: self.documents.store() }
+    }
+}
+
+impl Open {
+    /// What to call it in an answer.
+    pub(super) fn name(&self) -> &str {
+        &self.place.name
+    }
+
+    /// Its file.
+    pub(super) fn path(&self) -> &Path {
+        self.document.path()
+    }
+
+    /// The newest of it, which counts as told to the agent.
+    pub(super) async fn read(&self, call: &Call<'_>) -> Result<Seen, Answer> {
+        let told = self.document.tell(call.caller().author().actor).await;
+        let Told { notebook, revision, before } = told.map_err(|error| self.refused(&error))?;
+        let others = before.map(|before| Others::since(&before, &notebook)).unwrap_or_default();
+        Ok(Seen { notebook, revision, others })
+    }
+
+    /// The position of the cell that is meant.
+    pub(super) fn find(&self, notebook: &Notebook, cell: &CellRef) -> Result<usize, Answer> {
+        notebook.find(cell).map_err(|error| self.failure(&error, error.hint()))
+    }
+
+    /// The positions of the cells that are meant, each once, in the order in which they were named. `3-7` is a range,
+    /// unless some cell has that as its id.
+    pub(super) fn find_all(&self, notebook: &Notebook, cells: &[CellRef]) -> Result<Vec<usize>, Answer> {
+        let mut found = Vec::new();
+        for cell in cells {
+            let range = match (notebook.find(cell), cell) {
+                (Err(_), CellRef::Name(name)) => range(name),
+                _ => None,
+            };
+            let positions = match range {
+                Some((first, last)) => {
+                    let ends = [first, last].map(|index| self.find(notebook, &CellRef::Index(index)));
+                    let [first, last] = ends;
+                    first?..=last?
+                }
+                None => {
+                    let at = self.find(notebook, cell)?;
+                    at..=at
+                }
+            };
+            found.extend(positions.filter(|at| !found.contains(at)).collect::<Vec<_>>());
+        }
+        Ok(found)
+    }
+
+    /// Changes it as the agent. The revision is the one that the call names, else what the agent was told last.
+    pub(super) async fn change<T: Send + 'static>(
+        &self,
+        call: &Call<'_>,
+        change: impl FnOnce(&mut Notebook, Option<&Snapshot>) -> notebook::Result<T> + Send + 'static,
+    ) -> Result<(Edited<T>, Others), Answer> {
+        let base = call.revision().map_err(|problem| self.failure(problem, None))?;
+        let edited = self.document.edit(base, call.caller().author(), move |notebook, snapshot| {
+            let others = snapshot.map(|snapshot| Others::since(snapshot, notebook)).unwrap_or_default();
+            Ok((change(notebook, snapshot)?, others))
+        });
+        let Edited { value: (value, others), version, notebook, changed } =
+            edited.await.map_err(|error| self.refused(&error))?;
+        Ok((Edited { value, version, notebook, changed }, others))
+    }
+
+    /// A failure that is about it.
+    pub(super) fn failure(&self, what: impl std::fmt::Display, hint: Option<String>) -> Answer {
+        self.place.failure(what, hint)
+    }
+
+    /// Why it did not do what it was asked for.
+    pub(super) fn refused(&self, error: &DocumentError) -> Answer {
+        let hint = match error {
+            DocumentError::Unchanged(unchanged) => match &**unchanged {
+                Unchanged::Refused(refused) => refused.hint(),
+                Unchanged::UnknownRevision { .. } => Some(READ_AGAIN.to_owned()),
+                Unchanged::Nothing(_) | Unchanged::NoSuchHunk { .. } => None,
+            },
+            DocumentError::Refused(_) => Some(READ_AGAIN.to_owned()),
+            DocumentError::NotSaved(error) => error.hint(),
+            DocumentError::Closed => Some("call again: it is opened anew".to_owned()),
+        };
+        self.failure(error, hint)
+    }
+}
+
+/// `3-7`, from the lower to the higher.
+fn range(name: &str) -> Option<(i64, i64)> {
+    let (first, last) = name.trim().split_once('-')?;
+    let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+    (0 <= first && first <= last).then_some((first, last))
+}
+
+const READ_AGAIN: &str = "read it again and make the change on what is there now";
+
+impl Call<'_> {
+    /// The revision that a change is based on, where the call names one.
+    pub(super) fn revision(&self) -> Result<Option<Revision>, String> {
+        let Some(named) = self.arguments.text("revision").map(str::trim).filter(|named| !named.is_empty())
+        else {
+            return Ok(None);
+        };
+        let parsed = named.parse::<Revision>().map(Some);
+        parsed.map_err(|error| format!("{error}; give the one that a read returned, or leave it out"))
+    }
+}
+
+impl Others {
+    /// What is not as it was.
+    pub(super) fn since(before: &Snapshot, now: &Notebook) -> Others {
+        let mut others = Others::default();
+        // Cells without an id of their own cannot be told from each other.
+        for (index, cell) in now.cells().iter().enumerate().filter(|(_, cell)| cell.is_named_by_stored_id()) {
+            let id = cell.id().as_str();
+            let was = before.cells.iter().find(|was| was.id.as_deref() == Some(id));
+            if was.is_none_or(|was| was.kind != cell.cell_type() || was.source != cell.source()) {
+                others.changed.push((index, id.to_owned()));
+            }
+        }
+        let is_gone = |id: &&String| now.cells().iter().all(|cell| cell.id().as_str() != id.as_str());
+        others.deleted =
+            before.cells.iter().filter_map(|cell| cell.id.as_ref()).filter(is_gone).cloned().collect();
+        others
+    }
+
+    /// The same without cells that the answer shows anyway.
+    pub(super) fn without(mut self, shown: impl Fn(usize) -> bool) -> Others {
+        self.changed.retain(|(index, _)| !shown(*index));
+        self
+    }
+
+    /// In a line, where there is something to say.
+    pub(super) fn sentence(&self) -> Option<String> {
+        const MOST: usize = 12;
+        let mut said: Vec<String> =
+            self.changed.iter().map(|(index, id)| format!("{index} ({id})")).collect();
+        let mut deleted: Vec<String> = self.deleted.clone();
+        for list in [&mut said, &mut deleted] {
+            let left = list.len().saturating_sub(MOST);
+            list.truncate(MOST);
+            if left > 0 {
+                list.push(format!("{left} more"));
+            }
+        }
+        let changed = (!said.is_empty()).then(|| format!("changed or added cells {}", said.join(", ")));
+        let deleted = (!deleted.is_empty()).then(|| format!("deleted {}", deleted.join(", ")));
+        let parts: Vec<String> = [changed, deleted].into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| format!("Since you last looked, others {}.", parts.join(" and ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cellist_notebook::{Ids, Operation};
+
+    use super::*;
+
+    #[test]
+    fn what_others_did_is_said_in_a_line_and_not_what_is_shown_anyway() {
+        let mut notebook = Notebook::empty(Ids::seeded(1));
+        for source in ["a", "b", "c"] {
+            notebook.insert(notebook.cells().len(), notebook::CellType::Code, source);
+        }
+        let ids: Vec<String> = notebook.cells().iter().map(|cell| cell.id().to_string()).collect();
+        let before = notebook.snapshot();
+        assert_eq!(Others::since(&before, &notebook).sentence(), None);
+        let operations = [
+            Operation::Edit { cell: CellRef::Index(1), source: "B".to_owned() },
+            Operation::Delete { cell: CellRef::Index(0) },
+        ];
+        notebook.perform(&operations, None).unwrap();
+        let others = Others::since(&before, &notebook);
+        assert_eq!(
+            others.sentence().unwrap(),
+            format!(
+                "Since you last looked, others changed or added cells 0 ({}) and deleted {}.",
+                ids[1], ids[0]
+            )
+        );
+        let shown = others.without(|index| index == 0).sentence().unwrap();
+        assert_eq!(shown, format!("Since you last looked, others deleted {}.", ids[0]));
+    }
+}

@@ -1,0 +1,166 @@
+//! Which file a call is about, and whether the agent may use it: the notebook that is named or active, and paths below
+//! the folders that a person gave it.
+
+use std::path::{Path, PathBuf};
+
+use cellist_session::Store;
+
+use crate::answer::Answer;
+use crate::caller::Caller;
+use crate::editor::Editor;
+
+/// A file that a call may use; it need not exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The file itself, with no link in its path.
+    pub(super) real: PathBuf,
+    /// What to call it in an answer.
+    pub(super) name: String,
+}
+
+/// Who asks for a file, and what decides which one that is.
+pub(super) struct Sight<'a> {
+    pub(super) caller: &'a Caller,
+    pub(super) editor: &'a Editor,
+    pub(super) store: &'a Store,
+}
+
+impl Sight<'_> {
+    /// The notebook that a tool works on: the one that is named, else the active one.
+    pub(super) fn notebook(&self, named: Option<&str>) -> Result<Place, Answer> {
+        let place = match named {
+            Some(named) => self.named_notebook(named)?,
+            None => self.active()?,
+        };
+        match self.caller.requires_active && self.front().notebook() != Some(&place.real) {
+            true => Err(Answer::failure(format_args!("{}: {}", place.name, self.why_not(&place.real)))),
+            false => Ok(place),
+        }
+    }
+
+    /// A notebook by its path.
+    pub(super) fn named_notebook(&self, named: &str) -> Result<Place, Answer> {
+        let place = self.place(named)?;
+        match place.is_notebook() {
+            true => Ok(place),
+            false => Err(Answer::failure(format_args!(
+                "{}: is not a notebook: the name of one ends in .ipynb",
+                place.name
+            ))),
+        }
+    }
+
+    /// A file by its path, which must lie in a folder that the agent may use.
+    pub(super) fn place(&self, named: &str) -> Result<Place, Answer> {
+        let path = self.caller.cwd.join(path_of(named));
+        let name = self.name_of(&path);
+        if named.trim().is_empty() {
+            return Err(Answer::failure("the path is empty: name a file"));
+        }
+        let real = self.store.real_path(&path).map_err(|error| {
+            Answer::failure(with_hint(format!("{name}: {}", error.problem()), error.hint()))
+        })?;
+        if !self.may_use(&real) {
+            return Err(Answer::failure(self.outside(&name)));
+        }
+        Ok(Place { real, name })
+    }
+
+    /// Whether a file is in the agent's folders, or was given to it by a person.
+    fn may_use(&self, real: &Path) -> bool {
+        let folders = std::iter::once(&self.caller.cwd).chain(&self.caller.roots);
+        let mut folders = folders.filter_map(|folder| std::fs::canonicalize(folder).ok());
+        folders.any(|folder| real.starts_with(folder))
+            || self.front().attached.iter().any(|given| given == real)
+    }
+
+    fn outside(&self, name: &str) -> String {
+        let folders = std::iter::once(&self.caller.cwd).chain(&self.caller.roots);
+        let folders: Vec<String> = folders.map(|folder| folder.display().to_string()).collect();
+        format!(
+            "{name}: lies outside the folders that you may use, {}; only a person can add one, with the setting tools.roots",
+            folders.join(", ")
+        )
+    }
+
+    /// The notebook that is meant where none is named.
+    fn active(&self) -> Result<Place, Answer> {
+        let front = self.front();
+        let only = || match self.caller.attached.as_slice() {
+            [only] if !self.caller.requires_active => std::fs::canonicalize(only).ok(),
+            _ => None,
+        };
+        match front.notebook().map(Path::to_owned).or_else(only) {
+            Some(real) => Ok(Place { name: self.name_of(&real), real }),
+            None if self.caller.requires_active => Err(Answer::failure(
+                "No active notebook found: one has to be attached and in the active editor",
+            )),
+            None => Err(Answer::failure("No active notebook found: name one with `notebook`")),
+        }
+    }
+
+    /// What is in front of a person, with what was attached when the agent was started.
+    fn front(&self) -> Editor {
+        self.editor.with(&self.caller.attached)
+    }
+
+    fn why_not(&self, real: &Path) -> &'static str {
+        let front = self.front();
+        let is_attached = front.attached.iter().any(|path| path == real);
+        match (is_attached, front.active.as_deref() == Some(real)) {
+            (true, _) => "is attached, but not in the active editor; both are needed here",
+            (false, true) => "is in the active editor, but not attached; both are needed here",
+            (false, false) => "is neither attached nor in the active editor; both are needed here",
+        }
+    }
+
+    /// A path as it is told: from the agent's folder on where it is below that.
+    fn name_of(&self, path: &Path) -> String {
+        let below = path.strip_prefix(&self.caller.cwd).ok().filter(|rest| !rest.as_os_str().is_empty());
+        below.unwrap_or(path).display().to_string()
+    }
+}
+
+impl Place {
+    /// Whether its name, or that of the file a link leads to, is a notebook's.
+    pub(super) fn is_notebook(&self) -> bool {
+        let ends = |path: &Path| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ipynb"));
+        ends(&self.real) || ends(Path::new(&self.name))
+    }
+
+    /// A failure that is about it.
+    pub(super) fn failure(&self, what: impl std::fmt::Display, hint: Option<String>) -> Answer {
+        Answer::failure(with_hint(format!("{}: {what}", self.name), hint))
+    }
+}
+
+/// A path as an agent writes it: models also use the URI that they are told.
+fn path_of(named: &str) -> PathBuf {
+    let named = named.trim();
+    let Some(encoded) = named.strip_prefix("file://") else { return PathBuf::from(named) };
+    let mut bytes = Vec::new();
+    let mut rest = encoded.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let hex = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        match (first, hex.and_then(|digits| u8::from_str_radix(digits, 16).ok())) {
+            (b'%', Some(byte)) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    PathBuf::from(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A message with what to do about it.
+pub(super) fn with_hint(message: String, hint: Option<String>) -> String {
+    match hint {
+        None => message,
+        Some(hint) if message.contains('\n') => format!("{message}\n{hint}"),
+        Some(hint) => format!("{message}; {hint}"),
+    }
+}

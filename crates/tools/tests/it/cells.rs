@@ -1,0 +1,250 @@
+//! Looking at cells and changing them.
+
+use serde_json::json;
+
+use crate::bed::{Bed, sources};
+
+const THREE: &[(&str, &str)] = &[("aa", "x = 1"), ("bb", "y = 2\nprint(y)"), ("12", "z = 3")];
+
+#[tokio::test]
+async fn a_small_notebook_is_told_whole() {
+    let bed = Bed::new();
+    bed.notebook("nb.ipynb", THREE);
+    insta::assert_snapshot!(bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await, @r"
+    nb.ipynb · 3 cells · python · kernel not started · revision REV
+    [0] id=aa code · not run
+    x = 1
+
+    [1] id=bb code · not run
+    y = 2
+    print(y)
+
+    [2] id=12 code · not run
+    z = 3
+    ");
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn a_long_one_comes_as_an_outline_and_its_cells_by_id_index_and_range() {
+    let bed = Bed::new();
+    let cells: Vec<(String, String)> =
+        (0..25).map(|n| (format!("c{n}"), format!("# {n}\nx = {n}"))).collect();
+    let cells: Vec<(&str, &str)> = cells.iter().map(|(id, source)| (id.as_str(), source.as_str())).collect();
+    bed.notebook("nb.ipynb", &cells);
+    let outline = bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await;
+    assert!(outline.contains("[7] id=c7 code · not run | # 7\n"), "{outline}");
+    assert!(
+        outline.ends_with("Name cells in `cells`, by index, id or range as \"3-7\", for their text."),
+        "{outline}"
+    );
+    assert!(!outline.contains("x = 7"));
+    let named = json!({ "notebook": "nb.ipynb", "cells": ["C3", 5, "23-24", "cell:c3"] });
+    insta::assert_snapshot!(bed.told("get_notebook_cells", named).await, @r"
+    nb.ipynb · 25 cells · python · kernel not started · revision REV
+    [3] id=c3 code · not run
+    # 3
+    x = 3
+
+    [5] id=c5 code · not run
+    # 5
+    x = 5
+
+    [23] id=c23 code · not run
+    # 23
+    x = 23
+
+    [24] id=c24 code · not run
+    # 24
+    x = 24
+    ");
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn cells_are_added_updated_moved_and_deleted_and_each_answer_says_where_and_what() {
+    let bed = Bed::new();
+    let path = bed.notebook("nb.ipynb", THREE);
+    let nb = "nb.ipynb";
+    let added = bed.told(
+        "add_notebook_cell",
+        json!({ "notebook": nb, "type": "markdown", "content": "# Title", "index": 0 }),
+    );
+    let added = added.await;
+    let id = added.split(['(', ')']).nth(1).unwrap().to_owned();
+    assert_eq!(added, format!("Inserted markdown cell 0 ({id}); the notebook has 4 cells. Revision REV."));
+    let last = bed
+        .told("add_notebook_cell", json!({ "notebook": nb, "type": "code", "content": "end", "index": -1 }))
+        .await;
+    assert!(last.starts_with("Inserted code cell 4 ("), "{last}");
+    insta::assert_snapshot!(
+        bed.told("update_notebook_cell", json!({ "notebook": nb, "cell": "bb", "content": "y = 3" })).await,
+        @"Replaced the source of code cell 2 (bb); the notebook has 5 cells. Revision REV."
+    );
+    insta::assert_snapshot!(
+        bed.told("update_notebook_cell", json!({ "notebook": nb, "cell": "bb", "content": "y = 3" })).await,
+        @"Left code cell 2 (bb) unchanged: it has this source already; the notebook has 5 cells. Revision REV."
+    );
+    // Digits that are an id are that cell.
+    insta::assert_snapshot!(
+        bed.told("move_notebook_cell", json!({ "notebook": nb, "cell": "12", "index": 0 })).await,
+        @"Moved code cell (12) to 0; the notebook has 5 cells. Revision REV."
+    );
+    insta::assert_snapshot!(
+        bed.told("delete_notebook_cells", json!({ "notebook": nb, "cells": ["aa", 3] })).await,
+        @r"
+    Deleted code cell 2 (aa). Deleted code cell 3 (bb); the notebook has 3 cells. Revision REV.
+    [2] id=aa code
+    x = 1
+    [3] id=bb code
+    y = 3
+    "
+    );
+    assert_eq!(sources(&path), ["z = 3", "# Title", "end"]);
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_cell_is_refused_with_what_is_valid() {
+    let bed = Bed::new();
+    let path = bed.notebook("nb.ipynb", THREE);
+    let before = std::fs::read(&path).unwrap();
+    let update = async |cell: serde_json::Value| {
+        bed.refused("update_notebook_cell", json!({ "notebook": "nb.ipynb", "cell": cell, "content": "" }))
+            .await
+    };
+    assert_eq!(
+        update(json!(3)).await,
+        "Error: nb.ipynb: cell 3 does not exist: the notebook has 3 cells, 0 to 2"
+    );
+    assert_eq!(update(json!(-1)).await, "Error: `cell` must be a cell id or an index from 0 on, not -1");
+    assert_eq!(update(json!("ax")).await, "Error: nb.ipynb: no cell has the id `ax`; the nearest id is `aa`");
+    assert_eq!(
+        update(json!("nothing-like-it")).await,
+        "Error: nb.ipynb: no cell has the id `nothing-like-it`; a cell is named by its id or its index"
+    );
+    assert_eq!(
+        bed.refused(
+            "add_notebook_cell",
+            json!({ "notebook": "nb.ipynb", "type": "code", "content": "", "index": 4 })
+        )
+        .await,
+        "Error: nb.ipynb: cannot insert at 4: valid positions are 0 to 3"
+    );
+    assert_eq!(
+        bed.refused("move_notebook_cell", json!({ "notebook": "nb.ipynb", "cell": 0, "index": 3 })).await,
+        "Error: nb.ipynb: cannot move to 3: valid positions are 0 to 2"
+    );
+    assert_eq!(
+        bed.refused("delete_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": ["aa", 9] })).await,
+        "Error: nb.ipynb: cell 9 does not exist: the notebook has 3 cells, 0 to 2"
+    );
+    assert_eq!(
+        bed.refused(
+            "update_notebook_cell",
+            json!({ "notebook": "nb.ipynb", "cell": 0, "content": "", "revision": "r1" })
+        )
+        .await,
+        "Error: nb.ipynb: `r1` is not a revision: one has 16 hexadecimal digits; give the one that a read returned, or leave it out"
+    );
+    let unknown = json!({ "notebook": "nb.ipynb", "cell": 0, "content": "", "revision": "0123456789abcdef" });
+    assert_eq!(
+        bed.refused("update_notebook_cell", unknown).await,
+        "Error: nb.ipynb: revision REV is not known here, and the notebook is at REV now; read it again and make the change on what is there now"
+    );
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn a_change_goes_beside_what_a_person_did_meanwhile_or_is_refused_with_both_texts() {
+    let bed = Bed::new();
+    let path = bed.notebook("nb.ipynb", THREE);
+    bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await;
+    bed.person_writes(&path, "aa", "x = 100").await;
+    // Elsewhere in the notebook: both stay, and the agent is told.
+    insta::assert_snapshot!(
+        bed.told("update_notebook_cell", json!({ "notebook": "nb.ipynb", "cell": "12", "content": "z = 33" })).await,
+        @r"
+    Replaced the source of code cell 2 (12); the notebook has 3 cells. Revision REV.
+    Since you last looked, others changed or added cells 0 (aa).
+    "
+    );
+    assert_eq!(sources(&path), ["x = 100", "y = 2\nprint(y)", "z = 33"]);
+    // Other lines of the same cell: merged.
+    bed.person_writes(&path, "bb", "y = 20\nprint(y)").await;
+    let merged = json!({ "notebook": "nb.ipynb", "cell": "bb", "content": "y = 2\nprint(y)\nprint(y + 1)" });
+    bed.told("update_notebook_cell", merged).await;
+    assert_eq!(sources(&path)[1], "y = 20\nprint(y)\nprint(y + 1)");
+    // The same line: refused with both, and nothing is lost.
+    bed.person_writes(&path, "aa", "x = 1000").await;
+    let refused = json!({ "notebook": "nb.ipynb", "cell": "aa", "content": "x = 7" });
+    insta::assert_snapshot!(bed.refused("update_notebook_cell", refused.clone()).await, @r"
+    Error: nb.ipynb: cell 0 (aa) was changed on both sides
+    --- this side [code]
+    x = 7
+    --- the other side [code]
+    x = 1000
+    read the notebook again and make the change on what is there now
+    ");
+    assert_eq!(sources(&path)[0], "x = 1000");
+    // After a look it is the agent's turn.
+    bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": ["aa"] })).await;
+    bed.told("update_notebook_cell", refused).await;
+    assert_eq!(sources(&path)[0], "x = 7");
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn a_named_revision_counts_and_not_what_was_read_last() {
+    let bed = Bed::new();
+    let path = bed.notebook("nb.ipynb", THREE);
+    let first = bed.answer("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await.all_text();
+    let revision = first.lines().next().unwrap().rsplit(' ').next().unwrap().to_owned();
+    bed.person_writes(&path, "aa", "x = 100").await;
+    bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await;
+    let stale = json!({ "notebook": "nb.ipynb", "cell": "aa", "content": "x = 5", "revision": revision });
+    let refused = bed.refused("update_notebook_cell", stale).await;
+    assert!(refused.contains("--- the other side [code]\nx = 100"), "{refused}");
+    assert_eq!(sources(&path)[0], "x = 100");
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn what_is_huge_is_taken_and_told_within_a_budget() {
+    let bed = Bed::new();
+    let path = bed.notebook("nb.ipynb", THREE);
+    let huge = "é".repeat(5_000_000);
+    let update = json!({ "notebook": "nb.ipynb", "cell": "aa", "content": huge });
+    let told = bed.told("update_notebook_cell", update).await;
+    assert!(told.len() < 200, "{}", told.len());
+    assert_eq!(sources(&path)[0], huge);
+    let told = bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await;
+    assert!(told.len() < 20_000, "{}", told.len());
+    assert!(
+        told.contains("more bytes]\n[read nb.ipynb:1-2 has all of it by lines]"),
+        "{}",
+        &told[told.len() - 400..]
+    );
+    assert!(told.contains("[1] id=bb code · not run | y = 2"), "{}", &told[told.len() - 400..]);
+    let told = bed.told("delete_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": [0] })).await;
+    assert!(told.len() < 20_000, "{}", told.len());
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn cells_of_an_old_notebook_have_names_while_it_is_open() {
+    let bed = Bed::new();
+    let cell =
+        json!({ "cell_type": "code", "execution_count": null, "metadata": {}, "outputs": [], "source": "a" });
+    let file = json!({ "cells": [cell, cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4 });
+    let path = bed.write("old.ipynb", file.to_string());
+    let told = bed.told("get_notebook_cells", json!({ "notebook": "old.ipynb" })).await;
+    assert!(told.contains("[1] id=anon-1 code"), "{told}");
+    let told = bed
+        .told("update_notebook_cell", json!({ "notebook": "old.ipynb", "cell": "anon-1", "content": "b" }));
+    assert!(told.await.starts_with("Replaced the source of code cell 1 (anon-1);"));
+    assert_eq!(sources(&path), ["a", "b"]);
+    assert!(!std::fs::read_to_string(&path).unwrap().contains("anon"));
+    bed.close().await;
+}

@@ -1,0 +1,93 @@
+//! What each mode refuses, and that nothing changes then.
+
+use cellist_tools::{Mode, ToolName};
+use serde_json::{Value, json};
+
+use crate::bed::Bed;
+
+/// A call of each tool that changes or runs something, and the mode that it needs.
+fn calls() -> Vec<(&'static str, Value, Mode)> {
+    let nb = "nb.ipynb";
+    vec![
+        ("run_notebook_cells", json!({ "notebook": nb }), Mode::Agent),
+        ("add_notebook_cell", json!({ "notebook": nb, "type": "code", "content": "x" }), Mode::Agent),
+        ("update_notebook_cell", json!({ "notebook": nb, "cell": 0, "content": "x" }), Mode::Agent),
+        (
+            "update_notebook_cell",
+            json!({ "notebook": nb, "cell": 0, "content": "x", "run": true }),
+            Mode::Agent,
+        ),
+        ("delete_notebook_cells", json!({ "notebook": nb, "cells": [0] }), Mode::Agent),
+        ("move_notebook_cell", json!({ "notebook": nb, "cell": 0, "index": 0 }), Mode::Agent),
+        ("create_notebook", json!({ "notebook": "new.ipynb" }), Mode::Agent),
+        ("notebook_kernel", json!({ "notebook": nb, "action": "interrupt" }), Mode::Agent),
+        ("notebook_kernel", json!({ "notebook": nb, "action": "restart" }), Mode::Agent),
+        ("notebook", json!({ "path": nb, "action": "delete", "cell_index": 0 }), Mode::Agent),
+        ("edit", json!({ "path": nb, "old": "x = 1", "new": "x = 2" }), Mode::Agent),
+        ("edit", json!({ "path": "nb.ipynb:raw", "old": "x = 1", "new": "x = 2" }), Mode::Agent),
+        ("edit", json!({ "path": "a.py", "old": "x = 1", "new": "x = 2" }), Mode::Edit),
+        ("write", json!({ "path": nb, "content": "# %% [code]\nx\n" }), Mode::Agent),
+        ("write", json!({ "path": "new.ipynb", "content": "# %% [code]\nx\n" }), Mode::Agent),
+        ("write", json!({ "path": "a.py", "content": "x = 2" }), Mode::Edit),
+        ("python", json!({ "code": "open('made', 'w')" }), Mode::Agent),
+        ("eval", json!({ "cells": [{ "language": "py", "code": "open('made', 'w')" }] }), Mode::Agent),
+    ]
+}
+
+#[tokio::test]
+async fn what_a_mode_does_not_allow_is_refused_with_the_mode_that_does_and_nothing_changes() {
+    let bed = Bed::new();
+    let notebook = bed.notebook("nb.ipynb", &[("aa", "x = 1")]);
+    let file = bed.write("a.py", "x = 1");
+    std::os::unix::fs::symlink(&notebook, bed.work().join("link.py")).unwrap();
+    let before = (std::fs::read(&notebook).unwrap(), std::fs::read(&file).unwrap());
+    for mode in [Mode::Ask, Mode::Edit] {
+        let agent = bed.also(|caller| (caller.mode, caller.tools) = (mode, cellist_tools::ToolSet::All));
+        for (tool, arguments, needed) in calls() {
+            // Where a link leads is seen when the file is; before that its name counts.
+            let is_link = arguments["path"] == "link.py";
+            if mode == Mode::Edit && needed == Mode::Edit && !is_link {
+                continue;
+            }
+            let answer = bed.answer_to(&agent, tool, arguments.clone()).await;
+            let text = answer.all_text();
+            assert!(answer.is_failure, "{mode} {tool} {arguments}: {text}");
+            let needed = if is_link && mode == Mode::Edit { Mode::Agent } else { needed };
+            let expected = format!("that needs {needed} mode, which only a person can switch to");
+            assert!(
+                text.starts_with(&format!("Error: {mode} mode does not ")),
+                "{mode} {tool} {arguments}: {text}"
+            );
+            assert!(text.ends_with(&expected), "{mode} {tool} {arguments}: {text}");
+        }
+    }
+    assert_eq!((std::fs::read(&notebook).unwrap(), std::fs::read(&file).unwrap()), before);
+    assert!(!bed.work().join("new.ipynb").exists() && !bed.work().join("made").exists());
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn tools_that_a_caller_does_not_have_are_refused() {
+    let bed = Bed::new();
+    assert_eq!(
+        bed.refused("bash", json!({ "command": "touch made" })).await,
+        "Error: bash is not among your tools: a person starts you with `--tools all` for that"
+    );
+    let shell = bed.also(|caller| caller.tool_mode = cellist_session::settings::ToolMode::BashOnly);
+    let answer = bed.answer_to(&shell, "python", json!({ "code": "1" })).await;
+    assert!(answer.is_failure && answer.all_text().contains("python.tool_mode leaves it out"));
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn wrong_arguments_of_every_tool_are_refused_with_what_is_valid() {
+    let bed = Bed::new();
+    for tool in ToolName::ALL.into_iter().filter(|tool| *tool != ToolName::Bash) {
+        let refused = bed.refused(tool.as_str(), json!([1])).await;
+        assert_eq!(refused, "Error: the arguments must be an object", "{tool}");
+        let refused = bed.refused(tool.as_str(), json!({ "colour": "red" })).await;
+        let is_missing = refused.contains("is missing: it must be");
+        assert!(is_missing || refused.contains("there is no argument `colour`: "), "{tool}: {refused}");
+    }
+    bed.close().await;
+}

@@ -1,0 +1,132 @@
+//! Which notebook a call is about, and which files an agent may use.
+
+use cellist_tools::Editor;
+use serde_json::json;
+
+use crate::bed::Bed;
+
+#[tokio::test]
+async fn files_outside_the_folders_of_an_agent_are_refused_whatever_leads_there() {
+    let bed = Bed::with(|caller| caller.roots = vec![caller.cwd.parent().unwrap().join("data")]);
+    let outside = bed
+        .scratch
+        .write("outside.ipynb", r#"{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}"#);
+    bed.scratch.write("data/in.ipynb", std::fs::read(&outside).unwrap());
+    std::os::unix::fs::symlink(&outside, bed.work().join("link.ipynb")).unwrap();
+    std::os::unix::fs::symlink(bed.scratch.path(), bed.work().join("up")).unwrap();
+    let refused = async |path: &str| bed.refused("get_notebook_cells", json!({ "notebook": path })).await;
+    assert_eq!(
+        refused("../outside.ipynb").await,
+        "Error: ../outside.ipynb: lies outside the folders that you may use, /SCRATCH/work, /SCRATCH/data; only a person can \
+         add one, with the setting tools.roots"
+    );
+    for path in [outside.to_str().unwrap(), "link.ipynb", "up/outside.ipynb", "up/data/../outside.ipynb"] {
+        assert!(refused(path).await.contains("lies outside the folders"), "{path}");
+    }
+    for path in ["../data/in.ipynb", "up/data/in.ipynb"] {
+        bed.told("get_notebook_cells", json!({ "notebook": path })).await;
+    }
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn what_is_no_notebook_is_refused_with_its_path() {
+    let bed = Bed::new();
+    std::fs::create_dir(bed.work().join("folder.ipynb")).unwrap();
+    bed.write("broken.ipynb", "{");
+    bed.write("a.py", "");
+    let refused = async |path: &str| bed.refused("get_notebook_cells", json!({ "notebook": path })).await;
+    assert_eq!(
+        refused("folder.ipynb").await,
+        "Error: folder.ipynb: is a folder, not a file; name a notebook inside it"
+    );
+    assert_eq!(refused("a.py").await, "Error: a.py: is not a notebook: the name of one ends in .ipynb");
+    assert_eq!(refused(".").await, "Error: .: is not a notebook: the name of one ends in .ipynb");
+    assert!(
+        refused("none.ipynb").await.starts_with("Error: none.ipynb: no such file"),
+        "{}",
+        refused("none.ipynb").await
+    );
+    assert!(
+        refused("no/nb.ipynb").await.starts_with("Error: no/nb.ipynb: the folder "),
+        "{}",
+        refused("no/nb.ipynb").await
+    );
+    assert!(refused("broken.ipynb").await.starts_with("Error: broken.ipynb: invalid JSON at line 1"));
+    assert_eq!(refused("").await, "Error: the path is empty: name a file");
+    assert!(refused("a\0b.ipynb").await.starts_with("Error: a\0b.ipynb: "));
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn a_uri_is_a_path_too() {
+    let bed = Bed::new();
+    bed.notebook("a b.ipynb", &[]);
+    let uri = format!("file://{}/a%20b.ipynb", bed.work().display());
+    let told = bed.told("get_notebook_cells", json!({ "notebook": uri })).await;
+    assert!(told.starts_with("a b.ipynb · no cells"), "{told}");
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn without_a_name_the_active_notebook_is_meant() {
+    let bed = Bed::new();
+    let (one, two) = (bed.notebook("one.ipynb", &[("a", "1")]), bed.notebook("two.ipynb", &[("b", "2")]));
+    let none = "Error: No active notebook found: name one with `notebook`";
+    for tool in ["get_notebook_cells", "get_cell_outputs", "update_notebook_cell", "delete_notebook_cells"] {
+        let arguments = match tool {
+            "get_notebook_cells" => json!({}),
+            "get_cell_outputs" => json!({ "cell": 0 }),
+            "update_notebook_cell" => json!({ "cell": 0, "content": "" }),
+            _ => json!({ "cells": [0] }),
+        };
+        if tool != "get_cell_outputs" {
+            assert_eq!(bed.refused(tool, arguments).await, none);
+        }
+    }
+    // Active alone is not enough.
+    bed.toolbox.report(Editor { active: Some(one.clone()), ..Editor::default() });
+    assert_eq!(bed.refused("get_notebook_cells", json!({})).await, none);
+    let both =
+        Editor { active: Some(one.clone()), attached: vec![one.clone(), two.clone()], ..Editor::default() };
+    bed.toolbox.report(both);
+    assert!(bed.told("get_notebook_cells", json!({})).await.starts_with("one.ipynb"));
+    // The one that was attached when the agent was started.
+    bed.toolbox.report(Editor::default());
+    let started = bed.also(|caller| caller.attached = vec![two.clone()]);
+    let answer = bed.answer_to(&started, "get_notebook_cells", json!({})).await;
+    assert!(answer.all_text().starts_with("two.ipynb"), "{}", answer.all_text());
+    let several = bed.also(|caller| caller.attached = vec![one.clone(), two.clone()]);
+    assert_eq!(bed.answer_to(&several, "get_notebook_cells", json!({})).await.all_text(), none);
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn an_agent_that_needs_an_active_notebook_gets_no_other() {
+    let bed = Bed::with(|caller| caller.requires_active = true);
+    let (one, two) = (bed.notebook("one.ipynb", &[("a", "1")]), bed.notebook("two.ipynb", &[]));
+    let refused = async |arguments| bed.refused("get_notebook_cells", arguments).await;
+    assert_eq!(
+        refused(json!({})).await,
+        "Error: No active notebook found: one has to be attached and in the active editor"
+    );
+    let named = || json!({ "notebook": "one.ipynb" });
+    assert_eq!(
+        refused(named()).await,
+        "Error: one.ipynb: is neither attached nor in the active editor; both are needed here"
+    );
+    bed.toolbox.report(Editor { active: Some(one.clone()), ..Editor::default() });
+    assert_eq!(
+        refused(named()).await,
+        "Error: one.ipynb: is in the active editor, but not attached; both are needed here"
+    );
+    bed.toolbox.report(Editor { active: Some(two), attached: vec![one.clone()], ..Editor::default() });
+    assert_eq!(
+        refused(named()).await,
+        "Error: one.ipynb: is attached, but not in the active editor; both are needed here"
+    );
+    bed.toolbox.report(Editor { active: Some(one.clone()), attached: vec![one], ..Editor::default() });
+    bed.told("get_notebook_cells", named()).await;
+    bed.told("get_notebook_cells", json!({})).await;
+    bed.close().await;
+}
