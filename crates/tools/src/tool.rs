@@ -185,7 +185,7 @@ impl Offer {
     }
 
     /// What a caller has while a notebook is worked on.
-    pub(crate) fn set(caller: &Caller) -> Offer {
+    pub fn set(caller: &Caller) -> Offer {
         Offer { mode: caller.mode, notebook_mode: true, tools: caller.tools, tool_mode: caller.tool_mode }
     }
 

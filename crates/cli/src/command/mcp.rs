@@ -146,6 +146,8 @@ impl Arguments {
         let real =
             |path: &PathBuf| fs::canonicalize(path).map_err(|error| CliError::unreadable(path, &error));
         let mut asker = self.flags.asker();
+        let (tool_mode, notices) = asker.tool_mode(&Home::from_env(), &cwd, &settings.settings);
+        notices.iter().for_each(|notice| print_aside(&format!("note: {notice}")));
         // Secrets stay in this process.
         asker.withhold(&settings.settings);
         Ok(Caller {
@@ -156,6 +158,7 @@ impl Arguments {
                 Set::Notebook => ToolSet::Notebook,
                 Set::All => ToolSet::All,
             },
+            tool_mode,
             roots: settings.settings.tools.roots.iter().map(|root| cwd.join(root)).collect(),
             cwd,
             requires_active: self.require_active,

@@ -9,7 +9,7 @@ use serde_json::Value;
 /// The tools of a mode and a set.
 pub fn tools(mode: Mode, set: ToolSet) -> Vec<Tool> {
     // A call may always name its notebook, so those for notebooks are always there.
-    let offer = Offer { mode, notebook_mode: true };
+    let offer = Offer { tools: set, ..Offer::new(mode, true) };
     let offered = ToolName::ALL.into_iter().filter(|name| offer.has(*name) && is_in(*name, set));
     offered.map(|name| tool(Definition::of(name), mode)).collect()
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use cellist_link::{Reply, Request};
 use cellist_tools::context::file_uri;
 use cellist_tools::prompt::Prompts;
-use cellist_tools::{Answer, Caller, Mode, ToolName};
+use cellist_tools::{Answer, Caller, Mode, Offer, ToolName};
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolResponse, GetPromptResponse, GetPromptResult, Implementation, JsonObject, Prompt, PromptArgument,
@@ -67,7 +67,9 @@ impl Product {
         gone: Arc<AtomicBool>,
         passing: Option<Mutex<HashMap<String, Arc<Agent>>>>,
     ) -> Product {
-        let tools = tools(setup.mode, setup.tools);
+        let mut tools = tools(setup.mode, setup.tools);
+        let offer = Offer::set(&setup);
+        tools.retain(|tool| ToolName::from_name(&tool.name).is_some_and(|name| offer.has(name)));
         let (prompt, _) = prompts.for_mode(setup.mode);
         let instructions = instructions(setup.mode);
         let shared = Shared { setup, reach, tools, instructions, prompt, gone, passing };
@@ -297,7 +299,7 @@ mod tests {
             let text = instructions(mode);
             assert!(text.len() <= 420, "{}", text.len());
             let named = text.split('`').filter_map(ToolName::from_name);
-            let offer = cellist_tools::Offer { mode, notebook_mode: true };
+            let offer = cellist_tools::Offer::new(mode, true);
             named.for_each(|tool| assert!(offer.has(tool), "{mode}: {tool}"));
         }
     }
