@@ -46,6 +46,9 @@ pub(crate) struct Arguments {
     /// A notebook that they work on, so that calls need not name it; may be given again
     #[arg(long, value_name = "NB", num_args = 1..)]
     attach: Vec<PathBuf>,
+    /// The folder that agents work in, instead of the current one
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
     /// Work on a notebook only while it is attached and in the active editor
     #[arg(long)]
     require_active: bool,
@@ -69,7 +72,7 @@ enum Set {
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    let cwd = working_folder(None)?;
+    let cwd = working_folder(arguments.cwd.as_deref())?;
     let settings = arguments.flags.settings(&cwd)?;
     let caller = arguments.caller(cwd, &settings)?;
     let prompts = prompts(&settings)?;
