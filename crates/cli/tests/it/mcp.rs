@@ -7,3 +7,4 @@ mod inspector;
 mod modes;
 mod official;
 mod streams;
+mod wheel;
