@@ -19,7 +19,7 @@ use crate::settings::{Faults, Resolved, Settings, Sources, resolve};
 
 pub use cellist_kernel::choice::Wanted;
 pub use error::CannotOrder;
-pub use found::Found;
+pub use found::{Found, Named};
 
 /// Someone who wants code to run, as far as it decides on what.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -121,6 +121,18 @@ pub async fn write(asker: &Asker, home: &Home, job: Job) -> Result<Written, Cann
     let mut order = asker.order_of(&found, &settings, decision, &cwd).await?;
     order.notices.extend(said);
     Ok(Written { order, settings })
+}
+
+/// Finds the kernel of this name for work in some folders, on a thread where that may take its time.
+pub async fn kernel(
+    asker: &Asker,
+    home: &Home,
+    folders: Vec<PathBuf>,
+    name: &str,
+) -> Result<Named, CannotOrder> {
+    let (asker, home, name) = (asker.clone(), home.clone(), name.to_owned());
+    let looked = tokio::task::spawn_blocking(move || Found::look(&asker, &home, folders).named(&name));
+    Ok(looked.await.map_err(|_| CannotOrder::Lost)??)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod load;
 mod lock;
 mod merging;
 mod place;
+mod plain;
 mod reads;
 mod recent;
 mod recovered;

@@ -1,8 +1,11 @@
 //! An agent at work: who it is, and the notebooks that stay open for it.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use cellist_notebook::Revision;
 use cellist_session::live::Document;
 use cellist_session::sessions::OwnerId;
 
@@ -17,12 +20,14 @@ pub struct Agent {
     owner: OwnerId,
     /// The notebooks that it has used, the latest last.
     held: Mutex<Vec<Document>>,
+    /// The revisions of notebooks whose whole text it knows.
+    texts: Mutex<HashMap<PathBuf, Revision>>,
 }
 
 impl Agent {
     /// An agent, which owns what it starts under this name.
     pub fn new(caller: Caller, owner: OwnerId) -> Agent {
-        Agent { caller, owner, held: Mutex::default() }
+        Agent { caller, owner, held: Mutex::default(), texts: Mutex::default() }
     }
 
     /// Who it is.
@@ -43,6 +48,16 @@ impl Agent {
         if held.len() > MOST_HELD {
             held.remove(0);
         }
+    }
+
+    /// The revision of a notebook whose whole text it knows.
+    pub(crate) fn text_of(&self, path: &Path) -> Option<Revision> {
+        self.texts.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
+    }
+
+    /// It knows the whole text of a notebook.
+    pub(crate) fn knows_text(&self, path: &Path, revision: Revision) {
+        self.texts.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), revision);
     }
 }
 

@@ -3,11 +3,17 @@
 
 mod access;
 mod changes;
+mod create_notebook;
+mod edit;
+mod excerpt;
 mod get_notebook_cells;
 mod listing;
+mod notebook;
 mod open;
+mod read;
 mod read_artifact;
 mod target;
+mod text;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -102,7 +108,12 @@ impl Toolbox {
             ToolName::UpdateNotebookCell => self.update_notebook_cell(call).await,
             ToolName::DeleteNotebookCells => self.delete_notebook_cells(call).await,
             ToolName::MoveNotebookCell => self.move_notebook_cell(call).await,
-            ToolName::ReadArtifact => Ok(self.read_artifact(call).await),
+            ToolName::CreateNotebook => self.create_notebook(call).await,
+            ToolName::Notebook => self.edit_notebook(call).await,
+            ToolName::Read => self.read(call).await,
+            ToolName::Edit => self.edit(call).await,
+            ToolName::Write => self.write(call).await,
+            ToolName::ReadArtifact => self.read_artifact(call).await,
             _ => Err(Answer::failure(format_args!("{tool} cannot be called yet"))),
         };
         answer.unwrap_or_else(|failure| failure)

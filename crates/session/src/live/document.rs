@@ -183,6 +183,12 @@ impl Document {
         Ok(told)
     }
 
+    /// The revision that an actor was told last.
+    pub async fn last_told(&self, actor: Actor) -> Result<Option<Revision>, DocumentError> {
+        let told = self.ask(move |state, _| (state.last_told(&actor), Then::Nothing)).await?;
+        Ok(told.and_then(|told| told.revision.parse().ok()))
+    }
+
     /// Changes the notebook by `edit`; when it returns, that is on disk. `base` is the revision that the change
     /// was made for, or without one what the actor has read last; where the notebook has moved on, `edit` is
     /// given what it was then, to merge with.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cellist_kernel::choice::Offer;
+use cellist_kernel::choice::{Offer, Refusal};
 use cellist_kernel::environment::Variables;
 use cellist_kernel::kernelspec::{self, KernelSpec};
 use cellist_kernel::python::{self, Candidate, Disk, Interpreter};
@@ -106,6 +106,47 @@ impl Found {
             variables: &self.variables,
             folders: &self.folders,
             home: self.home.path(),
+        }
+    }
+}
+
+/// A kernel as a notebook names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The name of its kernelspec.
+    pub name: String,
+    /// What people call it.
+    pub display_name: String,
+    /// Its language.
+    pub language: String,
+}
+
+impl Named {
+    /// Python, whatever runs it.
+    pub fn python() -> Named {
+        Named {
+            name: "python3".into(),
+            display_name: "Python 3 (ipykernel)".into(),
+            language: "python".into(),
+        }
+    }
+}
+
+impl Found {
+    /// The kernel of this name. Python is there for notebooks with or without a kernelspec.
+    pub fn named(&self, name: &str) -> Result<Named, Refusal> {
+        let spec = self.specs.iter().find(|spec| spec.name.eq_ignore_ascii_case(name));
+        match spec {
+            Some(spec) => Ok(Named {
+                name: spec.name.clone(),
+                display_name: spec.display_name.clone(),
+                language: spec.language.clone(),
+            }),
+            None if matches!(name.to_ascii_lowercase().as_str(), "python" | "python3") => Ok(Named::python()),
+            None => {
+                let known = self.specs.iter().map(|spec| spec.name.clone()).collect();
+                Err(Refusal::NoSuchKernel { kernel: name.to_owned(), known })
+            }
         }
     }
 }

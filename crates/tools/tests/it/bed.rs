@@ -22,6 +22,7 @@ const LONG: Duration = Duration::from_secs(60);
 
 pub(crate) struct Bed {
     pub(crate) scratch: Scratch,
+    pub(crate) artifacts: Artifacts,
     pub(crate) documents: Documents,
     pub(crate) toolbox: Toolbox,
     sessions: Sessions,
@@ -44,7 +45,7 @@ impl Bed {
         let means = Means::local(Guard::none(), None, home.clone(), artifacts.clone());
         let sessions = Sessions::new(Policy::default(), means);
         let documents = Documents::new(Store::new(home));
-        let toolbox = Toolbox::new(sessions.clone(), documents.clone(), artifacts);
+        let toolbox = Toolbox::new(sessions.clone(), documents.clone(), artifacts.clone());
         let mut caller = Caller {
             name: "robot".to_owned(),
             session: "robot-1".to_owned(),
@@ -59,7 +60,7 @@ impl Bed {
         };
         change(&mut caller);
         let agent = Arc::new(Agent::new(caller, OwnerId("robot".to_owned())));
-        Bed { scratch, documents, toolbox, sessions, agent }
+        Bed { scratch, artifacts, documents, toolbox, sessions, agent }
     }
 
     /// The same folder for an agent that is set up otherwise.

@@ -2,7 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+mod artifacts;
 mod bed;
 mod cells;
 mod modes;
+mod notebooks;
 mod paths;
+mod text;

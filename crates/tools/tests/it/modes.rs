@@ -26,6 +26,7 @@ fn calls() -> Vec<(&'static str, Value, Mode)> {
         ("edit", json!({ "path": nb, "old": "x = 1", "new": "x = 2" }), Mode::Agent),
         ("edit", json!({ "path": "nb.ipynb:raw", "old": "x = 1", "new": "x = 2" }), Mode::Agent),
         ("edit", json!({ "path": "a.py", "old": "x = 1", "new": "x = 2" }), Mode::Edit),
+        ("edit", json!({ "path": "link.py", "old": "x = 1", "new": "x = 2" }), Mode::Edit),
         ("write", json!({ "path": nb, "content": "# %% [code]\nx\n" }), Mode::Agent),
         ("write", json!({ "path": "new.ipynb", "content": "# %% [code]\nx\n" }), Mode::Agent),
         ("write", json!({ "path": "a.py", "content": "x = 2" }), Mode::Edit),

@@ -1,0 +1,151 @@
+//! `edit` and `write`: a notebook by its text or its JSON, or any file for those who have files.
+
+use cellist_notebook::{Revision, Selector, replace_once};
+use cellist_session::Store;
+use tokio::task::spawn_blocking;
+
+use super::read::{Target, text_of};
+use super::target::Place;
+use super::text::{make_notebook, put_json};
+use super::{Call, Toolbox};
+use crate::answer::Answer;
+use crate::mode::Access;
+
+/// What is to be made of a text.
+enum Change {
+    /// One piece of it is replaced.
+    Replace { old: String, new: String },
+    /// All of it is.
+    Whole(String),
+}
+
+impl Change {
+    fn of(self, text: &str) -> cellist_notebook::Result<String> {
+        match self {
+            Change::Replace { old, new } if old.is_empty() && text.is_empty() => Ok(new),
+            Change::Replace { old, new } => replace_once(text, &old, &new),
+            Change::Whole(text) => Ok(text),
+        }
+    }
+}
+
+impl Toolbox {
+    pub(super) async fn edit(&self, call: Call<'_>) -> Result<Answer, Answer> {
+        let text = |name: &str| call.arguments.text(name).unwrap_or_default().to_owned();
+        let change = Change::Replace { old: text("old"), new: text("new") };
+        self.change_text(&call, change).await
+    }
+
+    pub(super) async fn write(&self, call: Call<'_>) -> Result<Answer, Answer> {
+        let content = call.arguments.text("content").unwrap_or_default().to_owned();
+        self.change_text(&call, Change::Whole(content)).await
+    }
+
+    async fn change_text(&self, call: &Call<'_>, change: Change) -> Result<Answer, Answer> {
+        let path = call.arguments.text("path").unwrap_or_default();
+        if path.trim().starts_with(super::read::SCHEME) {
+            return Err(Answer::failure(format_args!("{path}: artifacts can be read, not changed")));
+        }
+        let editor = self.editor();
+        let Target { place, part } = self.sight(call, &editor).target(path)?;
+        // Its name may not say what a link leads to.
+        let access = if place.is_notebook() { Access::ChangeNotebook } else { Access::ChangeFile };
+        call.caller().mode.check(access).map_err(Answer::failure)?;
+        match (place.is_notebook(), part) {
+            (true, None) => self.change_cells(call, place, change).await,
+            (true, Some(Selector::Raw)) => self.change_json(call, place, change).await,
+            (false, None | Some(Selector::Raw)) => self.change_file(call, place, change).await,
+            (_, Some(Selector::Lines(_) | Selector::Cell(_))) => Err(place.failure(
+                "a part of a file cannot be written: name the file alone, or `:raw` behind a notebook",
+                None,
+            )),
+        }
+    }
+
+    async fn change_cells(&self, call: &Call<'_>, place: Place, change: Change) -> Result<Answer, Answer> {
+        let store = self.documents.store();
+        if is_missing(&place) {
+            return match change {
+                Change::Replace { old, .. } if !old.is_empty() => Err(place.failure("no such file", None)),
+                change => {
+                    let text = change.of("").map_err(|error| place.failure(&error, error.hint()))?;
+                    let made = make_notebook(store, &place, text).await?;
+                    let open = self.open(call, place).await?;
+                    open.read(call).await?;
+                    Ok(Answer::text(made))
+                }
+            };
+        }
+        let open = self.open(call, place).await?;
+        if let Change::Whole(_) = change {
+            open.check_text(call).await?;
+        }
+        open.apply_text(call, move |text| change.of(&text)).await
+    }
+
+    async fn change_json(&self, call: &Call<'_>, place: Place, change: Change) -> Result<Answer, Answer> {
+        let store = self.documents.store();
+        match (self.open(call, place.clone()).await, change) {
+            (Ok(open), change) => {
+                if let Change::Whole(_) = change {
+                    open.check_text(call).await?;
+                }
+                open.apply_json(call, store, move |text| change.of(&text)).await
+            }
+            // What cannot be read as a notebook can still be made one.
+            (Err(failure), change) => {
+                let named = call.revision().map_err(|problem| place.failure(problem, None))?;
+                let (text, base) = match (&change, is_missing(&place)) {
+                    (Change::Replace { .. }, true) => return Err(failure),
+                    (Change::Whole(_), _) => (String::new(), named),
+                    (Change::Replace { .. }, false) => {
+                        let text = text_of(place.clone()).await?;
+                        let base = named.unwrap_or_else(|| Revision::of([text.as_bytes()]));
+                        (text, Some(base))
+                    }
+                };
+                let made = change.of(&text).map_err(|error| place.failure(&error, error.hint()))?;
+                put_json(store, &place, &made, base).await.map(Answer::text)
+            }
+        }
+    }
+
+    async fn change_file(&self, call: &Call<'_>, place: Place, change: Change) -> Result<Answer, Answer> {
+        let named = call.revision().map_err(|problem| place.failure(problem, None))?;
+        let is_missing = is_missing(&place);
+        let (before, base) = match &change {
+            Change::Replace { old, .. } if is_missing && !old.is_empty() => {
+                return Err(place.failure("no such file", None));
+            }
+            Change::Whole(_) | Change::Replace { .. } if is_missing => (String::new(), named),
+            Change::Whole(_) => (String::new(), named),
+            Change::Replace { .. } => {
+                let text = text_of(place.clone()).await?;
+                let base = named.unwrap_or_else(|| Revision::of([text.as_bytes()]));
+                (text, Some(base))
+            }
+        };
+        let after = change.of(&before).map_err(|error| place.failure(&error, error.hint()))?;
+        let revision = Revision::of([after.as_bytes()]);
+        let bytes = after.len();
+        replace_file(self.documents.store(), &place, after, base).await?;
+        let what = if is_missing { "Made" } else { "Wrote" };
+        Ok(Answer::text(format!("{what} {}: {bytes} bytes. Revision {revision}.", place.name)))
+    }
+}
+
+fn is_missing(place: &Place) -> bool {
+    !place.real.exists()
+}
+
+async fn replace_file(
+    store: &Store,
+    place: &Place,
+    text: String,
+    base: Option<Revision>,
+) -> Result<(), Answer> {
+    let (store, path) = (store.clone(), place.real.clone());
+    let saved = spawn_blocking(move || store.replace_file(&path, text.as_bytes(), base)).await;
+    let saved = saved.map_err(|_| place.failure("could not be saved", None))?;
+    saved.map_err(|error| place.failure(error.problem(), error.hint()))
+}

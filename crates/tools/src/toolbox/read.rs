@@ -1,0 +1,156 @@
+//! `read`: a notebook as cell-marked text, a part of it, its JSON, an artifact, or any file for those who have files.
+
+use std::fs;
+use std::path::Path;
+
+use cellist_notebook::{CellRef, LineRange, Selector};
+use tokio::task::spawn_blocking;
+
+use super::excerpt::Excerpt;
+use super::open::Seen;
+use super::target::{Place, Sight};
+use super::{Call, Toolbox};
+use crate::answer::{Answer, Block};
+use crate::budget;
+use crate::caller::ToolSet;
+
+/// How an artifact is named.
+pub(super) const SCHEME: &str = "artifact://";
+
+/// A larger file is not read into memory.
+const LARGEST: u64 = 64 * 1024 * 1024;
+
+/// A file, and the part of it that is meant.
+pub(super) struct Target {
+    pub(super) place: Place,
+    pub(super) part: Option<Selector>,
+}
+
+impl Sight<'_> {
+    /// A file with what stands behind its path: a file whose whole name exists goes before a selector.
+    pub(super) fn target(&self, named: &str) -> Result<Target, Answer> {
+        let whole = self.caller.cwd.join(named.trim());
+        let split = match fs::symlink_metadata(&whole) {
+            Ok(_) => None,
+            Err(_) => Selector::split(named.trim()).map_err(|error| {
+                Answer::failure(super::target::with_hint(format!("{named}: {error}"), error.hint()))
+            })?,
+        };
+        let (path, part) = split.map_or((named, None), |(path, part)| (path, Some(part)));
+        let place = self.place(path)?;
+        if !place.is_notebook() && self.caller.tools != ToolSet::All {
+            return Err(place.failure(
+                "is not a notebook; other files are read and changed with the tools of your client",
+                None,
+            ));
+        }
+        Ok(Target { place, part })
+    }
+}
+
+impl Toolbox {
+    pub(super) async fn read(&self, call: Call<'_>) -> Result<Answer, Answer> {
+        let path = call.arguments.text("path").unwrap_or_default().trim();
+        if let Some(address) = path.strip_prefix(SCHEME) {
+            let (id, lines) =
+                address.split_once(':').map_or((address, None), |(id, lines)| (id, Some(lines)));
+            return self.artifact_lines(id, lines, budget::USUAL).await;
+        }
+        let editor = self.editor();
+        let target = self.sight(&call, &editor).target(path)?;
+        match target.place.is_notebook() {
+            true => self.read_notebook(&call, target).await,
+            false => read_file(target).await,
+        }
+    }
+
+    async fn read_notebook(&self, call: &Call<'_>, target: Target) -> Result<Answer, Answer> {
+        let Target { place, part } = target;
+        let open = match (self.open(call, place.clone()).await, &part) {
+            (Ok(open), _) => open,
+            // What is wrong with a file can only be mended by someone who sees it.
+            (Err(failure), Some(Selector::Raw)) if place.real.is_file() => {
+                let text = text_of(place.clone()).await?;
+                let excerpt = Excerpt::whole(&text, &format!("{}:raw", place.name), budget::USUAL);
+                return Ok(shown(excerpt.text, format!("{}; {}", failure.all_text(), excerpt.about)));
+            }
+            (Err(failure), _) => return Err(failure),
+        };
+        let Seen { notebook, revision, others } = open.read(call).await?;
+        let name = open.name();
+        let (text, is_all) = match &part {
+            None | Some(Selector::Lines(_)) => (notebook.to_text(), true),
+            Some(Selector::Raw) => (String::from_utf8_lossy(&notebook.to_bytes()).into_owned(), false),
+            Some(Selector::Cell(cell)) => {
+                let at = open.find(&notebook, &CellRef::Name(cell.clone()))?;
+                let heading = format!("cell {at} of {}", notebook.cells().len());
+                let excerpt = Excerpt::whole(&notebook.cell_text(at), &heading, budget::USUAL);
+                return Ok(shown(excerpt.text, format!("{name}: {}; revision {revision}", excerpt.about)));
+            }
+        };
+        let excerpt = match &part {
+            Some(Selector::Lines(ranges)) => Excerpt::lines(&text, ranges, name, budget::USUAL)
+                .map_err(|error| open.failure(&error, error.hint()))?,
+            Some(Selector::Raw) => Excerpt::whole(&text, &format!("{name}:raw"), budget::USUAL),
+            Some(Selector::Cell(_)) | None => Excerpt::whole(&text, name, budget::USUAL),
+        };
+        if is_all && excerpt.is_complete {
+            call.agent.knows_text(open.path(), revision);
+        }
+        let others = match excerpt.is_complete {
+            true => None,
+            false => others.sentence(),
+        };
+        let about = format!("{} · {} · revision {revision}", self.heading(&open, &notebook), excerpt.about);
+        Ok(shown(excerpt.text, [Some(about), others].into_iter().flatten().collect::<Vec<_>>().join("\n")))
+    }
+}
+
+async fn read_file(target: Target) -> Result<Answer, Answer> {
+    let Target { place, part } = target;
+    let text = text_of(place.clone()).await?;
+    let all: &[LineRange] = &[];
+    let ranges = match &part {
+        None | Some(Selector::Raw) => all,
+        Some(Selector::Lines(ranges)) => ranges,
+        Some(Selector::Cell(cell)) => {
+            return Err(place.failure(format_args!("has no cells, so there is no #{cell}"), None));
+        }
+    };
+    let excerpt = match ranges {
+        [] => Excerpt::whole(&text, &place.name, budget::USUAL),
+        ranges => Excerpt::lines(&text, ranges, &place.name, budget::USUAL)
+            .map_err(|error| place.failure(&error, error.hint()))?,
+    };
+    let about = format!("{} · {}", place.name, excerpt.about);
+    Ok(shown(excerpt.text, about))
+}
+
+/// The text of a file, which must be text and not too large.
+pub(super) async fn text_of(place: Place) -> Result<String, Answer> {
+    let at = place.clone();
+    let read = spawn_blocking(move || whole_text(&at.real)).await;
+    let read = read.unwrap_or_else(|_| Err("could not be read".to_owned()));
+    read.map_err(|problem| place.failure(problem, None))
+}
+
+fn whole_text(path: &Path) -> Result<String, String> {
+    let metadata = fs::metadata(path).map_err(|error| cellist_session::in_words(&error))?;
+    if metadata.is_dir() {
+        return Err("is a folder, not a file".to_owned());
+    }
+    if !metadata.is_file() {
+        return Err("is not a regular file".to_owned());
+    }
+    if metadata.len() > LARGEST {
+        return Err(format!("has {} bytes, which is too large to read as text", metadata.len()));
+    }
+    let bytes = fs::read(path).map_err(|error| cellist_session::in_words(&error))?;
+    String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())
+}
+
+/// The text alone, so that it can be written back as it is, and beside it what it is.
+pub(super) fn shown(text: String, about: String) -> Answer {
+    let blocks = [text, about].into_iter().filter(|text| !text.is_empty()).map(Block::Text);
+    Answer { blocks: blocks.collect(), ..Answer::default() }
+}

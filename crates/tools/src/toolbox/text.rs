@@ -1,0 +1,176 @@
+//! Changes of a notebook by its cell-marked text or its JSON, and what became of the cells.
+
+use cellist_notebook::{self as notebook, Applied, Ids, Notebook, Revision, Snapshot};
+use cellist_session::live::Edited;
+use cellist_session::{Missing, Store};
+use tokio::task::spawn_blocking;
+
+use super::Call;
+use super::open::Open;
+use super::target::Place;
+use crate::answer::Answer;
+use crate::budget;
+
+impl Open {
+    /// Makes it as a text says, which `make` makes of the text that it was made for.
+    pub(super) async fn apply_text(
+        &self,
+        call: &Call<'_>,
+        make: impl FnOnce(String) -> notebook::Result<String> + Send + 'static,
+    ) -> Result<Answer, Answer> {
+        let changed = self.change(call, move |notebook, base| {
+            let text = make(base.map_or_else(|| notebook.to_text(), Snapshot::to_text))?;
+            let (applied, notices) = notebook.apply_text(&text, base)?;
+            Ok((text, applied, notices))
+        });
+        let (Edited { value: (text, applied, notices), notebook, changed, .. }, others) = changed.await?;
+        let revision = notebook.revision();
+        if notebook.to_text() == text {
+            call.agent.knows_text(self.path(), revision);
+        }
+        let mut lines = vec![match changed {
+            true => format!("Wrote {}: {}. Revision {revision}.", self.name(), summary(&applied, &notebook)),
+            false => format!("{} is as the text says already. Revision {revision}.", self.name()),
+        }];
+        lines.extend(notices);
+        lines.extend(others.sentence());
+        Ok(Answer::text(budget::cut(&lines.join("\n"), budget::USUAL)))
+    }
+
+    /// Refuses a whole text that was made for something else than what is there, unless the call says for what.
+    pub(super) async fn check_text(&self, call: &Call<'_>) -> Result<(), Answer> {
+        if call.revision().map_err(|problem| self.failure(problem, None))?.is_some() {
+            return Ok(());
+        }
+        let current = self.document.view().notebook.revision();
+        let known = match call.agent.text_of(self.path()) {
+            Some(known) => Some(known),
+            None => {
+                let told = self.document.last_told(call.caller().author().actor).await;
+                told.map_err(|error| self.refused(&error))?
+            }
+        };
+        match known.filter(|known| *known != current) {
+            None => Ok(()),
+            Some(known) => Err(self.failure(
+                format_args!(
+                    "has changed since you read it: that was revision {known}, and it is at {current} now"
+                ),
+                Some(format!(
+                    "read it again, or give `revision` {known} to have your text merged with what is there"
+                )),
+            )),
+        }
+    }
+
+    /// Gives it another JSON, which `make` makes of the one that it has.
+    pub(super) async fn apply_json(
+        &self,
+        call: &Call<'_>,
+        store: &Store,
+        make: impl FnOnce(String) -> notebook::Result<String> + Send + 'static,
+    ) -> Result<Answer, Answer> {
+        let before = self.document.view().notebook.revision();
+        let named = call.revision().map_err(|problem| self.failure(problem, None))?;
+        if let Some(base) = named.filter(|base| *base != before) {
+            return Err(self.failure(
+                format_args!("has changed since revision {base}: it is at {before} now"),
+                Some("read it again and make the change on what is there now".to_owned()),
+            ));
+        }
+        let changed = self.change(call, move |notebook, _| {
+            let text = make(String::from_utf8_lossy(&notebook.to_bytes()).into_owned())?;
+            // What is new comes from what it is, so that two notebooks do not get the same ids.
+            let seed = u64::from_str_radix(&notebook.revision().to_string(), 16).unwrap_or_default();
+            *notebook = Notebook::parse(text.into_bytes(), Ids::seeded(seed))?;
+            Ok(())
+        });
+        let (Edited { notebook, changed, .. }, _) = changed.await?;
+        let revision = notebook.revision();
+        if !changed && revision != before {
+            // Only its spelling is another, which changes nothing for those who have it open.
+            let (store, path, bytes) = (store.clone(), self.path().to_owned(), notebook.to_bytes());
+            let saved = spawn_blocking(move || store.replace_raw(&path, bytes, None)).await;
+            let saved = saved.map_err(|_| self.failure("could not be saved", None))?;
+            saved.map_err(|error| self.failure(error.problem(), error.hint()))?;
+        }
+        let cells = notebook.cells().len();
+        Ok(Answer::text(match revision == before {
+            true => format!("{} has this JSON already. Revision {revision}.", self.name()),
+            false => format!(
+                "Wrote the JSON of {}, a notebook with {cells} cells. Revision {revision}.",
+                self.name()
+            ),
+        }))
+    }
+}
+
+/// Makes a notebook that is not there from cell-marked text.
+pub(super) async fn make_notebook(store: &Store, place: &Place, text: String) -> Result<String, Answer> {
+    let (own, path) = (store.clone(), place.real.clone());
+    let made = spawn_blocking(move || {
+        own.change(&path, Missing::StartEmpty, |notebook| match notebook.cells().is_empty() {
+            true => notebook.apply_text(&text, None).map(Some),
+            false => Ok(None),
+        })
+    });
+    let made = made.await.map_err(|_| place.failure("could not be made", None))?;
+    let made = made.map_err(|error| place.failure(error.problem(), error.hint()))?;
+    let Some((_, notices)) = made.value else {
+        return Err(place.failure("was made by someone else just now", Some("read it first".to_owned())));
+    };
+    let cells: Vec<String> = (made.notebook.cells().iter().enumerate())
+        .map(|(index, cell)| format!("{index} ({})", cell.id()))
+        .collect();
+    let what = if cells.is_empty() {
+        ", an empty notebook".to_owned()
+    } else {
+        format!(" with cells {}", cells.join(", "))
+    };
+    let mut lines = vec![format!("Made {}{what}. Revision {}.", place.name, made.revision)];
+    lines.extend(notices);
+    Ok(budget::cut(&lines.join("\n"), budget::USUAL))
+}
+
+/// Makes a notebook that is not there from its JSON, or mends one that cannot be read.
+pub(super) async fn put_json(
+    store: &Store,
+    place: &Place,
+    text: &str,
+    base: Option<Revision>,
+) -> Result<String, Answer> {
+    let (own, path, bytes) = (store.clone(), place.real.clone(), text.as_bytes().to_vec());
+    let saved = spawn_blocking(move || own.replace_raw(&path, bytes, base)).await;
+    let saved = saved.map_err(|_| place.failure("could not be saved", None))?;
+    let saved = saved.map_err(|error| place.failure(error.problem(), error.hint()))?;
+    let cells = saved.notebook.cells().len();
+    Ok(format!(
+        "Wrote the JSON of {}, a notebook with {cells} cells. Revision {}.",
+        place.name, saved.revision
+    ))
+}
+
+/// What became of the cells. Cells are named by index and id, those that are gone by the index that they had.
+fn summary(applied: &Applied, notebook: &Notebook) -> String {
+    let named = |indexes: &[usize]| {
+        let name = |index: &usize| match notebook.cells().get(*index) {
+            Some(cell) => format!("{index} ({})", cell.id()),
+            None => index.to_string(),
+        };
+        indexes.iter().map(name).collect::<Vec<_>>().join(", ")
+    };
+    let gone: Vec<String> = applied.deleted.iter().map(usize::to_string).collect();
+    let parts = [
+        ("changed", named(&applied.changed)),
+        ("added", named(&applied.added)),
+        ("moved", named(&applied.moved)),
+        ("deleted", gone.join(", ")),
+    ];
+    let mut said: Vec<String> = parts
+        .iter()
+        .filter(|(_, cells)| !cells.is_empty())
+        .map(|(what, cells)| format!("{what} {cells}"))
+        .collect();
+    said.push(format!("kept {} of {}", applied.kept.len(), notebook.cells().len()));
+    said.join("; ")
+}
