@@ -3,6 +3,7 @@
 
 mod corpus;
 mod judge;
+mod jupyter;
 mod parts;
 mod scratch;
 mod tally;
@@ -10,6 +11,7 @@ mod target;
 
 pub use corpus::{fixture, fixtures, repo_root};
 pub use judge::{Invalid, assert_valid, validate, validate_bytes};
+pub use jupyter::{Flavour, Jupyter, TOKEN};
 pub use parts::{Kind, NeededBy, PARTS, Part, node, node_folder, python};
 pub use scratch::Scratch;
 pub use tally::{TALLY, tally};

@@ -39,6 +39,8 @@ pub enum NeededBy {
 pub const PARTS: &[Part] = &[
     Part { name: "nbformat", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "kernels", kind: Kind::Python, needed_by: NeededBy::Tests },
+    Part { name: "gateway", kind: Kind::Python, needed_by: NeededBy::Tests },
+    Part { name: "enterprise", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "vermin", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "mcp", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "mcp-clients", kind: Kind::Node, needed_by: NeededBy::Tests },

@@ -32,6 +32,8 @@ pub enum Error {
     Protocol { what: String },
     #[error("{message}")]
     Unsupported { message: String, hint: Option<String> },
+    #[error("{message}")]
+    Gateway { message: String, hint: Option<String> },
     #[error("{what}: {source}")]
     Io { what: String, source: std::io::Error },
 }
@@ -52,7 +54,7 @@ impl Error {
             Error::NotReady { .. } => {
                 Some("raise python.startup_timeout, or look at what the kernel printed".into())
             }
-            Error::Unsupported { hint, .. } => hint.clone(),
+            Error::Unsupported { hint, .. } | Error::Gateway { hint, .. } => hint.clone(),
             _ => None,
         }
     }

@@ -129,6 +129,12 @@ pub enum Death {
     Signal(String),
     /// The system ended it for want of memory.
     OutOfMemory,
+    /// Something of the kind happened behind its gateway, which started it anew by itself.
+    Restarted,
+    /// Somebody else ended it.
+    Removed,
+    /// Its gateway cannot be reached any more, for this reason.
+    OutOfReach(String),
     /// Not known.
     Unknown,
 }
@@ -139,6 +145,9 @@ pub fn kernel_died(death: &Death) -> String {
         Death::Exit(code) => format!("The kernel died: it exited with code {code}."),
         Death::Signal(name) => format!("The kernel died: it was ended by {name}."),
         Death::OutOfMemory => "The kernel died: it ran out of memory.".to_owned(),
+        Death::Restarted => "The kernel died, and its gateway started it anew.".to_owned(),
+        Death::Removed => "The kernel is gone: it was ended by someone else.".to_owned(),
+        Death::OutOfReach(why) => format!("The kernel is lost: its gateway cannot be reached ({why})."),
         Death::Unknown => "The kernel died.".to_owned(),
     }
 }
@@ -289,6 +298,12 @@ mod tests {
             (kernel_died(&Death::Signal("SIGSEGV".into())), "The kernel died: it was ended by SIGSEGV."),
             (kernel_died(&Death::OutOfMemory), "The kernel died: it ran out of memory."),
             (kernel_died(&Death::Unknown), "The kernel died."),
+            (kernel_died(&Death::Restarted), "The kernel died, and its gateway started it anew."),
+            (kernel_died(&Death::Removed), "The kernel is gone: it was ended by someone else."),
+            (
+                kernel_died(&Death::OutOfReach("connection refused".into())),
+                "The kernel is lost: its gateway cannot be reached (connection refused).",
+            ),
             (
                 new_kernel("the last one was idle for 5 minutes"),
                 "[New kernel: the last one was idle for 5 minutes. Earlier state is gone.]",

@@ -116,6 +116,17 @@ struct Line {
     signal: Option<String>,
     #[serde(default, skip_serializing_if = "is_false")]
     out_of_memory: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    behind: Option<Behind>,
+}
+
+/// What happened to a kernel behind a gateway.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Behind {
+    Restarted,
+    Removed,
+    OutOfReach,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -227,6 +238,11 @@ impl Line {
                 Death::Exit(code) => Line { code: Some(*code), ..named(Name::Died) },
                 Death::Signal(signal) => Line { signal: Some(signal.clone()), ..named(Name::Died) },
                 Death::OutOfMemory => Line { out_of_memory: true, ..named(Name::Died) },
+                Death::Restarted => Line { behind: Some(Behind::Restarted), ..named(Name::Died) },
+                Death::Removed => Line { behind: Some(Behind::Removed), ..named(Name::Died) },
+                Death::OutOfReach(why) => {
+                    Line { behind: Some(Behind::OutOfReach), text: Some(why.clone()), ..named(Name::Died) }
+                }
                 Death::Unknown => named(Name::Died),
             },
         }
@@ -280,11 +296,14 @@ impl Line {
                 execution_count: self.count,
                 cancelled: self.cancelled,
             }),
-            Name::Died => Event::Died(match (self.code, self.signal, self.out_of_memory) {
-                (_, _, true) => Death::OutOfMemory,
-                (Some(code), _, _) => Death::Exit(code),
-                (None, Some(signal), _) => Death::Signal(signal),
-                (None, None, _) => Death::Unknown,
+            Name::Died => Event::Died(match (self.behind, self.code, self.signal, self.out_of_memory) {
+                (Some(Behind::Restarted), ..) => Death::Restarted,
+                (Some(Behind::Removed), ..) => Death::Removed,
+                (Some(Behind::OutOfReach), ..) => Death::OutOfReach(self.text.unwrap_or_default()),
+                (None, _, _, true) => Death::OutOfMemory,
+                (None, Some(code), _, _) => Death::Exit(code),
+                (None, None, Some(signal), _) => Death::Signal(signal),
+                (None, None, None, _) => Death::Unknown,
             }),
         }))
     }
@@ -315,6 +334,9 @@ mod tests {
             Event::Died(Death::Exit(3)),
             Event::Died(Death::Signal("SIGSEGV".into())),
             Event::Died(Death::OutOfMemory),
+            Event::Died(Death::Restarted),
+            Event::Died(Death::Removed),
+            Event::Died(Death::OutOfReach("refused".into())),
             Event::Died(Death::Unknown),
         ];
         let mut steps: Vec<Step> = events.into_iter().map(Step::Event).collect();

@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::wire::random_hex;
 use crate::error::{Error, Result};
 use crate::guard::Guard;
+use crate::jupyter::lane::Channel;
+use crate::jupyter::message::random_hex;
 
 const SCHEME: &str = "hmac-sha256";
 
@@ -46,28 +47,6 @@ fn tcp() -> String {
 
 fn scheme() -> String {
     SCHEME.into()
-}
-
-/// One of a kernel's sockets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Channel {
-    Shell,
-    Iopub,
-    Stdin,
-    Control,
-    Heartbeat,
-}
-
-impl Channel {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Channel::Shell => "shell",
-            Channel::Iopub => "iopub",
-            Channel::Stdin => "stdin",
-            Channel::Control => "control",
-            Channel::Heartbeat => "heartbeat",
-        }
-    }
 }
 
 /// Where a socket is.

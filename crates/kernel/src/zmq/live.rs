@@ -1,39 +1,34 @@
 //! One kernel process with its sockets and tasks, from its start to its end. A restart makes a new one.
 
-use std::collections::HashMap;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
-use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use zeromq::{ReqSocket, Socket, SocketRecv, SocketSend, ZmqMessage};
 
-use super::connection::{Channel, Connection, Place, Private, Sockets};
-use super::lanes::{self, Lane, Pending};
-use super::listener::{Command, Interrupter, Listener};
+use super::connection::{Connection, Place, Private, Sockets};
+use super::lanes;
 use super::log::Log;
-use super::setup;
-use super::trace::Tracer;
-use super::wire::{Key, Message, Session};
+use super::published::Published;
 use super::{InterruptMode, KernelCommand};
 use crate::error::{Error, Result};
 use crate::event::Death;
 use crate::guard::Guard;
+use crate::jupyter::client::{COMMANDS, Client, KernelInfo};
+use crate::jupyter::lane::Channel;
+use crate::jupyter::listener::{Command, Farewell, Interrupter, Listener};
+use crate::jupyter::message::{Key, Message, Session};
+use crate::jupyter::pending::Pending;
+use crate::jupyter::setup::{Given, Sign};
+use crate::jupyter::trace::Tracer;
 use crate::kernel::State;
 use crate::kernelspec::expand;
 use crate::launch::Launch;
 use crate::process::{Process, Spawn};
-
-/// Commands that wait for the listener, which is never long away.
-const COMMANDS: usize = 64;
-
-/// How long to wait for a first message before asking once more: the kernel may not know of us yet.
-const NUDGE: Duration = Duration::from_millis(50);
 
 /// How long a kernel may take to leave when asked, as long as Jupyter gives it.
 const LEAVE: Duration = Duration::from_secs(5);
@@ -51,42 +46,16 @@ const LOOKS: usize = 20;
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 pub(super) struct Live {
-    pub(super) session: Arc<Session>,
-    pub(super) shell: Lane,
-    control: Lane,
+    pub(super) client: Arc<Client>,
     heartbeat: Place,
-    pub(super) pending: Arc<Pending>,
-    pub(super) commands: mpsc::Sender<Command>,
-    pub(super) info: KernelInfo,
-    /// Whether the kernel works for someone else.
-    pub(super) taken: watch::Receiver<bool>,
     /// Told when the connection to the kernel ends.
     lost: Arc<Notify>,
-    /// The variables that were last set by hidden code.
-    pub(super) variables: Mutex<HashMap<String, Option<String>>>,
     pub(super) process: Option<Arc<Process>>,
     listener: Mutex<Option<JoinHandle<()>>>,
     watchers: Vec<JoinHandle<()>>,
     // Dropped after the process.
     log: Option<Log>,
     private: Mutex<Option<Private>>,
-}
-
-/// What a kernel says of itself.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub(super) struct KernelInfo {
-    #[serde(default)]
-    pub(super) language_info: serde_json::Value,
-}
-
-impl KernelInfo {
-    pub(super) fn language(&self) -> Option<String> {
-        self.language_info["name"].as_str().map(str::to_lowercase)
-    }
-
-    pub(super) fn version(&self) -> Option<String> {
-        self.language_info["version"].as_str().map(str::to_owned)
-    }
 }
 
 impl Live {
@@ -137,9 +106,11 @@ impl Live {
             let mut live =
                 Live::connect(&private.connection, Some((process.clone(), command, &private)), state, tracer)
                     .await?;
-            let setup = live.set_up(command, launch, &private).await?;
-            live.watchers.push(watch_death(&process, state, &live.pending));
-            Ok::<_, Error>((live, setup))
+            let heard = private.heard();
+            let given = Given { launch, heard: Sign::File(&heard), elsewhere: None };
+            let notices = live.client.set_up(&given).await?;
+            live.watchers.push(watch_death(&process, state, &live.client.pending));
+            Ok::<_, Error>((live, notices))
         };
         let failure = tokio::select! {
             ready = ready => match ready {
@@ -197,17 +168,10 @@ impl Live {
 
         let pending = Arc::new(Pending::default());
         let (commands, receiver) = mpsc::channel(COMMANDS);
-        let answer = {
-            let (pending, commands) = (pending.clone(), commands.clone());
-            move |message: Message| {
-                let unclaimed = pending.answer(message).filter(|message| message.kind == "execute_reply");
-                let commands = commands.clone();
-                async move {
-                    if let Some(reply) = unclaimed {
-                        let _ = commands.send(Command::Reply(reply)).await;
-                    }
-                }
-            }
+        let answering = Client::answering(&pending, &commands);
+        let answer = move |message: Message| {
+            let answering = answering.clone();
+            async move { answering.take(message).await }
         };
         let shell = lanes::open(shell, Channel::Shell, session.clone(), tracer.clone(), answer.clone());
         let control = lanes::open(control, Channel::Control, session.clone(), tracer.clone(), answer);
@@ -222,78 +186,47 @@ impl Live {
             }
             _ => Interrupter::Message(control.clone()),
         };
+        let farewell =
+            child.as_ref().map_or(Farewell::None, |(_, _, private)| Farewell::Sign(private.heard()));
         let listener = Listener {
-            socket: iopub,
+            source: Published::new(iopub, session.clone(), tracer, lost.clone()),
             session: session.clone(),
             commands: receiver,
             shell: shell.clone(),
             interrupter,
             state: state.clone(),
-            child: child.as_ref().map(|(process, _, private)| (process.clone(), private.heard())),
+            child: child.as_ref().map(|(process, _, _)| process.clone()),
+            farewell,
             heard,
             taken: taking,
-            lost: lost.clone(),
-            tracer,
         };
         let listener = tokio::spawn(listener.run());
-        let mut live = Live {
+        let mut client = Client {
             session,
             shell,
             control,
-            heartbeat: connection.place(Channel::Heartbeat),
             pending,
             commands,
             info: KernelInfo::default(),
+            presumed_language: child
+                .as_ref()
+                .map(|(_, command, _)| command.language.clone())
+                .unwrap_or_default(),
             taken,
-            lost,
             variables: Mutex::default(),
+        };
+        let listener = Running(Some(listener));
+        client.info = client.until_ready(has_heard).await?;
+        Ok(Live {
+            client: Arc::new(client),
+            heartbeat: connection.place(Channel::Heartbeat),
+            lost,
             process: child.map(|(process, _, _)| process),
-            listener: Mutex::new(Some(listener)),
+            listener: Mutex::new(listener.keep()),
             watchers: Vec::new(),
             log: None,
             private: Mutex::new(None),
-        };
-        live.info = live.until_ready(has_heard).await?;
-        Ok(live)
-    }
-
-    async fn until_ready(&self, mut heard: watch::Receiver<bool>) -> Result<KernelInfo> {
-        loop {
-            let reply = self
-                .ask("kernel_info_request", &json!({}))
-                .await
-                .ok_or(Error::Dead { death: Death::Unknown })?;
-            if let Ok(Ok(_)) = tokio::time::timeout(NUDGE, heard.wait_for(|heard| *heard)).await {
-                return reply.read().map_err(|error| Error::Protocol { what: error.to_string() });
-            }
-        }
-    }
-
-    async fn set_up(
-        &self,
-        command: &KernelCommand,
-        launch: &Launch,
-        private: &Private,
-    ) -> Result<Vec<String>> {
-        let language = self.info.language().unwrap_or_else(|| command.language.to_lowercase());
-        if !is_python(&language) {
-            return Ok(Vec::new());
-        }
-        let reply = self.ask("execute_request", &setup::request(launch, &private.heard())).await;
-        let reply = reply.ok_or(Error::Dead { death: Death::Unknown })?;
-        let setup = setup::answer(&reply);
-        if setup.kernel_waits {
-            let _ = self.commands.send(Command::KernelWaits).await;
-        }
-        Ok(setup.notices)
-    }
-
-    /// Asks and waits for the answer; none when the kernel is gone. Forgotten when dropped.
-    pub(super) async fn ask(&self, kind: &str, content: &serde_json::Value) -> Option<Message> {
-        let (id, frames) = self.session.build(kind, None, content);
-        let answer = self.pending.expect(id);
-        self.shell.send(frames).await;
-        answer.get().await
+        })
     }
 
     /// Returns when the kernel has shown that it is there.
@@ -304,37 +237,25 @@ impl Live {
         }
     }
 
-    /// The messages that bring a process's variables to these values; none when they have them.
-    pub(super) fn set_variables(&self, wanted: &[(String, Option<String>)]) -> Option<Vec<Bytes>> {
-        let mut known = self.variables.lock().unwrap_or_else(PoisonError::into_inner);
-        let changes: Vec<_> =
-            wanted.iter().filter(|(name, value)| known.get(name) != Some(value)).cloned().collect();
-        if changes.is_empty() {
-            return None;
-        }
-        let code = setup::variables(&changes);
-        known.extend(changes);
-        Some(self.session.build("execute_request", None, &setup::execute(&code, true)).1)
-    }
-
     /// Asks a kernel of ours to leave, kills what is left of it, and removes its files; lets go of another's.
     pub(super) async fn end(&self, ask: bool) {
         if let Some(process) = &self.process {
             if ask {
                 process.look_at_tree();
-                let (_, frames) = self.session.build("shutdown_request", None, &json!({"restart": false}));
-                self.control.send(frames).await;
+                let client = &self.client;
+                let (_, frames) = client.session.build("shutdown_request", None, &json!({"restart": false}));
+                client.control.send(frames).await;
                 let _ = tokio::time::timeout(LEAVE, process.wait()).await;
             }
             process.kill_tree().await;
         } else {
-            let _ = self.commands.send(Command::Leave).await;
+            let _ = self.client.commands.send(Command::Leave).await;
         }
         let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(listener) = listener {
             let _ = listener.await;
         }
-        self.pending.close();
+        self.client.pending.close();
         self.private.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
@@ -351,8 +272,21 @@ impl Drop for Live {
     }
 }
 
-pub(super) fn is_python(language: &str) -> bool {
-    language == "python" || language == "ipython"
+/// A task that ends when this is dropped, unless it is kept.
+struct Running(Option<JoinHandle<()>>);
+
+impl Running {
+    fn keep(mut self) -> Option<JoinHandle<()>> {
+        self.0.take()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(task) = &self.0 {
+            task.abort();
+        }
+    }
 }
 
 fn spawn(
@@ -472,7 +406,8 @@ fn watch_death(
 /// The only signs of life of a kernel that is not our child. One that is slow is not dead: it must be silent for
 /// several beats, or hang up and take no new connection.
 fn watch_beats(place: Place, state: &Arc<watch::Sender<State>>, live: &Live) -> JoinHandle<()> {
-    let (state, pending, commands) = (state.clone(), live.pending.clone(), live.commands.clone());
+    let (state, pending, commands) =
+        (state.clone(), live.client.pending.clone(), live.client.commands.clone());
     let lost = live.lost.clone();
     tokio::spawn(async move {
         let mut missed = 0;

@@ -1,7 +1,7 @@
 //! Real Jupyter kernels over ZeroMQ.
 
 mod asking;
-mod bed;
+pub(crate) mod bed;
 mod ending;
 mod flood;
 mod others;

@@ -12,7 +12,7 @@ fn examine(file: &Path) -> Output {
 
 #[test]
 fn our_python_runs_on_the_oldest_one_that_is_promised() {
-    for file in ["runner/cellist_runner.py", "src/zmq/start.py"] {
+    for file in ["runner/cellist_runner.py", "src/jupyter/start.py"] {
         let found = examine(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file));
         assert!(found.status.success(), "{file}: {}", String::from_utf8_lossy(&found.stdout));
     }

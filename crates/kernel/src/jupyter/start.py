@@ -10,6 +10,16 @@ def start(given, namespace):
     exit_at_once = os._exit
     failed = []
     kernel_waits = False
+    stays = None
+
+    # What a process of ours has from its start, one that a gateway started gets here.
+    if given["variables"] is not None:
+        os.environ.update(given["variables"])
+        try:
+            os.chdir(given["cwd"])
+        except OSError as error:
+            stays = (os.getcwd(), "%s: %s" % (error.strerror, given["cwd"]))
+            given["cwd"] = os.getcwd()
 
     if sys.path[:1] != [given["cwd"]]:
         sys.path.insert(0, given["cwd"])
@@ -58,7 +68,7 @@ def start(given, namespace):
     if given["prelude"] is not None:
         run(None, "<prelude>", given["prelude"])
     for module in given["modules"]:
-        run(module["name"], module["path"], None)
+        run(module["name"], module["path"], module["source"])
 
     # ipykernel sends its two streams apart from each other, reads what C code and children write at some time
     # later, and empties both streams before every display by way of another thread. Here whichever stream is
@@ -240,6 +250,7 @@ def start(given, namespace):
         import time
 
         own = os.getpid()
+        heard_turn = 0
         harmless = {"SIGCHLD", "SIGCLD", "SIGCONT", "SIGURG", "SIGWINCH"}
         turn = 0
 
@@ -250,8 +261,23 @@ def start(given, namespace):
                 stream.flush()
             kernel.session.send(kernel.iopub_socket, "cellist_leaving", {"turn": turn})
             deadline = time.monotonic() + 10
-            while not os.path.exists("%s-%d" % (given["heard"], turn)) and time.monotonic() < deadline:
+            while not was_heard() and time.monotonic() < deadline:
                 time.sleep(0.001)
+
+        def was_heard():
+            if given["heard"] is not None:
+                return os.path.exists("%s-%d" % (given["heard"], turn))
+            return heard_turn >= turn
+
+        # Control messages are read by a thread of their own, so this comes while the other one waits.
+        async def hear(stream, identity, message):
+            nonlocal heard_turn
+            heard_turn = message["content"]["turn"]
+
+        if given["heard"] is None:
+            if getattr(kernel, "control_thread", None) is None:
+                return
+            kernel.control_handlers[given["heard_message"]] = hear
 
         def is_deadly(number):
             return (
@@ -280,6 +306,27 @@ def start(given, namespace):
         wrap(os, "killpg", lambda group, number: group in (0, os.getpgrp()) and is_deadly(number))
         wrap(signal, "raise_signal", is_deadly)
 
+    # A connection through a gateway may break. What was lost with it shows as a gap in these numbers.
+    def number_outputs(session):
+        import itertools
+
+        own = os.getpid()
+        numbers = itertools.count(1)
+        send = session.send
+        kinds = {"stream", "display_data", "update_display_data", "execute_result", "error", "clear_output"}
+
+        def send_numbered(stream, message, *arguments, **named):
+            if os.getpid() == own:
+                if isinstance(message, str):
+                    if message in kinds and len(arguments) < 7:
+                        metadata = dict(named.get("metadata") or {})
+                        named["metadata"] = dict(metadata, cellist_number=next(numbers))
+                elif message["msg_type"] in kinds:
+                    message["metadata"] = dict(message["metadata"], cellist_number=next(numbers))
+            return send(stream, message, *arguments, **named)
+
+        session.send = send_numbered
+
     # Called when this code has ended: while code runs, IPython has its own writers in the streams' place.
     def finish():
         try:
@@ -292,14 +339,19 @@ def start(given, namespace):
         else:
             order(shell, stdout, stderr)
         try:
-            if given["heard"] is not None:
+            if given["heard"] is not None or given["heard_message"] is not None:
                 say_all_before_the_end(namespace["get_ipython"]().kernel, [sys.stdout, sys.stderr])
+        except Exception:
+            pass
+        try:
+            if given["heard_message"] is not None:
+                number_outputs(namespace["get_ipython"]().kernel.session)
         except Exception:
             pass
         try:
             leave_quickly(namespace["get_ipython"]().kernel)
         except Exception:
             pass
-        return json.dumps({"failed": failed, "kernel_waits": kernel_waits}).encode().hex()
+        return json.dumps({"failed": failed, "kernel_waits": kernel_waits, "stays": stays}).encode().hex()
 
     return finish

@@ -12,10 +12,10 @@ const PROTOCOL: &str = "5.3";
 
 /// What signs messages. An empty key signs nothing and takes everything, as the protocol has it.
 #[derive(Clone)]
-pub(super) struct Key(Option<Hmac<Sha256>>);
+pub(crate) struct Key(Option<Hmac<Sha256>>);
 
 impl Key {
-    pub(super) fn new(key: &str) -> Key {
+    pub(crate) fn new(key: &str) -> Key {
         if key.is_empty() { Key(None) } else { Key(Hmac::new_from_slice(key.as_bytes()).ok()) }
     }
 
@@ -41,25 +41,61 @@ impl Key {
 
 /// A message that was received and verified.
 #[derive(Clone, Debug)]
-pub(super) struct Message {
-    pub(super) kind: String,
-    pub(super) id: String,
+pub(crate) struct Message {
+    pub(crate) kind: String,
+    pub(crate) id: String,
     /// The id of the message that this one answers or belongs to.
-    pub(super) parent: Option<String>,
+    pub(crate) parent: Option<String>,
     /// JSON, and valid UTF-8.
-    pub(super) content: Bytes,
+    pub(crate) content: Bytes,
+    /// The number of this output, where the kernel counts them for us.
+    pub(crate) number: Option<u64>,
 }
 
 impl Message {
+    /// Reads the parts of a message that say what it is, each as JSON.
+    pub(crate) fn of_parts(
+        header: &[u8],
+        parent: &[u8],
+        metadata: &[u8],
+        content: Bytes,
+    ) -> Result<Message, Garbled> {
+        #[derive(Deserialize)]
+        struct Metadata {
+            cellist_number: Option<u64>,
+        }
+        #[derive(Deserialize)]
+        struct Header {
+            msg_id: String,
+            msg_type: String,
+        }
+        #[derive(Deserialize)]
+        struct Parent {
+            msg_id: Option<String>,
+        }
+        let header: Header = serde_json::from_slice(header).map_err(|_| Garbled::BadHeader)?;
+        let parent = serde_json::from_slice::<Parent>(parent).ok().and_then(|parent| parent.msg_id);
+        // Python writes what was no character in the first place as the bytes it came from.
+        let content = match std::str::from_utf8(&content) {
+            Ok(_) => content,
+            Err(_) => Bytes::from(String::from_utf8_lossy(&content).into_owned()),
+        };
+        let number = match metadata {
+            b"{}" => None,
+            other => serde_json::from_slice::<Metadata>(other).ok().and_then(|known| known.cellist_number),
+        };
+        Ok(Message { kind: header.msg_type, id: header.msg_id, parent, content, number })
+    }
+
     /// Reads the content, or what of it is known.
-    pub(super) fn read<'a, T: Deserialize<'a>>(&'a self) -> serde_json::Result<T> {
+    pub(crate) fn read<'a, T: Deserialize<'a>>(&'a self) -> serde_json::Result<T> {
         serde_json::from_slice(&self.content)
     }
 }
 
 /// Why frames are not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Garbled {
+pub(crate) enum Garbled {
     #[error("no delimiter")]
     NoDelimiter,
     #[error("too few frames")]
@@ -71,17 +107,7 @@ pub(super) enum Garbled {
 }
 
 /// Takes frames apart. Buffers behind the content are left alone.
-pub(super) fn parse(frames: &[Bytes], key: &Key) -> Result<Message, Garbled> {
-    #[derive(Deserialize)]
-    struct Header {
-        msg_id: String,
-        msg_type: String,
-    }
-    #[derive(Deserialize)]
-    struct Parent {
-        msg_id: Option<String>,
-    }
-
+pub(crate) fn parse(frames: &[Bytes], key: &Key) -> Result<Message, Garbled> {
     let delimiter = frames.iter().position(|frame| frame == DELIMITER).ok_or(Garbled::NoDelimiter)?;
     let rest = &frames[delimiter + 1..];
     let (signature, rest) = rest.split_first().ok_or(Garbled::TooShort)?;
@@ -89,39 +115,32 @@ pub(super) fn parse(frames: &[Bytes], key: &Key) -> Result<Message, Garbled> {
     if !key.verifies(signature, signed) {
         return Err(Garbled::WrongSignature);
     }
-    let header: Header = serde_json::from_slice(&signed[0]).map_err(|_| Garbled::BadHeader)?;
-    let parent = serde_json::from_slice::<Parent>(&signed[1]).ok().and_then(|parent| parent.msg_id);
-    // Python writes what was no character in the first place as the bytes it came from.
-    let content = match std::str::from_utf8(&signed[3]) {
-        Ok(_) => signed[3].clone(),
-        Err(_) => Bytes::from(String::from_utf8_lossy(&signed[3]).into_owned()),
-    };
-    Ok(Message { kind: header.msg_type, id: header.msg_id, parent, content })
+    Message::of_parts(&signed[0], &signed[1], &signed[2], signed[3].clone())
 }
 
 /// Builds the messages of one client.
-pub(super) struct Session {
+pub(crate) struct Session {
     id: String,
     next: AtomicU64,
     key: Key,
 }
 
 impl Session {
-    pub(super) fn new(key: Key) -> std::io::Result<Session> {
+    pub(crate) fn new(key: Key) -> std::io::Result<Session> {
         Ok(Session { id: random_hex(16)?, next: AtomicU64::new(0), key })
     }
 
     /// The name under which our sockets are known: a kernel sends requests for input to the one that asked it.
-    pub(super) fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         &self.id
     }
 
-    pub(super) fn key(&self) -> &Key {
+    pub(crate) fn key(&self) -> &Key {
         &self.key
     }
 
     /// A signed message and its id.
-    pub(super) fn build(
+    pub(crate) fn build(
         &self,
         kind: &str,
         parent: Option<&Message>,
@@ -162,14 +181,14 @@ impl Session {
 }
 
 /// Bytes that nobody can guess, as hexadecimal digits.
-pub(super) fn random_hex(bytes: usize) -> std::io::Result<String> {
+pub(crate) fn random_hex(bytes: usize) -> std::io::Result<String> {
     let mut random = vec![0; bytes];
     getrandom::fill(&mut random)?;
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Reads hexadecimal digits.
-pub(super) fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     if !digits.len().is_multiple_of(2) {
         return None;

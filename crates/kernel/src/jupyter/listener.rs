@@ -1,35 +1,32 @@
 //! The task that hears everything a kernel publishes, at any rate, and passes it on to the execution that runs.
 //! What its reader has no room for yet waits here, up to a limit; past it the kernel waits.
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt};
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-use zeromq::{Socket, SocketEvent, SocketRecv, SubSocket};
 
-use super::connection::Channel;
-use super::lanes::Lane;
+use super::delivery::{Delivery, until_room};
+use super::lane::Lane;
+use super::message::{Message, Session};
 use super::reading::{Item, Reading};
-use super::trace::Tracer;
-use super::wire::{Message, Session, parse};
+use super::setup;
 use crate::event::{Death, Event};
 use crate::kernel::{ExecutionId, State};
 use crate::process::{Process, Signal};
 
 /// Events that an execution's reader may be behind before they wait here: enough that a reader that keeps up is
 /// never waited for, little enough that pieces of a large text stay small in sum.
-pub(super) const EVENTS: usize = 64;
+pub(crate) const EVENTS: usize = 64;
 
 /// What may wait here when the kernel waits for us, which loses nothing.
-pub(super) const SMALL: usize = 4 * 1024 * 1024;
+pub(crate) const SMALL: usize = 4 * 1024 * 1024;
 
 /// What may wait here when the kernel would throw away what we do not take.
-pub(super) const LARGE: usize = 64 * 1024 * 1024;
+pub(crate) const LARGE: usize = 64 * 1024 * 1024;
 
 /// How long it may be silent between the two signs of the end, before the second one is taken for lost.
 const SILENCE: Duration = Duration::from_secs(5);
@@ -53,7 +50,7 @@ const LAST_WORDS: Duration = Duration::from_millis(250);
 const WAKE: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(100)];
 
 /// What the listener is told.
-pub(super) enum Command {
+pub(crate) enum Command {
     /// A request to send, and whoever listens to what it does.
     Begin(Begin),
     /// The answer to an execution.
@@ -70,44 +67,75 @@ pub(super) enum Command {
     Leave,
 }
 
-pub(super) struct Begin {
-    pub(super) id: ExecutionId,
-    pub(super) request: String,
+pub(crate) struct Begin {
+    pub(crate) id: ExecutionId,
+    pub(crate) request: String,
     /// The request, and before it what must be done first.
-    pub(super) messages: Vec<Vec<Bytes>>,
-    pub(super) hidden: bool,
-    pub(super) python: bool,
-    pub(super) events: mpsc::Sender<Event>,
+    pub(crate) messages: Vec<Vec<Bytes>>,
+    pub(crate) hidden: bool,
+    pub(crate) python: bool,
+    pub(crate) events: mpsc::Sender<Event>,
 }
 
 /// How a kernel is interrupted.
-pub(super) enum Interrupter {
+pub(crate) enum Interrupter {
     Signal(Arc<Process>),
+    Message(Lane),
+    /// By whatever this does, without waiting for it.
+    Call(Box<dyn Fn() + Send + Sync>),
+}
+
+/// How a kernel that is about to end itself is told that all it said was heard.
+pub(crate) enum Farewell {
+    /// It does not ask.
+    None,
+    /// By a file of this name, with the number of the turn behind it.
+    Sign(PathBuf),
+    /// By a message.
     Message(Lane),
 }
 
-pub(super) struct Listener {
-    pub(super) socket: SubSocket,
-    pub(super) session: Arc<Session>,
-    pub(super) commands: mpsc::Receiver<Command>,
-    pub(super) shell: Lane,
-    pub(super) interrupter: Interrupter,
-    pub(super) state: Arc<watch::Sender<State>>,
-    /// The process, if it is ours, and where signs for it are left.
-    pub(super) child: Option<(Arc<Process>, PathBuf)>,
-    /// Whether anything was heard yet.
-    pub(super) heard: watch::Sender<bool>,
-    /// Whether the kernel works for someone else.
-    pub(super) taken: watch::Sender<bool>,
-    /// Told when the connection ends.
-    pub(super) lost: Arc<Notify>,
-    pub(super) tracer: Tracer,
+/// Where the listener hears what a kernel tells everyone.
+pub(crate) trait Source: Send {
+    /// The next of it; nothing is lost when this is dropped. Without `room`, messages stay where they are.
+    fn next(&mut self, room: bool) -> impl Future<Output = Heard> + Send;
 }
 
-impl Listener {
+/// What a source has to say.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    Message(Message),
+    /// Output was lost on the way.
+    Lost,
+    /// The connection ended; more may come over another one.
+    HungUp,
+    /// There is a connection again.
+    Back,
+    /// A kernel that is not our child is gone.
+    Gone(Death),
+    /// Nothing that matters.
+    Nothing,
+}
+
+pub(crate) struct Listener<S> {
+    pub(crate) source: S,
+    pub(crate) session: Arc<Session>,
+    pub(crate) commands: mpsc::Receiver<Command>,
+    pub(crate) shell: Lane,
+    pub(crate) interrupter: Interrupter,
+    pub(crate) state: Arc<watch::Sender<State>>,
+    /// The process, if it is ours.
+    pub(crate) child: Option<Arc<Process>>,
+    pub(crate) farewell: Farewell,
+    /// Whether anything was heard yet.
+    pub(crate) heard: watch::Sender<bool>,
+    /// Whether the kernel works for someone else.
+    pub(crate) taken: watch::Sender<bool>,
+}
+
+impl<S: Source> Listener<S> {
     /// Listens until the kernel is gone or nobody can give commands any more.
-    pub(super) async fn run(mut self) {
-        let monitor = self.socket.monitor();
+    pub(crate) async fn run(self) {
         let mut task = Task {
             reading: Reading::default(),
             delivery: None,
@@ -119,11 +147,11 @@ impl Listener {
             interrupter: self.interrupter,
             state: self.state,
             taken: self.taken,
-            lost: self.lost,
             said_all: false,
             child: self.child,
+            farewell: self.farewell,
         };
-        task.serve(self.socket, monitor, self.commands, &self.heard, &self.tracer).await;
+        task.serve(self.source, self.commands, &self.heard).await;
     }
 }
 
@@ -139,10 +167,10 @@ struct Task {
     interrupter: Interrupter,
     state: Arc<watch::Sender<State>>,
     taken: watch::Sender<bool>,
-    lost: Arc<Notify>,
     /// Whether the last that was heard is that there is nothing more to hear.
     said_all: bool,
-    child: Option<(Arc<Process>, PathBuf)>,
+    child: Option<Arc<Process>>,
+    farewell: Farewell,
 }
 
 /// Whether the execution that runs was interrupted.
@@ -157,13 +185,11 @@ enum Interrupt {
 impl Task {
     async fn serve(
         &mut self,
-        mut socket: SubSocket,
-        mut monitor: impl Stream<Item = SocketEvent> + Unpin,
+        mut source: impl Source,
         mut commands: mpsc::Receiver<Command>,
         heard: &watch::Sender<bool>,
-        tracer: &Tracer,
     ) {
-        let mut death = self.child.as_ref().map(|(process, _)| process.death());
+        let mut death = self.child.as_ref().map(|process| process.death());
         let mut dying: Option<Death> = None;
         let mut hung_up = false;
         loop {
@@ -195,27 +221,17 @@ impl Task {
                     // Nobody listens: what waits for them goes.
                     Err(_) => if let Some(delivery) = &mut self.delivery { delivery.clear() },
                 },
-                received = socket.recv(), if has_room => match received {
-                    Ok(frames) => {
-                        let frames = frames.into_vec();
-                        if let Some(message) = tracer.received(Channel::Iopub, parse(&frames, self.session.key())) {
-                            drop(frames);
-                            heard.send_if_modified(|heard| !std::mem::replace(heard, true));
-                            self.hear(&message);
-                        }
+                next = source.next(has_room) => match next {
+                    Heard::Message(message) => {
+                        heard.send_if_modified(|heard| !std::mem::replace(heard, true));
+                        self.hear(&message).await;
                     }
-                    Err(error) => tracer.failed(Channel::Iopub, &error),
+                    Heard::Lost => self.tell(Item::Event(Event::OutputLost), 0),
+                    Heard::HungUp => hung_up = true,
+                    Heard::Back => hung_up = false,
+                    Heard::Gone(death) => (dying, hung_up) = (dying.or(Some(death)), true),
+                    Heard::Nothing => {}
                 },
-                Some(event) = monitor.next() => {
-                    match event {
-                        SocketEvent::Disconnected(_) => {
-                            hung_up = true;
-                            self.lost.notify_one();
-                        }
-                        SocketEvent::Connected(..) => hung_up = false,
-                        _ => {}
-                    }
-                }
                 () = until_time(interrupt_at) => self.interrupt_now().await,
                 death = until_dead(&mut death), if dying.is_none() => dying = Some(death),
                 // All that a dead kernel had said was read before its connection ended; what it said to nobody
@@ -232,10 +248,10 @@ impl Task {
             }
         }
         if self.reading.die() {
-            let death = dying.unwrap_or(Death::Unknown);
-            if self.may_have_lost(&death) {
+            if dying.as_ref().is_some_and(|death| self.may_have_lost(death)) {
                 self.tell(Item::Event(Event::OutputLost), 0);
             }
+            let death = dying.unwrap_or(Death::Unknown);
             self.tell(Item::Event(Event::Died(death)), 0);
         }
         self.release();
@@ -247,7 +263,7 @@ impl Task {
                 (self.interrupt, self.begun) = (Interrupt::No, None);
                 self.reading.begin(request, hidden, python);
                 self.release();
-                self.delivery = Some(Delivery { id, events, backlog: VecDeque::new(), held: 0 });
+                self.delivery = Some(Delivery::new(id, events));
                 for message in messages {
                     self.shell.send(message).await;
                 }
@@ -271,10 +287,13 @@ impl Task {
         }
     }
 
-    fn hear(&mut self, message: &Message) {
-        self.said_all = message.kind == LEAVING;
-        if self.said_all {
-            self.let_go(message);
+    async fn hear(&mut self, message: &Message) {
+        // How busy it is tells nothing about what it has said.
+        if message.kind != "status" {
+            self.said_all = message.kind == LEAVING;
+        }
+        if message.kind == LEAVING {
+            self.let_go(message).await;
             return;
         }
         self.notice_others(message);
@@ -289,24 +308,35 @@ impl Task {
         self.finish(false);
     }
 
-    /// A kernel that is about to end itself waits to be told that all it said was heard.
-    fn let_go(&self, message: &Message) {
+    /// A kernel that is about to end itself waits to be told that all it said was heard. Without that it leaves a
+    /// little later.
+    async fn let_go(&self, message: &Message) {
         #[derive(serde::Deserialize)]
         struct Leaving {
             turn: u64,
         }
-        if let (Some((_, heard)), Ok(Leaving { turn })) = (&self.child, message.read()) {
-            let mut sign = heard.clone().into_os_string();
-            sign.push(format!("-{turn}"));
-            // Without the sign the kernel leaves a little later.
-            let _ = std::fs::write(sign, "");
+        let Ok(Leaving { turn }) = message.read() else { return };
+        match &self.farewell {
+            Farewell::None => {}
+            Farewell::Sign(file) => {
+                let mut sign = file.clone().into_os_string();
+                sign.push(format!("-{turn}"));
+                let _ = std::fs::write(sign, "");
+            }
+            Farewell::Message(control) => {
+                let content = serde_json::json!({ "turn": turn });
+                control.send(self.session.build(setup::HEARD, None, &content).1).await;
+            }
         }
     }
 
     /// Whether a kernel of ours that died had more to say, as far as can be known.
     fn may_have_lost(&self, death: &Death) -> bool {
-        let by_itself = self.child.as_ref().is_some_and(|(process, _)| !process.was_killed());
-        by_itself && !self.said_all && *death != Death::Exit(0)
+        let by_itself = match &self.child {
+            Some(process) => !process.was_killed() && *death != Death::Exit(0),
+            None => matches!(self.farewell, Farewell::Message(_)),
+        };
+        by_itself && !self.said_all
     }
 
     async fn interrupt_now(&mut self) {
@@ -317,6 +347,7 @@ impl Task {
                 let (_, frames) = self.session.build("interrupt_request", None, &serde_json::json!({}));
                 control.send(frames).await;
             }
+            Interrupter::Call(interrupt) => interrupt(),
         }
         self.wake();
     }
@@ -386,67 +417,6 @@ impl Task {
                 }
             });
         }
-    }
-}
-
-/// The way to one execution's reader, and what waits for it.
-struct Delivery {
-    id: ExecutionId,
-    events: mpsc::Sender<Event>,
-    backlog: VecDeque<(Item, usize)>,
-    held: usize,
-}
-
-impl Delivery {
-    fn push(&mut self, item: Item, size: usize) {
-        if self.events.is_closed() {
-            return;
-        }
-        self.backlog.push_back((item, size));
-        self.held += size;
-        while let Ok(permit) = self.events.clone().try_reserve_owned() {
-            match self.next() {
-                Some(event) => drop(permit.send(event)),
-                None => break,
-            }
-        }
-    }
-
-    fn next(&mut self) -> Option<Event> {
-        loop {
-            let event = match &mut self.backlog.front_mut()?.0 {
-                Item::Text { name, text, late } => {
-                    text.next_piece().map(|bytes| Event::Stream { name: *name, bytes, late: *late })
-                }
-                Item::Event(_) => None,
-            };
-            if event.is_some() {
-                return event;
-            }
-            let (item, size) = self.backlog.pop_front()?;
-            self.held -= size;
-            if let Item::Event(event) = item {
-                return Some(event);
-            }
-        }
-    }
-
-    fn waits_for(&self) -> Option<mpsc::Sender<Event>> {
-        (!self.backlog.is_empty()).then(|| self.events.clone())
-    }
-
-    fn clear(&mut self) {
-        self.backlog.clear();
-        self.held = 0;
-    }
-}
-
-type Room = Result<mpsc::OwnedPermit<Event>, mpsc::error::SendError<()>>;
-
-async fn until_room(events: Option<mpsc::Sender<Event>>) -> Room {
-    match events {
-        Some(events) => events.reserve_owned().await,
-        None => std::future::pending().await,
     }
 }
 

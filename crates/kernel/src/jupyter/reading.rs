@@ -8,8 +8,8 @@ use cellist_output::{MimeBundle, RawJson, StreamName};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::message::Message;
 use super::text::Text;
-use super::wire::Message;
 use crate::bars::{Bars, Comm};
 use crate::event::{Event, Outcome, Status};
 
@@ -399,7 +399,7 @@ mod tests {
 
     fn message(kind: &str, parent: &str, content: &Value) -> Message {
         let content = Bytes::from(content.to_string());
-        Message { kind: kind.into(), id: "m".into(), parent: Some(parent.into()), content }
+        Message { kind: kind.into(), id: "m".into(), parent: Some(parent.into()), content, number: None }
     }
 
     /// What is told of these messages to the execution of request `r`: those of kind `execute_reply` are replies.

@@ -1,31 +1,32 @@
 //! Messages as lines of a trace, without what is secret.
 
-use bytes::Bytes;
-use zeromq::ZmqError;
+use std::fmt::Display;
 
-use super::connection::Channel;
-use super::wire::{Garbled, Message};
+use bytes::Bytes;
+
+use super::lane::Channel;
+use super::message::{Garbled, Message};
 use crate::trace::Trace;
 
 /// How much of a content is written down.
 const SHOWN: usize = 2000;
 
 #[derive(Clone, Default)]
-pub(super) struct Tracer(Option<Trace>);
+pub(crate) struct Tracer(Option<Trace>);
 
 impl Tracer {
-    pub(super) fn new(trace: Option<Trace>) -> Tracer {
+    pub(crate) fn new(trace: Option<Trace>) -> Tracer {
         Tracer(trace)
     }
 
-    pub(super) fn line(&self, line: impl FnOnce() -> String) {
+    pub(crate) fn line(&self, line: impl FnOnce() -> String) {
         if let Some(trace) = &self.0 {
             trace.line(&line());
         }
     }
 
     /// A message that goes out: its frames are the delimiter, the signature and four parts of JSON.
-    pub(super) fn sent(&self, channel: Channel, frames: &[Bytes]) {
+    pub(crate) fn sent(&self, channel: Channel, frames: &[Bytes]) {
         self.line(|| {
             let part =
                 |at: usize| frames.get(at).map(|part| String::from_utf8_lossy(part)).unwrap_or_default();
@@ -34,7 +35,7 @@ impl Tracer {
     }
 
     /// A message that came in, if it is one.
-    pub(super) fn received(&self, channel: Channel, message: Result<Message, Garbled>) -> Option<Message> {
+    pub(crate) fn received(&self, channel: Channel, message: Result<Message, Garbled>) -> Option<Message> {
         match message {
             Ok(message) => {
                 self.line(|| {
@@ -55,7 +56,7 @@ impl Tracer {
         }
     }
 
-    pub(super) fn failed(&self, channel: Channel, error: &ZmqError) {
+    pub(crate) fn failed(&self, channel: Channel, error: &impl Display) {
         self.line(|| format!("! {} {error}", channel.name()));
     }
 }
@@ -86,7 +87,7 @@ mod tests {
 
     use serde_json::json;
 
-    use super::super::wire::{Key, Session};
+    use super::super::message::{Key, Session};
     use super::*;
 
     #[test]

@@ -5,24 +5,63 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::wire::{Message, unhex};
+use super::message::{Message, unhex};
 use crate::launch::Launch;
 
 const SCRIPT: &str = include_str!("start.py");
 const RESULT: &str = "_cellist_started";
 
-/// The request that sets up a kernel. Names that it needs are gone when it was answered. The kernel looks at `heard`
-/// for a sign that we have heard everything before it ends itself.
-pub(super) fn request(launch: &Launch, heard: &Path) -> serde_json::Value {
+/// The kind of message by which a kernel that is about to end itself learns that all it said was heard, where it
+/// cannot look at our files.
+pub(crate) const HEARD: &str = "cellist_heard";
+
+/// What a kernel is set up with.
+pub(crate) struct Given<'a> {
+    pub(crate) launch: &'a Launch,
+    /// How it is told that all it said was heard.
+    pub(crate) heard: Sign<'a>,
+    /// Variables to set, and whether the folder is to be entered: for kernels whose process we do not start.
+    pub(crate) elsewhere: Option<&'a [(String, String)]>,
+}
+
+/// How a kernel that is about to end itself is told that all it said was heard.
+pub(crate) enum Sign<'a> {
+    /// By a file.
+    File(&'a Path),
+    /// By a message on its control channel.
+    Message,
+}
+
+/// The request that sets up a kernel. Names that it needs are gone when it was answered.
+pub(crate) fn request(given: &Given<'_>) -> serde_json::Value {
     let text = |path: &Path| path.to_string_lossy().into_owned();
+    let Given { launch, heard, elsewhere } = given;
+    // Another machine does not have our files, but may have folders of the same names.
+    let source = |path: &Path| elsewhere.and_then(|_| std::fs::read_to_string(path).ok());
     let modules: Vec<_> = launch
         .modules
         .iter()
-        .map(|module| json!({"name": module.name, "path": text(&module.path)}))
+        .map(
+            |module| json!({"name": module.name, "path": text(&module.path), "source": source(&module.path)}),
+        )
         .collect();
     let cwd = launch.cwd.canonicalize().unwrap_or_else(|_| launch.cwd.clone());
-    let given =
-        json!({"cwd": text(&cwd), "prelude": launch.prelude, "modules": modules, "heard": text(heard)});
+    let (sign, message) = match heard {
+        Sign::File(file) => (Some(text(file)), None),
+        Sign::Message => (None, Some(HEARD)),
+    };
+    let variables = elsewhere.map(|variables| {
+        variables.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect()
+    });
+    let variables: Option<serde_json::Map<String, serde_json::Value>> = variables;
+    let given = json!({
+        "cwd": text(&cwd),
+        "prelude": launch.prelude,
+        "modules": modules,
+        "heard": sign,
+        "heard_message": message,
+        "variables": variables,
+    });
     let code = format!(
         "{RESULT} = {{}}\nexec({}, {RESULT})\n{RESULT} = {RESULT}['start']({}, globals())\n",
         python_text(SCRIPT),
@@ -35,12 +74,12 @@ pub(super) fn request(launch: &Launch, heard: &Path) -> serde_json::Value {
 
 /// What a setup came to.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Setup {
-    pub(super) notices: Vec<String>,
-    pub(super) kernel_waits: bool,
+pub(crate) struct Setup {
+    pub(crate) notices: Vec<String>,
+    pub(crate) kernel_waits: bool,
 }
 
-pub(super) fn answer(message: &Message) -> Setup {
+pub(crate) fn answer(message: &Message) -> Setup {
     #[derive(Deserialize)]
     struct Reply {
         ename: Option<String>,
@@ -52,6 +91,9 @@ pub(super) fn answer(message: &Message) -> Setup {
     struct Started {
         failed: Vec<Failure>,
         kernel_waits: bool,
+        /// The folder that it runs in because the one that was wanted is not there, and why not.
+        #[serde(default)]
+        stays: Option<(String, String)>,
     }
     #[derive(Deserialize)]
     struct Failure {
@@ -74,16 +116,19 @@ pub(super) fn answer(message: &Message) -> Setup {
     let started = unhex(text.trim_matches(['\'', '"']).as_bytes())
         .and_then(|json| serde_json::from_slice::<Started>(&json).ok());
     let Some(started) = started else { return Setup::default() };
+    let stays = started.stays.map(|(folder, reason)| {
+        format!("the kernel's machine does not have the notebook's folder: it runs in {folder} ({reason})")
+    });
     let notices = started.failed.into_iter().map(|Failure { name, path, error, message, line }| {
         let what = name.map_or_else(|| "the prelude".to_owned(), |name| format!("module {name}"));
         let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
         format!("{what} failed ({path}{line}): {}", cellist_output::notices::raised(&error, &message))
     });
-    Setup { notices: notices.collect(), kernel_waits: started.kernel_waits }
+    Setup { notices: stays.into_iter().chain(notices).collect(), kernel_waits: started.kernel_waits }
 }
 
 /// Code that sets and removes variables of a Python process, and leaves no name behind.
-pub(super) fn variables(changes: &[(String, Option<String>)]) -> String {
+pub(crate) fn variables(changes: &[(String, Option<String>)]) -> String {
     let lines = changes.iter().map(|(name, value)| match value {
         Some(value) => {
             format!("__import__('os').environ[{}] = {}\n", python_text(name), python_text(value))
@@ -94,7 +139,7 @@ pub(super) fn variables(changes: &[(String, Option<String>)]) -> String {
 }
 
 /// A request to run code; hidden code is not counted, kept or shown.
-pub(super) fn execute(code: &str, hidden: bool) -> serde_json::Value {
+pub(crate) fn execute(code: &str, hidden: bool) -> serde_json::Value {
     json!({
         "code": code,
         "silent": hidden,
@@ -118,7 +163,7 @@ mod tests {
 
     fn read(content: &serde_json::Value) -> Setup {
         let content = Bytes::from(content.to_string());
-        answer(&Message { kind: "execute_reply".into(), id: "1".into(), parent: None, content })
+        answer(&Message { kind: "execute_reply".into(), id: "1".into(), parent: None, content, number: None })
     }
 
     fn hex(json: &serde_json::Value) -> String {

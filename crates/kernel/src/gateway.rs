@@ -1,0 +1,248 @@
+//! Jupyter kernels behind a gateway: a Jupyter Kernel Gateway, an Enterprise Gateway or a Jupyter Server. Kernels are
+//! started and ended over HTTP, and talked to over a websocket.
+
+mod address;
+mod continuity;
+mod frames;
+mod leftovers;
+mod link;
+mod live;
+mod notebooks;
+mod rest;
+mod specs;
+mod stream;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use crate::error::{Error, Result};
+use crate::jupyter::front::{Front, only_joined};
+use crate::jupyter::trace::Tracer;
+use crate::kernel::{
+    Backend, Completeness, Completion, Execution, ExecutionId, Future, Identity, Inspection, Kernel, Request,
+    State,
+};
+use crate::launch::{Launch, Started};
+use frames::Form;
+use live::{Listed, Live, Ours};
+
+pub use address::{BadAddress, Gateway, TOKEN_VARIABLE};
+pub use specs::{Specs, Wanted};
+
+/// Variables by which a kernel calls tools of ours. A gateway elsewhere never gets them.
+const BRIDGE: &str = "PI_TOOL_BRIDGE_";
+
+/// A kernel that is wanted, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// The gateway.
+    pub gateway: Gateway,
+    /// The kernel.
+    pub kernel: Which,
+    /// Variables that the gateway itself is given for the kernel.
+    pub variables: Vec<(String, String)>,
+}
+
+/// Which kernel is wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Which {
+    /// A new one, which ends with us.
+    Start(Wanted),
+    /// One that runs, by its id. It is never ended by us.
+    Join(String),
+    /// The one that a Jupyter Server has for this notebook. It is never ended by us.
+    OfNotebook(#[serde(with = "crate::order")] std::path::PathBuf),
+}
+
+/// What a gateway can start; with that it has shown that it is well and lets us in.
+pub async fn specs(gateway: &Gateway) -> Result<Specs> {
+    rest::get(gateway, "/api/kernelspecs")
+        .await
+        .map_err(|trouble| trouble.error(gateway, "listing its kernels"))
+}
+
+/// Starts or joins a kernel and returns when it is ready.
+pub async fn start(target: Target, launch: Launch) -> Result<Started> {
+    let gateway = &target.gateway;
+    let state = Arc::new(watch::Sender::new(State::Starting));
+    let join = match &target.kernel {
+        Which::Start(_) => None,
+        Which::Join(id) => Some(named(gateway, id).await?),
+        Which::OfNotebook(path) => Some(notebooks::kernel_of(gateway, path).await?),
+    };
+    if let Some(kernel) = join {
+        let live = Live::join(gateway, &kernel, &state, Tracer::new(launch.trace.clone())).await?;
+        state.send_replace(State::Idle);
+        let kernel = GatewayKernel::new(target, launch, Origin::Joined(kernel), live, state);
+        return Ok(Started { kernel: Box::new(kernel), notices: Vec::new() });
+    }
+    let wanted = match &target.kernel {
+        Which::Start(wanted) => wanted.clone(),
+        Which::Join(_) | Which::OfNotebook(_) => Wanted::default(),
+    };
+    let name = specs(gateway).await?.choose(gateway, &wanted)?;
+    leftovers::sweep(&launch.runtime_dir, gateway).await;
+    let ours = Ours::create(&target, &name, &launch).await?;
+    match ready(&target, &ours, &launch, &state, None).await {
+        Ok((live, notices)) => {
+            state.send_replace(State::Idle);
+            let kernel = GatewayKernel::new(target, launch, Origin::Started(ours), live, state);
+            Ok(Started { kernel: Box::new(kernel), notices })
+        }
+        Err(error) => {
+            ours.end().await;
+            Err(error)
+        }
+    }
+}
+
+async fn ready(
+    target: &Target,
+    ours: &Ours,
+    launch: &Launch,
+    state: &Arc<watch::Sender<State>>,
+    form: Option<Form>,
+) -> Result<(Live, Vec<String>)> {
+    let within = launch.startup_timeout;
+    let ready = tokio::time::timeout(within, Live::set_up(target, &ours.kernel, launch, state, form));
+    ready.await.map_err(|_| Error::NotReady { within, stderr: String::new() })?
+}
+
+async fn named(gateway: &Gateway, id: &str) -> Result<Listed> {
+    let kernel = rest::get(gateway, &format!("/api/kernels/{id}")).await;
+    kernel.map_err(|trouble| match trouble.is_status(hyper::StatusCode::NOT_FOUND) {
+        true => Error::Gateway {
+            message: format!("the gateway {} has no kernel {id}", gateway.url()),
+            hint: Some("see `cellist kernels --gateway URL` for those that run there".into()),
+        },
+        false => trouble.error(gateway, "looking for a kernel"),
+    })
+}
+
+struct GatewayKernel {
+    target: Target,
+    launch: Launch,
+    origin: Origin,
+    front: Front,
+    live: Mutex<Arc<Live>>,
+}
+
+enum Origin {
+    Started(Ours),
+    Joined(Listed),
+}
+
+impl Origin {
+    fn kernel(&self) -> &Listed {
+        match self {
+            Origin::Started(ours) => &ours.kernel,
+            Origin::Joined(kernel) => kernel,
+        }
+    }
+}
+
+impl GatewayKernel {
+    fn new(
+        target: Target,
+        launch: Launch,
+        origin: Origin,
+        live: Live,
+        state: Arc<watch::Sender<State>>,
+    ) -> GatewayKernel {
+        let front = Front::new(live.client.clone(), state);
+        GatewayKernel { target, launch, origin, front, live: Mutex::new(Arc::new(live)) }
+    }
+
+    fn live(&self) -> Arc<Live> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn start_again(&self) -> Result<Vec<String>> {
+        let Origin::Started(ours) = &self.origin else { return Err(only_joined()) };
+        let _unless_ready = self.front.starting();
+        let last = self.live();
+        last.leave().await;
+        ours.restart(self.launch.startup_timeout).await?;
+        let form = Some(last.form);
+        let (live, notices) = ready(&self.target, ours, &self.launch, &self.front.state, form).await?;
+        let client = live.client.clone();
+        *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
+        self.front.replace(client);
+        Ok(notices)
+    }
+
+    async fn is_there(&self) -> Result<()> {
+        const BEAT: Duration = Duration::from_secs(5);
+        if let Some(death) = self.front.death() {
+            return Err(Error::Dead { death });
+        }
+        let gateway = &self.target.gateway;
+        let path = format!("/api/kernels/{}", self.origin.kernel().id);
+        let beat = rest::ask(gateway, hyper::Method::GET, &path, None, BEAT).await;
+        beat.map(drop).map_err(|trouble| trouble.error(gateway, "looking for a kernel"))
+    }
+}
+
+impl Kernel for GatewayKernel {
+    fn identity(&self) -> Identity {
+        let client = self.front.client();
+        Identity {
+            backend: Backend::Gateway,
+            name: self.origin.kernel().name.clone(),
+            language: client.language(),
+            version: client.version(),
+            python: None,
+            pid: None,
+            language_info: Some(client.info.language_info.clone()).filter(serde_json::Value::is_object),
+        }
+    }
+
+    fn state(&self) -> watch::Receiver<State> {
+        self.front.state.subscribe()
+    }
+
+    fn execute(&self, mut request: Request) -> Future<'_, Result<Execution>> {
+        if !self.target.gateway.is_shared() {
+            request.variables.retain(|(name, _)| !name.starts_with(BRIDGE));
+        }
+        Box::pin(self.front.execute(request))
+    }
+
+    fn interrupt(&self, execution: ExecutionId) -> Future<'_, Result<()>> {
+        Box::pin(self.front.interrupt(execution))
+    }
+
+    fn complete<'a>(&'a self, code: &'a str, cursor: usize) -> Future<'a, Result<Completion>> {
+        Box::pin(self.front.complete(code, cursor))
+    }
+
+    fn inspect<'a>(&'a self, code: &'a str, cursor: usize, detail: bool) -> Future<'a, Result<Inspection>> {
+        Box::pin(self.front.inspect(code, cursor, detail))
+    }
+
+    fn is_complete<'a>(&'a self, code: &'a str) -> Future<'a, Result<Completeness>> {
+        Box::pin(self.front.is_complete(code))
+    }
+
+    fn beat(&self) -> Future<'_, Result<()>> {
+        Box::pin(self.is_there())
+    }
+
+    fn restart(&self) -> Future<'_, Result<Vec<String>>> {
+        Box::pin(self.start_again())
+    }
+
+    fn shutdown(&self) -> Future<'_, ()> {
+        Box::pin(async move {
+            self.live().leave().await;
+            self.front.end();
+            if let Origin::Started(ours) = &self.origin {
+                ours.end().await;
+            }
+        })
+    }
+}

@@ -1,0 +1,466 @@
+//! The task that has the websocket: what goes out and what comes in, over one connection after the other. A connection
+//! that breaks is made anew under the same name, so that the server sends what was missed.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use hyper::StatusCode;
+use hyper::header::{AUTHORIZATION, HeaderValue, SEC_WEBSOCKET_PROTOCOL};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{self, Bytes as Payload, Message as Frame};
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
+
+use super::address::Gateway;
+use super::continuity::{Numbers, Requests, is_idle};
+use super::frames::{Form, PARTS};
+use super::rest::{Refused, Trouble};
+use super::stream::Stream;
+use crate::event::Death;
+use crate::jupyter::client::Answering;
+use crate::jupyter::lane::{Channel, Outgoing};
+use crate::jupyter::listener::{Command, Heard, Source};
+use crate::jupyter::message::{Message, Session};
+use crate::jupyter::pending::Pending;
+use crate::jupyter::trace::Tracer;
+use crate::kernel::State;
+
+/// Messages on their way to the listener: few, since each may be large.
+const HEARD: usize = 2;
+
+/// After how much silence the other side is asked for a sign of life, and after how much it is taken for gone.
+const QUIET: Duration = Duration::from_secs(15);
+const SILENT: Duration = Duration::from_secs(45);
+
+/// How long to try to reach a server that hung up.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long one try may take. A server may wait for a kernel that is only just starting.
+const TRY: Duration = Duration::from_secs(10);
+
+/// Pauses between tries, in milliseconds; the last one again and again.
+const PAUSES: [u64; 5] = [0, 50, 200, 500, 1000];
+
+/// A connection, and the form that its messages have.
+pub(super) struct Socket {
+    stream: WebSocketStream<Stream>,
+    form: Form,
+}
+
+impl Socket {
+    /// Connects to a kernel under a client's name, in the form that the server is known to speak.
+    pub(super) async fn open(
+        gateway: &Gateway,
+        kernel: &str,
+        session: &str,
+        known: Option<Form>,
+    ) -> Result<Socket, Trouble> {
+        use tungstenite::error::{ProtocolError, SubProtocolError};
+        let none = |error: &tungstenite::Error| {
+            use tungstenite::Error::Protocol;
+            let none = SubProtocolError::NoSubProtocol;
+            matches!(error, Protocol(ProtocolError::SecWebSocketSubProtocolError(found)) if *found == none)
+        };
+        let form = known.unwrap_or(Form::Parts);
+        match Socket::offer(gateway, kernel, session, form).await? {
+            // A server that knows one form only does not choose.
+            Err(error) if known.is_none() && none(&error) => {
+                Socket::offer(gateway, kernel, session, Form::Json).await?.map_err(refusal)
+            }
+            offered => offered.map_err(refusal),
+        }
+    }
+
+    /// The form that the server speaks.
+    pub(super) fn form(&self) -> Form {
+        self.form
+    }
+
+    async fn offer(
+        gateway: &Gateway,
+        kernel: &str,
+        session: &str,
+        form: Form,
+    ) -> Result<Result<Socket, tungstenite::Error>, Trouble> {
+        // A server may still be busy with a connection in the other form that came to nothing.
+        let form_name = if form == Form::Json { "-json" } else { "" };
+        let uri = gateway.uri(&format!("/api/kernels/{kernel}/channels?session_id={session}{form_name}"));
+        let stream = Stream::open(&uri).await.map_err(|error| Trouble::unreachable(&error))?;
+        let garbled = |error: &dyn std::fmt::Display| Trouble::Garbled(error.to_string());
+        let address = uri.to_string().replacen("http", "ws", 1);
+        let mut request = address.into_client_request().map_err(|error| garbled(&error))?;
+        let headers = request.headers_mut();
+        if form == Form::Parts {
+            headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PARTS));
+        }
+        if let Some(authorization) = gateway.authorization() {
+            let value = HeaderValue::try_from(authorization).map_err(|error| garbled(&error))?;
+            headers.insert(AUTHORIZATION, value);
+        }
+        // An output is as large as it is.
+        let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
+        let opened = client_async_with_config(request, stream, Some(config)).await;
+        Ok(opened.map(|(stream, _)| Socket { stream, form }))
+    }
+}
+
+fn refusal(error: tungstenite::Error) -> Trouble {
+    match error {
+        tungstenite::Error::Http(answer) => {
+            let body = answer.body().as_deref().unwrap_or_default();
+            Trouble::Refused(Refused::new(answer.status(), body))
+        }
+        other => Trouble::Unreachable(other.to_string()),
+    }
+}
+
+/// The listener's end of the link.
+pub(super) struct Arriving(mpsc::Receiver<Heard>);
+
+impl Source for Arriving {
+    async fn next(&mut self, room: bool) -> Heard {
+        if !room {
+            return std::future::pending().await;
+        }
+        match self.0.recv().await {
+            Some(heard) => heard,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// What the task needs besides its connection.
+pub(super) struct Link {
+    pub(super) gateway: Gateway,
+    pub(super) kernel: String,
+    pub(super) session: Arc<Session>,
+    pub(super) outgoing: mpsc::Receiver<Outgoing>,
+    pub(super) answering: Answering,
+    pub(super) pending: Arc<Pending>,
+    pub(super) commands: mpsc::Sender<Command>,
+    pub(super) state: Arc<watch::Sender<State>>,
+    pub(super) tracer: Tracer,
+}
+
+impl Link {
+    /// Its two ends: the future that does the work, and what the listener hears.
+    pub(super) fn begin(self, socket: Socket) -> (impl Future<Output = ()> + Send, Arriving) {
+        let (heard, arriving) = mpsc::channel(HEARD);
+        let task = Task {
+            link: self,
+            heard,
+            waiting: VecDeque::new(),
+            requests: Requests::default(),
+            numbers: Numbers::default(),
+            form: None,
+            code: None,
+        };
+        (task.run(socket), Arriving(arriving))
+    }
+}
+
+struct Task {
+    link: Link,
+    heard: mpsc::Sender<Heard>,
+    /// What the listener has no room for yet. Nothing is read meanwhile.
+    waiting: VecDeque<Heard>,
+    requests: Requests,
+    numbers: Numbers,
+    form: Option<Form>,
+    /// The end of code that ran while a connection broke: whether its answer and its last output were seen.
+    code: Option<(bool, bool)>,
+}
+
+/// How a connection ended.
+enum Ended {
+    /// It broke.
+    Broke(String),
+    /// The kernel is gone.
+    Gone(Death),
+    /// Nobody needs it any more.
+    Left,
+}
+
+impl Task {
+    async fn run(mut self, mut socket: Socket) {
+        loop {
+            self.form = Some(socket.form());
+            let ended = self.talk(&mut socket).await;
+            let death = match ended {
+                Ended::Left => {
+                    let _ = tokio::time::timeout(TRY, socket.stream.close(None)).await;
+                    return;
+                }
+                Ended::Gone(death) => death,
+                Ended::Broke(why) => {
+                    self.link.tracer.line(|| format!("! the connection broke: {why}"));
+                    self.requests.cut();
+                    if self.requests.is_running() {
+                        self.numbers.cut();
+                        self.code.get_or_insert((false, false));
+                    }
+                    match self.connect_again().await {
+                        Ok(again) => {
+                            socket = again;
+                            continue;
+                        }
+                        Err(death) => death,
+                    }
+                }
+            };
+            self.tell_death(death).await;
+            return;
+        }
+    }
+
+    async fn talk(&mut self, socket: &mut Socket) -> Ended {
+        let mut last_heard = Instant::now();
+        let mut look_at = last_heard + QUIET;
+        loop {
+            let reading = self.waiting.is_empty();
+            tokio::select! {
+                biased;
+                place = self.heard.clone().reserve_owned(), if !reading => match place {
+                    Ok(place) => {
+                        if let Some(heard) = self.waiting.pop_front() {
+                            drop(place.send(heard));
+                        }
+                        last_heard = Instant::now();
+                    }
+                    Err(_) => return Ended::Left,
+                },
+                outgoing = self.link.outgoing.recv() => {
+                    let Some(outgoing) = outgoing else { return Ended::Left };
+                    self.requests.send(&outgoing);
+                    if let Err(error) = self.send(socket, outgoing).await {
+                        return Ended::Broke(error.to_string());
+                    }
+                }
+                received = socket.stream.next(), if reading => {
+                    last_heard = Instant::now();
+                    match received {
+                        Some(Ok(frame)) => match self.take(socket, frame).await {
+                            Ok(None) => {}
+                            Ok(Some(death)) => return Ended::Gone(death),
+                            Err(error) => return Ended::Broke(error.to_string()),
+                        },
+                        Some(Err(error)) => return Ended::Broke(error.to_string()),
+                        None => return Ended::Broke("the server hung up".into()),
+                    }
+                }
+                () = tokio::time::sleep_until(look_at), if reading => {
+                    if last_heard.elapsed() >= SILENT {
+                        return Ended::Broke("the server is silent".into());
+                    }
+                    if last_heard.elapsed() >= QUIET
+                        && let Err(error) = socket.stream.send(Frame::Ping(Payload::new())).await
+                    {
+                        return Ended::Broke(error.to_string());
+                    }
+                    look_at = Instant::now() + QUIET;
+                }
+            }
+        }
+    }
+
+    async fn send(&self, socket: &mut Socket, outgoing: Outgoing) -> Result<(), tungstenite::Error> {
+        self.link.tracer.sent(outgoing.channel, &outgoing.frames);
+        socket.stream.send(socket.form.write(&outgoing)).await
+    }
+
+    /// What a frame from the server means. Some death when it says that the kernel is gone.
+    async fn take(&mut self, socket: &mut Socket, frame: Frame) -> Result<Option<Death>, tungstenite::Error> {
+        let Some((channel, message)) = socket.form.read(frame) else { return Ok(None) };
+        let Some(message) = self.link.tracer.received(channel, message) else { return Ok(None) };
+        self.numbers.see(&message);
+        if let Some(aftermath) = self.requests.hear(channel, &message) {
+            if self.numbers.is_other(&message) {
+                return Ok(Some(Death::Restarted));
+            }
+            for outgoing in aftermath.again {
+                self.requests.send(&outgoing);
+                self.send(socket, outgoing).await?;
+            }
+            for request in aftermath.unanswered {
+                self.answer_in_its_place(request).await;
+            }
+            return Ok(None);
+        }
+        match channel {
+            Channel::Shell | Channel::Control => {
+                self.numbers.learn(&message);
+                if message.kind == "execute_reply" {
+                    self.notice_end(|(answered, _)| *answered = true);
+                }
+                self.link.answering.take(message).await;
+            }
+            Channel::Stdin if message.kind == "input_request" => {
+                let _ = self.link.commands.send(Command::InputRequested).await;
+                let value = json!({ "value": "" });
+                let (_, frames) = self.link.session.build("input_reply", Some(&message), &value);
+                self.send(socket, Outgoing { channel: Channel::Stdin, frames }).await?;
+            }
+            Channel::Stdin | Channel::Heartbeat => {}
+            Channel::Iopub => {
+                if let Some(death) = death_in(&message) {
+                    return Ok(Some(death));
+                }
+                if is_idle(&message) {
+                    self.notice_end(|(_, idle)| *idle = true);
+                }
+                let lost = self.is_notice_of_loss(&message);
+                self.waiting.push_back(Heard::Message(message));
+                if lost {
+                    self.waiting.push_back(Heard::Lost);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// One of the two signs that code has ended which ran while a connection broke.
+    fn notice_end(&mut self, note: impl Fn(&mut (bool, bool))) {
+        let Some(signs) = &mut self.code else { return };
+        note(signs);
+        if *signs == (true, true) {
+            self.code = None;
+            if self.numbers.settle() {
+                self.waiting.push_back(Heard::Lost);
+            }
+        }
+    }
+
+    /// Code has run to its end, and its answer went down with a connection.
+    async fn answer_in_its_place(&mut self, request: String) {
+        let message = |kind: &str, content: serde_json::Value| Message {
+            kind: kind.into(),
+            id: String::new(),
+            parent: Some(request.clone()),
+            content: content.to_string().into(),
+            number: None,
+        };
+        let answer = json!({
+            "status": "error",
+            "ename": "ConnectionLost",
+            "evalue": "the connection to the gateway broke, and how this code ended was not heard",
+        });
+        self.code = None;
+        self.numbers.settle();
+        self.waiting.push_back(Heard::Lost);
+        self.waiting.push_back(Heard::Message(message("status", json!({ "execution_state": "idle" }))));
+        self.link.answering.take(message("execute_reply", answer)).await;
+    }
+
+    /// Whether a server says here that it throws output away: it does so in the kernel's name.
+    fn is_notice_of_loss(&self, message: &Message) -> bool {
+        #[derive(Deserialize)]
+        struct Text {
+            text: String,
+        }
+        const SAID: [&str; 2] = ["IOPub message rate exceeded", "IOPub data rate exceeded"];
+        message.kind == "stream"
+            && (self.numbers.is_other(message) || !self.numbers.knows())
+            && message.content.len() < 4096
+            && message
+                .read::<Text>()
+                .is_ok_and(|Text { text }| SAID.iter().any(|said| text.starts_with(said)))
+    }
+
+    async fn connect_again(&mut self) -> Result<Socket, Death> {
+        let began = Instant::now();
+        let mut pauses = PAUSES.iter().chain(std::iter::repeat(&PAUSES[PAUSES.len() - 1]));
+        loop {
+            let pause = pauses.next().copied().unwrap_or_default();
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+            let session = self.link.session.id();
+            let open = Socket::open(&self.link.gateway, &self.link.kernel, session, self.form);
+            let trouble = match tokio::time::timeout(TRY, open).await {
+                Ok(Ok(mut socket)) => match self.probe(&mut socket).await {
+                    Ok(()) => return Ok(socket),
+                    Err(error) => Trouble::Unreachable(error.to_string()),
+                },
+                Ok(Err(trouble)) => trouble,
+                Err(_) => Trouble::TimedOut(TRY),
+            };
+            self.link.tracer.line(|| format!("! no new connection: {trouble:?}"));
+            match trouble {
+                Trouble::Refused(refused) if refused.status == StatusCode::NOT_FOUND => {
+                    return Err(Death::Removed);
+                }
+                Trouble::Refused(refused) if refused.status.is_client_error() => {
+                    return Err(Death::OutOfReach(refused.to_string()));
+                }
+                Trouble::Unreachable(cause) if began.elapsed() > PATIENCE => {
+                    return Err(Death::OutOfReach(cause));
+                }
+                Trouble::Refused(refused) if began.elapsed() > PATIENCE => {
+                    return Err(Death::OutOfReach(refused.to_string()));
+                }
+                _ if began.elapsed() > PATIENCE => {
+                    return Err(Death::OutOfReach("it does not answer".into()));
+                }
+                Trouble::Unreachable(_)
+                | Trouble::Refused(_)
+                | Trouble::TimedOut(_)
+                | Trouble::Garbled(_) => {}
+            }
+        }
+    }
+
+    /// Asks what tells, by its answer, what became of all that was asked before.
+    async fn probe(&mut self, socket: &mut Socket) -> Result<(), tungstenite::Error> {
+        let (id, frames) = self.link.session.build("kernel_info_request", None, &json!({}));
+        self.requests.probe(id);
+        self.send(socket, Outgoing { channel: Channel::Shell, frames }).await
+    }
+
+    /// Nobody may wait for a kernel that is gone.
+    async fn tell_death(mut self, death: Death) {
+        self.link.state.send_if_modified(|state| match state {
+            State::Idle | State::Busy(_) => {
+                *state = State::Dead(death.clone());
+                true
+            }
+            State::Starting | State::Dead(_) => false,
+        });
+        self.link.pending.close();
+        self.waiting.push_back(Heard::Gone(death));
+        for heard in self.waiting {
+            if self.heard.send(heard).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// How the kernel died, if the server says here that it did.
+fn death_in(message: &Message) -> Option<Death> {
+    #[derive(Deserialize)]
+    struct Status {
+        execution_state: String,
+    }
+    #[derive(Deserialize)]
+    struct Shutdown {
+        #[serde(default)]
+        restart: bool,
+    }
+    match message.kind.as_str() {
+        "status" => match message.read::<Status>().ok()?.execution_state.as_str() {
+            "restarting" | "autorestarting" => Some(Death::Restarted),
+            "dead" => Some(Death::Unknown),
+            _ => None,
+        },
+        // Somebody else ends it or starts it anew.
+        "shutdown_reply" => match message.read::<Shutdown>().ok()?.restart {
+            true => Some(Death::Restarted),
+            false => Some(Death::Removed),
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,257 @@
+//! What a gateway is asked over HTTP, and what its answers mean. A connection serves one question: they are rare.
+
+use std::fmt;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::client::conn::http1;
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use hyper::{Method, Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::address::{Gateway, TOKEN_VARIABLE};
+use super::stream::Stream;
+use crate::error::Error;
+
+/// How long a gateway may take to answer a question that starts nothing.
+pub(super) const ANSWER: Duration = Duration::from_secs(15);
+
+/// Answers are lists of kernels and the like.
+const LARGEST_ANSWER: usize = 16 << 20;
+
+/// What came of a question.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// Nobody is there, or the connection broke.
+    Unreachable(String),
+    /// No answer came in time.
+    TimedOut(Duration),
+    /// The answer is a refusal or a failure.
+    Refused(Refused),
+    /// The answer cannot be understood.
+    Garbled(String),
+}
+
+/// An answer other than success.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refused {
+    pub(super) status: StatusCode,
+    /// What the server says about it, in its own words.
+    pub(super) words: String,
+}
+
+impl Trouble {
+    /// The system could not make a connection.
+    pub(super) fn unreachable(error: &std::io::Error) -> Trouble {
+        Trouble::Unreachable(plain(error))
+    }
+
+    pub(super) fn is_status(&self, status: StatusCode) -> bool {
+        matches!(self, Trouble::Refused(refused) if refused.status == status)
+    }
+
+    /// Whether the server itself failed.
+    pub(super) fn is_fault_of_server(&self) -> bool {
+        matches!(self, Trouble::Refused(refused) if refused.status.is_server_error())
+    }
+
+    /// As an error for whoever wanted to do `what`.
+    pub(super) fn error(self, gateway: &Gateway, what: &str) -> Error {
+        let url = gateway.url();
+        let (message, hint) = match self {
+            Trouble::Unreachable(cause) => (
+                format!("the gateway {url} cannot be reached: {cause}"),
+                Some("see that it runs and that the address is right".to_owned()),
+            ),
+            Trouble::TimedOut(within) => (
+                format!("the gateway {url} did not answer within {} seconds: {what}", within.as_secs()),
+                Some("see that it is well; what was asked for may still happen over there".to_owned()),
+            ),
+            Trouble::Refused(refused) if refused.is_about_the_token() => {
+                let (is, advice) = match gateway.token() {
+                    Some(_) => ("does not take the token", format!("set {TOKEN_VARIABLE} to its token")),
+                    None => ("wants a token", format!("set {TOKEN_VARIABLE}")),
+                };
+                (format!("the gateway {url} {is} ({refused})"), Some(advice))
+            }
+            Trouble::Refused(refused) => (format!("the gateway {url} refused: {what}: {refused}"), None),
+            Trouble::Garbled(why) => (
+                format!("{url} does not answer like a gateway: {why}"),
+                Some(
+                    "give the address of a Jupyter Kernel Gateway, Enterprise Gateway or Jupyter Server"
+                        .into(),
+                ),
+            ),
+        };
+        Error::Gateway { message, hint }
+    }
+}
+
+impl Refused {
+    pub(super) fn new(status: StatusCode, body: &[u8]) -> Refused {
+        let said = words(body);
+        // What stands before the colon may say no more than the number does.
+        let plain =
+            status.canonical_reason().and_then(|reason| said.strip_prefix(reason)?.strip_prefix(": "));
+        Refused { status, words: plain.map_or_else(|| said.clone(), str::to_owned) }
+    }
+
+    /// Whether it is about who asks, and not about what was asked for.
+    fn is_about_the_token(&self) -> bool {
+        const PLAIN: [&str; 5] = ["", "forbidden", "unauthorized", "invalid credentials", "not authorized"];
+        let words = self.words.to_lowercase();
+        self.status == StatusCode::UNAUTHORIZED
+            || self.status == StatusCode::FORBIDDEN && PLAIN.contains(&words.as_str())
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reason = self.status.canonical_reason().unwrap_or_default();
+        write!(f, "{} {reason}", self.status.as_u16())?;
+        if self.words.is_empty() || self.words.eq_ignore_ascii_case(reason) {
+            return Ok(());
+        }
+        write!(f, ": {}", self.words)
+    }
+}
+
+/// Asks, and gives the answer's body.
+pub(super) async fn ask(
+    gateway: &Gateway,
+    method: Method,
+    path: &str,
+    body: Option<&serde_json::Value>,
+    within: Duration,
+) -> Result<Bytes, Trouble> {
+    match tokio::time::timeout(within, converse(gateway, method, path, body)).await {
+        Ok(answer) => answer,
+        Err(_) => Err(Trouble::TimedOut(within)),
+    }
+}
+
+/// Asks, and reads the answer.
+pub(super) async fn get<T: DeserializeOwned>(gateway: &Gateway, path: &str) -> Result<T, Trouble> {
+    read(&ask(gateway, Method::GET, path, None, ANSWER).await?)
+}
+
+pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Trouble> {
+    serde_json::from_slice(body).map_err(|error| Trouble::Garbled(error.to_string()))
+}
+
+async fn converse(
+    gateway: &Gateway,
+    method: Method,
+    path: &str,
+    body: Option<&serde_json::Value>,
+) -> Result<Bytes, Trouble> {
+    let broke = |error: &dyn fmt::Display| Trouble::Unreachable(error.to_string());
+    let uri = gateway.uri(path);
+    let stream = Stream::open(&uri).await.map_err(|error| Trouble::unreachable(&error))?;
+    let (mut sender, connection) =
+        http1::handshake(TokioIo::new(stream)).await.map_err(|error| broke(&error))?;
+    let connection = tokio::spawn(connection);
+
+    let authority = uri.authority().map(ToString::to_string).unwrap_or_default();
+    let target = uri.path_and_query().map_or("/", |target| target.as_str());
+    let mut request = Request::builder().method(method).uri(target).header(HOST, authority);
+    if let Some(authorization) = gateway.authorization() {
+        request = request.header(AUTHORIZATION, authorization);
+    }
+    let body = match body {
+        Some(body) => {
+            request = request.header(CONTENT_TYPE, "application/json");
+            Bytes::from(body.to_string())
+        }
+        None => Bytes::new(),
+    };
+    let request = request.body(Full::new(body)).map_err(|error| Trouble::Garbled(error.to_string()))?;
+    let answer = sender.send_request(request).await.map_err(|error| broke(&error))?;
+    let status = answer.status();
+    let body = Limited::new(answer.into_body(), LARGEST_ANSWER).collect().await;
+    connection.abort();
+    let body = body.map_err(|error| Trouble::Unreachable(error.to_string()))?.to_bytes();
+    match status.is_success() {
+        true => Ok(body),
+        false => Err(Trouble::Refused(Refused::new(status, &body))),
+    }
+}
+
+/// What a failure says about itself: servers of Jupyter answer with JSON, what stands before them with a page.
+fn words(body: &[u8]) -> String {
+    #[derive(Deserialize)]
+    struct Failure {
+        #[serde(default)]
+        message: Option<String>,
+        #[serde(default)]
+        reason: Option<String>,
+    }
+    const SHOWN: usize = 500;
+    let said = match serde_json::from_slice::<Failure>(body) {
+        Ok(Failure { message, reason }) => {
+            let told = |words: &Option<String>| words.clone().filter(|words| !words.trim().is_empty());
+            match (told(&reason), told(&message)) {
+                (Some(reason), Some(message)) if reason != message => format!("{reason}: {message}"),
+                (reason, message) => message.or(reason).unwrap_or_default(),
+            }
+        }
+        Err(_) => {
+            let text = String::from_utf8_lossy(body);
+            let text = text.trim();
+            if text.starts_with('<') { String::new() } else { text.to_owned() }
+        }
+    };
+    match said.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &said[..end]),
+        None => said,
+    }
+}
+
+/// An error of the system without its number.
+fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(status: u16, body: &str, token: Option<&str>) -> (String, Option<String>) {
+        let gateway = Gateway::new("http://gw:1", token.map(str::to_owned)).unwrap();
+        let refused = Refused::new(StatusCode::from_u16(status).unwrap(), body.as_bytes());
+        let error = Trouble::Refused(refused).error(&gateway, "starting a kernel");
+        (error.to_string(), error.hint())
+    }
+
+    #[test]
+    fn a_refusal_for_the_token_says_which_variable_to_set() {
+        let (message, hint) = said(401, "{\"reason\": \"Unauthorized\", \"message\": \"\"}", None);
+        assert_eq!(message, "the gateway http://gw:1 wants a token (401 Unauthorized)");
+        assert_eq!(hint.as_deref(), Some("set PI_PYTHON_GATEWAY_TOKEN"));
+        let (message, hint) = said(403, "{\"message\": \"Forbidden\", \"reason\": null}", Some("wrong"));
+        assert_eq!(message, "the gateway http://gw:1 does not take the token (403 Forbidden)");
+        assert_eq!(hint.as_deref(), Some("set PI_PYTHON_GATEWAY_TOKEN to its token"));
+    }
+
+    #[test]
+    fn other_refusals_are_told_in_the_servers_words() {
+        let (message, hint) =
+            said(403, "{\"reason\": \"Forbidden\", \"message\": \"Resource Limit\"}", Some("t"));
+        assert_eq!(
+            message,
+            "the gateway http://gw:1 refused: starting a kernel: 403 Forbidden: Resource Limit"
+        );
+        assert_eq!(hint, None);
+        let (message, _) = said(500, "<html>oh</html>", None);
+        assert_eq!(message, "the gateway http://gw:1 refused: starting a kernel: 500 Internal Server Error");
+    }
+
+    #[test]
+    fn long_words_are_cut() {
+        assert_eq!(words("x".repeat(2000).as_bytes()).chars().count(), 501);
+    }
+}

@@ -1,0 +1,14 @@
+//! Jupyter's protocol, however its messages travel: what they mean, who waits for them, and what a kernel is asked.
+//! How they get to a kernel and back is up to a backend.
+
+pub(crate) mod client;
+mod delivery;
+pub(crate) mod front;
+pub(crate) mod lane;
+pub(crate) mod listener;
+pub(crate) mod message;
+pub(crate) mod pending;
+mod reading;
+pub(crate) mod setup;
+mod text;
+pub(crate) mod trace;

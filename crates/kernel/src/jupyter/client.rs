@@ -1,0 +1,131 @@
+//! One kernel process as it is asked: requests go out on its lanes, answers find whoever asked.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::{mpsc, watch};
+
+use super::lane::Lane;
+use super::listener::Command;
+use super::message::{Message, Session};
+use super::pending::Pending;
+use super::setup::{self, Given};
+use crate::error::{Error, Result};
+use crate::event::Death;
+
+/// Commands that wait for the listener, which is never long away.
+pub(crate) const COMMANDS: usize = 64;
+
+/// How long to wait for a first message before asking once more: the kernel may not know of us yet.
+const NUDGE: Duration = Duration::from_millis(50);
+
+pub(crate) struct Client {
+    pub(crate) session: Arc<Session>,
+    pub(crate) shell: Lane,
+    pub(crate) control: Lane,
+    pub(crate) pending: Arc<Pending>,
+    pub(crate) commands: mpsc::Sender<Command>,
+    pub(crate) info: KernelInfo,
+    /// The language as whoever started it knows it, for kernels that do not say.
+    pub(crate) presumed_language: String,
+    /// Whether the kernel works for someone else.
+    pub(crate) taken: watch::Receiver<bool>,
+    /// The variables that were last set by hidden code.
+    pub(crate) variables: Mutex<HashMap<String, Option<String>>>,
+}
+
+/// What a kernel says of itself.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct KernelInfo {
+    #[serde(default)]
+    pub(crate) language_info: serde_json::Value,
+}
+
+impl Client {
+    /// The language, in lower case.
+    pub(crate) fn language(&self) -> String {
+        let said = self.info.language_info["name"].as_str().unwrap_or(&self.presumed_language);
+        said.to_lowercase()
+    }
+
+    pub(crate) fn is_python(&self) -> bool {
+        matches!(self.language().as_str(), "python" | "ipython")
+    }
+
+    pub(crate) fn version(&self) -> Option<String> {
+        self.info.language_info["version"].as_str().map(str::to_owned)
+    }
+
+    /// Asks and waits for the answer; none when the kernel is gone. Forgotten when dropped.
+    pub(crate) async fn ask(&self, kind: &str, content: &serde_json::Value) -> Option<Message> {
+        let (id, frames) = self.session.build(kind, None, content);
+        let answer = self.pending.expect(id);
+        self.shell.send(frames).await;
+        answer.get().await
+    }
+
+    /// Returns what the kernel says of itself, when it has answered and was heard.
+    pub(crate) async fn until_ready(&self, mut heard: watch::Receiver<bool>) -> Result<KernelInfo> {
+        loop {
+            let reply = self
+                .ask("kernel_info_request", &json!({}))
+                .await
+                .ok_or(Error::Dead { death: Death::Unknown })?;
+            if let Ok(Ok(_)) = tokio::time::timeout(NUDGE, heard.wait_for(|heard| *heard)).await {
+                return reply.read().map_err(|error| Error::Protocol { what: error.to_string() });
+            }
+        }
+    }
+
+    /// Sets up a kernel of Python; others are let be.
+    pub(crate) async fn set_up(&self, given: &Given<'_>) -> Result<Vec<String>> {
+        if !self.is_python() {
+            return Ok(Vec::new());
+        }
+        let reply = self.ask("execute_request", &setup::request(given)).await;
+        let reply = reply.ok_or(Error::Dead { death: Death::Unknown })?;
+        let setup = setup::answer(&reply);
+        if setup.kernel_waits {
+            let _ = self.commands.send(Command::KernelWaits).await;
+        }
+        Ok(setup.notices)
+    }
+
+    /// The messages that bring a process's variables to these values; none when they have them.
+    pub(crate) fn set_variables(&self, wanted: &[(String, Option<String>)]) -> Option<Vec<Bytes>> {
+        let mut known = self.variables.lock().unwrap_or_else(PoisonError::into_inner);
+        let changes: Vec<_> =
+            wanted.iter().filter(|(name, value)| known.get(name) != Some(value)).cloned().collect();
+        if changes.is_empty() {
+            return None;
+        }
+        let code = setup::variables(&changes);
+        known.extend(changes);
+        Some(self.session.build("execute_request", None, &setup::execute(&code, true)).1)
+    }
+
+    /// What to do with answers that come in.
+    pub(crate) fn answering(pending: &Arc<Pending>, commands: &mpsc::Sender<Command>) -> Answering {
+        Answering { pending: pending.clone(), commands: commands.clone() }
+    }
+}
+
+/// Brings answers to whoever waits for them.
+#[derive(Clone)]
+pub(crate) struct Answering {
+    pending: Arc<Pending>,
+    commands: mpsc::Sender<Command>,
+}
+
+impl Answering {
+    pub(crate) async fn take(&self, message: Message) {
+        let unclaimed = self.pending.answer(message).filter(|message| message.kind == "execute_reply");
+        if let Some(reply) = unclaimed {
+            let _ = self.commands.send(Command::Reply(reply)).await;
+        }
+    }
+}

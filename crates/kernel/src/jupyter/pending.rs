@@ -1,0 +1,73 @@
+//! Who waits for the answer to which request.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+use super::message::Message;
+
+/// Who waits for the answer to which request.
+#[derive(Default)]
+pub(crate) struct Pending(Mutex<Waiters>);
+
+#[derive(Default)]
+struct Waiters {
+    by_request: HashMap<String, oneshot::Sender<Message>>,
+    closed: bool,
+}
+
+impl Pending {
+    fn lock(&self) -> MutexGuard<'_, Waiters> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the answer to a request that is about to be sent.
+    pub(crate) fn expect(self: &Arc<Self>, request: String) -> Answer {
+        let (sender, receiver) = oneshot::channel();
+        let mut waiters = self.lock();
+        if !waiters.closed {
+            waiters.by_request.insert(request.clone(), sender);
+        }
+        Answer { pending: self.clone(), request, receiver }
+    }
+
+    /// Hands an answer to whoever waits for it; gives it back when nobody does.
+    pub(crate) fn answer(&self, message: Message) -> Option<Message> {
+        let waiter = message.parent.as_deref().and_then(|parent| self.lock().by_request.remove(parent));
+        match waiter {
+            Some(waiter) => {
+                let _ = waiter.send(message);
+                None
+            }
+            None => Some(message),
+        }
+    }
+
+    /// Nobody will be answered any more.
+    pub(crate) fn close(&self) {
+        let mut waiters = self.lock();
+        waiters.closed = true;
+        waiters.by_request.clear();
+    }
+}
+
+/// An answer to come; forgotten when dropped.
+pub(crate) struct Answer {
+    pending: Arc<Pending>,
+    request: String,
+    receiver: oneshot::Receiver<Message>,
+}
+
+impl Answer {
+    /// The answer, or none when the kernel is gone.
+    pub(crate) async fn get(mut self) -> Option<Message> {
+        (&mut self.receiver).await.ok()
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.pending.lock().by_request.remove(&self.request);
+    }
+}
