@@ -15,20 +15,21 @@ const STEP: f64 = 0.001;
 
 /// The number that goes with what is told: it only ever rises.
 #[derive(Debug, Default)]
-struct Height(f64);
+struct Height(Option<f64>);
 
 impl Height {
     /// The number for this, and the whole that it is part of.
     fn of(&mut self, progress: &Progress) -> (f64, Option<f64>) {
         match progress.done.filter(|done| done.is_finite()) {
-            Some(done) if done > self.0 => {
-                self.0 = done;
+            Some(done) if self.0.is_none_or(|last| done > last) => {
+                self.0 = Some(done);
                 (done, progress.total.filter(|total| *total >= done))
             }
             // Nothing counted, the same once more, or another bar that begins.
             Some(_) | None => {
-                self.0 += STEP;
-                (self.0, None)
+                let next = self.0.map_or(0.0, |last| last + STEP);
+                self.0 = Some(next);
+                (next, None)
             }
         }
     }
@@ -69,6 +70,7 @@ mod tests {
             assert!((number - expected.0).abs() < 1e-9, "{number} is not {}", expected.0);
             assert_eq!(whole, expected.1);
         };
+        check(None, None, (0.0, None));
         check(None, None, (0.001, None));
         check(Some(1.0), Some(10.0), (1.0, Some(10.0)));
         check(Some(1.0), Some(10.0), (1.001, None));

@@ -20,8 +20,7 @@ use super::source::{Call, Client, Source};
 const MOST_ARGUMENTS: usize = 4 << 20;
 
 /// Methods that have parameters. A request for one of them whose parameters do not fit is not an unknown one.
-const KNOWN: [&str; 5] =
-    ["tools/call", "prompts/get", "resources/read", "completion/complete", "logging/setLevel"];
+const KNOWN: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
 
 /// Answers the requests of one client, or of all whose requests stand alone.
 #[derive(Clone, Debug)]
@@ -88,6 +87,15 @@ impl<S: Source> ServerHandler for Server<S> {
             response = calling => response,
             () = telling => Err(ErrorData::internal_error("the call was lost", None)),
         }
+    }
+
+    #[expect(deprecated, reason = "older clients still ask for it")]
+    async fn set_level(
+        &self,
+        _: rmcp::model::SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.0.set_level()
     }
 
     async fn list_prompts(

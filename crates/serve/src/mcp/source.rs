@@ -4,7 +4,7 @@ use std::future::Future;
 
 use cellist_tools::Progress;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, GetPromptResponse, JsonObject, Prompt, Resource,
+    CallToolRequestParams, CallToolResponse, ErrorCode, GetPromptResponse, JsonObject, Prompt, Resource,
     ResourceContents, ResourceTemplate, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
@@ -29,6 +29,11 @@ pub trait Source: Send + Sync + 'static {
 
     /// Calls a tool that is known. The token of the context says when the answer is not wanted any more.
     fn call(&self, call: Call) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send;
+
+    /// How much a client wants to be told of what happens inside. Most sources tell nothing of that.
+    fn set_level(&self) -> Result<(), ErrorData> {
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "logging/setLevel", None))
+    }
 
     /// The prompts.
     fn prompts(&self) -> Vec<Prompt>;

@@ -112,7 +112,7 @@ fn the_skill_has_a_header_and_names_only_commands_that_there_are() {
     assert!((50..1024).contains(&header["description"].as_str().unwrap().len()));
     let desk = Desk::new();
     let mut commands: Vec<&str> = body
-        .split(|c: char| c == '`' || c == '\n')
+        .split(['`', '\n'])
         .filter_map(|piece| piece.trim().strip_prefix("cellist "))
         .filter_map(|rest| rest.split_whitespace().next())
         .collect();
