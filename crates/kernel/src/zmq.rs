@@ -5,6 +5,7 @@ mod lanes;
 mod live;
 mod log;
 mod published;
+mod receiving;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use tokio::net::{TcpStream, UnixStream};
 use zeromq::util::PeerIdentity;
-use zeromq::{DealerSocket, Socket, SocketOptions, SocketRecv, SocketSend, SubSocket, ZmqError, ZmqMessage};
+use zeromq::{DealerSocket, Socket, SocketOptions, SocketRecv, SocketSend, ZmqError, ZmqMessage};
 
 use super::connection::Place;
+use super::receiving::Receiving;
 use crate::jupyter::lane::{self, Channel, Lane, Outgoing};
 use crate::jupyter::message::{Message, Session, parse};
 use crate::jupyter::trace::Tracer;
@@ -55,12 +56,11 @@ pub(super) async fn dealer(place: &Place, session: &Session) -> Result<DealerSoc
 }
 
 /// A socket for what everyone gets, connected.
-pub(super) async fn subscriber(place: &Place) -> Result<SubSocket, ZmqError> {
+pub(super) async fn subscriber(place: &Place) -> Result<Receiving, ZmqError> {
     let place = until_open(place).await;
-    let mut socket = SubSocket::new();
-    socket.subscribe("").await?;
-    socket.connect(&place.endpoint()).await?;
-    Ok(socket)
+    let mut receiving = Receiving::new();
+    receiving.connect(&place.endpoint()).await?;
+    Ok(receiving)
 }
 
 /// Gives a socket its task. `deliver` gets every message that is what it says it is; the task waits for it.

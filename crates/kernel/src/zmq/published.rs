@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use futures_util::{Stream, StreamExt};
 use tokio::sync::Notify;
-use zeromq::{Socket, SocketEvent, SocketRecv, SubSocket};
+use zeromq::SocketEvent;
 
+use super::receiving::Receiving;
 use crate::jupyter::lane::Channel;
 use crate::jupyter::listener::{Heard, Source};
 use crate::jupyter::message::{Session, parse};
 use crate::jupyter::trace::Tracer;
 
 pub(super) struct Published {
-    socket: SubSocket,
+    socket: Receiving,
     monitor: Pin<Box<dyn Stream<Item = SocketEvent> + Send>>,
     session: Arc<Session>,
     tracer: Tracer,
@@ -23,7 +24,7 @@ pub(super) struct Published {
 
 impl Published {
     pub(super) fn new(
-        mut socket: SubSocket,
+        mut socket: Receiving,
         session: Arc<Session>,
         tracer: Tracer,
         lost: Arc<Notify>,
@@ -37,9 +38,8 @@ impl Source for Published {
     async fn next(&mut self, room: bool) -> Heard {
         tokio::select! {
             biased;
-            received = self.socket.recv(), if room => match received {
+            received = self.socket.next(), if room => match received {
                 Ok(frames) => {
-                    let frames = frames.into_vec();
                     let message = self.tracer.received(Channel::Iopub, parse(&frames, self.session.key()));
                     message.map_or(Heard::Nothing, Heard::Message)
                 }
