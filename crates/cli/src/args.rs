@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::answer::{Answer, Format};
 use crate::command::{
     artifact, cell, completions, context, diff, doctor, edit, exec, git_setup, guard, history, kernels, mcp,
-    merge, new, prompt, read, run, serve, sessions, settings, status, stop, trust, undo, write,
+    merge, new, prompt, read, run, serve, sessions, settings, status, stop, trust, undo, view, write,
 };
 use crate::error::CliError;
 
@@ -42,6 +42,7 @@ pub(crate) struct Cli {
 enum Command {
     Run(run::Arguments),
     Exec(exec::Arguments),
+    View(view::Arguments),
     Sessions(sessions::Arguments),
     Artifact(artifact::Arguments),
     Read(read::Arguments),
@@ -78,6 +79,7 @@ impl Cli {
         match self.command {
             Command::Run(arguments) => run::run(arguments, format),
             Command::Exec(arguments) => exec::run(arguments, format),
+            Command::View(arguments) => view::run(arguments),
             Command::Sessions(arguments) => sessions::run(arguments),
             Command::Artifact(arguments) => artifact::run(arguments, format),
             Command::Read(arguments) => read::run(arguments, format),

@@ -25,4 +25,5 @@ pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod trust;
 pub(crate) mod undo;
+pub(crate) mod view;
 pub(crate) mod write;

@@ -3,6 +3,7 @@
 use std::env;
 use std::io::{self, IsTerminal};
 
+pub(crate) use cellist_tui::visible;
 use clap::ValueEnum;
 
 /// When to colour.
@@ -70,20 +71,4 @@ impl Paint {
         };
         if self.on { format!("\x1b[{code}m{text}\x1b[m") } else { text.to_owned() }
     }
-}
-
-/// Text that cannot do anything to a terminal: control characters but tabs are spelled out.
-pub(crate) fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '\t' => shown.push('\t'),
-            '\0'..='\x1f' => shown.extend(['^', char::from(letter as u8 + b'@')]),
-            '\x7f'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                shown.extend(letter.escape_unicode());
-            }
-            _ => shown.push(letter),
-        }
-    }
-    shown
 }

@@ -1,8 +1,8 @@
 //! A run as people see it while it goes: a screen that follows it, or plain text for whoever reads a pipe.
 //! It has a thread of its own, so that nothing that runs waits for a slow reader.
 
-mod blocks;
 mod live;
+mod plain;
 
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -11,11 +11,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use cellist_session::run::{Bar, CellReport, Observer, Step};
+use cellist_session::settings::Images;
 
 use crate::answer::print;
 use crate::paint::Paint;
-use blocks::Blocks;
 use live::Live;
+pub(crate) use live::picturing_for;
 
 /// How often the screen is drawn anew while something runs.
 const FRAME: Duration = Duration::from_millis(100);
@@ -31,6 +32,15 @@ enum Told {
 struct Showing {
     text: String,
     bar: Option<Bar>,
+}
+
+/// How a run looks.
+#[derive(Clone, Debug)]
+pub(crate) struct Look {
+    pub(crate) paint: Paint,
+    pub(crate) images: Images,
+    /// The language of its code.
+    pub(crate) language: String,
 }
 
 /// Someone to tell a run to, if anyone is watching.
@@ -49,38 +59,30 @@ impl Progress {
     }
 
     /// On standard output: live on a terminal, unless something else writes there too.
-    pub(crate) fn on_stdout(paint: Paint, alone: bool) -> Progress {
+    pub(crate) fn on_stdout(look: Look, alone: bool) -> Progress {
         let (tell, told) = channel();
         let showing: Arc<Mutex<Option<Showing>>> = Arc::default();
         let seen = Arc::clone(&showing);
         let is_live =
             alone && io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let thread = std::thread::spawn(move || {
-            let blocks = Blocks::new(paint, is_live);
-            let mut live = is_live.then(|| Live::new(paint));
+            let Look { paint, images, language } = look;
+            let mut live = is_live.then(|| Live::new(paint, images, language));
             // The answer comes after all of this, and tells of a broken standard output.
             let show = |text: &str| drop(print(text.as_bytes()));
             loop {
-                match told.recv_timeout(FRAME) {
-                    Ok(Told::Started(step, at)) => match &mut live {
-                        Some(live) => show(&live.start(step, at)),
-                        None => show(&blocks.opening(&step)),
-                    },
-                    Ok(Told::Finished(report)) => {
-                        let cleared = live.as_mut().map(Live::clear).unwrap_or_default();
-                        let step = live.as_ref().and_then(Live::step);
-                        show(&(cleared + &blocks.closing(step, &report)));
+                match (told.recv_timeout(FRAME), &mut live) {
+                    (Ok(Told::Started(step, at)), Some(live)) => show(&live.start(step, at)),
+                    (Ok(Told::Started(step, _)), None) => show(&plain::opening(&step, paint)),
+                    (Ok(Told::Finished(report)), Some(live)) => show(&live.finish(&report)),
+                    (Ok(Told::Finished(report)), None) => show(&plain::closing(&report, paint)),
+                    (Err(RecvTimeoutError::Timeout), Some(live)) => {
+                        let newest = seen.lock().unwrap_or_else(PoisonError::into_inner).take();
+                        show(&live.draw(newest, Instant::now()));
                     }
-                    Err(RecvTimeoutError::Timeout) => {
-                        if let Some(live) = &mut live {
-                            let newest = seen.lock().unwrap_or_else(PoisonError::into_inner).take();
-                            show(&live.draw(newest, Instant::now()));
-                        }
-                    }
-                    Err(RecvTimeoutError::Disconnected) => {
-                        show(&live.as_mut().map(Live::clear).unwrap_or_default());
-                        return;
-                    }
+                    (Err(RecvTimeoutError::Timeout), None) => {}
+                    (Err(RecvTimeoutError::Disconnected), Some(live)) => return show(&live.clear()),
+                    (Err(RecvTimeoutError::Disconnected), None) => return,
                 }
             }
         });

@@ -21,6 +21,12 @@ impl Stages {
         Stages { begun: now, last: now, is_on: variables.is_on("PI_DEBUG_STARTUP") }
     }
 
+    /// Tells nothing, where a screen would be written over.
+    pub(crate) fn silent() -> Stages {
+        let now = Instant::now();
+        Stages { begun: now, last: now, is_on: false }
+    }
+
     /// A stage is done.
     pub(crate) fn done(&mut self, stage: &str) {
         if !self.is_on {

@@ -24,3 +24,9 @@ pub use notebook::{
 };
 pub use request::{Event, Reply, Request};
 pub use run::{NotebookRun, RunView};
+
+// What requests and replies are made of, for front ends that stand on this crate alone.
+pub use cellist_session::execution::{Bar, Report, Status};
+pub use cellist_session::live::{Activity, Actor, Author, CellState, LastRun};
+pub use cellist_session::order::Order;
+pub use cellist_session::sessions::{CallReport, CallView, Code, CodeReport, SessionKey, Stage};

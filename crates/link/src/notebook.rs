@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use cellist_notebook::{Applied, Outcome};
-use cellist_session::live::{Actor, Author, Change, Entry, Review, Scope, Submission, Undo, Verdict, View};
+use cellist_notebook::{Applied, CellId, Outcome};
+use cellist_session::live::{
+    Actor, Author, CellState, Change, Entry, Review, Scope, Submission, Undo, Verdict, View,
+};
 use serde::{Deserialize, Serialize};
 
 /// Something that is asked of a notebook.
@@ -128,6 +130,8 @@ pub struct NotebookState {
     pub text: String,
     /// What waits for review.
     pub review: Review,
+    /// The cells by their names here, in order; how they stand, for those that can run.
+    pub cells: Vec<(CellId, Option<CellState>)>,
 }
 
 /// How far a notebook is.

@@ -17,7 +17,7 @@ use crate::trust::{self, Ledger};
 pub use fault::{Fault, Faults, Line, Origin};
 pub use project::Project;
 pub use table::{
-    Access, Artifacts, Bridge, Notebook, Output, Python, Row, Run, Settings, TABLE, ToolMode, Tools,
+    Access, Artifacts, Bridge, Images, Notebook, Output, Python, Row, Run, Settings, TABLE, ToolMode, Tools,
 };
 
 pub(crate) use domain::{Base, Written};

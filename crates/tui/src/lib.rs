@@ -3,19 +3,27 @@
 mod block;
 mod cache;
 mod highlight;
+mod list;
 mod look;
 mod markdown;
 mod picture;
+mod screen;
 mod stream;
 mod table;
+mod terminal;
 mod text;
+mod view;
 
 pub use block::{Block, Drawn, Frame, Piece, Placed, Shown, Source, State, pieces, spoken};
 pub use cache::Cached;
 pub use highlight::highlighted;
-pub use look::{Role, without_colour};
+pub use list::List;
+pub use look::Role;
 pub use markdown::markdown;
 pub use picture::{Cells, Picture, Picturing, Pixels, Prepared, Protocol, USUAL_CELL};
+pub use screen::{Drawing, Screen, events, restore};
 pub use stream::to_terminal;
 pub use table::{Side, Table};
+pub use terminal::{picturing, size};
 pub use text::{columns, fitting, to_plain, visible};
+pub use view::{Orders, Viewing};

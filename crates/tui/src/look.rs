@@ -55,8 +55,3 @@ impl Role {
         }
     }
 }
-
-/// A style without its colours, for those who want none.
-pub fn without_colour(style: Style) -> Style {
-    Style { fg: None, bg: None, ..style }
-}

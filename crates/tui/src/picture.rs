@@ -44,6 +44,8 @@ pub struct Picturing {
     pub cell: (u16, u16),
     /// Whether tmux stands between us and the terminal.
     pub in_tmux: bool,
+    /// Whether it shows more than 256 colours.
+    pub has_all_colours: bool,
 }
 
 /// What a letter measures where the terminal does not say.
@@ -55,7 +57,8 @@ const MOST_PIXELS: u64 = 64 << 20;
 
 impl Picturing {
     /// No pictures.
-    pub const WORDS: Picturing = Picturing { protocol: Protocol::Words, cell: USUAL_CELL, in_tmux: false };
+    pub const WORDS: Picturing =
+        Picturing { protocol: Protocol::Words, cell: USUAL_CELL, in_tmux: false, has_all_colours: false };
 }
 
 /// A picture as it came. Cheap to clone.
@@ -157,7 +160,7 @@ impl Picture {
         match picturing.protocol {
             Protocol::Words => None,
             Protocol::HalfBlocks => {
-                let lines = half::lines(self.pixels()?, cells);
+                let lines = half::lines(self.pixels()?, cells, picturing.has_all_colours);
                 Some(Prepared { lines, before: None, over: None })
             }
             Protocol::Kitty => {

@@ -10,7 +10,7 @@ use cellist_kernel::environment::Variables;
 use cellist_output::Ansi;
 use cellist_session::orders::Job;
 use cellist_session::run::{Bar, Cancel, Observer, Once, Reading, Report, Status, Step, execute_once};
-use cellist_session::settings::Settings;
+use cellist_session::settings::{Images, Settings};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
@@ -23,7 +23,7 @@ use crate::input::Content;
 use crate::interrupts;
 use crate::kernel::{KernelFlags, Particular};
 use crate::paint::{Paint, When};
-use crate::progress::Progress;
+use crate::progress::{Look, Progress};
 use crate::settings::{artifacts, limits};
 
 /// The limits of a time limit, and what it is when nothing is said.
@@ -134,10 +134,15 @@ impl View {
         View { paint, is_live, reading: Reading::new(limits(settings), ansi) }
     }
 
+    /// Only while it runs: then its text is printed, and stays.
+    fn look(&self) -> Look {
+        Look { paint: self.paint, images: Images::Off, language: String::new() }
+    }
+
     /// Someone to show code to while it runs, if anyone is watching.
     fn progress(&self, code: &str) -> Progress {
         let mut progress =
-            if self.is_live { Progress::on_stdout(self.paint, true) } else { Progress::silent() };
+            if self.is_live { Progress::on_stdout(self.look(), true) } else { Progress::silent() };
         let title = title(code);
         progress.started(&Step { index: 0, position: 0, count: 1, title, source: String::new() });
         progress

@@ -23,7 +23,7 @@ use crate::error::{CliError, Exit};
 use crate::kernel::{KernelFlags, Particular};
 use crate::paint::{Ink, Paint, When};
 use crate::parameters::{self, Assignment};
-use crate::progress::Progress;
+use crate::progress::{Look, Progress};
 use crate::settings::{artifacts, limits};
 use crate::target::Target;
 use crate::{interrupts, load};
@@ -111,7 +111,9 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
             Format::Json => Progress::silent(),
             Format::People => {
                 print_aside_heading(&target.path, &ready.kernel.identity(), paint);
-                Progress::on_stdout(paint, !Variables::of_process().is_on("PI_PYTHON_IPC_TRACE"))
+                let language = ready.kernel.identity().language;
+                let look = Look { paint, images: settings.settings.terminal.images, language };
+                Progress::on_stdout(look, !Variables::of_process().is_on("PI_PYTHON_IPC_TRACE"))
             }
         };
         let ran = run_cells(
@@ -253,8 +255,7 @@ fn summary(report: &RunReport, paint: Paint) -> String {
     }
     line.push_str(&python.unwrap_or_default());
     let ink = if report.status == Status::Ok && report.saved { Ink::Added } else { Ink::Removed };
-    let gap = if io::stdout().is_terminal() { "\n" } else { "" };
-    format!("{gap}{}\n", paint.line(ink, &line))
+    format!("{}\n", paint.line(ink, &line))
 }
 
 impl CliError {

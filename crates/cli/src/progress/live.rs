@@ -1,23 +1,32 @@
-//! The part of the screen that moves: the cell that runs, its time, what is left, the end of its output.
+//! A run on a terminal: the cells that have run, and below them the one that runs, which is drawn again and again.
 
-use std::time::Instant;
+use std::cell::OnceCell;
+use std::time::{Duration, Instant};
 
-use cellist_output::{Ansi, clean};
-use cellist_session::run::{Bar, Step};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use cellist_output::{Ansi, clean, notices};
+use cellist_session::run::{Bar, CellReport, Status, Step};
+use cellist_session::settings::Images;
+use cellist_tui::{
+    Block, Frame, Picturing, Piece, Protocol, Shown, Source, State, picturing, pieces, size, to_terminal,
+};
 
 use super::Showing;
-use super::blocks::title;
-use crate::clock::spoken;
-use crate::paint::{Ink, Paint};
+use crate::paint::Paint;
 
+/// Lines of a cell's output when it has run; the rest is in the file.
+const PREVIEW: usize = 20;
 /// Lines of output below the cell that runs.
 const LINES: usize = 8;
-const SPINNER: [&str; 8] = ["⣾", "⣽", "⣻", "⢿", "⡿", "⣟", "⣯", "⣷"];
+/// What shows all of a cell that has scrolled away.
+const KEY: &str = "the file";
 
 pub(super) struct Live {
     paint: Paint,
+    images: Images,
+    /// Found out when the first picture comes.
+    picturing: OnceCell<Picturing>,
     step: Option<Step>,
+    language: String,
     since: Instant,
     showing: Showing,
     frame: usize,
@@ -26,12 +35,18 @@ pub(super) struct Live {
 }
 
 impl Live {
-    pub(super) fn new(paint: Paint) -> Live {
-        Live { paint, step: None, since: Instant::now(), showing: Showing::default(), frame: 0, drawn: 0 }
-    }
-
-    pub(super) fn step(&self) -> Option<&Step> {
-        self.step.as_ref()
+    pub(super) fn new(paint: Paint, images: Images, language: String) -> Live {
+        Live {
+            paint,
+            images,
+            picturing: OnceCell::new(),
+            step: None,
+            language,
+            since: Instant::now(),
+            showing: Showing::default(),
+            frame: 0,
+            drawn: 0,
+        }
     }
 
     pub(super) fn start(&mut self, step: Step, at: Instant) -> String {
@@ -49,80 +64,117 @@ impl Live {
         }
     }
 
+    /// The cell that runs, in place of what was drawn of it before.
     pub(super) fn draw(&mut self, newest: Option<Showing>, now: Instant) -> String {
         if let Some(newest) = newest {
             self.showing = newest;
         }
         let Some(step) = &self.step else { return String::new() };
         self.frame = self.frame.wrapping_add(1);
-        let (width, height) = size();
-        let room = width.saturating_sub(8);
-        let time = spoken(now.saturating_duration_since(self.since));
-        let aside = match (step.count, step.count - step.position - 1) {
-            (1, _) => time,
-            (_, 0) => format!("{time} · the last one"),
-            (_, more) => format!("{time} · {more} more"),
+        let remark = match (step.count, step.count - step.position - 1) {
+            (1, _) => None,
+            (_, 0) => Some("the last one".to_owned()),
+            (_, more) => Some(format!("{more} more")),
         };
-        let words = fitting(&title(&step.title), room.saturating_sub(aside.width() + 2));
-        let mut lines = vec![format!(
-            "{} {} {} {}",
-            self.paint.line(Ink::Position, SPINNER[self.frame % SPINNER.len()]),
-            self.paint.line(Ink::Position, &format!("{:>3}", step.index)),
-            self.paint.line(Ink::Title, &words),
-            self.paint.line(Ink::Aside, &aside)
-        )];
-        if let Some(bar) = &self.showing.bar {
-            lines.push(format!("      {}", self.paint.line(Ink::Added, &drawn_bar(bar, room))));
-        }
-        let text = clean(self.showing.text.as_bytes(), Ansi::Remove);
-        let output: Vec<&str> = text.trim_end_matches('\n').lines().collect();
-        let shown = LINES.min(height.saturating_sub(4));
-        for line in &output[output.len().saturating_sub(shown)..] {
-            lines.push(format!("      {}", fitting(line, room)));
-        }
+        let ansi = if self.paint.is_on() { Ansi::KeepColour } else { Ansi::Remove };
+        let text = clean(self.showing.text.as_bytes(), ansi);
+        let block = Block {
+            state: State::Running(self.frame),
+            time: Some(now.saturating_duration_since(self.since)),
+            remarks: remark.into_iter().collect(),
+            pieces: if text.is_empty() { Vec::new() } else { vec![Piece::Text(text)] },
+            progress: self.showing.bar.as_ref().map(counted),
+            ..self.block(step)
+        };
+        let (width, height) = size();
+        let room = height.saturating_sub(2).max(1);
+        let shown = Shown::Preview(LINES.min(room / 2));
+        let mut drawn = block.draw(&frame(width, shown, Picturing::WORDS));
+        // What does not fit on the screen could not be taken away again; the heading and the end are kept.
+        let over = drawn.lines.len().saturating_sub(room);
+        drawn.lines.drain(1..1 + over.min(drawn.lines.len() - 1));
         let cleared = self.clear();
-        self.drawn = lines.len();
-        format!("{cleared}{}\n", lines.join("\n"))
+        self.drawn = drawn.lines.len();
+        cleared + &to_terminal(&drawn, self.paint.is_on())
+    }
+
+    /// The cell when it has run.
+    pub(super) fn finish(&mut self, report: &CellReport) -> String {
+        let state = match report.report.status {
+            Status::Ok => State::Complete,
+            Status::Error if report.may_fail => State::FailedAsItMay,
+            Status::Error => State::Failed,
+            Status::Timeout => State::TimedOut,
+            Status::Cancelled => State::Cancelled,
+        };
+        let told = &report.report;
+        let cut = told.truncated.as_ref().map(|cut| notices::truncated(cut, told.artifact.as_deref()));
+        let mut pieces = pieces(&told.outputs);
+        pieces.extend(cut.into_iter().chain(told.notices.iter().cloned()).map(Piece::Warning));
+        let has_pictures = pieces.iter().any(|piece| matches!(piece, Piece::Picture(..)));
+        let known = self.step.take().filter(|step| step.index == report.index);
+        let plain = Block { label: label(report.index), ..Block::default() };
+        let block = Block {
+            state,
+            time: Some(Duration::from_millis(told.duration_ms)),
+            pieces,
+            ..known.as_ref().map_or(plain, |step| self.block(step))
+        };
+        let (width, _) = size();
+        let picturing = if has_pictures { self.picturing() } else { Picturing::WORDS };
+        let drawn = block.draw(&frame(width, Shown::Preview(PREVIEW), picturing));
+        self.clear() + &to_terminal(&drawn, self.paint.is_on()) + "\n"
+    }
+
+    fn block(&self, step: &Step) -> Block {
+        let source = match step.source.trim().is_empty() {
+            true => Source::Hidden,
+            false => Source::Code { text: step.source.clone(), language: self.language.clone() },
+        };
+        // Where the code is seen, its first line is no title.
+        let is_said = step.source.lines().map(str::trim).any(|line| line == step.title.trim());
+        let title = if is_said { String::new() } else { step.title.clone() };
+        Block { label: label(step.index), title, source, ..Block::default() }
+    }
+
+    fn picturing(&self) -> Picturing {
+        *self.picturing.get_or_init(|| picturing_for(self.images, self.paint))
     }
 }
 
-/// As much of a line as fits, so that the terminal never breaks it.
-fn fitting(line: &str, room: usize) -> String {
-    let mut used = 0;
-    let mut shown = String::new();
-    for letter in line.chars() {
-        let letter = if letter == '\t' { ' ' } else { letter };
-        used += letter.width().unwrap_or(0);
-        if used > room {
-            shown.pop();
-            shown.push('…');
-            break;
-        }
-        shown.push(letter);
-    }
-    shown
+/// How pictures are shown on this terminal, where the user wants them so.
+pub(crate) fn picturing_for(images: Images, paint: Paint) -> Picturing {
+    let images = if paint.is_on() { images } else { Images::Off };
+    picturing(protocol(images), |name| std::env::var(name).ok())
 }
 
-fn drawn_bar(bar: &Bar, room: usize) -> String {
-    const WIDTH: usize = 24;
+/// The way to show pictures that was asked for, if any was.
+fn protocol(images: Images) -> Option<Protocol> {
+    match images {
+        Images::Auto => None,
+        Images::Kitty => Some(Protocol::Kitty),
+        Images::Iterm => Some(Protocol::Iterm),
+        Images::Sixel => Some(Protocol::Sixel),
+        Images::Blocks => Some(Protocol::HalfBlocks),
+        Images::Off => Some(Protocol::Words),
+    }
+}
+
+fn label(index: usize) -> String {
+    format!("[{index}]")
+}
+
+fn frame(width: usize, shown: Shown, picturing: Picturing) -> Frame {
+    Frame { width, shown, key: KEY, picturing }
+}
+
+/// How far a progress bar is, and what it counts.
+fn counted(bar: &Bar) -> (Option<f64>, String) {
     let counted = match bar.total {
-        Some(total) => format!("{}/{}", bar.done, total),
-        None => bar.done.to_string(),
+        Some(total) => format!("{}/{} {}", bar.done, total, bar.label),
+        None => format!("{} {}", bar.done, bar.label),
     };
-    let share = bar.total.filter(|total| *total > 0.0).map(|total| (bar.done / total).clamp(0.0, 1.0));
-    let blocks = share.map_or_else(String::new, |share| {
-        let full = (share * WIDTH as f64) as usize;
-        format!("{}{} ", "█".repeat(full), "░".repeat(WIDTH - full))
-    });
-    fitting(format!("{blocks}{counted} {}", bar.label).trim_end(), room)
-}
-
-/// Columns and lines of the terminal.
-fn size() -> (usize, usize) {
-    match rustix::termios::tcgetwinsize(std::io::stdout()) {
-        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col.into(), size.ws_row.into()),
-        _ => (80, 24),
-    }
+    (bar.total.filter(|total| *total > 0.0).map(|total| bar.done / total), counted.trim_end().to_owned())
 }
 
 #[cfg(test)]
@@ -130,34 +182,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_never_exceeds_its_room_whatever_it_is_made_of() {
-        assert_eq!(fitting("abc", 3), "abc");
-        assert_eq!(fitting("abcd", 3), "ab…");
-        assert_eq!(fitting("日本語", 4), "日…");
-        assert_eq!(fitting("a\tb", 3), "a b");
-    }
-
-    #[test]
     fn a_bar_tells_how_far_it_is() {
         let bar = Bar { label: "rows".into(), done: 5.0, total: Some(10.0) };
-        assert_eq!(drawn_bar(&bar, 80), format!("{}{} 5/10 rows", "█".repeat(12), "░".repeat(12)));
+        assert_eq!(counted(&bar), (Some(0.5), "5/10 rows".to_owned()));
         let endless = Bar { label: String::new(), done: 5.0, total: None };
-        assert_eq!(drawn_bar(&endless, 80), "5");
+        assert_eq!(counted(&endless), (None, "5".to_owned()));
     }
 
     #[test]
     fn what_was_drawn_is_taken_away_again() {
         let step = Step { index: 3, position: 1, count: 4, title: "fit".into(), source: String::new() };
-        let mut live = Live::new(Paint::never());
+        let mut live = Live::new(Paint::never(), Images::Off, "python".into());
         let now = Instant::now();
         let first = live.start(step, now);
-        assert!(first.contains("  3 fit 0 ms · 2 more\n"), "{first}");
+        assert!(first.contains("[3] fit  0 ms · 2 more\n"), "{first}");
         let showing = Showing { text: "one\ntwo\n".into(), bar: None };
         let second = live.draw(Some(showing), now);
-        assert!(
-            second.starts_with("\x1b[1A\r\x1b[J") && second.ends_with("      one\n      two\n"),
-            "{second:?}"
-        );
+        assert!(second.starts_with("\x1b[1A\r\x1b[J") && second.ends_with("  one\n  two\n"), "{second:?}");
         assert_eq!(live.clear(), "\x1b[3A\r\x1b[J");
     }
 }

@@ -57,6 +57,7 @@ fn every_setting_is_listed_with_its_value_and_where_that_comes_from() {
     artifacts.max_bytes     "8GiB"     default
     artifacts.max_age       "30d"      default
     bridge.inherit          false      default
+    terminal.images         "auto"     default
     tools.roots             []         default
 
     PROJECT/.cellist/config.toml is read

@@ -62,7 +62,7 @@ fn every_command_has_help_with_examples_that_fits_a_terminal() {
 #[test]
 fn the_first_page_shows_what_there_is() {
     let desk = Desk::new();
-    assert_snapshot!(desk.run(&["-h"]).ok(), @r"
+    assert_snapshot!(desk.run(&["-h"]).ok(), @"
     Notebooks on the command line: run, read, change, compare and merge them, and
     lose nothing
 
@@ -71,6 +71,7 @@ fn the_first_page_shows_what_there_is() {
     Commands:
       run          Run a notebook's cells in order and save their outputs
       exec         Run a piece of code, on a new kernel or in a session
+      view         Look at a notebook on the screen, as it is now
       sessions     List the sessions of the host, and interrupt or end them
       artifact     List and read artifacts: outputs in full, where a result was cut
       read         Print a notebook as cell-marked text, or any other file
@@ -86,6 +87,8 @@ fn the_first_page_shows_what_there_is() {
       kernels      List what can run code: Pythons and Jupyter kernels
       context      Show what an agent is told about a notebook
       prompt       Show the instructions that a model gets for a notebook
+      mcp          Serve the tools for agents over MCP, on standard input and
+                   output or over HTTP
       serve        Be the host, which keeps sessions for all terminals and programs
       status       Tell whether the host is running, and what it keeps
       stop         End the host, with all sessions that it keeps

@@ -184,12 +184,15 @@ fn edited(edited: Edited<Done>) -> NotebookReply {
 }
 
 fn state(view: &View, notebook: &Notebook) -> NotebookState {
+    let mut states = view.cells();
+    let cells = notebook.cells().iter().map(|cell| (cell.id().clone(), states.remove(cell.id())));
     NotebookState {
         news: NotebookNews::from(view),
         revision: notebook.revision().to_string(),
         // What is in it was read as text.
         text: String::from_utf8_lossy(&notebook.to_bytes()).into_owned(),
         review: (*view.review).clone(),
+        cells: cells.collect(),
     }
 }
 

@@ -182,6 +182,12 @@ table! {
         inherit: bool = false, Switch, Trusted;
     }
 
+    /// What is shown on a terminal.
+    terminal: Terminal {
+        /// How pictures are shown on a terminal: auto means as well as it can
+        images: Images = Images::Auto, IMAGES, Open;
+    }
+
     /// What tools may reach.
     tools: Tools {
         /// Folders that file tools may use besides the one they work in
@@ -200,6 +206,23 @@ pub enum ToolMode {
     IpyOnly,
     /// The shell.
     BashOnly,
+}
+
+/// How pictures are shown on a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Images {
+    /// As the terminal can.
+    Auto,
+    /// By kitty's protocol.
+    Kitty,
+    /// By that of iTerm2.
+    Iterm,
+    /// As sixels.
+    Sixel,
+    /// As coloured letters.
+    Blocks,
+    /// Not at all.
+    Off,
 }
 
 impl Settings {
@@ -226,6 +249,18 @@ const KERNEL_MODES: Words<KernelMode> =
 const TOOL_MODES: Words<ToolMode> = Words {
     words: &[("both", ToolMode::Both), ("ipy-only", ToolMode::IpyOnly), ("bash-only", ToolMode::BashOnly)],
     also: &[],
+};
+
+const IMAGES: Words<Images> = Words {
+    words: &[
+        ("auto", Images::Auto),
+        ("kitty", Images::Kitty),
+        ("iterm", Images::Iterm),
+        ("sixel", Images::Sixel),
+        ("blocks", Images::Blocks),
+        ("off", Images::Off),
+    ],
+    also: &[("false", Images::Off)],
 };
 
 const RETRIES: Words<RetryOnCrash> = Words {

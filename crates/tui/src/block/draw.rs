@@ -311,7 +311,10 @@ fn error(name: &str, message: &str, traceback: &str, room: usize) -> Vec<Line<'s
     let raised = notices::raised(name, message);
     let mut rows: Vec<Line<'static>> = Vec::new();
     if !traceback.trim().is_empty() {
-        rows.extend(coloured(traceback.trim_end(), Style::new(), width));
+        // A rule as wide as some other screen says nothing on this one.
+        let is_rule = |line: &&str| line.contains("--------------------") && !line.contains(' ');
+        let kept: Vec<&str> = traceback.trim_end().split('\n').filter(|line| !is_rule(line)).collect();
+        rows.extend(coloured(&kept.join("\n"), Style::new(), width));
     }
     let is_said = traceback.contains(name)
         && (message.is_empty() || message.lines().all(|line| traceback.contains(line)));

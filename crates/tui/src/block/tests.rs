@@ -521,3 +521,9 @@ fn lines_are_clamped_and_nothing_reaches_the_terminal_as_a_command() {
     assert!(!text.contains('\u{1b}') && !text.contains('\u{9b}'), "{text:?}");
     assert_eq!(text.matches('x').count(), 4000);
 }
+
+#[test]
+fn a_time_is_as_exact_as_it_is_interesting() {
+    let said = [3, 420, 12_345, 125_000].map(|it| spoken(Duration::from_millis(it)));
+    assert_eq!(said, ["3 ms", "0.42 s", "12.3 s", "2 min 05 s"]);
+}

@@ -9,9 +9,10 @@ use super::pixels::Pixels;
 /// Below this a pixel is not seen.
 const OPAQUE: u8 = 128;
 
-pub(super) fn lines(pixels: &Pixels, cells: Cells) -> Vec<Line<'static>> {
+pub(super) fn lines(pixels: &Pixels, cells: Cells, has_all_colours: bool) -> Vec<Line<'static>> {
     let small = pixels.scaled(cells.columns.into(), u32::from(cells.rows) * 2);
-    let colour = |[r, g, b, a]: [u8; 4]| (a >= OPAQUE).then_some(Color::Rgb(r, g, b));
+    let shown = |r, g, b| if has_all_colours { Color::Rgb(r, g, b) } else { nearest(r, g, b) };
+    let colour = |[r, g, b, a]: [u8; 4]| (a >= OPAQUE).then(|| shown(r, g, b));
     let letter = |x: u32, row: u32| {
         let (upper, lower) = (colour(small.at(x, row * 2)), colour(small.at(x, row * 2 + 1)));
         match (upper, lower) {
@@ -23,4 +24,15 @@ pub(super) fn lines(pixels: &Pixels, cells: Cells) -> Vec<Line<'static>> {
     };
     let line = |row: u32| Line::from((0..small.width).map(|x| letter(x, row)).collect::<Vec<_>>());
     (0..u32::from(cells.rows)).map(line).collect()
+}
+
+/// The nearest of the 216 colours that terminals with 256 of them agree on.
+fn nearest(r: u8, g: u8, b: u8) -> Color {
+    // Their steps are 0, 95, 135, 175, 215, 255.
+    let step = |value: u8| match value {
+        0..48 => 0,
+        48..115 => 1,
+        _ => (value - 35) / 40,
+    };
+    Color::Indexed(16 + 36 * step(r) + 6 * step(g) + step(b))
 }

@@ -34,7 +34,7 @@ fn picture(width: u32, height: u32) -> Picture {
 }
 
 fn by(protocol: Protocol) -> Picturing {
-    Picturing { protocol, cell: (10, 20), in_tmux: false }
+    Picturing { protocol, cell: (10, 20), in_tmux: false, has_all_colours: true }
 }
 
 #[test]
@@ -152,6 +152,10 @@ fn half_blocks_are_the_pixels_two_by_two() {
     assert_eq!(seen(0, 3), ("▀".into(), Some(green), Some(green)));
     assert_eq!(seen(1, 1), ("▀".into(), Some(blue), Some(blue)));
     assert_eq!(seen(1, 2), (" ".into(), None, None));
+    let few = Picturing { has_all_colours: false, ..by(Protocol::HalfBlocks) };
+    let few = picture(40, 40).prepare(&few, 80).unwrap().lines;
+    assert_eq!(few[0].spans[0].style.fg, Some(Color::Indexed(16 + 5 * 36)));
+    assert_eq!(few[1].spans[0].style.fg, Some(Color::Indexed(16 + 36 + 6 + 4)));
 }
 
 #[test]

@@ -1,0 +1,130 @@
+//! `cellist view`: a notebook on the screen, as it is now.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use cellist_link::{Call, Named};
+use cellist_output::Ansi;
+use cellist_session::execution::{Limit, Reading};
+use cellist_session::orders::{Job, Wanted};
+use cellist_session::sessions::{Kind, SessionKey};
+use cellist_session::settings::Settings;
+use cellist_tui::{Orders, Viewing};
+use clap::Args;
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::author::author;
+use crate::error::{CliError, Exit};
+use crate::host::{self, Reach};
+use crate::kernel::KernelFlags;
+use crate::load;
+use crate::paint::{Paint, When};
+use crate::progress::picturing_for;
+use crate::settings::limits;
+use crate::startup::Stages;
+use crate::target::Target;
+
+/// Look at a notebook on the screen, as it is now
+///
+/// What others change and run is seen as they do it, and cells can be run from here, on the kernel that all who have
+/// the notebook open share. Keys are those of Jupyter's command mode and of vi; `?` shows them.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist view nb.ipynb
+  cellist view nb.ipynb --standalone")]
+pub(crate) struct Arguments {
+    /// The notebook
+    #[arg(value_name = "NB")]
+    notebook: PathBuf,
+    /// Use no host: what others do is seen when it is in the file, and the kernel ends with the command
+    #[arg(long)]
+    standalone: bool,
+    #[command(flatten)]
+    flags: KernelFlags,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    needs_terminal("view")?;
+    let target = Target { path: arguments.notebook.clone(), part: None };
+    target.check_name()?;
+    let wanted = Wanted::of_metadata(&load::store().open(&target.path)?.notebook.metadata());
+    let path = target.path.canonicalize().map_err(|error| CliError::unreadable(&target.path, &error))?;
+    let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
+    let settings = arguments.flags.settings(&folder)?.settings;
+    let paint = Paint::for_stdout(When::Auto);
+    let key = SessionKey::of_notebook(&path);
+    let kind = Kind::Notebook { path: path.clone() };
+    let viewing = Viewing {
+        call: call(
+            &settings,
+            Named { id: key.id, cwd: Some(key.cwd) },
+            folder,
+            kind,
+            arguments.flags.are_given(),
+        ),
+        max_output: settings.notebook.max_output.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+        timing: settings.notebook.timing,
+        author: author(),
+        orders: orders(arguments.flags.clone(), wanted),
+        picturing: picturing_for(settings.terminal.images, paint),
+        has_colour: paint.is_on(),
+        path,
+    };
+    host::wait(async {
+        let reach = Reach::open(arguments.standalone, &settings).await?;
+        let shown = viewing.show(reach.link()).await;
+        reach.close().await;
+        shown?.map_err(|error| CliError::new("terminal", Exit::NotSaved, format!("the terminal: {error}")))
+    })?;
+    Ok(Answer::new("", json!({})))
+}
+
+/// A screen needs someone who looks at it.
+pub(crate) fn needs_terminal(command: &str) -> Result<(), CliError> {
+    if io::stdin().is_terminal() && io::stdout().is_terminal() {
+        return Ok(());
+    }
+    Err(CliError::input("no_terminal", format!("`cellist {command}` needs a terminal"))
+        .with_hint("`cellist read` prints a notebook, and `cellist exec --session` runs code in a session"))
+}
+
+/// How code is run from a screen: without a limit, watched by someone.
+pub(crate) fn call(
+    settings: &Settings,
+    session: Named,
+    here: PathBuf,
+    kind: Kind,
+    is_particular: bool,
+) -> Call {
+    Call {
+        session,
+        here,
+        order: None,
+        is_particular,
+        kind,
+        is_owned: false,
+        cells: Vec::new(),
+        limit: Limit::None,
+        grace: settings.python.interrupt_grace,
+        reset: false,
+        retry: settings.python.retry_on_crash,
+        mode: settings.python.kernel_mode,
+        reading: Reading::new(limits(settings), Ansi::KeepColour),
+        rights: None,
+        is_watched: true,
+    }
+}
+
+/// How the kernel of a session is started when one has to be.
+pub(crate) fn orders(flags: KernelFlags, wanted: Wanted) -> Orders {
+    Box::new(move |cwd: PathBuf| {
+        let (flags, wanted) = (flags.clone(), wanted.clone());
+        Box::pin(async move {
+            let settings = flags.settings(&cwd).map_err(|faults| CliError::from(faults).to_string())?;
+            let job = Job { folders: vec![cwd.clone()], cwd, wanted, ..Job::default() };
+            let mut stages = Stages::silent();
+            flags.order(&settings, job, &mut stages).await.map_err(|error| error.to_string())
+        })
+    })
+}

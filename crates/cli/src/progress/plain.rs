@@ -1,0 +1,50 @@
+//! A run for whoever reads a pipe: each cell as lines of plain text.
+
+use std::time::Duration;
+
+use cellist_session::run::{CellReport, Status, Step};
+
+use crate::clock::spoken;
+use crate::paint::{Ink, Paint, visible};
+
+/// No line is longer than this, in characters.
+const LONGEST_LINE: usize = 4000;
+
+/// What is said when a cell begins.
+pub(super) fn opening(step: &Step, paint: Paint) -> String {
+    let head = format!("[{}/{}] cell {}", step.position + 1, step.count, step.index);
+    format!("{} {}\n", paint.line(Ink::Position, &head), title(&step.title))
+}
+
+/// What is said when it has ended: all that a reader gets of its output, and how it ended.
+pub(super) fn closing(report: &CellReport, paint: Paint) -> String {
+    let time = spoken(Duration::from_millis(report.report.duration_ms));
+    let word = match report.report.status {
+        Status::Ok => "ok",
+        Status::Error if report.may_fail => "failed, as it may",
+        Status::Error => "failed",
+        Status::Timeout => "timed out",
+        Status::Cancelled => "cancelled",
+    };
+    let text = report.report.text.trim_end_matches('\n');
+    let mut block = String::new();
+    if !text.is_empty() {
+        text.split('\n').for_each(|line| block.push_str(&format!("{}\n", clamped(line))));
+    }
+    block.push_str(&format!("  {}\n", paint.line(Ink::Aside, &format!("{word}, {time}"))));
+    block
+}
+
+/// A title of a length that fits beside a number and a time.
+fn title(words: &str) -> String {
+    const LONGEST: usize = 60;
+    let words = visible(words);
+    match words.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", words[..end].trim_end()),
+        None => words,
+    }
+}
+
+fn clamped(line: &str) -> &str {
+    line.char_indices().nth(LONGEST_LINE).map_or(line, |(end, _)| &line[..end])
+}

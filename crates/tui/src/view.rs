@@ -1,0 +1,177 @@
+//! A notebook on the screen, as it is now: what others change is seen as they change it.
+
+mod keys;
+mod model;
+
+use std::future::Future;
+use std::io;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::time::{Duration, Instant};
+
+use cellist_link::{
+    Author, Call, Event as News, Link, NotebookAsk, NotebookReply, NotebookRun, NotebookState, OnNotebook,
+    Order, Pending, Reply, Request, Result, Stop,
+};
+use cellist_notebook::CellId;
+use crossterm::event::Event;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::picture::Picturing;
+use crate::screen::{Screen, events};
+use model::{Deed, Model};
+
+/// How often what moves by itself moves.
+const FRAME: Duration = Duration::from_millis(100);
+
+/// Finds out how to start a kernel in a folder; the error is a sentence.
+pub type Orders = Box<dyn Fn(PathBuf) -> Pin<Box<dyn Future<Output = std::result::Result<Order, String>>>>>;
+
+/// A notebook to be shown.
+pub struct Viewing {
+    /// Its file, by an absolute path.
+    pub path: PathBuf,
+    /// How its cells are run: all but the cells.
+    pub call: Call,
+    /// How many bytes of a cell's outputs the notebook gets.
+    pub max_output: Option<usize>,
+    /// Whether the notebook gets the times of runs.
+    pub timing: bool,
+    /// Who runs them.
+    pub author: Author,
+    /// How its kernel is started.
+    pub orders: Orders,
+    /// How pictures are shown.
+    pub picturing: Picturing,
+    /// Whether there is colour.
+    pub has_colour: bool,
+}
+
+/// What came of something that was begun.
+enum Ended {
+    State(Result<Reply>),
+    Ran(Result<Reply>, Vec<CellId>, bool),
+    Asked(Result<Reply>),
+}
+
+impl Viewing {
+    /// Shows it until its user leaves.
+    pub async fn show(self, link: &Link) -> Result<io::Result<()>> {
+        let state = self.open(link).await?;
+        let watching = link.begin(self.about(NotebookAsk::Watch));
+        let shown = self.follow(link, state, &watching).await;
+        watching.stop().stop();
+        Ok(shown)
+    }
+
+    async fn open(&self, link: &Link) -> Result<NotebookState> {
+        match link.ask(self.about(NotebookAsk::Open)).await? {
+            Reply::Notebook(NotebookReply::State(state)) => Ok(*state),
+            _ => Err(cellist_link::Error::Lost),
+        }
+    }
+
+    fn about(&self, ask: NotebookAsk) -> Request {
+        Request::Notebook(Box::new(OnNotebook { path: self.path.clone(), ask }))
+    }
+
+    async fn follow(&self, link: &Link, state: NotebookState, watching: &Pending) -> io::Result<()> {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut model = Model::new(name, self.picturing);
+        model.update(&state);
+        let mut screen = Screen::take(self.has_colour)?;
+        let (mut keys, mut news, mut work) = (events(), watching.events(), JoinSet::new());
+        let (mut ended, mut hung_up) = (signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
+        let mut tick = interval(FRAME);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut running: Option<Stop> = None;
+        let (mut is_reading, mut is_behind, mut is_watched) = (false, false, true);
+        loop {
+            screen.draw(|area, buffer| model.draw(area, buffer))?;
+            tokio::select! {
+                biased;
+                event = keys.recv() => match event {
+                    None => return Ok(()),
+                    Some(Event::Resize(..)) => screen.refresh()?,
+                    Some(event) => match model.take(&event) {
+                        Deed::Nothing => {}
+                        Deed::Leave => return Ok(()),
+                        Deed::Run(cells) => running = Some(self.run(link, &mut work, cells, None)),
+                        Deed::Interrupt => match &running {
+                            Some(stop) => stop.stop(),
+                            None => self.ask(link, &mut work, Request::Interrupt(self.call.session.clone())),
+                        },
+                        Deed::Restart => self.ask(link, &mut work, Request::Restart(self.call.session.clone())),
+                    },
+                },
+                _ = ended.recv() => return Ok(()),
+                _ = hung_up.recv() => return Ok(()),
+                changed = news.changed(), if is_watched => match changed {
+                    Ok(()) => {
+                        if let Some(News::Notebook(told)) = &*news.borrow_and_update() {
+                            model.hear(told);
+                            // How cells stand changes without a newer version, too.
+                            is_behind = true;
+                        }
+                    }
+                    Err(_) => {
+                        is_watched = false;
+                        model.say("the host is gone: what is shown may be old");
+                    }
+                },
+                Some(Ok(done)) = work.join_next(), if !work.is_empty() => match done {
+                    Ended::State(reply) => {
+                        is_reading = false;
+                        match reply {
+                            Ok(Reply::Notebook(NotebookReply::State(state))) => is_behind |= model.update(&state),
+                            Ok(_) => {}
+                            Err(error) => model.say(&error.to_string()),
+                        }
+                    }
+                    Ended::Ran(Ok(Reply::Unordered { cwd }), cells, false) => match (self.orders)(cwd).await {
+                        Ok(order) => running = Some(self.run(link, &mut work, cells, Some(order))),
+                        Err(why) => model.say(&why),
+                    },
+                    Ended::Ran(reply, ..) => {
+                        running = None;
+                        model.ran(&reply);
+                    }
+                    Ended::Asked(Err(error)) => model.say(&error.to_string()),
+                    Ended::Asked(Ok(_)) => {}
+                },
+                _ = tick.tick(), if model.is_moving() => model.tick(Instant::now()),
+            }
+            if is_behind && !is_reading {
+                (is_reading, is_behind) = (true, false);
+                let pending = link.begin(self.about(NotebookAsk::Open));
+                work.spawn(async move { Ended::State(pending.done().await) });
+            }
+        }
+    }
+
+    fn run(&self, link: &Link, work: &mut JoinSet<Ended>, cells: Vec<CellId>, order: Option<Order>) -> Stop {
+        let has_order = order.is_some();
+        let call = Call { order, ..self.call.clone() };
+        let (path, author, max_output) = (self.path.clone(), self.author.clone(), self.max_output);
+        let run = NotebookRun {
+            path,
+            cells: cells.clone(),
+            call,
+            allow_errors: false,
+            max_output,
+            timing: self.timing,
+            author,
+        };
+        let pending = link.begin(Request::Run(Box::new(run)));
+        let stop = pending.stop();
+        work.spawn(async move { Ended::Ran(pending.done().await, cells, has_order) });
+        stop
+    }
+
+    fn ask(&self, link: &Link, work: &mut JoinSet<Ended>, request: Request) {
+        let pending = link.begin(request);
+        work.spawn(async move { Ended::Asked(pending.done().await) });
+    }
+}

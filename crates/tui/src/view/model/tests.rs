@@ -1,0 +1,154 @@
+use cellist_link::LastRun;
+use crossterm::event::KeyModifiers;
+use serde_json::json;
+
+use super::*;
+
+/// A notebook of cells by their sources; those that begin with `#` are prose.
+fn state(version: u64, sources: &[&str]) -> NotebookState {
+    let cell = |(at, source): (usize, &&str)| match source.starts_with('#') {
+        true => json!({"cell_type": "markdown", "id": format!("c{at}"), "metadata": {}, "source": source}),
+        false => json!({"cell_type": "code", "id": format!("c{at}"), "metadata": {}, "source": source,
+            "execution_count": null, "outputs": []}),
+    };
+    let cells: Vec<_> = sources.iter().enumerate().map(cell).collect();
+    let text = json!({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).to_string();
+    let cells = sources.iter().enumerate().map(|(at, source)| {
+        (CellId::from(format!("c{at}").as_str()), (!source.starts_with('#')).then(CellState::default))
+    });
+    NotebookState {
+        news: NotebookNews { version, saved: version, ..NotebookNews::default() },
+        revision: String::new(),
+        text,
+        review: Default::default(),
+        cells: cells.collect(),
+    }
+}
+
+fn model(state: &NotebookState) -> Model {
+    let mut model = Model::new("nb.ipynb".into(), Picturing::WORDS);
+    assert!(!model.update(state));
+    model
+}
+
+fn press(model: &mut Model, keys: &str) -> Deed {
+    let mut deed = Deed::Nothing;
+    for letter in keys.chars() {
+        let code = if letter == '\n' { KeyCode::Enter } else { KeyCode::Char(letter) };
+        deed = model.take(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    }
+    deed
+}
+
+fn shown(model: &mut Model, width: u16, height: u16) -> String {
+    let area = Rect { x: 0, y: 0, width, height };
+    let mut buffer = Buffer::empty(area);
+    model.draw(area, &mut buffer);
+    let row =
+        |y: u16| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned() + "\n";
+    (0..height).map(row).collect()
+}
+
+#[test]
+fn cells_are_shown_with_how_they_stand() {
+    let mut state = state(1, &["# Title", "x = 1", "x + 1"]);
+    let last = Some(LastRun { order: Some(1), success: true, duration_ms: 420, ended_ms: 0 });
+    state.cells[1].1 = Some(CellState { last, ..CellState::default() });
+    state.cells[2].1 = Some(CellState { activity: Activity::Pending, ..CellState::default() });
+    let mut model = model(&state);
+    insta::assert_snapshot!(shown(&mut model, 40, 10), @"
+    ▎· [0]
+    ▎  Title
+
+     ✓ [1] 0.42 s
+     │ x = 1
+
+     ○ [2] waits
+     │ x + 1
+
+    nb.ipynb · cell 0 of 3 · ? helps, q lea…
+    ");
+    insta::assert_snapshot!(shown(&mut model, 24, 6), @"
+    ▎· [0]
+    ▎  Title
+
+     ✓ [1] 0.42 s
+     │ x = 1
+    nb.ipynb · cell 0 of 3 …
+    ");
+    press(&mut model, "?");
+    insta::assert_snapshot!(shown(&mut model, 60, 16), @"
+     key                           does
+     ────────────────────────────  ────────────────────────────
+     j k ↓ ↑                       next cell, cell before
+     J K Ctrl-E Ctrl-Y             one row
+     Ctrl-D Ctrl-U, Space PgDn P…  half a screen, a screen
+     gg G                          first cell, last cell
+     o Enter Ctrl-O · O            unfold or fold a cell · all…
+     / n N                         search, next and previous p…
+     e E                           next and previous error
+     s S                           next and previous stale cell
+     r · Alt-Enter · R             run the cell · and go on · …
+     ii · 00                       interrupt · restart the ker…
+     ? q                           this help, leave
+
+
+    nb.ipynb · cell 0 of 3 · ? helps, q leaves
+    ");
+}
+
+#[test]
+fn keys_move_as_in_vi_and_run_as_in_jupyter() {
+    let mut model = model(&state(1, &["# Title", "x = 1", "y = 2"]));
+    press(&mut model, "jj");
+    assert_eq!(model.list.selected(), 2);
+    assert_eq!(press(&mut model, "r"), Deed::Run(vec!["c2".into()]));
+    press(&mut model, "gg");
+    assert_eq!(model.list.selected(), 0);
+    assert_eq!(press(&mut model, "r"), Deed::Nothing);
+    assert!(shown(&mut model, 60, 5).contains("there is no code to run here"));
+    press(&mut model, "G");
+    assert_eq!(model.list.selected(), 2);
+    assert_eq!(press(&mut model, "R"), Deed::Run(vec!["c1".into(), "c2".into()]));
+    assert_eq!(press(&mut model, "ii"), Deed::Interrupt);
+    assert_eq!(press(&mut model, "00"), Deed::Restart);
+    assert_eq!(press(&mut model, "q"), Deed::Leave);
+}
+
+#[test]
+fn a_search_goes_from_place_to_place_and_round() {
+    let mut model = model(&state(1, &["alpha", "beta", "alphabet"]));
+    press(&mut model, "/ALPHA\n");
+    assert_eq!(model.list.selected(), 2);
+    press(&mut model, "n");
+    assert_eq!(model.list.selected(), 0);
+    press(&mut model, "N");
+    assert_eq!(model.list.selected(), 2);
+    press(&mut model, "/nowhere\n");
+    assert!(shown(&mut model, 60, 5).contains("not found: nowhere"));
+}
+
+#[test]
+fn errors_and_stale_cells_are_jumped_to() {
+    let mut state = state(1, &["a", "b", "c"]);
+    let last = Some(LastRun { order: None, success: false, duration_ms: 1, ended_ms: 0 });
+    state.cells[1].1 = Some(CellState { last, ..CellState::default() });
+    let mut model = model(&state);
+    press(&mut model, "e");
+    assert_eq!(model.list.selected(), 1);
+    press(&mut model, "s");
+    assert!(shown(&mut model, 60, 5).contains("no cell is stale"));
+}
+
+#[test]
+fn what_others_change_is_taken_over_and_the_selection_stays_on_its_cell() {
+    let mut model = model(&state(1, &["a", "b", "c"]));
+    press(&mut model, "jj");
+    let mut newer = state(3, &["b", "c"]);
+    newer.cells[0].0 = "c1".into();
+    newer.cells[1].0 = "c2".into();
+    model.hear(&NotebookNews { version: 4, ..NotebookNews::default() });
+    assert!(model.update(&newer), "there is something newer still");
+    assert_eq!((model.list.len(), model.list.selected()), (2, 1));
+    assert!(shown(&mut model, 40, 8).contains("▎│ c"));
+}
