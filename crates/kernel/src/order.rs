@@ -89,6 +89,14 @@ impl Order {
         }
     }
 
+    /// The language that it runs.
+    pub fn language(&self) -> &str {
+        match &self.way {
+            Way::Runner { .. } => "python",
+            Way::Jupyter(command) => &command.language,
+        }
+    }
+
     /// The interpreter, where it is a local Python.
     pub fn python(&self) -> Option<&Path> {
         match &self.way {

@@ -15,7 +15,7 @@ pub struct Link(Carrier);
 
 #[derive(Clone, Debug)]
 enum Carrier {
-    Here(Desk, Client),
+    Here(Box<Desk>, Client),
     Socket(Connection),
 }
 
@@ -40,7 +40,7 @@ enum Means {
 impl Link {
     /// To a desk in this process.
     pub fn in_process(desk: &Desk) -> Link {
-        Link(Carrier::Here(desk.clone(), desk.client()))
+        Link(Carrier::Here(Box::new(desk.clone()), desk.client()))
     }
 
     /// To the running host.

@@ -2,12 +2,14 @@
 //! limits, and the sentences said about them. Pure: no runtime, file, network, clock or environment.
 
 mod clean;
+mod embedded;
 mod html;
 mod limits;
 mod mime;
 pub mod notices;
 mod output;
 mod outputs;
+mod progress;
 mod reading;
 mod sink;
 mod status;
@@ -20,6 +22,7 @@ pub use limits::Limits;
 pub use mime::{MimeBundle, MimeData, RawJson};
 pub use output::{Output, StreamName};
 pub use outputs::Outputs;
+pub use progress::{Drawn, drawn};
 pub use reading::{Beside, Image, ImageType};
 pub use sink::{LineRange, Part, Shown, Sink, Truncation};
 pub use status::StatusEvent;

@@ -78,6 +78,11 @@ pub fn image(mime: &str, bytes: usize) -> String {
     format!("[{mime} image, {}]", counted(bytes as u64, "byte"))
 }
 
+/// Stands for data within a text.
+pub fn data_left_out(bytes: usize) -> String {
+    format!("[{}]", counted(bytes as u64, "byte"))
+}
+
 /// Stands for a display that has no form a reader could take in.
 pub fn no_text(mime: &str) -> String {
     format!("[{mime} output without a text form]")
@@ -281,6 +286,7 @@ mod tests {
             (hidden_lines(1, "ctrl+o"), "… 1 earlier line hidden (ctrl+o shows all)"),
             (hidden_lines(12, "ctrl+o"), "… 12 earlier lines hidden (ctrl+o shows all)"),
             (image("image/png", 1), "[image/png image, 1 byte]"),
+            (data_left_out(300), "[300 bytes]"),
             (no_text("a/b"), "[a/b output without a text form]"),
             (raised("KeyError", "'x'"), "KeyError: 'x'"),
             (raised("KeyboardInterrupt", ""), "KeyboardInterrupt"),

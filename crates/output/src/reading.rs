@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::embedded::without_data;
 use crate::html;
 use crate::mime::{MimeBundle, MimeData, RawJson};
 use crate::notices;
@@ -90,7 +91,7 @@ impl MimeBundle {
     pub fn readable(&self) -> Cow<'_, str> {
         let plain = self.get_text("text/plain");
         if let Some(markdown) = self.get_text("text/markdown") {
-            return Cow::Borrowed(markdown);
+            return without_data(Cow::Borrowed(markdown));
         }
         if let Some(plain) = plain.filter(|plain| !is_stand_in(plain)) {
             return Cow::Borrowed(plain);
@@ -98,7 +99,7 @@ impl MimeBundle {
         if let Some(html) = self.get_text("text/html") {
             let markdown = html::to_markdown(html);
             if !markdown.is_empty() {
-                return Cow::Owned(markdown);
+                return without_data(Cow::Owned(markdown));
             }
         }
         if let Some(latex) = self.get_text("text/latex") {
@@ -112,6 +113,9 @@ impl MimeBundle {
         }
         if let Some(plain) = plain {
             return Cow::Borrowed(plain);
+        }
+        if let Some((mime, data)) = self.picture() {
+            return Cow::Owned(notices::image(mime, data.len()));
         }
         match self.iter().map(|(mime, _)| mime).find(|mime| !StatusEvent::is_status(mime)) {
             Some("text/html") | None => Cow::Borrowed(""),

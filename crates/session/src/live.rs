@@ -33,5 +33,5 @@ pub use journal::{Entry, NothingToUndo, Undo};
 pub use op::{Change, Effect, Op, Refusal, Submission};
 pub use replica::{Replica, ReplicaCell};
 pub use review::{Review, Scope, Stood, Unreviewed, Verdict, Was};
-pub use running::{Batch, RunError};
+pub use running::{Batch, RunError, Standing};
 pub use state::{Edited, Unchanged};

@@ -28,7 +28,7 @@ pub use crate::execution::{
     Bar, Cancel, Canceller, CellReport, KernelReport, KernelState, MAX_OUTPUT, Raised, Reading, Report,
     RunReport, Status, Surroundings,
 };
-pub use cells::{Selection, title};
+pub use cells::{Selection, title, why_nothing};
 pub use document::Document;
 pub use parameters::{Literal, ParameterError};
 
@@ -153,8 +153,7 @@ pub async fn run(
     };
     let chosen = cells;
     let cells: Vec<CellId> = chosen.iter().filter(runs).cloned().collect();
-    if cells.is_empty() {
-        let why = cells::why_nothing(document.notebook(), chosen);
+    if let Some(why) = why_nothing(document.notebook(), chosen) {
         document.note(&format!("there was nothing to run: {why}"));
     }
     let mut run = Running {

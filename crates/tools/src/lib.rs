@@ -9,9 +9,11 @@ mod caller;
 pub mod context;
 mod definition;
 mod editor;
+mod executions;
 mod mode;
 pub mod prompt;
 mod reference;
+mod result;
 mod tool;
 mod toolbox;
 

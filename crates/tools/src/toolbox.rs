@@ -5,15 +5,23 @@ mod access;
 mod changes;
 mod create_notebook;
 mod edit;
+mod eval;
 mod excerpt;
+mod get_cell_outputs;
 mod get_notebook_cells;
+mod get_variables;
 mod listing;
 mod notebook;
+mod notebook_kernel;
 mod open;
+mod python;
 mod read;
 mod read_artifact;
+mod run_notebook_cells;
+mod runs;
 mod target;
 mod text;
+mod wait;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -30,8 +38,11 @@ use crate::arguments::Arguments;
 use crate::caller::Caller;
 use crate::definition::Definition;
 use crate::editor::Editor;
+use crate::executions::Executions;
+use crate::result::Gallery;
 use crate::tool::{Offer, ToolName};
 use access::{access, names_notebook};
+use runs::Introduced;
 
 /// All tools. Cheap to clone; all clones are one.
 #[derive(Clone)]
@@ -41,6 +52,9 @@ pub struct Toolbox {
     artifacts: Artifacts,
     /// What an editor reported last.
     editor: Arc<Mutex<Editor>>,
+    executions: Executions,
+    gallery: Gallery,
+    introduced: Arc<Introduced>,
 }
 
 /// A call that was checked.
@@ -63,7 +77,9 @@ impl Call<'_> {
 impl Toolbox {
     /// Tools that work on these sessions, notebooks and artifacts.
     pub fn new(sessions: Sessions, documents: Documents, artifacts: Artifacts) -> Toolbox {
-        Toolbox { sessions, documents, artifacts, editor: Arc::default() }
+        let gallery = Gallery::new(artifacts.clone());
+        let (editor, executions, introduced) = (Arc::default(), Executions::default(), Arc::default());
+        Toolbox { sessions, documents, artifacts, editor, executions, gallery, introduced }
     }
 
     /// What an editor reported last.
@@ -101,9 +117,7 @@ impl Toolbox {
         let call = Call { agent, arguments: &arguments, news, cancel };
         let answer = match tool {
             ToolName::GetNotebookCells => self.get_notebook_cells(call).await,
-            ToolName::AddNotebookCell | ToolName::UpdateNotebookCell if arguments.flag("run") => {
-                Err(Answer::failure("`run` is not there yet, and nothing was done: leave it out"))
-            }
+            ToolName::GetCellOutputs => self.get_cell_outputs(call).await,
             ToolName::AddNotebookCell => self.add_notebook_cell(call).await,
             ToolName::UpdateNotebookCell => self.update_notebook_cell(call).await,
             ToolName::DeleteNotebookCells => self.delete_notebook_cells(call).await,
@@ -114,6 +128,12 @@ impl Toolbox {
             ToolName::Edit => self.edit(call).await,
             ToolName::Write => self.write(call).await,
             ToolName::ReadArtifact => self.read_artifact(call).await,
+            ToolName::RunNotebookCells => self.run_notebook_cells(call).await,
+            ToolName::NotebookKernel => self.notebook_kernel(call).await,
+            ToolName::GetVariables => self.get_variables(call).await,
+            ToolName::Python => self.python(call).await,
+            ToolName::Eval => self.eval(call).await,
+            ToolName::Wait => self.wait(call).await,
             _ => Err(Answer::failure(format_args!("{tool} cannot be called yet"))),
         };
         answer.unwrap_or_else(|failure| failure)

@@ -29,7 +29,7 @@ impl Desk {
         let document = self.documents.open(&path).await?;
         let mut views = document.watch();
         let call = call.into_session_call(key, order, client.0.clone());
-        let batch = Batch { cells: cells.clone(), call, allow_errors, max_output, timing };
+        let batch = Batch { cells: cells.clone(), call, allow_errors, max_output, timing, watcher: None };
         let sessions = self.sessions.clone();
         // A task of its own: it goes on when nobody waits for it any more.
         let mut running = tokio::spawn(async move { document.run(&sessions, batch, author, cancel).await });

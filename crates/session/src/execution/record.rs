@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cellist_kernel::{Death, Event, Identity, Status as KernelStatus};
-use cellist_output::{Ansi, Limits, Output, Sink, notices, trimmed_traceback};
+use cellist_output::{Ansi, Drawn, Limits, Output, Sink, drawn, notices, trimmed_traceback};
 use serde::{Deserialize, Serialize};
 
 use super::advice::{Surroundings, advice};
@@ -183,6 +183,9 @@ impl Record {
                     self.said_late = true;
                     let said = self.sink.block(&notices::late_output(), None);
                     self.keep(said);
+                }
+                if let Some(Drawn { label, done, total }) = drawn(bytes) {
+                    self.bar = Some(Bar { label, done, total });
                 }
                 self.sink.push(bytes);
                 self.keep(bytes.clone());

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use cellist_kernel::Event;
 use cellist_notebook::CellId;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::sleep_until;
 
@@ -16,7 +16,7 @@ use crate::execution::{Cancel, CellReport, Kept, KernelState, RunReport, Status,
 use crate::names;
 use crate::receipts::{Receipt, mark};
 use crate::run::{LANGUAGE, Shown, TIMING, Timing, is_run, may_fail, title};
-use crate::sessions::{Call, Code, CodeReport, SessionError, Sessions};
+use crate::sessions::{Call, CallView, Code, CodeReport, SessionError, Sessions};
 
 /// How often those who watch are shown something new.
 const TICK: Duration = Duration::from_millis(100);
@@ -38,6 +38,21 @@ pub struct Batch {
     pub max_output: Option<usize>,
     /// Whether the notebook gets the times at which cells ran.
     pub timing: bool,
+    /// Who is told how far it is.
+    pub watcher: Option<watch::Sender<Option<Standing>>>,
+}
+
+/// How far a run is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// Where the cell stands in the notebook.
+    pub index: usize,
+    /// How many cells of the run are before it.
+    pub position: usize,
+    /// How many cells are to run.
+    pub count: usize,
+    /// How the cell itself stands.
+    pub cell: CallView,
 }
 
 /// Why a run did not come to its end.
@@ -67,15 +82,17 @@ impl Document {
         self.mark_waiting(cells.clone()).await?;
         let resting = Resting { document: self, cells: &cells };
         let reset = batch.call.reset;
-        let (shown, written) = (Shown::default(), 0);
-        let mut run = Run { document: self, sessions, batch: &batch, author, reset, shown, written };
+        let (shown, written, position) = (Shown::default(), 0, (0, 0));
+        let mut run =
+            Run { document: self, sessions, batch: &batch, author, reset, shown, written, position };
         let (mut reports, mut notices, mut status) = (Vec::new(), Vec::new(), Status::Ok);
         for (position, id) in cells.iter().enumerate() {
             if cancel.is_asked() {
                 status = Status::Cancelled;
                 break;
             }
-            let report = match run.cell(id, position + 1 == cells.len(), &mut cancel, &mut notices).await? {
+            run.position = (position, cells.len());
+            let report = match run.cell(id, &mut cancel, &mut notices).await? {
                 Ran::Done(report) => *report,
                 Ran::Gone => {
                     notices.push(format!("cell {id} was deleted while the notebook ran, and was not run"));
@@ -141,6 +158,8 @@ struct Run<'a> {
     shown: Shown,
     /// How many bytes of text were shown so far.
     written: usize,
+    /// How many cells are before the one that runs, and how many there are.
+    position: (usize, usize),
 }
 
 impl Run<'_> {
@@ -148,7 +167,6 @@ impl Run<'_> {
     async fn cell(
         &mut self,
         id: &CellId,
-        is_last: bool,
         cancel: &mut Cancel,
         notices: &mut Vec<String>,
     ) -> Result<Ran, RunError> {
@@ -163,14 +181,17 @@ impl Run<'_> {
         let (name, ran) = (name(cell, index), mark(&source));
         let code = Code { code: source, title, ..Code::default() };
         let reset = std::mem::take(&mut self.reset);
-        let reading = self.batch.call.reading.next(self.written, is_last);
+        let (position, count) = self.position;
+        let reading = self.batch.call.reading.next(self.written, position + 1 == count);
         let (cells, listener) = (vec![code], Some(listener));
         let call = Call { cells, listener, reset, reading, ..self.batch.call.clone() };
         let (started, started_ms) = (Instant::now(), now());
         let ticket = self.sessions.call(call);
+        let (watcher, mut view) = (self.batch.watcher.as_ref(), ticket.watch());
+        let mut is_watched = watcher.is_some();
         let mut kept = Kept::new(self.batch.max_output);
         let mut timing = Timing::default();
-        let mut count = None;
+        let mut number = None;
         let mut shown_at = started;
         let mut is_new = false;
         loop {
@@ -181,6 +202,14 @@ impl Run<'_> {
                     continue;
                 }
                 () = sleep_until((shown_at + TICK).into()), if is_new => None,
+                changed = view.changed(), if is_watched => {
+                    is_watched = changed.is_ok();
+                    let cell = view.borrow_and_update().clone();
+                    if let Some(watcher) = watcher {
+                        watcher.send_replace(Some(Standing { index, position, count, cell }));
+                    }
+                    continue;
+                }
                 event = events.recv() => match event {
                     Some(event) => Some(event),
                     // Whoever ran it has nothing more to say.
@@ -191,10 +220,10 @@ impl Run<'_> {
                 Some(event) => {
                     timing.heard(&event, SystemTime::now());
                     if let Event::Started { execution_count } = &event {
-                        count = execution_count.or(count);
+                        number = execution_count.or(number);
                     }
                     if let Event::Done(outcome) = &event {
-                        count = outcome.execution_count.or(count);
+                        number = outcome.execution_count.or(number);
                     }
                     is_new = true;
                     let mut elsewhere = Vec::new();
@@ -210,7 +239,7 @@ impl Run<'_> {
                 }
                 None => {
                     let before = Instant::now();
-                    self.show(id, &kept, count, false).await?;
+                    self.show(id, &kept, number, false).await?;
                     is_new = false;
                     shown_at = Instant::now() + before.elapsed() * SHARE;
                 }
@@ -225,7 +254,7 @@ impl Run<'_> {
         };
         self.written += report.text.len();
         kept.artifact.clone_from(&report.artifact);
-        let count = report.execution_count.or(count);
+        let number = report.execution_count.or(number);
         let author = || self.author.clone();
         if let Some(language) = language_info {
             self.document.set_metadata(None, LANGUAGE, language, author()).await?;
@@ -233,11 +262,11 @@ impl Run<'_> {
         if self.batch.timing {
             self.document.set_metadata(Some(id.clone()), TIMING, timing.to_json(), author()).await?;
         }
-        self.show(id, &kept, count, true).await?;
+        self.show(id, &kept, number, true).await?;
         let receipt = Receipt {
             cell: name,
             source: ran,
-            execution_count: count,
+            execution_count: number,
             kernel: self.kernel(),
             backend: report.kernel.backend,
             python: report.kernel.python.clone(),
@@ -249,7 +278,7 @@ impl Run<'_> {
         self.write_down(receipt.clone()).await;
         let is_lost = report.kernel.state == KernelState::Lost;
         self.document.end_cell(id.clone(), receipt, is_lost).await?;
-        self.shown.keep(id, count, kept);
+        self.shown.keep(id, number, kept);
         Ok(Ran::Done(Box::new(CellReport { index, id: stored, may_fail, report })))
     }
 

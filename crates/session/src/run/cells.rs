@@ -54,7 +54,13 @@ pub(crate) fn is_run(cell: &Cell) -> bool {
 }
 
 /// Why there is nothing to run, where none of the chosen cells has anything.
-pub(crate) fn why_nothing(notebook: &Notebook, chosen: &[CellId]) -> String {
+pub fn why_nothing(notebook: &Notebook, chosen: &[CellId]) -> Option<String> {
+    let is_chosen = |cell: &&Cell| chosen.contains(cell.id());
+    let has_something = notebook.cells().iter().filter(is_chosen).any(is_run);
+    (!has_something).then(|| why(notebook, chosen))
+}
+
+fn why(notebook: &Notebook, chosen: &[CellId]) -> String {
     const NAMED: usize = 3;
     let indexed = notebook.cells().iter().enumerate();
     let chosen: Vec<(usize, &Cell)> = indexed.filter(|(_, cell)| chosen.contains(cell.id())).collect();

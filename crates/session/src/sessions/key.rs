@@ -52,7 +52,7 @@ pub struct ExecutionId(String);
 
 impl ExecutionId {
     /// A name that nobody has.
-    pub(super) fn random() -> ExecutionId {
+    pub fn random() -> ExecutionId {
         ExecutionId(names::random())
     }
 

@@ -239,7 +239,9 @@ impl Task {
                 self.tell();
             }
             let mut report = record.report(told).await;
-            if report.status != Status::Ok && (piece.count > 1 || piece.code.title.is_some()) {
+            // Cells of a notebook come one by one, and whoever runs them says which failed.
+            let is_one = queued.call.kind.notebook().is_some() || piece.code.title.is_none();
+            if report.status != Status::Ok && (piece.count > 1 || !is_one) {
                 let title = piece.code.title.as_deref();
                 report.say(notices::cell_failed(piece.index + 1, piece.count, title));
             }

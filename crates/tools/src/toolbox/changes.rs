@@ -25,7 +25,8 @@ impl Toolbox {
             let end = i64::try_from(count).unwrap_or(i64::MAX);
             vec![Operation::Insert { index: index.unwrap_or(end), kind, source }]
         });
-        Ok(done.await?.answer())
+        let done = done.await?;
+        self.then_run(call, &open, done).await
     }
 
     pub(super) async fn update_notebook_cell(&self, call: Call<'_>) -> Result<Answer, Answer> {
@@ -33,8 +34,8 @@ impl Toolbox {
         let cell =
             call.arguments.cell("cell").cloned().ok_or_else(|| open.failure("`cell` is missing", None))?;
         let source = call.arguments.text("content").unwrap_or_default().to_owned();
-        let done = open.perform(&call, move |_| vec![Operation::Edit { cell, source }]);
-        Ok(done.await?.answer())
+        let done = open.perform(&call, move |_| vec![Operation::Edit { cell, source }]).await?;
+        self.then_run(call, &open, done).await
     }
 
     pub(super) async fn delete_notebook_cells(&self, call: Call<'_>) -> Result<Answer, Answer> {
@@ -93,9 +94,15 @@ fn with_name(mut outcome: Outcome, notebook: &Notebook) -> Outcome {
 }
 
 impl Done {
+    /// What was done and what others did, where a later revision is told.
+    pub(super) fn without_revision(&self) -> String {
+        let lines: Vec<String> = std::iter::once(self.sentences()).chain(self.others.sentence()).collect();
+        lines.join("\n")
+    }
+
     /// All of it as text; a failure where nothing was done.
     pub(super) fn answer(&self) -> Answer {
-        let mut lines = vec![self.summary()];
+        let mut lines = vec![format!("{} Revision {}.", self.sentences(), self.revision)];
         let deleted: Vec<&Outcome> = self.deleted().collect();
         for outcome in &deleted {
             let Outcome { cell_index, cell_id, cell_type, cell_source, .. } = outcome;
@@ -118,8 +125,8 @@ impl Done {
             .filter(|outcome| outcome.action == Action::Delete && outcome.effect == Effect::Changed)
     }
 
-    /// What was done, and the revision.
-    fn summary(&self) -> String {
+    /// What was done.
+    fn sentences(&self) -> String {
         let said: Vec<String> = match self.outcomes.as_slice() {
             [only] => vec![only.sentence()],
             several => {
@@ -134,6 +141,6 @@ impl Done {
                 several.iter().enumerate().map(sentence).collect()
             }
         };
-        format!("{} Revision {}.", said.join(" "), self.revision)
+        said.join(" ")
     }
 }

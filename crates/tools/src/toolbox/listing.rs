@@ -120,7 +120,7 @@ fn standing(cell: &Cell, state: Option<&CellState>) -> Vec<String> {
 }
 
 /// A time as people say it.
-fn seconds(milliseconds: u64) -> String {
+pub(super) fn seconds(milliseconds: u64) -> String {
     match milliseconds {
         0..1_000 => format!("{milliseconds} ms"),
         1_000..100_000 => format!("{}.{} s", milliseconds / 1_000, milliseconds % 1_000 / 100),

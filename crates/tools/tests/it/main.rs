@@ -8,4 +8,5 @@ mod cells;
 mod modes;
 mod notebooks;
 mod paths;
+mod runs;
 mod text;

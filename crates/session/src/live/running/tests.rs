@@ -42,6 +42,7 @@ impl Desk {
             allow_errors: false,
             max_output: None,
             timing: true,
+            watcher: None,
         };
         self.document.run(&self.kernels.sessions, batch, ann(), cancel).await.unwrap()
     }

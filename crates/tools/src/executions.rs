@@ -1,0 +1,313 @@
+//! Runs by name: each is a task of its own, that goes on when whoever asked for it does not wait any more, and whose answer
+//! can be read for a while after its end.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use cellist_session::execution::{Cancel, Canceller};
+use cellist_session::sessions::{ExecutionId, SessionKey};
+use tokio::sync::watch;
+
+use crate::answer::{Answer, Block, Progress};
+
+/// How many runs that have ended can be read.
+const ENDED: usize = 64;
+/// How many bytes their answers may have together, pictures included; the oldest go first.
+const ENDED_BYTES: usize = 32 * 1024 * 1024;
+
+/// All runs. Cheap to clone; all clones are one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Executions(Arc<Mutex<VecDeque<Execution>>>);
+
+/// A run. All clones are of the same one; dropping them does not stop it.
+#[derive(Clone, Debug)]
+pub(crate) struct Execution {
+    id: ExecutionId,
+    /// What runs, in a few words.
+    what: String,
+    session: SessionKey,
+    begun: Instant,
+    canceller: Canceller,
+    handed_over: watch::Sender<bool>,
+    standing: watch::Receiver<Standing>,
+    outcome: watch::Receiver<Option<Arc<Answer>>>,
+}
+
+/// How far a run is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Standing {
+    /// In a line, and in numbers where the code tells.
+    pub(crate) progress: Progress,
+    /// What the code that runs has shown so far.
+    pub(crate) text: String,
+}
+
+/// What a run has, to hear what is wished and to tell how far it is.
+#[derive(Debug)]
+pub(crate) struct Inside {
+    pub(crate) cancel: Cancel,
+    /// Whether whoever asked for it does not wait any more.
+    pub(crate) handed_over: watch::Receiver<bool>,
+    pub(crate) standing: watch::Sender<Standing>,
+}
+
+/// Why somebody does not wait any more.
+#[derive(Debug)]
+pub(crate) enum Waited {
+    /// It has ended.
+    Ended(Arc<Answer>),
+    /// It goes on.
+    Running,
+}
+
+impl Executions {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Execution>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a run, as a task of its own.
+    pub(crate) fn begin<F>(
+        &self,
+        what: String,
+        session: SessionKey,
+        run: impl FnOnce(Inside) -> F,
+    ) -> Execution
+    where
+        F: Future<Output = Answer> + Send + 'static,
+    {
+        let (canceller, cancel) = Cancel::channel();
+        let (standing, seen) = watch::channel(Standing::default());
+        let (tell, outcome) = watch::channel(None);
+        let (handed_over, heard) = watch::channel(false);
+        let (id, begun) = (ExecutionId::random(), Instant::now());
+        let execution =
+            Execution { id, what, session, begun, canceller, handed_over, standing: seen, outcome };
+        self.lock().push_back(execution.clone());
+        let running = run(Inside { cancel, handed_over: heard, standing });
+        let executions = self.clone();
+        tokio::spawn(async move {
+            let answer = running.await;
+            tell.send_replace(Some(Arc::new(answer)));
+            executions.forget();
+        });
+        execution
+    }
+
+    /// A run by its name.
+    pub(crate) fn find(&self, name: &str) -> Option<Execution> {
+        let id = ExecutionId::named(name);
+        self.lock().iter().find(|execution| execution.id == id).cloned()
+    }
+
+    /// Those of a session that have not ended, the oldest first.
+    pub(crate) fn running(&self, session: &SessionKey) -> Vec<Execution> {
+        let runs = |execution: &&Execution| &execution.session == session && !execution.is_done();
+        self.lock().iter().filter(runs).cloned().collect()
+    }
+
+    /// Lets the oldest go that have ended, where there are too many.
+    fn forget(&self) {
+        let mut all = self.lock();
+        let sizes: Vec<Option<usize>> = all.iter().map(Execution::size).collect();
+        let mut count = sizes.iter().flatten().count();
+        let mut bytes: usize = sizes.iter().flatten().sum();
+        let mut sizes = sizes.into_iter();
+        all.retain(|_| match sizes.next().flatten() {
+            // The newest is kept, however large.
+            Some(size) if count > ENDED || (bytes > ENDED_BYTES && count > 1) => {
+                count -= 1;
+                bytes -= size;
+                false
+            }
+            Some(_) | None => true,
+        });
+    }
+}
+
+impl Execution {
+    pub(crate) fn id(&self) -> &ExecutionId {
+        &self.id
+    }
+
+    pub(crate) fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// The session that it runs in.
+    pub(crate) fn session(&self) -> &SessionKey {
+        &self.session
+    }
+
+    /// How long ago it was asked for.
+    pub(crate) fn age(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    pub(crate) fn standing(&self) -> Standing {
+        self.standing.borrow().clone()
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.outcome.borrow().is_some() || self.outcome.has_changed().is_err()
+    }
+
+    /// What stops it.
+    pub(crate) fn canceller(&self) -> &Canceller {
+        &self.canceller
+    }
+
+    /// Lets it go on without whoever asked for it.
+    pub(crate) fn hand_over(&self) {
+        self.handed_over.send_replace(true);
+    }
+
+    /// Waits for its end, but not longer than so long, and tells meanwhile how far it is. When `cancel` is asked, it is
+    /// interrupted, and its end is waited for; without one, nothing is done to it.
+    pub(crate) async fn wait(
+        &self,
+        patience: Duration,
+        news: &watch::Sender<Option<Progress>>,
+        mut cancel: Option<&mut Cancel>,
+    ) -> Waited {
+        let (mut outcome, mut standing) = (self.outcome.clone(), self.standing.clone());
+        let (mut is_open, mut is_wanted) = (true, true);
+        let deadline = tokio::time::sleep(patience);
+        tokio::pin!(deadline);
+        loop {
+            let asked = async {
+                match cancel.as_deref_mut() {
+                    Some(cancel) => cancel.asked().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                ended = outcome.wait_for(Option::is_some) => {
+                    let lost = || Arc::new(Answer::failure("the run ended without a result"));
+                    return Waited::Ended(ended.ok().and_then(|ended| ended.clone()).unwrap_or_else(lost));
+                }
+                () = asked => {
+                    self.canceller.cancel();
+                    is_wanted = false;
+                }
+                changed = standing.changed(), if is_open => {
+                    is_open = changed.is_ok();
+                    news.send_replace(Some(standing.borrow_and_update().progress.clone()));
+                }
+                () = &mut deadline, if is_wanted => return Waited::Running,
+            }
+        }
+    }
+
+    /// How large its answer is, if it has ended.
+    fn size(&self) -> Option<usize> {
+        let size = |block: &Block| match block {
+            Block::Text(text) => text.len(),
+            Block::Image { data, .. } => data.len(),
+            Block::Link { .. } => 0,
+        };
+        match &*self.outcome.borrow() {
+            Some(answer) => Some(answer.blocks.iter().map(size).sum()),
+            None => self.outcome.has_changed().is_err().then_some(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn session() -> SessionKey {
+        SessionKey::new("s", "/")
+    }
+
+    fn news() -> watch::Sender<Option<Progress>> {
+        watch::Sender::new(None)
+    }
+
+    fn ended(waited: Waited) -> String {
+        match waited {
+            Waited::Ended(answer) => answer.all_text(),
+            Waited::Running => panic!("it goes on"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_run_goes_on_when_nobody_waits_and_its_answer_is_there_for_who_asks_later() {
+        let executions = Executions::default();
+        let (go, gone) = oneshot::channel::<()>();
+        let execution = executions.begin("python".to_owned(), session(), |inside| async move {
+            let progress = Progress { message: "half".to_owned(), done: Some(1.0), total: Some(2.0) };
+            inside.standing.send_replace(Standing { progress, text: "so far".to_owned() });
+            gone.await.unwrap();
+            Answer::text("done")
+        });
+        let news = news();
+        let mut heard = news.subscribe();
+        let waiting = execution.wait(LONG, &news, None);
+        tokio::select! {
+            _ = waiting => unreachable!("it has not ended"),
+            _ = heard.wait_for(Option::is_some) => {}
+        }
+        assert_eq!(heard.borrow().as_ref().unwrap().message, "half");
+        assert!(matches!(execution.wait(Duration::ZERO, &news, None).await, Waited::Running));
+        assert_eq!((execution.standing().text.as_str(), execution.is_done()), ("so far", false));
+        assert_eq!(executions.running(&session()).len(), 1);
+        go.send(()).unwrap();
+        let found = executions.find(&format!(" {} ", execution.id().as_str().to_uppercase())).unwrap();
+        assert_eq!(ended(found.wait(LONG, &news, None).await), "done");
+        assert_eq!(ended(found.wait(Duration::ZERO, &news, None).await), "done");
+        assert!(executions.running(&session()).is_empty() && executions.find("nope").is_none());
+    }
+
+    #[tokio::test]
+    async fn who_cancels_while_waiting_interrupts_and_hears_the_end() {
+        let execution =
+            Executions::default().begin("python".to_owned(), session(), |mut inside| async move {
+                inside.cancel.asked().await;
+                Answer::failure("cancelled")
+            });
+        let (canceller, mut cancel) = Cancel::channel();
+        canceller.cancel();
+        // Its end is waited for, however little patience there was.
+        let waited = execution.wait(Duration::ZERO, &news(), Some(&mut cancel)).await;
+        assert_eq!(ended(waited), "Error: cancelled");
+    }
+
+    #[tokio::test]
+    async fn a_run_that_breaks_is_told_as_a_failure() {
+        let execution = Executions::default()
+            .begin("python".to_owned(), session(), |_| async move { std::future::pending::<Answer>().await });
+        drop(execution);
+        let broken = Executions::default().begin("x".to_owned(), session(), |_| async move { panic!("oh") });
+        assert_eq!(ended(broken.wait(LONG, &news(), None).await), "Error: the run ended without a result");
+        assert!(broken.is_done());
+    }
+
+    #[tokio::test]
+    async fn only_the_last_answers_are_kept() {
+        let executions = Executions::default();
+        let first = executions.begin("first".to_owned(), session(), |_| async { Answer::text("1") });
+        ended(first.wait(LONG, &news(), None).await);
+        for _ in 0..ENDED {
+            let next = executions.begin("next".to_owned(), session(), |_| async { Answer::text("2") });
+            ended(next.wait(LONG, &news(), None).await);
+        }
+        let is_gone = || executions.find(first.id().as_str()).is_none();
+        while !is_gone() {
+            tokio::task::yield_now().await;
+        }
+        let large = "x".repeat(ENDED_BYTES);
+        let large = executions.begin("large".to_owned(), session(), |_| async { Answer::text(large) });
+        ended(large.wait(LONG, &news(), None).await);
+        while executions.lock().len() > 1 {
+            tokio::task::yield_now().await;
+        }
+        assert!(executions.find(large.id().as_str()).is_some());
+    }
+}

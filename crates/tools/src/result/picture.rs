@@ -1,0 +1,212 @@
+//! A picture as a model gets it: as it came where that is small enough, else smaller, and a drawing as a picture. Decoding
+//! takes time and memory; whoever calls this does so on a thread of its own, one picture at a time.
+
+use cellist_session::execution::Picture;
+
+#[cfg(feature = "images")]
+mod drawn;
+#[cfg(feature = "images")]
+mod smaller;
+
+/// The longest side that models look at; what is larger they make smaller themselves.
+pub(crate) const MAX_SIDE: u32 = 1568;
+/// Bytes of one picture.
+pub(crate) const MAX_BYTES: usize = 1024 * 1024;
+
+/// A picture that a model can be given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fitted {
+    pub(crate) mime: &'static str,
+    /// Its bytes, in base64.
+    pub(crate) data: String,
+    /// What was done to it, if anything.
+    pub(crate) changed: Option<String>,
+}
+
+/// Makes a picture fit, or says why it cannot be shown. Nothing is decoded that fits as it is.
+pub(crate) fn fit(picture: &Picture) -> Result<Fitted, String> {
+    match picture.mime.as_str() {
+        "image/png" => raster("image/png", &picture.data),
+        "image/jpeg" => raster("image/jpeg", &picture.data),
+        "image/webp" => as_it_is("image/webp", &picture.data),
+        "image/gif" => as_it_is("image/gif", &picture.data),
+        "image/svg+xml" => drawing(&picture.data),
+        other => Err(format!("{other} cannot be shown")),
+    }
+}
+
+/// A picture's bytes, as they are kept in a file.
+pub(crate) fn original(picture: &Picture) -> Vec<u8> {
+    match picture.mime.as_str() {
+        "image/svg+xml" => picture.data.clone().into_bytes(),
+        _ => decoded(&one_line(&picture.data)).unwrap_or_else(|_| picture.data.clone().into_bytes()),
+    }
+}
+
+fn as_it_is(mime: &'static str, data: &str) -> Result<Fitted, String> {
+    let data = one_line(data);
+    let bytes = data.len() / 4 * 3;
+    match bytes <= MAX_BYTES {
+        true => Ok(Fitted { mime, data, changed: None }),
+        false => Err(format!("its {bytes} bytes are too many")),
+    }
+}
+
+#[cfg(not(feature = "images"))]
+fn raster(mime: &'static str, data: &str) -> Result<Fitted, String> {
+    as_it_is(mime, data)
+}
+
+#[cfg(not(feature = "images"))]
+fn drawing(_: &str) -> Result<Fitted, String> {
+    Err("drawings cannot be shown".to_owned())
+}
+
+#[cfg(feature = "images")]
+fn raster(mime: &'static str, data: &str) -> Result<Fitted, String> {
+    let data = one_line(data);
+    let bytes = decoded(&data)?;
+    let (width, height) = smaller::size(mime, &bytes)?;
+    if width.max(height) <= MAX_SIDE && bytes.len() <= MAX_BYTES {
+        return Ok(Fitted { mime, data, changed: None });
+    }
+    drop(data);
+    let smaller::Made { mime, bytes, size } = smaller::make(mime, &bytes)?;
+    let changed = match (width, height) == size {
+        true => format!("{width}×{height}, recompressed"),
+        false => format!("{width}×{height}, shown at {}×{}", size.0, size.1),
+    };
+    Ok(Fitted { mime, data: encoded(&bytes), changed: Some(changed) })
+}
+
+#[cfg(feature = "images")]
+fn drawing(text: &str) -> Result<Fitted, String> {
+    let smaller::Made { mime, bytes, size } = drawn::draw(text)?;
+    Ok(Fitted { mime, data: encoded(&bytes), changed: Some(format!("SVG drawn at {}×{}", size.0, size.1)) })
+}
+
+#[cfg(feature = "images")]
+fn encoded(bytes: &[u8]) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+fn decoded(data: &str) -> Result<Vec<u8>, String> {
+    use base64::Engine as _;
+    use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+    const LENIENT: GeneralPurpose = GeneralPurpose::new(
+        &base64::alphabet::STANDARD,
+        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+    );
+    LENIENT.decode(data).map_err(|error| format!("it is not base64: {error}"))
+}
+
+/// Base64 without the line ends that Python puts into it.
+fn one_line(data: &str) -> String {
+    data.split_ascii_whitespace().collect()
+}
+
+#[cfg(test)]
+#[cfg(feature = "images")]
+mod tests {
+    use image::{DynamicImage, ImageFormat, RgbImage, RgbaImage};
+
+    use super::*;
+
+    fn picture(image: &DynamicImage, format: ImageFormat, mime: &str) -> Picture {
+        let mut bytes = std::io::Cursor::new(Vec::new());
+        image.write_to(&mut bytes, format).unwrap();
+        Picture { mime: mime.to_owned(), data: encoded(bytes.get_ref()) }
+    }
+
+    fn size(fitted: &Fitted) -> (u32, u32) {
+        smaller::size(fitted.mime, &decoded(&fitted.data).unwrap()).unwrap()
+    }
+
+    /// What no compression makes small.
+    fn noise(width: u32, height: u32) -> RgbImage {
+        let mut state = 1_u32;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8
+        };
+        RgbImage::from_fn(width, height, |_, _| image::Rgb([next(), next(), next()]))
+    }
+
+    #[test]
+    fn a_small_picture_stays_byte_for_byte_whatever_its_line_ends() {
+        let small = picture(&RgbaImage::new(30, 20).into(), ImageFormat::Png, "image/png");
+        let fitted = fit(&small).unwrap();
+        assert_eq!((fitted.mime, &fitted.data, &fitted.changed), ("image/png", &small.data, &None));
+        let (start, end) = small.data.split_at(10);
+        let lines = Picture { data: format!("{start}\n{end}\n"), ..small.clone() };
+        assert_eq!(fit(&lines).unwrap(), fitted);
+        assert_eq!(original(&lines), original(&small));
+    }
+
+    #[test]
+    fn a_picture_of_fifty_megapixels_becomes_one_that_a_model_looks_at() {
+        let large = picture(&RgbImage::new(10_000, 5000).into(), ImageFormat::Png, "image/png");
+        let fitted = fit(&large).unwrap();
+        assert_eq!((size(&fitted), fitted.mime), ((1568, 784), "image/png"));
+        assert_eq!(fitted.changed.as_deref(), Some("10000×5000, shown at 1568×784"));
+        let jpeg = picture(&RgbImage::new(2000, 3000).into(), ImageFormat::Jpeg, "image/jpeg");
+        assert_eq!(size(&fit(&jpeg).unwrap()), (1045, 1568));
+    }
+
+    #[test]
+    fn a_picture_of_too_many_bytes_is_compressed_further() {
+        let large = picture(&noise(1200, 900).into(), ImageFormat::Png, "image/png");
+        let fitted = fit(&large).unwrap();
+        assert!(decoded(&fitted.data).unwrap().len() <= MAX_BYTES);
+        assert_eq!(fitted.mime, "image/jpeg");
+        assert!(fitted.changed.unwrap().starts_with("1200×900, "));
+    }
+
+    #[test]
+    fn more_pixels_than_memory_should_take_are_refused_before_they_are_read() {
+        // A header that promises more than there is.
+        let mut bytes =
+            decoded(&picture(&RgbImage::new(9, 9).into(), ImageFormat::Png, "image/png").data).unwrap();
+        bytes[16..20].copy_from_slice(&100_000_u32.to_be_bytes());
+        bytes[20..24].copy_from_slice(&100_000_u32.to_be_bytes());
+        let sum = crc(&bytes[12..29]);
+        bytes[29..33].copy_from_slice(&sum.to_be_bytes());
+        let huge = Picture { mime: "image/png".to_owned(), data: encoded(&bytes) };
+        assert_eq!(fit(&huge).unwrap_err(), "its 100000×100000 pixels are too many");
+    }
+
+    fn crc(bytes: &[u8]) -> u32 {
+        let step = |crc: u32, _| if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 };
+        !bytes.iter().fold(!0, |crc: u32, byte| (0..8).fold(crc ^ u32::from(*byte), step))
+    }
+
+    #[test]
+    fn what_is_no_picture_is_said_to_be_none() {
+        for (mime, data) in [
+            ("image/png", "AAAA"),
+            ("image/png", "not base64!"),
+            ("image/jpeg", ""),
+            ("image/svg+xml", "<svg"),
+            ("image/tiff", "AAAA"),
+        ] {
+            let broken = Picture { mime: mime.to_owned(), data: data.to_owned() };
+            assert!(!fit(&broken).unwrap_err().is_empty(), "{mime} {data}");
+        }
+        let webp = Picture { mime: "image/webp".to_owned(), data: "AAAA".to_owned() };
+        assert_eq!(fit(&webp).unwrap().data, "AAAA");
+    }
+
+    #[test]
+    fn a_drawing_becomes_a_picture_and_reads_no_file() {
+        let svg = r#"<svg xmlns="http://www.w3.org/2000/svg" width="400" height="200">
+            <image href="/etc/passwd" width="10" height="10"/>
+            <rect x="100" width="300" height="200" fill="red"/><text x="20" y="20">words</text></svg>"#;
+        let fitted = fit(&Picture { mime: "image/svg+xml".to_owned(), data: svg.to_owned() }).unwrap();
+        assert_eq!((size(&fitted), fitted.changed.as_deref()), ((800, 400), Some("SVG drawn at 800×400")));
+        let drawn = image::load_from_memory(&decoded(&fitted.data).unwrap()).unwrap().to_rgb8();
+        assert_eq!((drawn.get_pixel(0, 300).0, drawn.get_pixel(700, 300).0), ([255, 255, 255], [255, 0, 0]));
+        let long = svg.replace("400", "40000");
+        assert_eq!(size(&fit(&Picture { mime: "image/svg+xml".to_owned(), data: long }).unwrap()), (1568, 8));
+    }
+}

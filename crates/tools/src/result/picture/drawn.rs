@@ -1,0 +1,52 @@
+//! Drawings (SVG) as pictures.
+
+use std::sync::{Arc, OnceLock};
+
+use resvg::tiny_skia::{Color, Pixmap, Transform};
+use resvg::usvg::{ImageHrefResolver, Options, Tree, fontdb};
+
+use super::smaller::{self, Made};
+use super::{MAX_BYTES, MAX_SIDE};
+
+/// Longer drawings are not drawn.
+const LONGEST: usize = 8 * 1024 * 1024;
+/// How much larger than it says a drawing may become, so that its words can be read.
+const LARGER: f32 = 2.0;
+
+/// Draws it, on white.
+pub(super) fn draw(text: &str) -> Result<Made, String> {
+    if text.len() > LONGEST {
+        return Err(format!("its {} bytes are too many", text.len()));
+    }
+    let cannot = |error: String| format!("it cannot be drawn: {error}");
+    let mut options = Options { fontdb: fonts(), ..Options::default() };
+    // Files and addresses are not looked at.
+    options.image_href_resolver = ImageHrefResolver {
+        resolve_data: ImageHrefResolver::default_data_resolver(),
+        resolve_string: Box::new(|_, _| None),
+    };
+    let tree = Tree::from_str(text, &options).map_err(|error| cannot(error.to_string()))?;
+    let size = tree.size();
+    let scale = (MAX_SIDE as f32 / size.width().max(size.height())).min(LARGER);
+    let pixels = |length: f32| ((length * scale).round() as u32).clamp(1, MAX_SIDE);
+    let size = (pixels(size.width()), pixels(size.height()));
+    let mut pixmap = Pixmap::new(size.0, size.1).ok_or_else(|| cannot("it has no size".to_owned()))?;
+    pixmap.fill(Color::WHITE);
+    resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixmap.as_mut());
+    let bytes = pixmap.encode_png().map_err(|error| cannot(error.to_string()))?;
+    match bytes.len() <= MAX_BYTES {
+        true => Ok(Made { mime: "image/png", bytes, size }),
+        false => smaller::make("image/png", &bytes),
+    }
+}
+
+/// The fonts of the system, looked for when the first drawing comes.
+fn fonts() -> Arc<fontdb::Database> {
+    static FONTS: OnceLock<Arc<fontdb::Database>> = OnceLock::new();
+    let load = || {
+        let mut fonts = fontdb::Database::new();
+        fonts.load_system_fonts();
+        Arc::new(fonts)
+    };
+    Arc::clone(FONTS.get_or_init(load))
+}

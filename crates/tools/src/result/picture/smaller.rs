@@ -1,0 +1,82 @@
+//! Pictures of points, made smaller.
+
+use std::io::Cursor;
+
+use image::codecs::jpeg::JpegEncoder;
+use image::{DynamicImage, ImageFormat, ImageReader, Limits, Rgb, RgbImage};
+
+use super::{MAX_BYTES, MAX_SIDE};
+
+/// More points are not read: at four bytes each, and eight at the worst, they are what a picture may take of memory.
+const MAX_PIXELS: u64 = 64 * 1024 * 1024;
+
+/// A picture that was made.
+pub(super) struct Made {
+    pub(super) mime: &'static str,
+    pub(super) bytes: Vec<u8>,
+    pub(super) size: (u32, u32),
+}
+
+/// Width and height, from the beginning of the file.
+pub(super) fn size(mime: &str, bytes: &[u8]) -> Result<(u32, u32), String> {
+    reader(mime, bytes)?.into_dimensions().map_err(|error| cannot(&error))
+}
+
+/// Makes a picture small enough.
+pub(super) fn make(mime: &str, bytes: &[u8]) -> Result<Made, String> {
+    let (width, height) = size(mime, bytes)?;
+    if u64::from(width) * u64::from(height) > MAX_PIXELS {
+        return Err(format!("its {width}×{height} pixels are too many"));
+    }
+    let mut reader = reader(mime, bytes)?;
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(8 * MAX_PIXELS + MAX_BYTES as u64);
+    reader.limits(limits);
+    let mut image = reader.decode().map_err(|error| cannot(&error))?;
+    if width.max(height) > MAX_SIDE {
+        image = image.thumbnail(MAX_SIDE, MAX_SIDE);
+    }
+    let size = (image.width(), image.height());
+    let image = match image.color().has_alpha() {
+        true => DynamicImage::from(image.into_rgba8()),
+        false => DynamicImage::from(image.into_rgb8()),
+    };
+    if mime == "image/png" {
+        let mut png = Cursor::new(Vec::new());
+        image.write_to(&mut png, ImageFormat::Png).map_err(|error| cannot(&error))?;
+        if png.get_ref().len() <= MAX_BYTES {
+            return Ok(Made { mime: "image/png", bytes: png.into_inner(), size });
+        }
+    }
+    let image = on_white(image);
+    for quality in [85, 60, 30] {
+        let mut bytes = Vec::new();
+        let encoder = JpegEncoder::new_with_quality(&mut bytes, quality);
+        image.write_with_encoder(encoder).map_err(|error| cannot(&error))?;
+        if bytes.len() <= MAX_BYTES {
+            return Ok(Made { mime: "image/jpeg", bytes, size });
+        }
+    }
+    Err("it cannot be made small enough".to_owned())
+}
+
+fn reader<'a>(mime: &str, bytes: &'a [u8]) -> Result<ImageReader<Cursor<&'a [u8]>>, String> {
+    let format = ImageFormat::from_mime_type(mime).ok_or_else(|| format!("{mime} cannot be shown"))?;
+    Ok(ImageReader::with_format(Cursor::new(bytes), format))
+}
+
+/// Without transparency, as on a page.
+fn on_white(image: DynamicImage) -> RgbImage {
+    let DynamicImage::ImageRgba8(image) = image else { return image.into_rgb8() };
+    let (width, height) = image.dimensions();
+    RgbImage::from_fn(width, height, |x, y| {
+        let [red, green, blue, alpha] = image.get_pixel(x, y).0.map(u32::from);
+        let mixed =
+            |colour: u32| u8::try_from((colour * alpha + 255 * (255 - alpha)) / 255).unwrap_or(u8::MAX);
+        Rgb([mixed(red), mixed(green), mixed(blue)])
+    })
+}
+
+fn cannot(error: &image::ImageError) -> String {
+    format!("it cannot be read: {error}")
+}

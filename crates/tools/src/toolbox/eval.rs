@@ -1,0 +1,172 @@
+//! `eval`: cells in several languages, each language in a kernel of its own.
+
+use std::time::Duration;
+
+use cellist_session::execution::{Limit, Status};
+use cellist_session::order::Order;
+use cellist_session::orders::{CannotOrder, Wanted};
+use cellist_session::sessions::{Call as SessionCall, CallReport, Code, SessionKey};
+
+use super::python::{heading, origin, piece};
+use super::runs::{Plan, call_limit, failure, session_call};
+use super::{Call, Toolbox};
+use crate::answer::Answer;
+use crate::executions::Inside;
+use crate::result::{Budget, Ran, compose};
+
+/// Cells of one language that follow each other, in its session.
+struct Group {
+    language: String,
+    work: SessionCall,
+}
+
+impl Toolbox {
+    pub(super) async fn eval(&self, call: Call<'_>) -> Result<Answer, Answer> {
+        let cells = call.arguments.objects("cells").unwrap_or_default();
+        if cells.is_empty() {
+            return Err(Answer::failure("there is nothing to run: `cells` is empty"));
+        }
+        let own = self.session_of(&call)?;
+        let settings = self.settings(call.caller(), &own.cwd).await?;
+        let mut groups: Vec<Group> = Vec::new();
+        for cell in cells {
+            let language = language(cell.text("language").unwrap_or_default())?;
+            match groups.last_mut() {
+                Some(group) if group.language == language => group.work.cells.push(piece(cell)),
+                _ => {
+                    let key = session(&own, &language);
+                    let order = self.order_for(&call, &key, &language).await?;
+                    let code: Vec<Code> = vec![piece(cell)];
+                    let work = session_call(&call, key, order, code, &settings);
+                    groups.push(Group { language, work });
+                }
+            }
+        }
+        let (limit, budget) = (call_limit(&call), Budget::of(call.arguments));
+        let plan =
+            Plan { what: format!("eval in session {}", own.id), session: own.clone(), settings, budget };
+        let toolbox = self.clone();
+        let run = |inside| async move { toolbox.evaluate(groups, own, limit, budget, inside).await };
+        Ok(self.begin(call, plan, run).await)
+    }
+
+    async fn order_for(&self, call: &Call<'_>, key: &SessionKey, language: &str) -> Result<Order, Answer> {
+        let wanted = match language {
+            "python" => Wanted::nothing(),
+            other => Wanted { kernel: None, language: Some(other.to_owned()) },
+        };
+        let order = self.order(call.caller(), key, wanted, false).await;
+        order.map_err(|error| match (&error, language) {
+            (CannotOrder::Refused(_), language) if language != "python" => {
+                failure(&format_args!("no kernel for {language} is installed"), error.hint())
+            }
+            _ => failure(&error, error.hint()),
+        })
+    }
+
+    /// Runs groups one after the other, until one fails.
+    async fn evaluate(
+        self,
+        groups: Vec<Group>,
+        own: SessionKey,
+        limit: Limit,
+        budget: Budget,
+        mut inside: Inside,
+    ) -> Answer {
+        let count: usize = groups.iter().map(|group| group.work.cells.len()).sum();
+        let from = origin(&groups[0].work);
+        let (mut used, mut shown, mut index) = (Duration::ZERO, 0, 0);
+        let (mut ran, mut said, mut behind) = (Vec::new(), Vec::new(), Vec::new());
+        for Group { language, mut work } in groups {
+            let before = index;
+            work.limit = rest(limit, used);
+            // Half of what is left, so that those behind have something to show too.
+            let is_last = before + work.cells.len() == count;
+            let room = work.reading.limits.max_bytes.saturating_sub(shown);
+            let room = if is_last { room } else { room / 2 };
+            work.reading = cellist_session::execution::Reading::for_model(room.max(400));
+            let size = work.cells.len();
+            let report = match self.run_code(work, &mut inside, Some(&language)).await {
+                Ok(report) => report,
+                Err(failure) if ran.is_empty() => return failure,
+                Err(failure) => {
+                    behind.push(failure.all_text());
+                    break;
+                }
+            };
+            let CallReport { cells, status, notices, .. } = report;
+            said.extend(notices);
+            for cell in cells {
+                used += Duration::from_millis(cell.report.duration_ms);
+                shown += cell.report.text.len();
+                said.extend(self.introduced.line(&cell.kernel_id, &cell.report.kernel));
+                let heading = heading(index, count, Some(&language), cell.title.as_deref());
+                ran.push(match count {
+                    1 => Ran::new(cell.report),
+                    _ => Ran::new(cell.report).under(heading),
+                });
+                index += 1;
+            }
+            if status != Status::Ok {
+                if count > size {
+                    behind.push(format!("{} of {count} cells ran.", index));
+                }
+                break;
+            }
+        }
+        if ran.is_empty() {
+            said.extend(behind);
+            return Answer::failure(said.join("\n"));
+        }
+        behind.push(format!("session {}", own.id));
+        let composed = compose(said, ran, behind);
+        self.gallery.answer(composed, budget, &from).await
+    }
+}
+
+/// A language by the names that models have for it.
+fn language(named: &str) -> Result<String, Answer> {
+    let named = named.trim().to_ascii_lowercase();
+    match named.as_str() {
+        "" => {
+            Err(Answer::failure("`language` is empty: it must be py, or the language of an installed kernel"))
+        }
+        "py" | "python" | "python3" | "ipython" => Ok("python".to_owned()),
+        "js" => Ok("javascript".to_owned()),
+        "ts" => Ok("typescript".to_owned()),
+        "sh" | "shell" => Ok("bash".to_owned()),
+        "jl" => Ok("julia".to_owned()),
+        "rs" => Ok("rust".to_owned()),
+        _ => Ok(named),
+    }
+}
+
+/// The session of a language: that of Python is the one that `python` uses.
+fn session(own: &SessionKey, language: &str) -> SessionKey {
+    match language {
+        "python" => own.clone(),
+        other => SessionKey::new(format!("{}:{other}", own.id), own.cwd.clone()),
+    }
+}
+
+/// What is left of a limit for all cells together.
+fn rest(limit: Limit, used: Duration) -> Limit {
+    match limit {
+        Limit::None => Limit::None,
+        Limit::Given(time) => Limit::Given(time.saturating_sub(used)),
+        Limit::Usual(time) => Limit::Usual(time.saturating_sub(used)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_language_has_a_session_of_its_own_and_python_that_of_the_caller() {
+        let own = SessionKey::new("s", "/w");
+        let of = |named: &str| session(&own, &language(named).unwrap()).id;
+        assert_eq!([of("py"), of("Python"), of("sh"), of("R")], ["s", "s", "s:bash", "s:r"]);
+        assert!(language(" ").unwrap_err().all_text().starts_with("Error: `language` is empty"));
+    }
+}

@@ -1,0 +1,41 @@
+//! `get_cell_outputs`: what a cell shows, as the notebook has it.
+
+use cellist_notebook::CellType;
+use cellist_output::notices;
+use cellist_session::artifact::Origin;
+
+use super::listing::Listing;
+use super::{Call, Toolbox};
+use crate::answer::Answer;
+use crate::result::{Budget, Composed, shown};
+
+impl Toolbox {
+    pub(super) async fn get_cell_outputs(&self, call: Call<'_>) -> Result<Answer, Answer> {
+        let open = self.notebook(&call).await?;
+        let view = open.document.view();
+        let cell = call.arguments.cell("cell").ok_or_else(|| open.failure("`cell` is missing", None))?;
+        let at = open.find(&view.notebook, cell)?;
+        let cell = &view.notebook.cells()[at];
+        if cell.cell_type() != CellType::Code {
+            let what =
+                format!("cell {at} ({}) is {}: only code cells have outputs", cell.id(), cell.cell_type());
+            return Err(open.failure(what, None));
+        }
+        let budget = Budget::of(call.arguments);
+        let listing = Listing {
+            notebook: &view.notebook,
+            states: &view.cells(),
+            name: open.name(),
+            budget: budget.bytes(),
+        };
+        let what = format!("cell {at} of {}", open.name());
+        let origin = Origin { what, session: None, notebook: Some(open.path().to_owned()) };
+        let said = shown(&cell.outputs(), budget, &self.artifacts, &origin).await;
+        let mut composed = Composed { text: listing.heading(at), ..said.clone() };
+        match said.text.is_empty() && said.pictures.list.is_empty() {
+            true => composed.line(&notices::no_output()),
+            false => composed.block(&said.text),
+        }
+        Ok(self.gallery.answer(composed, budget, &origin).await)
+    }
+}

@@ -1,0 +1,101 @@
+//! `python`: code in a session, whose variables last from one call to the next.
+
+use cellist_session::artifact::{Origin, first_line};
+use cellist_session::orders::Wanted;
+use cellist_session::sessions::{Call as SessionCall, CallReport, Code, CodeReport};
+
+use super::runs::{Plan, call_limit, failure, session_call};
+use super::{Call, Toolbox};
+use crate::answer::Answer;
+use crate::arguments::Arguments;
+use crate::result::{Budget, Ran, compose};
+
+impl Toolbox {
+    pub(super) async fn python(&self, call: Call<'_>) -> Result<Answer, Answer> {
+        let arguments = call.arguments;
+        let cells = match (arguments.text("code"), arguments.objects("cells")) {
+            (Some(code), None) => vec![Code { code: code.to_owned(), ..Code::default() }],
+            (None, Some(cells)) if !cells.is_empty() => cells.iter().map(piece).collect(),
+            (Some(_), Some(_)) => {
+                return Err(Answer::failure("`code` and `cells` are one argument: give one of them"));
+            }
+            (None, Some(_) | None) => {
+                return Err(Answer::failure(
+                    "there is nothing to run: give `code`, or `cells` with code in them",
+                ));
+            }
+        };
+        let key = self.session_of(&call)?;
+        let settings = self.settings(call.caller(), &key.cwd).await?;
+        let reset = arguments.flag("reset");
+        let order = self.order(call.caller(), &key, Wanted::nothing(), reset).await;
+        let order = order.map_err(|error| failure(&error, error.hint()))?;
+        let work = session_call(&call, key.clone(), order, cells, &settings);
+        let work = SessionCall { reset, limit: call_limit(&call), ..work };
+        let budget = Budget::of(arguments);
+        let what = format!("python in session {}", key.id);
+        let plan = Plan { what, session: key, settings, budget };
+        let toolbox = self.clone();
+        let run = |mut inside| async move {
+            let origin = origin(&work);
+            match toolbox.run_code(work, &mut inside, None).await {
+                Ok(report) => toolbox.called(report, budget, &origin).await,
+                Err(failure) => failure,
+            }
+        };
+        Ok(self.begin(call, plan, run).await)
+    }
+
+    /// What is told of code that ran in one session.
+    async fn called(&self, report: CallReport, budget: Budget, origin: &Origin) -> Answer {
+        let CallReport { session, cells, not_run, mut notices, .. } = report;
+        let count = cells.len() + not_run;
+        if cells.is_empty() {
+            return Answer::failure(format_args!("{}\nsession {}", notices.join("\n"), session.id));
+        }
+        let mut ran = Vec::new();
+        for (index, cell) in cells.into_iter().enumerate() {
+            notices.extend(self.introduced.line(&cell.kernel_id, &cell.report.kernel));
+            let CodeReport { title, report, .. } = cell;
+            let told = Ran::new(report);
+            ran.push(match (count, title) {
+                (1, None) => told,
+                (_, title) => told.under(heading(index, count, None, title.as_deref())),
+            });
+        }
+        let composed = compose(notices, ran, vec![format!("session {}", session.id)]);
+        self.gallery.answer(composed, budget, origin).await
+    }
+}
+
+/// One of several pieces of code.
+pub(super) fn piece(cell: &Arguments) -> Code {
+    Code {
+        code: cell.text("code").unwrap_or_default().to_owned(),
+        title: cell.text("title").map(str::to_owned),
+        reset: cell.flag("reset"),
+        hidden: false,
+    }
+}
+
+/// What stands above one of several pieces.
+pub(super) fn heading(index: usize, count: usize, language: Option<&str>, title: Option<&str>) -> String {
+    let mut heading = format!("[{}/{count}", index + 1);
+    if let Some(language) = language {
+        heading.push(' ');
+        heading.push_str(language);
+    }
+    heading.push(']');
+    if let Some(title) = title {
+        heading.push(' ');
+        heading.push_str(title);
+    }
+    heading
+}
+
+/// Where what it shows comes from.
+pub(super) fn origin(work: &SessionCall) -> Origin {
+    let first = work.cells.first();
+    let what = first.map(|cell| cell.title.clone().unwrap_or_else(|| first_line(&cell.code)));
+    Origin { what: what.unwrap_or_default(), session: Some(work.key.id.clone()), notebook: None }
+}

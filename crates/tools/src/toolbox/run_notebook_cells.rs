@@ -1,0 +1,318 @@
+//! `run_notebook_cells`: cells of a notebook in its kernel, with their outputs in the file; also what `run` adds to a change.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cellist_notebook::{CellId, Notebook, Revision};
+use cellist_output::Output;
+use cellist_session::artifact::Origin;
+use cellist_session::execution::{CellReport, Limit, RunReport, Status};
+use cellist_session::live::{Batch, Document, RunError, Standing as RunStanding};
+use cellist_session::orders::Wanted;
+use cellist_session::run::why_nothing;
+use cellist_session::sessions::{Call as SessionCall, Kind, SessionKey};
+use tokio::sync::watch;
+
+use super::changes::Done;
+use super::listing::seconds;
+use super::open::Open;
+use super::runs::{Plan, failure, session_call, standing};
+use super::{Call, Toolbox};
+use crate::agent::Agent;
+use crate::answer::{Answer, Block};
+use crate::executions::Inside;
+use crate::result::{Budget, Ran, compose};
+
+/// A cell that may fail without that being a failure.
+const MAY_FAIL: &str = "raises-exception";
+
+/// What is run, and for whom it is told.
+struct Work {
+    agent: Arc<Agent>,
+    document: Document,
+    /// What to call the notebook.
+    name: String,
+    batch: Batch,
+    /// The notebook as it was before.
+    before: Arc<Notebook>,
+    /// What is said before all else.
+    said: Vec<String>,
+    budget: Budget,
+}
+
+impl Toolbox {
+    pub(super) async fn run_notebook_cells(&self, call: Call<'_>) -> Result<Answer, Answer> {
+        let open = self.notebook(&call).await?;
+        let notebook = open.document.view().notebook.clone();
+        let mut at: Vec<usize> = match call.arguments.cells("cells") {
+            Some(cells) => open.find_all(&notebook, cells)?,
+            None => (0..notebook.cells().len()).collect(),
+        };
+        at.sort_unstable();
+        let cells = at.into_iter().map(|at| notebook.cells()[at].id().clone()).collect();
+        self.run_cells(call, &open, cells, Vec::new()).await
+    }
+
+    /// Runs cells of a notebook that is open. `said` stands before what they show.
+    pub(super) async fn run_cells(
+        &self,
+        call: Call<'_>,
+        open: &Open,
+        cells: Vec<CellId>,
+        said: Vec<String>,
+    ) -> Result<Answer, Answer> {
+        let (document, before) = (open.document.clone(), open.document.view().notebook.clone());
+        if let Some(why) = why_nothing(&before, &cells) {
+            return Err(open.failure(format_args!("there was nothing to run: {why}"), None));
+        }
+        let key = SessionKey::of_notebook(document.path());
+        let settings = self.settings(call.caller(), &key.cwd).await?;
+        let wanted = Wanted::of_metadata(&before.metadata());
+        let order = self.order(call.caller(), &key, wanted, false).await;
+        let order = order.map_err(|error| open.failure(&error, error.hint()))?;
+        let time = call.arguments.seconds("timeout").map(|time| Duration::from_secs_f64(time.max(0.1)));
+        let work = session_call(&call, key.clone(), order, Vec::new(), &settings);
+        let kind = Kind::Notebook { path: document.path().to_owned() };
+        let batch = Batch {
+            cells,
+            call: SessionCall { kind, owner: None, limit: Limit::from(time), ..work },
+            allow_errors: call.arguments.flag("continue_on_error"),
+            max_output: settings
+                .notebook
+                .max_output
+                .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+            timing: settings.notebook.timing,
+            watcher: None,
+        };
+        let (budget, name) = (Budget::of(call.arguments), open.name().to_owned());
+        let plan = Plan { what: format!("cells of {name}"), session: key, settings, budget };
+        let agent = Arc::clone(call.agent);
+        let work = Work { agent, document, name, batch, before, said, budget };
+        let toolbox = self.clone();
+        Ok(self.begin(call, plan, |inside| async move { toolbox.carry_out(work, inside).await }).await)
+    }
+
+    /// Runs a cell that was changed, where the call wants that.
+    pub(super) async fn then_run(&self, call: Call<'_>, open: &Open, done: Done) -> Result<Answer, Answer> {
+        let answer = done.answer();
+        let cell = done.outcomes.first().and_then(|outcome| outcome.cell_id.as_deref()).map(CellId::from);
+        let (Some(cell), true) = (cell, call.arguments.flag("run") && !answer.is_failure) else {
+            return Ok(answer);
+        };
+        let cells = vec![cell];
+        if let Some(why) = why_nothing(&open.document.view().notebook, &cells) {
+            return Ok(Answer::text(format!("{}\nThere was nothing to run: {why}.", answer.all_text())));
+        }
+        let said = done.without_revision();
+        let run = self.run_cells(call, open, cells, vec![said.clone()]).await;
+        run.map_err(|failure| with_said(failure, &[said]))
+    }
+
+    async fn carry_out(self, mut work: Work, inside: Inside) -> Answer {
+        let Inside { cancel, standing: told, .. } = inside;
+        let (watcher, mut seen) = watch::channel(None::<RunStanding>);
+        work.batch.watcher = Some(watcher);
+        let (author, key) = (work.agent.caller().author(), work.batch.call.key.clone());
+        let document = work.document.clone();
+        let running = document.run(&self.sessions, work.batch.clone(), author, cancel);
+        tokio::pin!(running);
+        let mut is_attached = false;
+        let outcome = loop {
+            tokio::select! {
+                biased;
+                outcome = &mut running => break outcome,
+                Ok(()) = seen.changed() => {
+                    let Some(RunStanding { index, position, count, cell }) = seen.borrow_and_update().clone()
+                    else { continue };
+                    let label = match count {
+                        1 => format!("cell {index}"),
+                        _ => format!("cell {index} ({} of {count})", position + 1),
+                    };
+                    told.send_replace(standing(&cell, Some(&label)));
+                    // The session is there by now, and stays as long as the agent does.
+                    if !std::mem::replace(&mut is_attached, true) {
+                        let _ = self.sessions.attach(work.agent.owner(), &key);
+                    }
+                }
+            }
+        };
+        match outcome {
+            Ok(report) => self.ran(work, report).await,
+            Err(RunError::Session(error)) => failure(&format_args!("{}: {error}", work.name), error.hint()),
+            Err(RunError::Document(error)) => Answer::failure(format_args!("{}: {error}", work.name)),
+        }
+    }
+
+    /// What is told of a run.
+    async fn ran(&self, work: Work, report: RunReport) -> Answer {
+        let Work { agent, document, name, batch, before, mut said, budget, .. } = work;
+        let revision = document.tell(agent.caller().author().actor).await.ok().map(|told| told.revision);
+        let view = document.view();
+        let key = &batch.call.key;
+        let kernel = self.sessions.list().into_iter().find(|view| view.id == key.id && view.cwd == key.cwd);
+        if let (Some(kernel), Some(cell)) = (kernel.and_then(|view| view.kernel_id), report.cells.first()) {
+            said.extend(self.introduced.line(&kernel, &cell.report.kernel));
+        }
+        let RunReport { status, saved, cells, not_run, notices, .. } = report;
+        said.extend(notices);
+        if cells.is_empty() {
+            let why =
+                if status == Status::Ok { "nothing ran" } else { "it was cancelled before anything ran" };
+            return Answer::failure(format_args!("{name}: {why}\n{}", said.join("\n")));
+        }
+        let done: Vec<CellId> = cells
+            .iter()
+            .filter_map(|cell| Some(view.notebook.cells().get(cell.index)?.id().clone()))
+            .collect();
+        let mut behind = Vec::new();
+        if not_run > 0 {
+            behind.push(not_run_line(&view.notebook, &batch.cells, &done));
+        }
+        behind.extend(stale_line(&view, &done));
+        behind.extend(last_line(revision));
+        let ran = told(cells, &name, &before, &view.notebook);
+        let mut composed = compose(said, ran, behind);
+        if !saved {
+            composed.fail(&format!("{name}: the cells ran, but their outputs are not on disk yet"));
+        } else if status == Status::Cancelled && !composed.is_failure {
+            composed.fail(&format!("{name}: the run was cancelled"));
+        }
+        let origin =
+            Origin { what: name, session: Some(key.id.clone()), notebook: Some(document.path().to_owned()) };
+        self.gallery.answer(composed, budget, &origin).await
+    }
+}
+
+/// A failure with what was said before it.
+fn with_said(mut failure: Answer, said: &[String]) -> Answer {
+    if let Some(Block::Text(text)) = failure.blocks.first_mut() {
+        for line in said {
+            text.push('\n');
+            text.push_str(line);
+        }
+    }
+    failure
+}
+
+/// The cells that ran; those in a row that showed nothing are told in one line.
+fn told(cells: Vec<CellReport>, name: &str, before: &Notebook, now: &Notebook) -> Vec<Ran> {
+    const IN_A_ROW: usize = 3;
+    let is_single = cells.len() == 1;
+    let mut ran = Vec::new();
+    let mut silent: Vec<(usize, Ran)> = Vec::new();
+    let flush = |silent: &mut Vec<(usize, Ran)>, ran: &mut Vec<Ran>| {
+        if silent.len() < IN_A_ROW {
+            ran.extend(silent.drain(..).map(|(_, told)| told));
+            return;
+        }
+        let numbers: Vec<usize> = silent.iter().map(|(index, _)| *index).collect();
+        if let Some((_, first)) = silent.drain(..).next() {
+            ran.push(first.under(format!("cells {} · ok, no output", ranges(&numbers))));
+        }
+    };
+    for CellReport { index, id, report, .. } in cells {
+        let cell = now.cells().get(index);
+        let named = id.or_else(|| Some(cell?.id().to_string())).unwrap_or_default();
+        let how = match report.status {
+            Status::Ok => "ok",
+            Status::Error => "failed",
+            Status::Timeout => "timed out",
+            Status::Cancelled => "cancelled",
+        };
+        let heading = format!("[{index}] id={named} · {how} {}", seconds(report.duration_ms));
+        let mut told = Ran::new(report).under(heading).at(format!("{name}: cell {index} ({named})"));
+        if cell.is_some_and(|cell| cell.has_tag(MAY_FAIL)) {
+            told = told.expected();
+        }
+        let was = before.position(&CellId::from(named.as_str())).map(|at| before.cells()[at].outputs());
+        if was.is_some_and(|was| !was.is_empty() && cell.is_some_and(|cell| is_same(&was, &cell.outputs()))) {
+            told = told.unchanged();
+        }
+        match told.is_silent() && !told.has_failed() && !is_single {
+            true => silent.push((index, told)),
+            false => {
+                flush(&mut silent, &mut ran);
+                ran.push(told);
+            }
+        }
+    }
+    flush(&mut silent, &mut ran);
+    ran
+}
+
+/// Whether outputs are the same but for the numbers of executions.
+fn is_same(one: &[Output], other: &[Output]) -> bool {
+    let plain = |output: &Output| match output {
+        Output::Result { data, metadata, .. } => {
+            Output::Display { data: data.clone(), metadata: metadata.clone(), display_id: None }
+        }
+        other => other.clone(),
+    };
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| plain(one) == plain(other))
+}
+
+fn not_run_line(notebook: &Notebook, wanted: &[CellId], done: &[CellId]) -> String {
+    let left = wanted.iter().filter(|id| !done.contains(id)).filter_map(|id| notebook.position(id));
+    let left: Vec<usize> =
+        left.filter(|at| why_nothing(notebook, &[notebook.cells()[*at].id().clone()]).is_none()).collect();
+    match left.as_slice() {
+        [one] => format!("Cell {one} was not run."),
+        several => format!("Cells {} were not run.", ranges(several)),
+    }
+}
+
+/// Which other cells show something that is not up to date any more.
+fn stale_line(view: &cellist_session::live::View, done: &[CellId]) -> Option<String> {
+    let states = view.cells();
+    let cells = view.notebook.cells().iter().enumerate();
+    let stale: Vec<usize> = cells
+        .filter(|(_, cell)| {
+            !done.contains(cell.id()) && states.get(cell.id()).is_some_and(|it| !it.stale.is_empty())
+        })
+        .map(|(index, _)| index)
+        .collect();
+    match stale.as_slice() {
+        [] => None,
+        [one] => Some(format!("Cell {one} is stale.")),
+        several => Some(format!("Cells {} are stale.", ranges(several))),
+    }
+}
+
+fn last_line(revision: Option<Revision>) -> Option<String> {
+    revision.map(|revision| format!("Revision {revision}."))
+}
+
+/// Indexes in a few words: `1-3, 5`.
+fn ranges(indexes: &[usize]) -> String {
+    let mut words = String::new();
+    for run in indexes.chunk_by(|one, next| one + 1 == *next) {
+        let gap = if words.is_empty() { "" } else { ", " };
+        let _ = match run {
+            [one] => write!(words, "{gap}{one}"),
+            [first, .., last] => write!(words, "{gap}{first}-{last}"),
+            [] => Ok(()),
+        };
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indexes_are_told_in_ranges() {
+        assert_eq!(ranges(&[]), "");
+        assert_eq!(ranges(&[3]), "3");
+        assert_eq!(ranges(&[0, 1, 2, 5, 7, 8]), "0-2, 5, 7-8");
+    }
+
+    #[test]
+    fn outputs_are_the_same_whatever_number_their_execution_has() {
+        let result =
+            |count, text: &str| Output::result(count, cellist_output::MimeBundle::text("text/plain", text));
+        assert!(is_same(&[result(1, "a")], &[result(2, "a")]));
+        assert!(!is_same(&[result(1, "a")], &[result(1, "b")]) && !is_same(&[result(1, "a")], &[]));
+    }
+}

@@ -1,0 +1,279 @@
+//! What all tools that run code have in common: in which session and by which order, how long their caller waits, and what
+//! is told of a run that goes on.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use cellist_output::notices;
+use cellist_session::execution::{KernelReport, Limit};
+use cellist_session::order::Order;
+use cellist_session::orders::{self, CannotOrder, Job, Wanted};
+use cellist_session::sessions::{
+    Call as SessionCall, CallReport, CallView, Code, Kind, SessionError, SessionKey, Stage,
+};
+use cellist_session::settings::Settings;
+
+use super::{Call, Toolbox};
+use crate::answer::{Answer, Block, Progress};
+use crate::caller::Caller;
+use crate::executions::{Execution, Inside, Standing, Waited};
+use crate::result::{self, Budget};
+
+/// How many kernels are remembered as told of.
+const KERNELS: usize = 1000;
+/// The longest that a call waits before it hands a run over, whatever it asks for.
+const LONGEST_WAIT: f64 = 3600.0;
+
+/// Kernels whose interpreter was told already, the newest last.
+#[derive(Debug, Default)]
+pub(super) struct Introduced(Mutex<VecDeque<String>>);
+
+impl Introduced {
+    /// The interpreter of a kernel, where nothing was told of it yet.
+    pub(super) fn line(&self, kernel_id: &str, kernel: &KernelReport) -> Option<String> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.iter().any(|id| id == kernel_id) {
+            return None;
+        }
+        if known.len() >= KERNELS {
+            known.pop_front();
+        }
+        known.push_back(kernel_id.to_owned());
+        result::introduced(kernel)
+    }
+}
+
+/// A run that is about to begin.
+pub(super) struct Plan {
+    /// What runs, in a few words.
+    pub(super) what: String,
+    pub(super) session: SessionKey,
+    pub(super) settings: Settings,
+    pub(super) budget: Budget,
+}
+
+impl Toolbox {
+    /// The settings that hold in a folder for whoever calls.
+    pub(super) async fn settings(&self, caller: &Caller, folder: &Path) -> Result<Settings, Answer> {
+        let (asker, home) = (caller.asker.clone(), self.documents.store().home().clone());
+        let folder = folder.to_owned();
+        let resolved = tokio::task::spawn_blocking(move || asker.settings(&home, &folder)).await;
+        match resolved {
+            Ok(Ok(resolved)) => Ok(resolved.settings),
+            Ok(Err(faults)) => Err(Answer::failure(faults)),
+            Err(_) => Err(Answer::failure("the settings could not be read")),
+        }
+    }
+
+    /// The order for the kernel of a session: the one that it has, or a new one.
+    pub(super) async fn order(
+        &self,
+        caller: &Caller,
+        key: &SessionKey,
+        wanted: Wanted,
+        is_fresh: bool,
+    ) -> Result<Order, CannotOrder> {
+        if let Some(order) = self.sessions.order(key).filter(|_| !is_fresh) {
+            return Ok(order);
+        }
+        let folders = vec![key.cwd.clone(), caller.cwd.clone()];
+        let job = Job { cwd: key.cwd.clone(), folders, kernel: None, wanted };
+        Ok(orders::write(&caller.asker, self.documents.store().home(), job).await?.order)
+    }
+
+    /// The session that a call of `python` or `eval` is about: the one that it names, else the caller's own.
+    pub(super) fn session_of(&self, call: &Call<'_>) -> Result<SessionKey, Answer> {
+        let caller = call.caller();
+        let cwd = call.arguments.text("cwd").map(|folder| folder_at(&caller.cwd, folder)).transpose()?;
+        let named = call.arguments.text("session").map(str::trim).filter(|name| !name.is_empty());
+        let Some(named) = named else {
+            return Ok(SessionKey::new(caller.session.as_str(), cwd.unwrap_or_else(|| caller.cwd.clone())));
+        };
+        match self.sessions.find(named, cwd.as_deref()) {
+            Ok(key) => Ok(key),
+            Err(SessionError::NoSuchSession { .. }) => {
+                Ok(SessionKey::new(named, cwd.unwrap_or_else(|| caller.cwd.clone())))
+            }
+            Err(error) => Err(failure(&error, Some("name its folder too, with `cwd`".to_owned()))),
+        }
+    }
+
+    /// Begins a run and waits for it as long as the call wants; then it goes on under its name.
+    pub(super) async fn begin<F>(
+        &self,
+        mut call: Call<'_>,
+        plan: Plan,
+        run: impl FnOnce(Inside) -> F,
+    ) -> Answer
+    where
+        F: Future<Output = Answer> + Send + 'static,
+    {
+        let Plan { what, session, settings, budget } = plan;
+        let asked = call.arguments.seconds("soft_wait");
+        let patience = asked.map_or(settings.run.soft_wait, seconds);
+        let execution = self.executions.begin(what, session, run);
+        match execution.wait(patience, call.news, Some(&mut call.cancel)).await {
+            Waited::Ended(answer) => Answer::clone(&answer),
+            Waited::Running => {
+                execution.hand_over();
+                goes_on(&execution, budget)
+            }
+        }
+    }
+
+    /// Runs code in a session, for a run that has a name.
+    pub(super) async fn run_code(
+        &self,
+        call: SessionCall,
+        inside: &mut Inside,
+        label: Option<&str>,
+    ) -> Result<CallReport, Answer> {
+        let (key, owner) = (call.key.clone(), call.owner.clone());
+        // Kept until it was idle for long, and as long as whoever calls is there.
+        let ticket = self.sessions.call(SessionCall { owner: None, ..call });
+        if let Some(owner) = &owner {
+            // A session that ended meanwhile needs nobody.
+            let _ = self.sessions.attach(owner, &key);
+        }
+        let (mut view, done) = (ticket.watch(), ticket.done());
+        tokio::pin!(done);
+        let mut is_open = true;
+        let mut is_awaited = true;
+        loop {
+            tokio::select! {
+                biased;
+                outcome = &mut done => {
+                    return outcome.map_err(|error| failure(&error, error.hint()));
+                }
+                () = inside.cancel.asked() => ticket.canceller().cancel(),
+                handed = inside.handed_over.wait_for(|handed| *handed), if is_awaited => {
+                    is_awaited = false;
+                    if handed.is_ok() {
+                        ticket.canceller().hand_over();
+                    }
+                }
+                changed = view.changed(), if is_open => {
+                    is_open = changed.is_ok();
+                    let standing = standing(&view.borrow_and_update(), label);
+                    inside.standing.send_replace(standing);
+                }
+            }
+        }
+    }
+}
+
+/// A call that runs code in a session of tools, with all that is usual.
+pub(super) fn session_call(
+    call: &Call<'_>,
+    key: SessionKey,
+    order: Order,
+    cells: Vec<Code>,
+    settings: &Settings,
+) -> SessionCall {
+    SessionCall {
+        key,
+        kind: Kind::Tool,
+        owner: Some(call.agent.owner().clone()),
+        order,
+        cells,
+        limit: Limit::None,
+        grace: settings.python.interrupt_grace,
+        reset: false,
+        retry: settings.python.retry_on_crash,
+        mode: settings.python.kernel_mode,
+        reading: Budget::of(call.arguments).reading(),
+        rights: Some(call.caller().mode.as_str().to_owned()),
+        listener: None,
+    }
+}
+
+/// How long the code of a call may take: from 1 to 600 seconds, and 30 while its caller waits.
+pub(super) fn call_limit(call: &Call<'_>) -> Limit {
+    match call.arguments.seconds("timeout") {
+        Some(timeout) => Limit::Given(Duration::from_secs_f64(timeout.clamp(1.0, 600.0))),
+        None => Limit::Usual(Duration::from_secs(30)),
+    }
+}
+
+/// What is told of a run that goes on.
+pub(super) fn goes_on(execution: &Execution, budget: Budget) -> Answer {
+    let Standing { progress, text } = execution.standing();
+    let mut told = format!(
+        "Still running as execution {} after {} s: {}.",
+        execution.id(),
+        execution.age().as_secs(),
+        execution.what()
+    );
+    let Progress { message, done, total } = &progress;
+    match (done, total) {
+        (Some(done), Some(total)) => told.push_str(&format!(" {message} {done}/{total}.")),
+        (Some(done), None) => told.push_str(&format!(" {message} {done}.")),
+        (None, _) if text.trim().is_empty() => told.push_str(&format!(" {message}.")),
+        (None, _) => {}
+    }
+    let how = format!(
+        "`wait` with execution {0} waits for its end; `notebook_kernel` with it and action interrupt stops it.",
+        execution.id()
+    );
+    let room = budget.bytes().saturating_sub(told.len() + how.len() + 2 * notices::GAP.len());
+    let mut answer = Answer::text(told);
+    if let Some(Block::Text(told)) = answer.blocks.first_mut() {
+        let text = result::fit(text.trim_end().to_owned(), room);
+        if !text.is_empty() {
+            told.push_str(&format!("\n{text}"));
+        }
+        told.push_str(&format!("\n{how}"));
+    }
+    answer
+}
+
+/// How a call in a session stands, for whoever waits for it.
+pub(super) fn standing(view: &CallView, label: Option<&str>) -> Standing {
+    const LONGEST: usize = 160;
+    let last =
+        || view.text.lines().rev().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('['));
+    let bar = view.bar.as_ref();
+    let message = match &view.stage {
+        Stage::Queued { before: 0 } | Stage::Starting => "starting the kernel".to_owned(),
+        Stage::Queued { before } => format!("waiting for {before} before it in the session"),
+        Stage::Running { cell, count } => {
+            let said = bar.map(|bar| bar.label.as_str()).filter(|label| !label.is_empty());
+            let said = result::short(said.or_else(last).unwrap_or("running"), LONGEST);
+            match count {
+                0 | 1 => said,
+                _ => format!("cell {} of {count}: {said}", cell + 1),
+            }
+        }
+        Stage::Ended => "ended".to_owned(),
+    };
+    let message = match label {
+        Some(label) => format!("{label}: {message}"),
+        None => message,
+    };
+    let (done, total) = (bar.map(|bar| bar.done), bar.and_then(|bar| bar.total));
+    Standing { progress: Progress { message, done, total }, text: view.text.clone() }
+}
+
+/// A folder to run in.
+fn folder_at(cwd: &Path, named: &str) -> Result<PathBuf, Answer> {
+    let folder = cwd.join(named.trim());
+    match folder.canonicalize() {
+        Ok(real) if real.is_dir() => Ok(real),
+        Ok(_) => Err(Answer::failure(format_args!("{}: is not a folder", folder.display()))),
+        Err(_) => Err(Answer::failure(format_args!("{}: there is no such folder", folder.display()))),
+    }
+}
+
+/// A failure with advice.
+pub(super) fn failure(what: &dyn std::fmt::Display, hint: Option<String>) -> Answer {
+    match hint {
+        Some(hint) => Answer::failure(format_args!("{what}\n{hint}")),
+        None => Answer::failure(what),
+    }
+}
+
+pub(super) fn seconds(seconds: f64) -> Duration {
+    Duration::from_secs_f64(seconds.clamp(0.0, LONGEST_WAIT))
+}

@@ -1,0 +1,49 @@
+//! `wait`: goes on waiting for a run that a call has handed over.
+
+use super::runs::{goes_on, seconds};
+use super::{Call, Toolbox};
+use crate::answer::{Answer, Block};
+use crate::executions::Waited;
+use crate::result::{Budget, fit};
+
+impl Toolbox {
+    pub(super) async fn wait(&self, call: Call<'_>) -> Result<Answer, Answer> {
+        let Call { arguments, news, mut cancel, .. } = call;
+        let execution = self.execution(arguments.text("execution").unwrap_or_default())?;
+        let budget = Budget::of(arguments);
+        let patience = match arguments.seconds("timeout") {
+            Some(timeout) => seconds(timeout),
+            None => self.settings(call.agent.caller(), &execution.session().cwd).await?.run.soft_wait,
+        };
+        let waited = tokio::select! {
+            biased;
+            waited = execution.wait(patience, news, None) => waited,
+            // Nothing is done to the run by who does not wait for it any more.
+            () = cancel.asked() => Waited::Running,
+        };
+        Ok(match waited {
+            Waited::Ended(answer) => within(Answer::clone(&answer), budget),
+            Waited::Running => goes_on(&execution, budget),
+        })
+    }
+
+    /// A run by its name.
+    pub(super) fn execution(&self, name: &str) -> Result<crate::executions::Execution, Answer> {
+        self.executions.find(name).ok_or_else(|| {
+            Answer::failure(format_args!(
+                "there is no execution {}: only those that run and the last that ended are known",
+                crate::result::short(name, 60)
+            ))
+        })
+    }
+}
+
+/// An answer that was made for another budget.
+fn within(mut answer: Answer, budget: Budget) -> Answer {
+    for block in &mut answer.blocks {
+        if let Block::Text(text) = block {
+            *text = fit(std::mem::take(text), budget.bytes());
+        }
+    }
+    answer
+}

@@ -1,0 +1,9 @@
+//! Tools that run code, on real kernels: our own runner and ipykernel.
+
+mod desk;
+mod kernels;
+mod large;
+mod long;
+mod notebooks;
+mod python;
+mod variables;

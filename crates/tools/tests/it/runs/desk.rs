@@ -1,0 +1,131 @@
+//! An agent with a real Python.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cellist_session::Home;
+use cellist_session::artifact::{Artifacts, Retention};
+use cellist_session::execution::{Cancel, Canceller};
+use cellist_session::orders::Asker;
+use cellist_tools::{Agent, Answer, Block, Progress, ToolName};
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::bed::Bed;
+
+/// Longer than anything takes on a busy machine.
+pub(super) const LONG: Duration = Duration::from_secs(120);
+
+/// The ways to run code that every rule is tried on.
+pub(super) const BOTH: [&str; 2] = ["runner", "jupyter"];
+
+pub(super) struct Desk {
+    pub(super) bed: Bed,
+    agent: Arc<Agent>,
+}
+
+/// A call that is going on.
+pub(super) struct Calling {
+    answer: JoinHandle<Answer>,
+    pub(super) canceller: Canceller,
+    heard: watch::Receiver<Option<Progress>>,
+}
+
+impl Desk {
+    /// One whose code runs by this backend.
+    pub(super) fn new(backend: &str) -> Desk {
+        let python = testkit::python("kernels");
+        let bed = Bed::with(|caller| {
+            let home = caller.cwd.clone();
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let variables = vec![("PATH".into(), path), ("HOME".into(), home.into())];
+            caller.asker = Asker { variables, python: Some(python), ..Asker::default() };
+            caller.asker.backend = serde_json::from_value(backend.into()).unwrap();
+        });
+        let agent = bed.also(|_| {});
+        Desk { bed, agent }
+    }
+
+    /// Calls a tool and waits for its answer.
+    pub(super) async fn call(&self, tool: &str, arguments: Value) -> Answer {
+        self.start(tool, arguments).answer().await
+    }
+
+    /// The text of an answer that is no failure.
+    pub(super) async fn told(&self, tool: &str, arguments: Value) -> String {
+        let answer = self.call(tool, arguments).await;
+        assert!(!answer.is_failure, "{}", answer.all_text());
+        answer.all_text()
+    }
+
+    /// The text of a failure.
+    pub(super) async fn refused(&self, tool: &str, arguments: Value) -> String {
+        let answer = self.call(tool, arguments).await;
+        let text = answer.all_text();
+        assert!(answer.is_failure && text.starts_with("Error: "), "{text}");
+        text
+    }
+
+    /// Begins a call.
+    pub(super) fn start(&self, tool: &str, arguments: Value) -> Calling {
+        let (toolbox, agent) = (self.bed.toolbox.clone(), Arc::clone(&self.agent));
+        let tool = ToolName::from_name(tool).unwrap();
+        let (news, heard) = watch::channel(None);
+        let (canceller, cancel) = Cancel::channel();
+        let answer = tokio::spawn(async move { toolbox.call(&agent, tool, &arguments, &news, cancel).await });
+        Calling { answer, canceller, heard }
+    }
+
+    /// What was kept whole.
+    pub(super) fn artifacts(&self) -> Artifacts {
+        Artifacts::new(&Home::at(self.bed.scratch.path().join("home")), Retention::default())
+    }
+
+    /// A file that code waits for.
+    pub(super) fn signal(&self, name: &str) -> PathBuf {
+        self.bed.work().join(name)
+    }
+}
+
+impl Calling {
+    pub(super) async fn answer(self) -> Answer {
+        tokio::time::timeout(LONG, self.answer).await.expect("it takes too long").unwrap()
+    }
+
+    /// Waits until the call tells this of its progress.
+    pub(super) async fn until(&mut self, happened: impl Fn(&Progress) -> bool) -> Progress {
+        let told = self.heard.wait_for(|progress| progress.as_ref().is_some_and(&happened));
+        let told = tokio::time::timeout(LONG, told).await.expect("it is never told").unwrap();
+        told.clone().unwrap()
+    }
+}
+
+/// Code that waits until a file is there.
+pub(super) fn waits_for(file: &std::path::Path) -> String {
+    format!("import os, time\nwhile not os.path.exists({file:?}):\n    time.sleep(0.005)\n")
+}
+
+/// The name of the execution that an answer hands over.
+pub(super) fn execution(text: &str) -> String {
+    let rest = text.split("Still running as execution ").nth(1).unwrap_or_else(|| panic!("{text}"));
+    rest.split_whitespace().next().unwrap().to_owned()
+}
+
+pub(super) fn images(answer: &Answer) -> Vec<(String, String)> {
+    let image = |block: &Block| match block {
+        Block::Image { mime, data } => Some((mime.clone(), data.clone())),
+        Block::Text(_) | Block::Link { .. } => None,
+    };
+    answer.blocks.iter().filter_map(image).collect()
+}
+
+/// The artifact that an answer links to.
+pub(super) fn artifact(answer: &Answer) -> String {
+    let link = |block: &Block| match block {
+        Block::Link { uri, .. } => uri.strip_prefix("artifact://").map(str::to_owned),
+        Block::Text(_) | Block::Image { .. } => None,
+    };
+    answer.blocks.iter().find_map(link).unwrap_or_else(|| panic!("no link: {}", answer.all_text()))
+}

@@ -1,0 +1,65 @@
+use cellist_tools::Block;
+use serde_json::json;
+
+use super::desk::{BOTH, Desk, artifact, images};
+
+#[tokio::test]
+async fn a_hundred_megabytes_are_told_within_the_budget_and_kept_whole() {
+    let desk = Desk::new("runner");
+    let code = "import sys\nline = 'x' * 999 + '\\n'\nfor _ in range(100_000):\n    sys.stdout.write(line)\nprint('end')";
+    let answer = desk.call("python", json!({ "code": code, "timeout": 600, "soft_wait": 600 })).await;
+    let text = answer.all_text();
+    assert!(!answer.is_failure && text.len() <= 16 * 1024, "{}", text.len());
+    assert!(text.contains("end\n[Output cut: ") && text.contains(" of 100001 lines and "), "{text}");
+    let id = artifact(&answer);
+    let tail = desk.told("read_artifact", json!({ "id": id, "tail": 1 })).await;
+    assert!(tail.contains("end"), "{tail}");
+    let rows = desk.artifacts().list().unwrap();
+    assert_eq!(rows[0].bytes, 100_000_004);
+    desk.bed.close().await;
+}
+
+#[tokio::test]
+async fn ten_thousand_outputs_are_told_within_the_budget_that_was_asked_for() {
+    for backend in BOTH {
+        let desk = Desk::new(backend);
+        let code =
+            "from IPython.display import display\nfor number in range(10_000):\n    display({'n': number})";
+        let arguments = json!({ "code": code, "timeout": 600, "soft_wait": 600, "max_output": 1000 });
+        let answer = desk.call("python", arguments).await;
+        let text = answer.all_text();
+        assert!(!answer.is_failure && text.len() <= 1000, "{text}");
+        assert!(text.contains("{'n': 9999}\n[Output cut: ") && text.contains("of 10000 lines"), "{text}");
+        desk.bed.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_picture_of_fifty_megapixels_comes_smaller_and_its_original_is_kept() {
+    let desk = Desk::new("runner");
+    let code = "import io\nfrom PIL import Image as P\nfrom IPython.display import Image\nout = io.BytesIO()\n\
+                P.new('RGB', (10_000, 5_000), 'red').save(out, 'PNG')\nImage(data=out.getvalue())";
+    let answer = desk.call("python", json!({ "code": code, "timeout": 600, "soft_wait": 600 })).await;
+    let (text, images) = (answer.all_text(), images(&answer));
+    assert!(!answer.is_failure, "{text}");
+    assert_eq!((images.len(), images[0].0.as_str()), (1, "image/png"));
+    assert!(text.contains("[Image 1: 10000×5000, shown at 1568×784. Original: artifact://"), "{text}");
+    let kept = &desk.artifacts().list().unwrap()[0];
+    assert!(std::fs::read(&kept.path).unwrap().starts_with(b"\x89PNG"));
+    desk.bed.close().await;
+}
+
+#[tokio::test]
+async fn data_within_html_and_huge_representations_are_never_told_whole() {
+    let desk = Desk::new("runner");
+    let code = "from IPython.display import HTML, JSON, display\nimport base64\ndata = base64.b64encode(bytes(300_000)).decode()\n\
+                display(HTML('<p>look</p><img src=\"data:image/png;base64,' + data + '\">'))\n\
+                display(JSON({'data': data}))";
+    let answer = desk.call("python", json!({ "code": code })).await;
+    let text = answer.all_text();
+    assert!(!answer.is_failure && text.len() < 2000, "{text}");
+    assert!(text.contains("look") && text.contains("[300000 bytes]"), "{text}");
+    assert!(text.contains("more characters"), "{text}");
+    assert!(answer.blocks.iter().all(|block| !matches!(block, Block::Image { .. })));
+    desk.bed.close().await;
+}

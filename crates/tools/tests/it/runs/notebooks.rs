@@ -1,0 +1,137 @@
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::desk::{BOTH, Desk, images};
+use crate::bed::without_revisions;
+
+fn file(path: &Path) -> Value {
+    testkit::assert_valid(path);
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+/// Times and revisions are others each time.
+fn steady(text: &str) -> String {
+    let words = without_revisions(text);
+    let mut lines: Vec<String> = Vec::new();
+    for line in words.lines() {
+        match line.split_once(" · ") {
+            Some((cell, how)) if cell.starts_with('[') && how.ends_with('s') => {
+                let how = how.split(' ').next().unwrap_or_default();
+                lines.push(format!("{cell} · {how}"));
+            }
+            _ => lines.push(line.to_owned()),
+        }
+    }
+    lines.join("\n")
+}
+
+#[tokio::test]
+async fn cells_run_in_order_and_their_outputs_are_in_the_file() {
+    for backend in BOTH {
+        let desk = Desk::new(backend);
+        let path = desk.bed.notebook(
+            "nb.ipynb",
+            &[("a", "x = 1"), ("b", "print('hello')\nx + 1"), ("c", "y = x"), ("d", "z = y"), ("e", "w = z")],
+        );
+        let text = desk.told("run_notebook_cells", json!({ "notebook": "nb.ipynb", "soft_wait": 600 })).await;
+        let python = testkit::python("kernels");
+        assert_eq!(
+            steady(&text),
+            format!(
+                "[{backend} {}]\n[0] id=a · ok\n[1] id=b · ok\nhello\n2\ncells 2-4 · ok, no output\nRevision REV.",
+                python.display()
+            )
+        );
+        let saved = file(&path);
+        assert_eq!(saved["cells"][1]["outputs"][0]["text"], json!(["hello\n"]));
+        assert_eq!(saved["cells"][1]["execution_count"], 2);
+        assert_eq!(saved["metadata"]["language_info"]["name"], "python");
+        desk.bed.close().await;
+    }
+}
+
+#[tokio::test]
+async fn the_first_cell_that_fails_ends_the_run_unless_it_may() {
+    for backend in BOTH {
+        let desk = Desk::new(backend);
+        let path =
+            desk.bed.notebook("nb.ipynb", &[("a", "x = 1"), ("b", "x / 0"), ("c", "print(x)"), ("d", "x")]);
+        let run = |more: bool| json!({ "notebook": "nb.ipynb", "continue_on_error": more, "soft_wait": 600 });
+        let text = desk.refused("run_notebook_cells", run(false)).await;
+        assert!(
+            text.starts_with("Error: nb.ipynb: cell 1 (b): ZeroDivisionError: division by zero\n"),
+            "{text}"
+        );
+        assert!(text.contains("\nCells 2-3 were not run.\n") && text.contains("state was kept"), "{text}");
+        assert_eq!(file(&path)["cells"][1]["outputs"][0]["ename"], "ZeroDivisionError");
+        let text = desk.refused("run_notebook_cells", run(true)).await;
+        assert!(text.contains("[1] id=b · failed") && text.contains("[2] id=c · ok"), "{text}");
+        assert!(!text.contains("not run"), "{text}");
+        desk.bed.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_cell_is_added_changed_and_run_in_one_call() {
+    for backend in BOTH {
+        let desk = Desk::new(backend);
+        desk.bed.notebook("nb.ipynb", &[("a", "x = 1"), ("b", "x")]);
+        desk.told("run_notebook_cells", json!({ "notebook": "nb.ipynb", "soft_wait": 600 })).await;
+        let changed =
+            json!({ "notebook": "nb.ipynb", "cell": "a", "content": "x = 2\nprint('two')", "run": true });
+        let text = desk.told("update_notebook_cell", changed).await;
+        assert!(text.contains("[0] id=a · ok") && text.contains("\ntwo\n"), "{text}");
+        assert!(text.contains("Cell 1 is stale.") && text.matches("Revision").count() == 1, "{text}");
+        let added = json!({ "notebook": "nb.ipynb", "type": "code", "content": "x / 0", "run": true });
+        let text = desk.refused("add_notebook_cell", added).await;
+        assert!(text.starts_with("Error: nb.ipynb: cell 2 ("), "{text}");
+        let first: Vec<&str> = text.lines().take(2).collect();
+        assert!(first[1].contains("nserted") && first[1].contains('2'), "the change is told: {text}");
+        let words = json!({ "notebook": "nb.ipynb", "type": "markdown", "content": "# Words", "run": true });
+        let text = desk.told("add_notebook_cell", words).await;
+        assert!(text.ends_with("There was nothing to run: cell 3 is markdown."), "{text}");
+        let nothing =
+            desk.refused("run_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": [3] })).await;
+        assert!(nothing.contains("nb.ipynb: there was nothing to run: cell 3 is markdown"), "{nothing}");
+        desk.bed.close().await;
+    }
+}
+
+#[tokio::test]
+async fn an_output_that_is_the_same_again_is_told_in_a_line_and_read_on_its_own() {
+    let desk = Desk::new("runner");
+    let code = "import matplotlib.pyplot as plt\nfor line in range(200):\n    print('line', line)\nplt.plot([1])\nplt.show()";
+    desk.bed.notebook("nb.ipynb", &[("a", code)]);
+    let run = || json!({ "notebook": "nb.ipynb", "soft_wait": 600 });
+    let first = desk.call("run_notebook_cells", run()).await;
+    assert!(first.all_text().contains("line 150") && images(&first).len() == 1, "{}", first.all_text());
+    let again = desk.call("run_notebook_cells", run()).await;
+    assert!(again.all_text().contains("[Output unchanged since the run before: "), "{}", again.all_text());
+    assert!(images(&again).is_empty() && again.all_text().len() < 300, "{}", again.all_text());
+    let outputs = desk.call("get_cell_outputs", json!({ "notebook": "nb.ipynb", "cell": "a" })).await;
+    let text = outputs.all_text();
+    assert!(text.starts_with("[0] id=a code · In[2] · ok ") && text.contains("\nline 150\n"), "{text}");
+    assert_eq!(images(&outputs).len(), 1);
+    let small = json!({ "notebook": "nb.ipynb", "cell": 0, "max_output": 600 });
+    let outputs = desk.call("get_cell_outputs", small).await;
+    assert!(outputs.all_text().len() <= 600 && outputs.all_text().contains("[Output cut: "));
+    desk.bed.close().await;
+}
+
+#[tokio::test]
+async fn a_run_that_was_handed_over_writes_its_outputs_all_the_same() {
+    for backend in BOTH {
+        let desk = Desk::new(backend);
+        let signal = desk.signal("go");
+        let code = format!("print('begun', flush=True)\n{}print('done')", super::desk::waits_for(&signal));
+        let path = desk.bed.notebook("nb.ipynb", &[("a", &code)]);
+        let handed = desk.told("run_notebook_cells", json!({ "notebook": "nb.ipynb", "soft_wait": 0 })).await;
+        let id = super::desk::execution(&handed);
+        std::fs::write(&signal, "").unwrap();
+        let text = desk.told("wait", json!({ "execution": id, "timeout": 100 })).await;
+        assert!(text.contains("begun\ndone\n"), "{text}");
+        assert_eq!(file(&path)["cells"][0]["outputs"][0]["text"], json!(["begun\n", "done\n"]));
+        desk.bed.close().await;
+    }
+}

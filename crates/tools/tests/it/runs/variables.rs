@@ -1,0 +1,54 @@
+use serde_json::json;
+
+use super::desk::{BOTH, Desk, execution, waits_for};
+
+#[tokio::test]
+async fn variables_are_told_silently_and_shortly() {
+    for backend in BOTH {
+        let desk = Desk::new(backend);
+        let none = desk.told("get_variables", json!({})).await;
+        assert_eq!(none, "session robot-1: no kernel runs, so there are no variables.");
+        let code = "import numpy as np, pandas as pd\nx = 1\nwords = ['a'] * 1000\ntext = 'y' * 10_000\n\
+                    df = pd.DataFrame({'n': range(3), 'm': 'word'})\narray = np.zeros((3, 4))\n\
+                    class Loud:\n    def __repr__(self):\n        raise SystemExit\nloud = [Loud()]\nloudest = Loud()\n\
+                    def f(): pass";
+        desk.told("python", json!({ "code": code, "timeout": 120 })).await;
+        let told = desk.told("get_variables", json!({})).await;
+        let line =
+            |name: &str| told.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+        assert!(told.starts_with("session robot-1: 7 variables\n"), "{told}");
+        assert_eq!(line("x:"), "x: int = 1");
+        assert!(line("words:").starts_with("words: list of 1000 = ['a', 'a', "), "{told}");
+        assert!(
+            line("text:").starts_with("text: str of 10000 = 'yyy") && line("text:").len() < 120,
+            "{told}"
+        );
+        assert!(line("df:").starts_with("df: DataFrame 3×2, columns n int64, m "), "{told}");
+        assert_eq!(line("array:"), "array: ndarray 3×4 float64");
+        assert_eq!(
+            (line("loud:"), line("loudest:")),
+            ("loud: list of 1 = [<Loud>]".into(), "loudest: Loud".into())
+        );
+        assert_eq!((line("functions:"), line("classes:")), ("functions: f".into(), "classes: Loud".into()));
+        assert_eq!(line("modules:"), "modules: np, pd");
+        let some = desk.told("get_variables", json!({ "names": ["x", "nope"] })).await;
+        assert_eq!(some, "session robot-1: 1 variable\nx: int = 1\nnot there: nope");
+        // None of it counted or stayed.
+        let after =
+            desk.told("python", json!({ "code": "[n for n in globals() if 'cellist' in n], len(In)" })).await;
+        assert!(after.starts_with("([], 3)\n"), "{after}");
+        desk.bed.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_busy_kernel_is_not_disturbed() {
+    let desk = Desk::new("runner");
+    let signal = desk.signal("go");
+    let handed = desk.told("python", json!({ "code": waits_for(&signal), "soft_wait": 0 })).await;
+    let busy = desk.refused("get_variables", json!({})).await;
+    assert!(busy.contains("session robot-1: the kernel is busy"), "{busy}");
+    std::fs::write(&signal, "").unwrap();
+    desk.told("wait", json!({ "execution": execution(&handed), "timeout": 100 })).await;
+    desk.bed.close().await;
+}
