@@ -24,7 +24,7 @@ const { metafile } = await build({
   jsx: 'automatic',
   jsxImportSource: 'preact',
   metafile: true,
-  chunkNames: 'part-[hash]',
+  chunkNames: '[name]',
   external: ['/inter.woff2', '/mono.woff2'],
   logLevel: 'warning',
 })

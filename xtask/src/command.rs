@@ -5,6 +5,7 @@ mod check;
 mod fuzz;
 mod setup;
 mod test;
+mod web;
 
 use crate::failure::Failure;
 
@@ -35,6 +36,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         about: "format, lints, documentation and the gates, without tests",
         run: check::run,
     },
+    Command { name: "web", arguments: "", about: "build the page, which is kept in web/dist", run: web::run },
     Command {
         name: "bench",
         arguments: "[NAME]...",

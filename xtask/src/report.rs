@@ -36,6 +36,22 @@ impl Suite {
         }
     }
 
+    /// Takes in one line of what Node's test runner says at its end.
+    pub(crate) fn read_tap(&mut self, line: &str) {
+        let Some((what, count)) = line.strip_prefix("# ").and_then(|rest| rest.trim_end().split_once(' '))
+        else {
+            return;
+        };
+        let Ok(count) = count.parse::<usize>() else { return };
+        match what {
+            "tests" => self.announced += count,
+            "pass" => self.passed += count,
+            "fail" | "cancelled" => self.failed += count,
+            "skipped" | "todo" => self.skipped += count,
+            _ => {}
+        }
+    }
+
     // Tests of a program that ended without a result, as after an abort.
     fn lost(&self) -> usize {
         self.announced.saturating_sub(self.passed + self.failed + self.skipped)
@@ -166,6 +182,22 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
             .map(|words| words.join(" "))
             .collect();
         assert_eq!(table[..4], ["checks 2", "tests 3", "on real nbformat 2", "on real zmq 1"]);
+    }
+
+    #[test]
+    fn tests_of_the_page_count_like_all_others() {
+        let mut suite = Suite::default();
+        let lines = [
+            "ok 1 - a test",
+            "# tests 5",
+            "# suites 0",
+            "# pass 3",
+            "# fail 1",
+            "# cancelled 0",
+            "# skipped 1",
+        ];
+        lines.iter().for_each(|line| suite.read_tap(line));
+        assert_eq!(suite, Suite { announced: 5, passed: 3, failed: 1, skipped: 1, ended_well: false });
     }
 
     #[test]

@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::answer::{Answer, Format};
 use crate::command::{
     artifact, cell, completions, context, diff, doctor, edit, exec, git_setup, guard, history, kernels, mcp,
-    merge, new, prompt, read, run, serve, sessions, settings, status, stop, trust, undo, view, write,
+    merge, new, open, prompt, read, run, serve, sessions, settings, status, stop, trust, undo, view, write,
 };
 use crate::error::CliError;
 
@@ -21,6 +21,7 @@ use crate::error::CliError;
     arg_required_else_help = true,
     max_term_width = 79,
     after_help = "Examples:
+  cellist open nb.ipynb          in the browser, beside agents
   cellist run nb.ipynb           its cells, with their outputs saved
   cellist exec 'print(6 * 7)'    code alone
   cellist read nb.ipynb          a notebook as text
@@ -40,6 +41,7 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    Open(open::Arguments),
     Run(run::Arguments),
     Exec(exec::Arguments),
     View(view::Arguments),
@@ -77,6 +79,7 @@ impl Cli {
     pub(crate) fn run(self) -> Result<Answer, CliError> {
         let format = self.format();
         match self.command {
+            Command::Open(arguments) => open::run(arguments),
             Command::Run(arguments) => run::run(arguments, format),
             Command::Exec(arguments) => exec::run(arguments, format),
             Command::View(arguments) => view::run(arguments),

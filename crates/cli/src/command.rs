@@ -15,6 +15,7 @@ pub(crate) mod kernels;
 pub(crate) mod mcp;
 pub(crate) mod merge;
 pub(crate) mod new;
+pub(crate) mod open;
 pub(crate) mod prompt;
 pub(crate) mod read;
 pub(crate) mod run;

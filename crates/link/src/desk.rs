@@ -70,6 +70,16 @@ impl Desk {
         self.sessions.leave(&client.0);
     }
 
+    /// The open notebooks that it keeps.
+    pub fn documents(&self) -> &Documents {
+        &self.documents
+    }
+
+    /// The kernel sessions that it keeps.
+    pub fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
     /// What it keeps now.
     pub fn keeping(&self) -> Keeping {
         let sessions = self.sessions.list();
@@ -104,6 +114,7 @@ impl Desk {
                 self.callers.introduce(client, *caller);
                 Ok(Reply::Done)
             }
+            Request::Page(_) => Err(Failure::bad_input("no_page", "only a host serves the page")),
             Request::Tool { tool, arguments } => {
                 let answer = self.use_tool(client, &tool, &arguments, events, cancel).await?;
                 Ok(Reply::Tool(Box::new(answer)))

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use cellist_session::execution::RunReport;
+use cellist_session::orders::Asker;
 use cellist_session::sessions::{CallReport, CallView, SessionView};
 use cellist_tools::{Answer, Caller, Progress};
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,8 @@ pub enum Request {
     Run(Box<NotebookRun>),
     /// Says who calls tools over this link from now on.
     Introduce(Box<Caller>),
+    /// A link to the page, which is served from then on.
+    Page(Box<PageAsk>),
     /// Calls a tool.
     Tool {
         /// Its name.
@@ -41,6 +44,21 @@ pub enum Request {
         /// Its arguments, as they were given.
         arguments: Value,
     },
+}
+
+/// Someone who wants to use the page.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct PageAsk {
+    /// The notebook to open there, by an absolute path.
+    #[serde(with = "cellist_session::order")]
+    pub path: Option<PathBuf>,
+    /// The folder that they are in.
+    #[serde(with = "cellist_session::order")]
+    pub folder: PathBuf,
+    /// What decides which kernels they get.
+    pub asker: Asker,
+    /// The port to listen at, if one is wanted.
+    pub port: Option<u16>,
 }
 
 /// What is heard while a request is carried out. Only the newest counts.
@@ -79,6 +97,8 @@ pub enum Reply {
     Ran(#[serde(with = "crate::run")] Box<RunReport>),
     /// What a tool answers.
     Tool(Box<Answer>),
+    /// Where the page is; the link works once.
+    Page(String),
     /// Whether anything ran that was interrupted.
     Interrupted(bool),
     /// It is done.

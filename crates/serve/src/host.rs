@@ -11,14 +11,15 @@ use cellist_kernel::guard::Guard;
 use cellist_kernel::process::raise_open_files;
 use cellist_kernel::registration::Claim;
 use cellist_link::hello::HostState;
-use cellist_link::{Address, Desk};
+use cellist_link::{Address, Desk, Failure, PageAsk};
 use cellist_session::Home;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{OnceCell, watch};
 use tokio::time::Instant;
 
 use crate::idle::Idle;
 use crate::log::note;
+use crate::page::Page;
 use crate::socket::Socket;
 use crate::visitor;
 
@@ -36,6 +37,8 @@ pub struct Serving {
     pub staying: Staying,
     /// Where its standard error goes, if that is a file.
     pub log: Option<PathBuf>,
+    /// How the page is served from the start, if it is.
+    pub page: Option<PageAsk>,
 }
 
 /// When a host leaves by itself.
@@ -74,6 +77,7 @@ pub(crate) struct Shared {
     clients: AtomicUsize,
     is_closed: AtomicBool,
     leaving: watch::Sender<Option<&'static str>>,
+    page: OnceCell<Arc<Page>>,
 }
 
 impl Host {
@@ -109,7 +113,17 @@ impl Host {
             clients: AtomicUsize::new(0),
             is_closed: AtomicBool::new(false),
             leaving: watch::Sender::new(None),
+            page: OnceCell::new(),
         });
+        if let Some(ask) = &shared.serving.page {
+            match shared.page(ask).await {
+                Ok(link) => note(format_args!("open it once with {link}")),
+                Err(failure) => {
+                    note(failure.message);
+                    shared.leave("the page cannot be served");
+                }
+            }
+        }
         let watching = tokio::spawn(watch_over(shared.clone()));
         let mut look = tokio::time::interval(HOLD);
         loop {
@@ -157,6 +171,25 @@ impl Shared {
             clients: self.clients.load(Ordering::SeqCst),
             log: self.serving.log.clone(),
         }
+    }
+
+    /// The state folder.
+    pub(crate) fn home(&self) -> &Home {
+        &self.serving.home
+    }
+
+    /// A link to the page, which is served from now on.
+    pub(crate) async fn page(self: &Arc<Shared>, ask: &PageAsk) -> Result<String, Failure> {
+        let failed = |error: io::Error| {
+            let port = ask.port.map(|port| format!(" at port {port}")).unwrap_or_default();
+            Failure::bad_input("no_page", format!("the page cannot be served{port}: {error}"))
+        };
+        let page = self.page.get_or_try_init(|| Page::listen(self.clone(), ask)).await.map_err(failed)?;
+        if let Some(port) = ask.port.filter(|port| *port != page.port()) {
+            let message = format!("the page is served at port {} already, not at {port}", page.port());
+            return Err(Failure::bad_input("other_port", message));
+        }
+        page.link(ask).map_err(failed)
     }
 
     /// Ends the host.

@@ -1,11 +1,12 @@
-//! Everything that listens: the host's socket, and MCP on standard streams and over HTTP. What is asked there is answered
-//! by `link`'s desk.
+//! Everything that listens: the host's socket, MCP on standard streams and over HTTP, and the page. What is asked there is
+//! answered by `link`'s desk.
 
 mod first;
 mod host;
 mod idle;
 mod log;
 pub mod mcp;
+mod page;
 mod socket;
 mod visitor;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use cellist_link::hello::{Answer, Greeting, Welcome, Wish};
 use cellist_link::wire::{Down, Up};
-use cellist_link::{Client, Failure, Request, frame};
+use cellist_link::{Client, Failure, Reply, Request, frame};
 use cellist_session::run::{Cancel, Canceller};
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
@@ -121,7 +121,7 @@ async fn serve(stream: UnixStream, shared: &Arc<Shared>, _attached: Attached) {
 }
 
 async fn carry_out(
-    shared: &Shared,
+    shared: &Arc<Shared>,
     client: &Client,
     id: u64,
     request: Request,
@@ -129,7 +129,12 @@ async fn carry_out(
     outgoing: &mpsc::Sender<Vec<u8>>,
 ) {
     let (events, mut newest) = watch::channel(None);
-    let answering = shared.desk.answer(client, request, events, cancel);
+    let answering = async {
+        match request {
+            Request::Page(ask) => shared.page(&ask).await.map(Reply::Page),
+            request => shared.desk.answer(client, request, events, cancel).await,
+        }
+    };
     tokio::pin!(answering);
     let mut next = Instant::now();
     let result = loop {

@@ -30,7 +30,7 @@ impl Home {
     }
 
     /// A folder below it, made if need be.
-    pub(crate) fn folder(&self, name: &str) -> io::Result<PathBuf> {
+    pub fn folder(&self, name: &str) -> io::Result<PathBuf> {
         let folder = self.0.join(name);
         if !folder.is_dir() {
             let mut builder = fs::DirBuilder::new();

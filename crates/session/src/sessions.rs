@@ -9,6 +9,7 @@ mod gone;
 mod key;
 mod known;
 mod launcher;
+mod look;
 mod policy;
 mod retry;
 mod running;
@@ -21,13 +22,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use cellist_kernel::Order;
+use cellist_kernel::{Completion, Inspection, Order};
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::home::milliseconds;
 use book::Book;
 use known::Known;
+use look::Look;
 use task::Task;
 use ticket::Queued;
 
@@ -146,6 +148,20 @@ impl Sessions {
     /// What the kernel of a session was started by, or will be.
     pub fn order(&self, key: &SessionKey) -> Option<Order> {
         self.0.book().order(key)
+    }
+
+    /// How code could go on, by a session's kernel; `None` when there is none that has time for it.
+    pub async fn complete(&self, key: &SessionKey, code: String, cursor: usize) -> Option<Completion> {
+        let (answer, answered) = oneshot::channel();
+        let is_asked = self.0.book().look(key, Look::Complete { code, cursor, answer });
+        if is_asked { answered.await.ok() } else { None }
+    }
+
+    /// What a session's kernel knows of the name at a place; `None` when there is none that has time for it.
+    pub async fn inspect(&self, key: &SessionKey, code: String, cursor: usize) -> Option<Inspection> {
+        let (answer, answered) = oneshot::channel();
+        let is_asked = self.0.book().look(key, Look::Inspect { code, cursor, answer });
+        if is_asked { answered.await.ok() } else { None }
     }
 
     /// Interrupts what runs in a session, and says whether anything did. A second time its kernel is ended.

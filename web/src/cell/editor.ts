@@ -147,7 +147,7 @@ export class CellEditor {
         closeBrackets(),
         highlightSelectionMatches({ minSelectionLength: 3 }),
         syntaxHighlighting(classHighlighter),
-        autocompletion({ override: [complete], activateOnTyping: false }),
+        autocompletion({ override: [complete], activateOnTyping: false, interactionDelay: 0 }),
         docs,
         hover,
         keys,

@@ -1,9 +1,9 @@
 // The page's copy of an open notebook: shows what is typed at once, sends it when it may, and comes to the same cells as
 // everyone else, whatever arrives late, twice or not at all. The host's own copy is the model for it.
 
-import { ChangeSet } from '@codemirror/state'
+import { ChangeSet, Text } from '@codemirror/state'
 import { apply, between as textBetween, fromJSON, toJSON } from './change'
-import type { Cell, Change, Effect, Op, Submission } from './protocol'
+import type { Cell, Change, Effect, Op, Submission, Tag } from './protocol'
 
 /** What the page has to show anew. */
 export interface Shift {
@@ -13,19 +13,23 @@ export interface Shift {
   isListChanged: boolean
 }
 
+/** What was done here under one number. */
+interface Own { number: number; ops: Op[] }
+
 /** What has to be kept so that nothing typed is lost when the page goes. */
 export interface Kept {
   client: string
-  number: number
-  sent: Op[]
-  waiting: Op[]
-  /** The cells that the operations are about, as they were before them. */
+  own: Own[]
+  /** The cells that it is about, as they were before. */
   cells: Cell[]
 }
 
 export class Replica {
   private confirmed: Cell[]
   private shown: Cell[]
+  /** The cells as they are on disk, as far as is known, and all that was taken since: a host that dies loses that. */
+  private safe: Cell[]
+  private log: Change[] = []
   private sent: Op[] = []
   private waiting: Op[] = []
   private number = 0
@@ -35,6 +39,7 @@ export class Replica {
   constructor(readonly client: string, public version: number, cells: Cell[]) {
     this.confirmed = cells
     this.shown = cells
+    this.safe = cells
   }
 
   cells(): readonly Cell[] {
@@ -102,19 +107,39 @@ export class Replica {
     }
     const shift = this.take(change.effects, isMine)
     this.version = change.version
+    this.log.push(change)
     return shift
   }
 
-  /** Takes the whole notebook in. `heard` is the number of the last submission of this page that is in it. */
-  resync(version: number, newest: Cell[], heard: number | undefined): Shift {
-    if (heard !== undefined && heard >= this.number) {
-      for (const op of this.sent) this.confirmed = carryOut(this.confirmed, op)
-      this.sent = []
+  /** All up to a version is on disk. */
+  saved(version: number): void {
+    const end = this.log.findIndex((change) => change.version > version)
+    for (const change of this.log.splice(0, end < 0 ? this.log.length : end)) {
+      for (const effect of change.effects) this.safe = follow(this.safe, effect)
     }
+  }
+
+  /**
+   * Takes the whole notebook in, as it is on disk. `heard` is the number of the last submission of this page that is in it;
+   * what was taken by a host that did not live to save it is sent again.
+   */
+  resync(version: number, newest: Cell[], heard: number | undefined): Shift {
+    const old = this.shown
+    const own = this.own()
+    this.confirmed = this.safe
+    for (const { number, ops } of own) {
+      if (number <= (heard ?? 0)) for (const op of ops) this.confirmed = carryOut(this.confirmed, op)
+    }
+    this.sent = []
+    this.waiting = own.filter(({ number }) => number > (heard ?? 0)).flatMap(({ ops }) => ops)
+    this.number = Math.max(this.number, heard ?? 0)
     this.isSent = false
-    const shift = this.take(between(this.confirmed, newest), false)
+    this.show()
+    this.take(between(this.confirmed, newest), false)
+    this.safe = this.confirmed
+    this.log = []
     this.version = version
-    return shift
+    return { texts: differences(old, this.shown), isListChanged: !isSameList(old, this.shown) }
   }
 
   /** What another page left behind is done here, after all that was done since. */
@@ -124,21 +149,59 @@ export class Replica {
     const before = newest.map((cell) => known.get(cell.id) ?? cell)
     for (const cell of kept.cells) if (!newest.some(({ id }) => id === cell.id)) before.push(cell)
     const other = new Replica(kept.client, 0, before)
-    other.number = kept.number
-    other.sent = kept.sent
-    other.waiting = kept.waiting
     other.names = 1_000_000
-    other.show()
+    for (const { number, ops } of kept.own) {
+      other.log.push(...ops.map((op) => asChange(op, { client: kept.client, number })))
+    }
     other.resync(this.version, newest, heard)
-    for (const op of [...other.sent, ...other.waiting]) this.act(op)
+    for (const op of other.waiting) this.act(op)
   }
 
   /** What has to be kept, if anything. */
   kept(): Kept | null {
-    if (this.isSettled()) return null
-    const about = new Set([...this.sent, ...this.waiting].filter((op) => op.op !== 'insert').map((op) => op.cell))
-    const cells = this.confirmed.filter((cell) => about.has(cell.id))
-    return { client: this.client, number: this.number, sent: this.sent, waiting: this.waiting, cells }
+    const own = this.own()
+    if (own.length === 0) return null
+    const about = new Set(own.flatMap(({ ops }) => ops).map((op) => op.cell))
+    return { client: this.client, own, cells: this.safe.filter((cell) => about.has(cell.id)) }
+  }
+
+  /** All that was done here and is not known to be on disk, as if others had done nothing meanwhile. */
+  private own(): Own[] {
+    const all: { isMine: boolean; number: number; effects: Effect[] }[] = this.log.map(({ tag, effects }) => ({
+      isMine: tag?.client === this.client, number: tag?.number ?? 0, effects,
+    }))
+    all.push({ isMine: true, number: this.number, effects: this.sent.map(asEffect) })
+    all.push({ isMine: true, number: this.number + 1, effects: this.waiting.map(asEffect) })
+    const own: Own[] = []
+    let cells = this.safe
+    /** What others did to a text, behind what was done here. */
+    const others = new Map<string, ChangeSet>()
+    for (const { isMine, number, effects } of all) {
+      const ops: Op[] = []
+      for (const effect of effects) {
+        if (effect.effect !== 'changed') {
+          cells = follow(cells, effect)
+          const op = isMine ? asOp(effect) : null
+          if (op) ops.push(op)
+          continue
+        }
+        const text = cells.find(({ id }) => id === effect.cell)?.source
+        if (text === undefined) continue
+        const change = fromJSON(effect.change)
+        const theirs = others.get(effect.cell) ?? ChangeSet.empty(text.length)
+        if (!isMine) {
+          others.set(effect.cell, theirs.compose(change))
+          continue
+        }
+        const mine = change.map(theirs.invert(Text.of(text.split('\n'))))
+        others.set(effect.cell, theirs.map(mine, true))
+        const op: Op = { op: 'change', cell: effect.cell, change: toJSON(mine) }
+        cells = carryOut(cells, op)
+        ops.push(op)
+      }
+      if (ops.length > 0) own.push({ number, ops })
+    }
+    return own
   }
 
   private take(effects: Effect[], isMine: boolean): Shift {
@@ -223,6 +286,55 @@ function isSameList(old: readonly Cell[], now: readonly Cell[]): boolean {
   return old.length === now.length && old.every((cell, at) => cell.id === now[at]!.id && cell.kind === now[at]!.kind)
 }
 
+/** What turns the texts of one list into those of another. */
+function differences(old: readonly Cell[], now: readonly Cell[]): Shift['texts'] {
+  const before = new Map(old.map((cell) => [cell.id, cell.source]))
+  return now.flatMap(({ id, source }) => {
+    const was = before.get(id)
+    return was === undefined || was === source ? [] : [{ cell: id, change: textBetween(was, source) }]
+  })
+}
+
+function asEffect(op: Op): Effect {
+  switch (op.op) {
+    case 'insert':
+      return { effect: 'inserted', cell: op.cell, after: op.after, kind: op.kind, source: op.source }
+    case 'delete':
+      return { effect: 'deleted', cell: op.cell }
+    case 'move':
+      return { effect: 'moved', cell: op.cell, after: op.after }
+    case 'retype':
+      return { effect: 'retyped', cell: op.cell, kind: op.kind }
+    case 'change':
+      return { effect: 'changed', cell: op.cell, change: op.change }
+    case 'clear':
+      return { effect: 'outputs', cell: op.cell }
+  }
+}
+
+/** What brings an effect about again; outputs are not sent a second time. */
+function asOp(effect: Effect): Op | null {
+  switch (effect.effect) {
+    case 'inserted':
+      return { op: 'insert', cell: effect.cell, after: effect.after, kind: effect.kind, source: effect.source }
+    case 'deleted':
+      return { op: 'delete', cell: effect.cell }
+    case 'moved':
+      return { op: 'move', cell: effect.cell, after: effect.after }
+    case 'retyped':
+      return { op: 'retype', cell: effect.cell, kind: effect.kind }
+    case 'changed':
+      return { op: 'change', cell: effect.cell, change: effect.change }
+    case 'outputs':
+    case 'metadata':
+      return null
+  }
+}
+
+function asChange(op: Op, tag: Tag): Change {
+  return { version: 0, actor: { id: '', name: '', kind: 'person' }, turn: null, tag, effects: [asEffect(op)] }
+}
+
 function rename(op: Op, old: string, name: string): void {
   if ((op.op === 'insert' || op.op === 'move') && op.after === old) op.after = name
   if (op.cell === old) op.cell = name
@@ -268,20 +380,7 @@ function follow(cells: Cell[], effect: Effect): Cell[] {
 
 /** Does to a copy what an operation asks for. */
 function carryOut(cells: Cell[], op: Op): Cell[] {
-  switch (op.op) {
-    case 'insert':
-      return follow(cells, { effect: 'inserted', cell: op.cell, after: op.after, kind: op.kind, source: op.source })
-    case 'delete':
-      return follow(cells, { effect: 'deleted', cell: op.cell })
-    case 'move':
-      return follow(cells, { effect: 'moved', cell: op.cell, after: op.after })
-    case 'retype':
-      return follow(cells, { effect: 'retyped', cell: op.cell, kind: op.kind })
-    case 'change':
-      return follow(cells, { effect: 'changed', cell: op.cell, change: op.change })
-    case 'clear':
-      return cells
-  }
+  return follow(cells, asEffect(op))
 }
 
 /** What turns one list of cells into another. */

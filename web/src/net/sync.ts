@@ -94,6 +94,10 @@ function receive(news: News): void {
   batch(() => {
     takeChanges(news.changes ?? [])
     doc.take(news)
+    if (news.status) {
+      replica?.saved(news.status.saved)
+      settle()
+    }
   })
   flush()
 }

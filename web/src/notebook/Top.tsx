@@ -58,7 +58,7 @@ export function Top() {
 }
 
 function people() {
-  const seen = new Map<string, { id: string; letter: string; kind: string; title: string }>()
+  const seen = new Map([['page', { id: 'page', letter: 'Y', kind: 'person', title: 'You' }]])
   for (const { actor, doing } of present.value) {
     const name = actor.kind === 'person' ? 'You' : actor.name
     seen.set(actor.id, { id: actor.id, letter: name.slice(0, 1).toUpperCase(), kind: actor.kind, title: `${name} · ${doing}` })

@@ -10,9 +10,15 @@ const RULES: Config = {
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|#|data:image\/(?:png|jpeg|gif|webp);)/i,
 }
 
+/** Styles of others go before they are even read: the page's policy would complain of each. */
+function withoutStyles(markup: string): string {
+  const tag = (tag: string) => tag.replace(/\sstyle\s*=\s*("[^"]*"|'[^']*'|[^\s>]+)/gi, '')
+  return markup.replace(/<style[\s\S]*?<\/style\s*>/gi, '').replace(/<[a-z][^>]*>/gi, tag)
+}
+
 /** The markup without what could act. */
 export function clean(markup: string): DocumentFragment {
-  const fragment = DOMPurify.sanitize(markup, RULES) as unknown as DocumentFragment
+  const fragment = DOMPurify.sanitize(withoutStyles(markup), RULES) as unknown as DocumentFragment
   settle(fragment)
   return fragment
 }

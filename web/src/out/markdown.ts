@@ -17,7 +17,7 @@ function formula(name: string, level: 'block' | 'inline', rule: RegExp): Tokeniz
     name,
     level,
     start: (source) => {
-      const at = source.search(/\$|\\begin\{/)
+      const at = source.search(level === 'inline' ? /\$/ : /(?:^|\n) {0,3}(?:\$\$|\\begin\{)/)
       return at < 0 ? undefined : at
     },
     tokenizer: (source) => {

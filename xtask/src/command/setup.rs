@@ -7,7 +7,7 @@ use std::{env, io};
 
 use testkit::{Kind, NeededBy, PARTS, Part};
 
-use super::no_arguments;
+use super::{no_arguments, web};
 use crate::failure::Failure;
 use crate::process::{capture, program, text};
 
@@ -29,6 +29,9 @@ pub(super) fn provide(needed_by: NeededBy) -> Result<(), Failure> {
             Kind::Python => python(part)?,
             Kind::Node => node(part)?,
         }
+    }
+    if needed_by == NeededBy::Tests {
+        web::provide()?;
     }
     Ok(())
 }

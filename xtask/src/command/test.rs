@@ -8,7 +8,7 @@ use std::{fs, io, thread};
 use testkit::{NeededBy, PARTS, TALLY};
 
 use super::check::{CHECKS, passes};
-use super::{no_arguments, setup};
+use super::{no_arguments, setup, web};
 use crate::failure::Failure;
 use crate::process::cargo;
 use crate::report::{Report, Suite, verdict};
@@ -21,7 +21,8 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
         println!("\n{}", verdict(0, 1));
         return Err(Failure::told());
     }
-    let checks = CHECKS.iter().map(|check| (check.name, passes(check))).collect();
+    let mut checks: Vec<_> = CHECKS.iter().map(|check| (check.name, passes(check))).collect();
+    checks.push(("page", web::is_current()));
     let tally = testkit::target_dir().join("cellist-tally");
     let suite = tests(&tally).map_err(|error| Failure::new(format!("the tests cannot be run: {error}")))?;
     let parts = PARTS.iter().filter(|part| part.needed_by == NeededBy::Tests).map(|part| part.name).collect();
@@ -56,5 +57,7 @@ fn tests(tally: &Path) -> io::Result<Suite> {
         line.clear();
     }
     suite.ended_well = process.wait()?.success();
+    // After the others, which build the program and leave the machine to the browser.
+    web::test(&mut suite)?;
     Ok(suite)
 }

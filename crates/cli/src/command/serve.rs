@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cellist_link::{FirstWords, Host as Reach};
+use cellist_link::{FirstWords, Host as Reach, PageAsk};
 use cellist_serve::{CannotServe, Host, Serving, Staying, say};
 use cellist_session::Home;
 use cellist_session::settings::Settings;
@@ -10,10 +10,11 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::answer::{Answer, print_aside};
+use crate::command::open::asker;
 use crate::command::status::to_json;
 use crate::error::{CliError, Exit, reason};
 use crate::host::{self, VERSION};
-use crate::kernel::guard;
+use crate::kernel::{KernelFlags, guard};
 use crate::settings::host_settings;
 
 /// How long a host in the background stays without being needed.
@@ -29,11 +30,15 @@ const LINGER: Duration = Duration::from_secs(300);
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist serve --background
+  cellist serve --port 8080
   cellist serve")]
 pub(crate) struct Arguments {
     /// Start it in the background, unless one is running, and return when it is ready
     #[arg(long, conflicts_with = "detached")]
     background: bool,
+    /// Serve the page from the start, at this port of this machine, and tell its link
+    #[arg(long, value_name = "PORT", conflicts_with_all = ["background", "detached"])]
+    port: Option<u16>,
     /// The role of a host that was started in the background
     #[arg(long, hide = true)]
     detached: bool,
@@ -53,6 +58,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         version: VERSION.into(),
         staying: if arguments.detached { Staying::WhileNeeded(LINGER) } else { Staying::UntilStopped },
         log: arguments.detached.then(|| Reach::log(&home)),
+        page: arguments.port.map(page).transpose()?,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().worker_threads(WORKERS).build();
     let runtime = runtime.map_err(|error| CliError::new("system", Exit::NoKernel, error.to_string()))?;
@@ -72,6 +78,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     });
     runtime.shutdown_background();
     served.map(|()| Answer::new("", Value::Object(Default::default())))
+}
+
+/// The page as it is served for this terminal.
+fn page(port: u16) -> Result<PageAsk, CliError> {
+    let folder = std::env::current_dir().unwrap_or_else(|_| "/".into());
+    let asker = asker(&KernelFlags::default(), &folder)?;
+    Ok(PageAsk { path: None, folder, asker, port: Some(port) })
 }
 
 /// The settings of the host, which belongs to no project. Whoever starts one in the background has looked at the same

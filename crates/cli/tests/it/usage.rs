@@ -16,6 +16,7 @@ const COMMANDS: &[&[&str]] = &[
     &["artifact"],
     &["artifact", "list"],
     &["artifact", "read"],
+    &["open"],
     &["kernels"],
     &["context"],
     &["prompt"],
@@ -69,6 +70,7 @@ fn the_first_page_shows_what_there_is() {
     Usage: cellist [OPTIONS] <COMMAND>
 
     Commands:
+      open         Open a notebook in the browser, beside agents that work in it
       run          Run a notebook's cells in order and save their outputs
       exec         Run a piece of code, on a new kernel or in a session
       view         Look at a notebook on the screen, as it is now
@@ -104,6 +106,7 @@ fn the_first_page_shows_what_there_is() {
       -V, --version  Print version
 
     Examples:
+      cellist open nb.ipynb          in the browser, beside agents
       cellist run nb.ipynb           its cells, with their outputs saved
       cellist exec 'print(6 * 7)'    code alone
       cellist read nb.ipynb          a notebook as text

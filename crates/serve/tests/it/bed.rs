@@ -29,7 +29,8 @@ impl Bed {
 
     /// A host of a version.
     pub(crate) fn serve(&self, version: &str, staying: Staying) -> JoinHandle<()> {
-        let serving = Serving { home: self.home.clone(), version: version.into(), staying, log: None };
+        let serving =
+            Serving { home: self.home.clone(), version: version.into(), staying, log: None, page: None };
         let host = Host::open(serving, &Guard::none()).unwrap();
         tokio::spawn(host.run(self.desk()))
     }

@@ -266,12 +266,12 @@ impl Document {
     }
 
     /// Says that cells wait for their turn.
-    pub(super) async fn mark_waiting(&self, cells: Vec<CellId>) -> Result<(), DocumentError> {
+    pub async fn mark_waiting(&self, cells: Vec<CellId>) -> Result<(), DocumentError> {
         self.ask(move |state, _| (state.conditions_mut().wait(&cells), Then::Nothing)).await
     }
 
     /// Says that cells do not wait or run any more.
-    pub(super) async fn mark_resting(&self, cells: Vec<CellId>) -> Result<(), DocumentError> {
+    pub async fn mark_resting(&self, cells: Vec<CellId>) -> Result<(), DocumentError> {
         self.ask(move |state, _| (state.conditions_mut().rest(&cells), Then::Nothing)).await
     }
 

@@ -79,6 +79,9 @@ pub enum Verdict {
 pub enum Scope {
     /// One of the places where a cell's source differs, counted from 0.
     Hunk { cell: CellId, hunk: usize },
+    /// A cell that is there, up to this text: to keep it is to compare with that from now on, to undo it is to go back
+    /// to that.
+    Text { cell: CellId, was: String },
     /// A cell.
     Cell { cell: CellId },
     /// All that one turn changed.
@@ -213,6 +216,15 @@ impl Review {
         let Some(place) = waiting.hunks(&now).into_iter().nth(hunk) else { return false };
         let Was::There { source, .. } = &mut waiting.was else { return false };
         *source = with_lines(source, place.before, &now, place.after);
+        true
+    }
+
+    /// Compares a cell with this text from now on. `false` when it does not wait, or did not exist before.
+    pub(crate) fn keep_text(&mut self, cell: &CellId, text: &str) -> bool {
+        let Some(Unreviewed { was: Was::There { source, .. }, .. }) = self.cells.get_mut(cell) else {
+            return false;
+        };
+        *source = text.to_owned();
         true
     }
 

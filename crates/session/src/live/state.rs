@@ -407,6 +407,19 @@ impl State {
                 }
                 review.settle(&self.notebook);
             }
+            (Verdict::Keep, Scope::Text { cell, was }) => {
+                let review = Arc::make_mut(&mut self.review);
+                if !review.keep_text(cell, was) {
+                    return Err(no_such(cell, 0));
+                }
+                review.settle(&self.notebook);
+            }
+            (Verdict::Undo, Scope::Text { cell, was }) => {
+                let at = self.notebook.position(cell).ok_or_else(|| no_such(cell, 0))?;
+                let mut changed = Notebook::clone(&self.notebook);
+                changed.set_source(at, was);
+                self.replace(changed, author, Vec::new(), now);
+            }
             (Verdict::Keep, Scope::Cell { cell }) => {
                 Arc::make_mut(&mut self.review).cells.remove(cell);
             }

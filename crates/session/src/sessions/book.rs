@@ -11,6 +11,7 @@ use super::call::{Call, Kind};
 use super::error::SessionError;
 use super::gone::Gone;
 use super::key::{ExecutionId, OwnerId, SessionKey};
+use super::look::Look;
 use super::policy::{self, Policy, Room, Row};
 use super::seat::Seat;
 use super::ticket::{Queued, Ticket};
@@ -240,6 +241,11 @@ impl Book {
         }
         seat.push_restart(answer);
         Ok(())
+    }
+
+    /// Has something looked up in a session. `false` when it is busy, or not there.
+    pub(super) fn look(&mut self, key: &SessionKey, look: Look) -> bool {
+        self.existing(key).is_ok_and(|seat| seat.push_look(look))
     }
 
     pub(super) fn interrupt(&mut self, key: &SessionKey) -> Result<bool, SessionError> {

@@ -13,6 +13,7 @@ use super::call::{Call, Kind};
 use super::error::SessionError;
 use super::gone::Gone;
 use super::key::{ExecutionId, OwnerId, SessionKey};
+use super::look::Look;
 use super::policy::Row;
 use super::ticket::Queued;
 use super::view::{SessionState, SessionView};
@@ -53,7 +54,15 @@ pub(super) struct Seat {
 /// What a session has to do.
 pub(super) enum Job {
     Call(Box<Queued>),
-    Restart { answer: oneshot::Sender<Result<(), SessionError>>, canceller: Canceller },
+    Restart {
+        answer: oneshot::Sender<Result<(), SessionError>>,
+        canceller: Canceller,
+    },
+    /// Something to look up in a kernel that has nothing else to do.
+    Look {
+        look: Look,
+        canceller: Canceller,
+    },
 }
 
 /// What a session is doing.
@@ -108,6 +117,16 @@ impl Seat {
         self.news.notify_one();
     }
 
+    /// Puts something to look up into the queue. `false` when the kernel is busy, or there is none.
+    pub(super) fn push_look(&mut self, look: Look) -> bool {
+        let is_free = self.running.is_none() && self.queue.is_empty() && self.kernel.is_some();
+        if is_free {
+            self.queue.push_back(Job::Look { look, canceller: Cancel::channel().0 });
+            self.news.notify_one();
+        }
+        is_free
+    }
+
     /// Takes the next job; from now on it runs.
     pub(super) fn take(&mut self) -> Option<Job> {
         let job = self.queue.pop_front()?;
@@ -119,6 +138,9 @@ impl Seat {
             },
             Job::Restart { canceller, .. } => {
                 Running { canceller: canceller.clone(), is_call: false, is_resetting: true }
+            }
+            Job::Look { canceller, .. } => {
+                Running { canceller: canceller.clone(), is_call: false, is_resetting: false }
             }
         });
         self.touch();
@@ -138,7 +160,7 @@ impl Seat {
         let index = self.queue.iter().position(is_it)?;
         match self.queue.remove(index) {
             Some(Job::Call(queued)) => Some(queued),
-            Some(Job::Restart { .. }) | None => None,
+            Some(Job::Restart { .. } | Job::Look { .. }) | None => None,
         }
     }
 
@@ -245,6 +267,7 @@ impl Job {
                 queued.call.reset || queued.call.cells.first().is_some_and(|cell| cell.reset)
             }
             Job::Restart { .. } => true,
+            Job::Look { .. } => false,
         }
     }
 
@@ -254,6 +277,7 @@ impl Job {
             Job::Call(queued) => queued.deliver(Err(error)),
             // Who does not wait any more need not know.
             Job::Restart { answer, .. } => drop(answer.send(Err(error))),
+            Job::Look { .. } => {}
         }
     }
 }

@@ -82,6 +82,12 @@ impl Task {
                     // Who does not wait any more need not know.
                     let _ = answer.send(done);
                 }
+                Next::Work(Job::Look { look, canceller }) => {
+                    if let Some(live) = &self.live {
+                        look.carry_out(&*live.kernel, &mut canceller.listen()).await;
+                    }
+                    self.rest();
+                }
                 Next::Wait => self.wait().await,
                 Next::End => break,
             }

@@ -134,3 +134,15 @@ fn what_a_person_deletes_or_brings_back_waits_no_more_and_the_rest_survives_a_jo
     judge(&mut state, Verdict::Undo, cell("b"));
     assert_eq!((texts(&state), waiting(&state)), (vec!["b 2".to_owned(), "c three".to_owned()], vec!["c"]));
 }
+
+#[test]
+fn a_cell_is_kept_up_to_a_text_or_goes_back_to_one() {
+    let mut state = state(&["1\n2\n3"]);
+    perform(&mut state, &bot("t"), &[edit("a", "one\n2\nthree")]);
+    let text = |was: &str| Scope::Text { cell: "a".into(), was: was.into() };
+    judge(&mut state, Verdict::Keep, text("one\n2\n3"));
+    assert_eq!((was(&state, "a"), texts(&state)[0].as_str()), (Some("one\n2\n3".into()), "a one\n2\nthree"));
+    judge(&mut state, Verdict::Undo, text("one\n2\n3"));
+    assert_eq!((waiting(&state).len(), texts(&state)[0].as_str()), (0, "a one\n2\n3"));
+    assert!(state.judge(Verdict::Keep, &text("x"), &ann(), 0).is_err());
+}

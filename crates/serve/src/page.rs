@@ -1,0 +1,152 @@
+//! The live page: notebooks in a browser, on this machine alone, for whoever was given a link. People, agents and several
+//! windows work in the same open notebooks.
+
+mod assets;
+mod door;
+mod feed;
+mod files;
+mod guard;
+mod kernel;
+mod presence;
+mod routes;
+mod shown;
+mod socket;
+mod wire;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::http::HeaderMap;
+use axum::serve::ListenerExt;
+use cellist_link::PageAsk;
+use cellist_session::live::Actor;
+use cellist_session::orders::Asker;
+use cellist_session::{Home, Store};
+use tokio::net::TcpListener;
+
+use crate::host::Shared;
+use crate::log::note;
+use door::Door;
+use guard::Guard;
+use kernel::{Bench, Runs};
+use presence::Presence;
+
+/// The page's server.
+pub(crate) struct Page {
+    shared: Arc<Shared>,
+    home: Home,
+    door: Door,
+    guard: Guard,
+    opened: Mutex<Opened>,
+    presence: Presence,
+    runs: Runs,
+    visits: AtomicU64,
+}
+
+/// Who opened it last, and from where: that decides which kernels notebooks get.
+struct Opened {
+    asker: Asker,
+    folder: PathBuf,
+}
+
+impl Page {
+    /// Begins to listen at a port; without one at the port of the host before, or at any. Needs a runtime.
+    pub(crate) async fn listen(shared: Arc<Shared>, ask: &PageAsk) -> io::Result<Arc<Page>> {
+        let home = shared.home().clone();
+        let (door, last) = Door::open(&home)?;
+        let listener = match (ask.port, last) {
+            (Some(port), _) => bind(port).await?,
+            (None, Some(last)) => match bind(last).await {
+                Ok(listener) => listener,
+                Err(_) => bind(0).await?,
+            },
+            (None, None) => bind(0).await?,
+        };
+        let port = listener.local_addr()?.port();
+        door.keep(&home, port)?;
+        let page = Arc::new(Page {
+            shared: shared.clone(),
+            home,
+            door,
+            guard: Guard { port },
+            opened: Mutex::new(Opened { asker: ask.asker.clone(), folder: ask.folder.clone() }),
+            presence: Presence::default(),
+            runs: Runs::default(),
+            visits: AtomicU64::new(0),
+        });
+        let router = routes::router(page.clone());
+        tokio::spawn(async move {
+            // What is said is small and wanted at once.
+            let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+            let leaving = async move { shared.left().await };
+            if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(leaving).await {
+                note(format_args!("the page is not served any more: {error}"));
+            }
+        });
+        note(format_args!("the page is at http://127.0.0.1:{port}/"));
+        Ok(page)
+    }
+
+    /// A link that works once, for whoever asks.
+    pub(crate) fn link(&self, ask: &PageAsk) -> io::Result<String> {
+        *self.opened() = Opened { asker: ask.asker.clone(), folder: ask.folder.clone() };
+        let path = ask.path.as_ref().map(|path| format!("&path={}", shown::encoded(&path.to_string_lossy())));
+        Ok(format!(
+            "http://127.0.0.1:{}/?code={}{}",
+            self.guard.port,
+            self.door.code()?,
+            path.unwrap_or_default()
+        ))
+    }
+
+    /// The port that it listens at.
+    pub(crate) fn port(&self) -> u16 {
+        self.guard.port
+    }
+
+    fn opened(&self) -> MutexGuard<'_, Opened> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn asker(&self) -> Asker {
+        self.opened().asker.clone()
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.opened().folder.clone()
+    }
+
+    fn store(&self) -> Store {
+        Store::new(self.home.clone())
+    }
+
+    fn bench<'a>(&'a self, asker: &'a Asker, folder: &'a Path) -> Bench<'a> {
+        Bench { sessions: self.shared.desk.sessions(), home: &self.home, asker, folder, runs: &self.runs }
+    }
+
+    /// Whether a request comes from a browser that was let in.
+    fn is_known(&self, headers: &HeaderMap) -> bool {
+        self.guard.cookie(headers).is_some_and(|cookie| self.door.knows(cookie))
+    }
+
+    /// The person at the page: a state folder is for one user.
+    fn actor(&self) -> Actor {
+        let opened = self.opened();
+        let name = |wanted: &str| {
+            let found = opened.asker.variables.iter().find(|(name, _)| name.to_str() == Some(wanted));
+            found.and_then(|(_, value)| value.to_str()).filter(|name| !name.is_empty())
+        };
+        socket::person(name("USER").or_else(|| name("LOGNAME")))
+    }
+
+    fn next(&self) -> u64 {
+        self.visits.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+async fn bind(port: u16) -> io::Result<TcpListener> {
+    TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await
+}

@@ -1,0 +1,25 @@
+//! The files of the page, built from `web/` and kept in the binary.
+
+macro_rules! built {
+    ($name:literal) => {
+        include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/dist/", $name))
+    };
+}
+
+/// The page itself; `NONCE` stands for what styles have to show.
+pub(super) const INDEX: &str =
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/dist/index.html"));
+
+/// The frame that outputs act in.
+pub(super) const FRAME: &[u8] = built!("frame.html");
+
+/// Name, type and content of the others.
+pub(super) const FILES: &[(&str, &str, &[u8])] = &[
+    ("/main.js", "text/javascript; charset=utf-8", built!("main.js")),
+    ("/main.css", "text/css; charset=utf-8", built!("main.css")),
+    ("/katex.js", "text/javascript; charset=utf-8", built!("katex.js")),
+    ("/inter.woff2", "font/woff2", built!("inter.woff2")),
+    ("/mono.woff2", "font/woff2", built!("mono.woff2")),
+    ("/icon.svg", "image/svg+xml", built!("icon.svg")),
+    ("/THIRD_PARTY.txt", "text/plain; charset=utf-8", built!("THIRD_PARTY.txt")),
+];

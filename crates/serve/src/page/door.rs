@@ -1,0 +1,116 @@
+//! Who may use the page: whoever holds a cookie that was given for a code, which works once and not for long. Only a program
+//! of the same user can ask for a code.
+
+use std::collections::HashMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use cellist_session::Home;
+use serde::{Deserialize, Serialize};
+
+/// How long a code works.
+const VALID: Duration = Duration::from_secs(300);
+
+/// What outlives a host, so that pages that are open find the next one.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    /// What cookies hold.
+    token: String,
+    /// The port that it listened at.
+    port: Option<u16>,
+}
+
+/// The door of the page.
+#[derive(Debug)]
+pub(crate) struct Door {
+    token: String,
+    codes: Mutex<HashMap<String, Instant>>,
+}
+
+impl Door {
+    /// The door of a state folder, and the port that was used last.
+    pub(crate) fn open(home: &Home) -> io::Result<(Door, Option<u16>)> {
+        let file = home.folder("run")?.join("page.json");
+        let kept = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
+        let (token, port) = match kept {
+            Some(Kept { token, port }) if token.len() == 64 => (token, port),
+            Some(_) | None => (random()?, None),
+        };
+        Ok((Door { token, codes: Mutex::default() }, port))
+    }
+
+    /// Keeps what the next host has to know.
+    pub(crate) fn keep(&self, home: &Home, port: u16) -> io::Result<()> {
+        let folder = home.folder("run")?;
+        let (file, fresh) =
+            (folder.join("page.json"), folder.join(format!("page.{}.new", std::process::id())));
+        let kept = Kept { token: self.token.clone(), port: Some(port) };
+        let mut out = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
+        out.write_all(serde_json::to_string(&kept)?.as_bytes())?;
+        fs::rename(&fresh, &file)
+    }
+
+    /// A code that works once.
+    pub(crate) fn code(&self) -> io::Result<String> {
+        let code = random()?[..32].to_owned();
+        let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
+        codes.retain(|_, made| made.elapsed() < VALID);
+        codes.insert(code.clone(), Instant::now());
+        Ok(code)
+    }
+
+    /// What to put into a cookie for a code, which does not work again.
+    pub(crate) fn redeem(&self, code: &str) -> Option<&str> {
+        let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = codes.remove(code)?;
+        (made.elapsed() < VALID).then_some(self.token.as_str())
+    }
+
+    /// Whether a cookie is ours.
+    pub(crate) fn knows(&self, cookie: &str) -> bool {
+        is_same(cookie.as_bytes(), self.token.as_bytes())
+    }
+}
+
+/// Takes the same time wherever two texts of one length differ.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b)) == 0
+}
+
+/// 64 letters that nobody can guess.
+pub(super) fn random() -> io::Result<String> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use testkit::Scratch;
+
+    use super::*;
+
+    #[test]
+    fn a_code_works_once_and_its_cookie_outlives_the_host() {
+        let scratch = Scratch::new();
+        let home = Home::at(scratch.path());
+        let (door, port) = Door::open(&home).unwrap();
+        assert_eq!(port, None);
+        let code = door.code().unwrap();
+        let cookie = door.redeem(&code).unwrap().to_owned();
+        assert!(door.redeem(&code).is_none() && door.redeem("").is_none());
+        door.keep(&home, 4321).unwrap();
+        let mode = fs::metadata(scratch.path().join("run/page.json")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+
+        let (next, port) = Door::open(&home).unwrap();
+        assert_eq!(port, Some(4321));
+        assert!(next.knows(&cookie) && !next.knows(&code) && !next.knows(""));
+        assert!(next.redeem(&code).is_none());
+    }
+}

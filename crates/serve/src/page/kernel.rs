@@ -1,0 +1,168 @@
+//! The kernel of a notebook, as people at a page use it: the same session that agents run its cells in.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+
+use cellist_link::Failure;
+use cellist_notebook::CellId;
+use cellist_output::{Ansi, Limits};
+use cellist_session::Home;
+use cellist_session::execution::{Canceller, Limit, Reader, Reading};
+use cellist_session::live::{Author, Batch, Document};
+use cellist_session::orders::{self, Asker, Job, Wanted, Written};
+use cellist_session::run::Cancel;
+use cellist_session::sessions::{Call, KernelMode, Kind, SessionKey, Sessions};
+use tokio::sync::{Mutex as Turns, OwnedMutexGuard};
+
+/// What was begun on pages and is not done, by notebook. Runs of a notebook take turns in the order in which they came.
+#[derive(Debug, Default)]
+pub(super) struct Runs(Mutex<HashMap<PathBuf, Queue>>);
+
+#[derive(Debug, Default)]
+struct Queue {
+    turns: Arc<Turns<()>>,
+    begun: HashMap<u64, Canceller>,
+}
+
+/// A run that waits for its turn.
+pub(super) struct Waiting {
+    document: Document,
+    cells: Vec<CellId>,
+    number: u64,
+    cancel: Cancel,
+    turn: Pin<Box<dyn Future<Output = OwnedMutexGuard<()>> + Send>>,
+}
+
+impl Runs {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Queue>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a place behind all runs of the notebook that came before.
+    pub(super) async fn queue(&self, document: Document, cells: Vec<CellId>) -> Result<Waiting, Failure> {
+        document.mark_waiting(cells.clone()).await?;
+        let (canceller, cancel) = Cancel::channel();
+        let number = getrandom::u64().unwrap_or_default();
+        let mut turn = {
+            let mut all = self.lock();
+            let queue = all.entry(document.path().to_owned()).or_default();
+            queue.begun.insert(number, canceller);
+            Box::pin(queue.turns.clone().lock_owned())
+        };
+        // Whoever has asked once keeps the place; the turn itself is waited for later.
+        let first = futures_util::poll!(&mut turn);
+        let turn: Pin<Box<dyn Future<Output = _> + Send>> = match first {
+            Poll::Ready(turn) => Box::pin(std::future::ready(turn)),
+            Poll::Pending => turn,
+        };
+        Ok(Waiting { document, cells, number, cancel, turn })
+    }
+
+    fn done(&self, path: &Path, number: u64) {
+        let mut all = self.lock();
+        if let Some(queue) = all.get_mut(path) {
+            queue.begun.remove(&number);
+            if queue.begun.is_empty() {
+                all.remove(path);
+            }
+        }
+    }
+
+    /// Interrupts all that was begun for a notebook. `false` when nothing was.
+    fn cancel(&self, path: &Path) -> bool {
+        let all = self.lock();
+        let Some(queue) = all.get(path) else { return false };
+        queue.begun.values().for_each(Canceller::cancel);
+        !queue.begun.is_empty()
+    }
+}
+
+/// What a run needs beside the notebook.
+#[derive(Clone, Copy)]
+pub(super) struct Bench<'a> {
+    pub(super) sessions: &'a Sessions,
+    pub(super) home: &'a Home,
+    pub(super) asker: &'a Asker,
+    /// The folder that the page was opened from, where Python is looked for too.
+    pub(super) folder: &'a Path,
+    pub(super) runs: &'a Runs,
+}
+
+impl Bench<'_> {
+    /// Runs cells in the notebook's session when it is their turn, and starts its kernel if there is none.
+    pub(super) async fn run(self, waiting: Waiting, author: Author) -> Result<(), Failure> {
+        let Waiting { document, cells, number, cancel, turn } = waiting;
+        let turn = turn.await;
+        let ran = match self.call(&document).await {
+            Ok((call, timing)) => {
+                let batch =
+                    Batch { cells, call, allow_errors: false, max_output: None, timing, watcher: None };
+                let ran = document.run(self.sessions, batch, author, cancel).await;
+                ran.map(drop).map_err(Failure::from)
+            }
+            Err(failure) => {
+                document.mark_resting(cells).await?;
+                Err(failure)
+            }
+        };
+        drop(turn);
+        self.runs.done(document.path(), number);
+        ran
+    }
+
+    /// How cells are run, and whether their times are written down.
+    async fn call(self, document: &Document) -> Result<(Call, bool), Failure> {
+        let path = document.path().to_owned();
+        let key = SessionKey::of_notebook(&path);
+        let Written { order, settings } = self.order(document, &key).await?;
+        let python = &settings.settings.python;
+        let call = Call {
+            kind: Kind::Notebook { path },
+            owner: None,
+            order: self.sessions.order(&key).unwrap_or(order),
+            key,
+            cells: Vec::new(),
+            limit: Limit::None,
+            grace: python.interrupt_grace,
+            reset: false,
+            retry: python.retry_on_crash,
+            mode: KernelMode::Session,
+            reading: Reading { limits: Limits::for_screen(), ansi: Ansi::Remove, reader: Reader::Person },
+            rights: None,
+            listener: None,
+        };
+        Ok((call, settings.settings.notebook.timing))
+    }
+
+    async fn order(self, document: &Document, key: &SessionKey) -> Result<Written, Failure> {
+        let wanted = Wanted::of_metadata(&document.view().notebook.metadata());
+        let folders = vec![key.cwd.clone(), self.folder.to_owned()];
+        let job = Job { cwd: key.cwd.clone(), folders, wanted, ..Job::default() };
+        orders::write(self.asker, self.home, job).await.map_err(|error| {
+            let failure = Failure::no_kernel(error.kind(), error.to_string());
+            match error.hint() {
+                Some(hint) => failure.with_hint(hint),
+                None => failure,
+            }
+        })
+    }
+
+    /// Interrupts what runs, and what waits behind it.
+    pub(super) fn interrupt(self, document: &Document) -> Result<(), Failure> {
+        if !self.runs.cancel(document.path()) {
+            self.sessions.interrupt(&SessionKey::of_notebook(document.path()))?;
+        }
+        Ok(())
+    }
+
+    /// Gives the notebook a new kernel.
+    pub(super) async fn restart(self, document: &Document) -> Result<(), Failure> {
+        self.runs.cancel(document.path());
+        self.sessions.restart(&SessionKey::of_notebook(document.path())).await?;
+        document.lose_kernel().await?;
+        Ok(())
+    }
+}

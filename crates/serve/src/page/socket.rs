@@ -1,0 +1,282 @@
+//! One page's socket: what it asks for is done, and what is new in its notebook is told, in the order in which it happened.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ws::{Message, WebSocket};
+use cellist_link::Failure;
+use cellist_notebook::CellId;
+use cellist_session::live::{Actor, ActorKind, Author, Document, DocumentError, Refusal, View};
+use cellist_session::sessions::{OwnerId, SessionKey};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use super::Page;
+use super::feed::{Around, Feed};
+use super::files;
+use super::kernel::Waiting;
+use super::wire::{Answer, Ask, Down, Looking, News, Up};
+
+/// The least time between two pieces of news: what happens in between is told as one.
+const PACE: Duration = Duration::from_millis(25);
+/// How often it is looked whether the kernel or others do something else.
+const LOOK: Duration = Duration::from_millis(200);
+/// Answers that may wait to be sent. A page that reads slowly makes only itself wait.
+const ANSWERS: usize = 32;
+
+/// Serves a page until it goes or the host leaves.
+pub(super) async fn serve(mut socket: WebSocket, page: Arc<Page>) {
+    // A host that is about to leave lets nobody in.
+    let Some(_attached) = page.shared.attached() else { return };
+    let number = page.next();
+    let owner = OwnerId(format!("page-{}-{number}", std::process::id()));
+    page.shared.desk.sessions().join(owner.clone());
+    let mut visit = Visit {
+        name: format!("page-{number}"),
+        actor: page.actor(),
+        owner,
+        page: page.clone(),
+        feed: None,
+        views: None,
+        looking: Looking::default(),
+    };
+    visit.serve(&mut socket).await;
+    visit.leave();
+}
+
+struct Visit {
+    page: Arc<Page>,
+    name: String,
+    actor: Actor,
+    owner: OwnerId,
+    feed: Option<Feed>,
+    views: Option<watch::Receiver<Arc<View>>>,
+    looking: Looking,
+}
+
+impl Visit {
+    async fn serve(&mut self, socket: &mut WebSocket) {
+        let (answers, mut answered) = mpsc::channel::<Down>(ANSWERS);
+        let mut look = interval(LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut told = Instant::now();
+        loop {
+            let down = tokio::select! {
+                biased;
+                () = self.page.shared.left() => return,
+                message = socket.recv() => match message {
+                    Some(Ok(Message::Text(text))) => match serde_json::from_str::<Up>(&text) {
+                        Ok(up) => self.answer(up, &answers).await,
+                        Err(error) => {
+                            crate::log::note(format_args!("a page asked what cannot be understood: {error}"));
+                            return;
+                        }
+                    },
+                    Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                    Some(Ok(_)) => None,
+                },
+                Some(down) = answered.recv() => Some(down),
+                () = changed(&mut self.views, told + PACE) => {
+                    told = Instant::now();
+                    self.news().await
+                }
+                _ = look.tick() => {
+                    let around = around(&self.page);
+                    let news = self.feed.as_mut().map(|feed| feed.aside(&around));
+                    news.filter(|news| !news.is_empty()).map(|news| Down::News(Box::new(news)))
+                }
+            };
+            if let Some(down) = down
+                && send(socket, &down).await.is_err()
+            {
+                return;
+            }
+        }
+    }
+
+    async fn news(&mut self) -> Option<Down> {
+        let news = match self.feed.as_mut()?.news(&around(&self.page)).await {
+            Ok(news) => news,
+            // The notebook was closed under us: the page asks for it again.
+            Err(_) => News { is_behind: true, ..News::default() },
+        };
+        if news.is_behind {
+            (self.feed, self.views) = (None, None);
+        }
+        (!news.is_empty()).then(|| Down::News(Box::new(news)))
+    }
+
+    fn leave(&mut self) {
+        if let Some(feed) = self.feed.take() {
+            self.page.presence.leaves(feed.document.path(), &self.name);
+        }
+        self.page.shared.desk.sessions().leave(&self.owner);
+    }
+
+    fn author(&self) -> Author {
+        self.actor.clone().into()
+    }
+
+    fn document(&self) -> Result<Document, Failure> {
+        let feed = self.feed.as_ref();
+        feed.map(|feed| feed.document.clone())
+            .ok_or_else(|| Failure::bad_input("no_notebook", "no notebook is open"))
+    }
+
+    /// Answers at once what is done at once; what takes its time is done aside.
+    async fn answer(&mut self, Up { id, ask }: Up, answers: &mpsc::Sender<Down>) -> Option<Down> {
+        let result = match ask {
+            Ask::Open { path, clients } => self.open(Path::new(&path), &clients).await,
+            Ask::Present(looking) => {
+                self.look(looking);
+                Ok(Answer::Done)
+            }
+            // Their order is that in which they were asked for.
+            Ask::Run { cells } => match self.queue(cells).await {
+                Ok(waiting) => {
+                    let (page, author, owner) = (self.page.clone(), self.author(), self.owner.clone());
+                    let (key, answers) = (self.key(), answers.clone());
+                    tokio::spawn(async move {
+                        let (asker, folder) = (page.asker(), page.folder());
+                        let result =
+                            page.bench(&asker, &folder).run(waiting, author).await.map(|()| Answer::Done);
+                        if let Some(key) = key {
+                            let _ = page.shared.desk.sessions().attach(&owner, &key);
+                        }
+                        let _ = answers.send(Down::Done { id, result }).await;
+                    });
+                    return None;
+                }
+                Err(failure) => Err(failure),
+            },
+            ask => {
+                let (page, document, author) = (self.page.clone(), self.document(), self.author());
+                let answers = answers.clone();
+                // Submissions of one page come one at a time, so that their order is not in question.
+                tokio::spawn(async move {
+                    let result = carry_out(&page, document, author, ask).await;
+                    let _ = answers.send(Down::Done { id, result }).await;
+                });
+                return None;
+            }
+        };
+        Some(Down::Done { id, result })
+    }
+
+    async fn queue(&self, cells: Vec<CellId>) -> Result<Waiting, Failure> {
+        self.page.runs.queue(self.document()?, cells).await
+    }
+
+    fn key(&self) -> Option<SessionKey> {
+        self.feed.as_ref().map(|feed| SessionKey::of_notebook(feed.document.path()))
+    }
+
+    async fn open(&mut self, path: &Path, clients: &[String]) -> Result<Answer, Failure> {
+        if let Some(feed) = self.feed.take() {
+            self.page.presence.leaves(feed.document.path(), &self.name);
+        }
+        let document = self.page.shared.desk.documents().open(path).await?;
+        let mut views = document.watch();
+        views.borrow_and_update();
+        let (feed, whole) = Feed::open(document, &self.name, clients, &around(&self.page)).await?;
+        let key = SessionKey::of_notebook(feed.document.path());
+        // There may be no kernel yet.
+        let _ = self.page.shared.desk.sessions().attach(&self.owner, &key);
+        (self.feed, self.views) = (Some(feed), Some(views));
+        Ok(Answer::Whole(Box::new(whole)))
+    }
+
+    fn look(&mut self, looking: Looking) {
+        if let Some(feed) = &self.feed {
+            self.page.presence.looks(feed.document.path(), &self.name, &self.actor, &looking);
+        }
+        self.looking = looking;
+    }
+}
+
+fn around(page: &Page) -> Around<'_> {
+    Around { sessions: page.shared.desk.sessions(), presence: &page.presence }
+}
+
+/// Resolves when there is something newer, but not before a time.
+async fn changed(views: &mut Option<watch::Receiver<Arc<View>>>, not_before: Instant) {
+    tokio::time::sleep_until(not_before).await;
+    match views {
+        Some(receiver) => {
+            if receiver.changed().await.is_err() {
+                // Closed: that is told once, by the news that cannot be had any more.
+                *views = None;
+            }
+        }
+        None => std::future::pending().await,
+    }
+}
+
+async fn send(socket: &mut WebSocket, down: &Down) -> Result<(), axum::Error> {
+    let text = serde_json::to_string(down).unwrap_or_default();
+    socket.send(Message::Text(text.into())).await
+}
+
+async fn carry_out(
+    page: &Page,
+    document: Result<Document, Failure>,
+    author: Author,
+    ask: Ask,
+) -> Result<Answer, Failure> {
+    let done = |_: ()| Answer::Done;
+    match ask {
+        Ask::Files { folder } => {
+            let folder = folder.map_or_else(|| page.folder(), PathBuf::from);
+            blocking(move || files::list(&folder)).await.map(Answer::Folder)
+        }
+        Ask::Create { folder, name } => {
+            let store = page.store();
+            let made = blocking(move || files::create(&store, Path::new(&folder), &name)).await?;
+            Ok(Answer::Created(made.to_string_lossy().into_owned()))
+        }
+        Ask::Submit(submission) => match document?.submit(submission, author).await {
+            Ok(version) => Ok(Answer::Version(version)),
+            Err(DocumentError::Refused(Refusal::Behind { version, changes })) => Ok(Answer::Behind {
+                version,
+                changes: changes.into_iter().map(Arc::unwrap_or_clone).collect(),
+            }),
+            Err(DocumentError::Refused(Refusal::TooFar { .. })) => Ok(Answer::TooFar),
+            Err(error) => Err(error.into()),
+        },
+        Ask::Interrupt => page.bench(&page.asker(), &page.folder()).interrupt(&document?).map(done),
+        Ask::Restart => page.bench(&page.asker(), &page.folder()).restart(&document?).await.map(done),
+        Ask::Complete { code, cursor } => {
+            let key = SessionKey::of_notebook(document?.path());
+            let found = page.shared.desk.sessions().complete(&key, code, cursor).await.unwrap_or_default();
+            Ok(Answer::Completion { matches: found.matches, start: found.start, end: found.end })
+        }
+        Ask::Inspect { code, cursor } => {
+            let key = SessionKey::of_notebook(document?.path());
+            let found = page.shared.desk.sessions().inspect(&key, code, cursor).await.unwrap_or_default();
+            let text = found.data.get_text("text/plain").filter(|_| found.found);
+            let plain = text.map(|text| cellist_output::clean(text.as_bytes(), cellist_output::Ansi::Remove));
+            Ok(Answer::Documentation(plain))
+        }
+        Ask::Judge { verdict, scope } => {
+            document?.judge(verdict, scope, author).await.map(Answer::Version).map_err(Failure::from)
+        }
+        Ask::SetReview(is_on) => document?.set_review(is_on).await.map(done).map_err(Failure::from),
+        Ask::Save => document?.save().await.map(done).map_err(Failure::from),
+        Ask::Open { .. } | Ask::Run { .. } | Ask::Present(_) => Ok(Answer::Done),
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    let lost = |_| Failure::bad_input("lost", "it could not be done");
+    tokio::task::spawn_blocking(work).await.map_err(lost)?
+}
+
+/// Whoever works at a page.
+pub(super) fn person(name: Option<&str>) -> Actor {
+    let mut actor = Actor::new(ActorKind::Person, "page");
+    actor.name = name.unwrap_or("you").to_owned();
+    actor
+}

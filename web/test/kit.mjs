@@ -1,0 +1,166 @@
+// A real host, a real browser, and an agent beside them.
+
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, connect as connectTcp } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { chromium } from 'playwright-core'
+
+const here = dirname(fileURLToPath(import.meta.url))
+const target = process.env.CELLIST_TARGET ?? join(here, '../../target')
+const program = process.env.CELLIST_PROGRAM ?? join(target, 'debug/cellist')
+const python = join(target, 'python/kernels/bin')
+
+export const SHOTS = process.env.CELLIST_SHOTS
+/** Loaded machines are slow; nothing here is a measure of time. */
+export const LONG = 60_000
+
+export const source = (lines) => (Array.isArray(lines) ? lines.join('') : lines)
+export const code = (id, text) => ({ cell_type: 'code', id, metadata: {}, source: text, execution_count: null, outputs: [] })
+export const markdown = (id, text) => ({ cell_type: 'markdown', id, metadata: {}, source: text })
+const kernelspec = { display_name: 'Python 3', language: 'python', name: 'python3' }
+export const notebook = (...cells) => ({ cells, metadata: { kernelspec, language_info: { name: 'python' } }, nbformat: 4, nbformat_minor: 5 })
+
+function freePort() {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address()
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+/** Waits until something holds. */
+export async function until(holds, what = 'it') {
+  const end = Date.now() + LONG
+  for (;;) {
+    const found = await holds()
+    if (found) return found
+    if (Date.now() > end) throw new Error(`${what} did not come`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+export class Bed {
+  static async start() {
+    const bed = new Bed()
+    bed.folder = mkdtempSync(join(tmpdir(), 'cellist-page-'))
+    bed.home = join(bed.folder, 'home')
+    bed.work = join(bed.folder, 'work')
+    mkdirSync(bed.home)
+    mkdirSync(bed.work)
+    bed.port = await freePort()
+    bed.environment = {
+      HOME: bed.folder, USER: 'ann', LANG: 'C.UTF-8', CELLIST_HOME: bed.home, CELLIST_PYTHON_BACKEND: 'runner',
+      PATH: `${python}:/usr/bin:/bin`, MPLBACKEND: 'module://matplotlib_inline.backend_inline',
+    }
+    await bed.serve()
+    const profile = join(bed.folder, 'browser')
+    bed.context = await chromium.launchPersistentContext(profile, {
+      executablePath: '/usr/bin/chromium',
+      headless: true,
+      args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage', '--host-resolver-rules=MAP evil.test 127.0.0.1'],
+      viewport: { width: 1280, height: 900 },
+    })
+    bed.context.setDefaultTimeout(LONG)
+    // While the page is worked on, its files need not be built into the program.
+    if (process.env.CELLIST_WEB) {
+      for (const name of ['main.js', 'main.css', 'katex.js']) {
+        await bed.context.route(`**/${name}`, (route) => route.fulfill({ path: join(process.env.CELLIST_WEB, name) }))
+      }
+    }
+    bed.complaints = []
+    return bed
+  }
+
+  /** Starts the host, and waits until its page answers. */
+  async serve() {
+    this.host = spawn(program, ['serve', '--port', String(this.port)], {
+      cwd: this.work, env: this.environment, stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    this.log = ''
+    this.host.stderr.on('data', (data) => (this.log += data))
+    this.ended = new Promise((resolve) => this.host.once('exit', resolve))
+    await until(() => new Promise((resolve) => {
+      const socket = connectTcp(this.port, '127.0.0.1')
+      socket.once('connect', () => (socket.destroy(), resolve(true)))
+      socket.once('error', () => resolve(false))
+    }), `the page (${this.log})`)
+  }
+
+  async kill() {
+    this.host.kill('SIGKILL')
+    await this.ended
+  }
+
+  run(...args) {
+    const ran = spawnSync(program, args, { cwd: this.work, env: this.environment, encoding: 'utf8' })
+    if (ran.status !== 0) throw new Error(`cellist ${args.join(' ')}: ${ran.stderr}${this.log}`)
+    return ran.stdout
+  }
+
+  write(name, content) {
+    writeFileSync(join(this.work, name), `${JSON.stringify(content, null, 1)}\n`)
+    return join(this.work, name)
+  }
+
+  /** The notebook as it is on disk. */
+  read(name) {
+    return JSON.parse(readFileSync(join(this.work, name), 'utf8'))
+  }
+
+  /** The notebook on disk, once it is as wanted. */
+  async saved(name, isSo) {
+    return await until(() => {
+      try {
+        const content = this.read(name)
+        return isSo(content.cells) ? content : null
+      } catch {
+        return null
+      }
+    }, `${name} on disk`)
+  }
+
+  link(name) {
+    return JSON.parse(this.run('open', '--no-browser', '--json', ...(name ? [name] : []))).link
+  }
+
+  /** A window with a notebook, signed in. */
+  async open(name, options = {}) {
+    const page = await this.context.newPage()
+    if (options.size) await page.setViewportSize(options.size)
+    if (options.dark) await page.emulateMedia({ colorScheme: 'dark' })
+    page.on('console', (message) => {
+      const isExpected = /WebSocket connection|ERR_CONNECTION|net::ERR|Failed to load resource/.test(message.text())
+      if (message.type() === 'error' && !(isExpected && this.isDown)) this.complaints.push(message.text())
+    })
+    page.on('pageerror', (error) => this.complaints.push(String(error)))
+    await page.goto(this.link(name))
+    if (name) await page.locator('.saved.open').waitFor()
+    return page
+  }
+
+  async stop() {
+    await this.context.close()
+    this.host.kill('SIGTERM')
+    await this.ended
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+/** The cell of a page. */
+export const cell = (page, id) => page.locator(`[data-cell="${id}"]`)
+export const text = async (page, id) =>
+  await cell(page, id).evaluate((element) => {
+    const content = element.querySelector('.cm-content')
+    if (!content) return element.querySelector('.still').textContent.replace(/\n$/, '')
+    return [...content.querySelectorAll('.cm-line')].map((line) => line.textContent).join('\n')
+  })
+
+/** Puts the keyboard into the editor of a cell, at its end. */
+export async function edit(page, id) {
+  await cell(page, id).locator('.source').click({ position: { x: 60, y: 12 } })
+  await page.keyboard.press('Control+End')
+}
