@@ -4,6 +4,7 @@
 mod cells;
 mod document;
 mod parameters;
+mod rhythm;
 mod shown;
 mod timing;
 
@@ -18,7 +19,8 @@ use crate::execution::{Moment, Pace, Record, Told, Work, count_failed, drive};
 use crate::home::milliseconds;
 use crate::names;
 use crate::receipts::{self, Receipt, Receipts};
-use document::Saving;
+use document::{Looked, Saving};
+use rhythm::Rhythm;
 
 pub(crate) use cells::{is_run, may_fail};
 pub(crate) use shown::Shown;
@@ -31,9 +33,6 @@ pub use crate::execution::{
 pub use cells::{Selection, title, why_nothing};
 pub use document::Document;
 pub use parameters::{Literal, ParameterError};
-
-/// How often outputs of a cell that still runs are saved.
-const SAVE_EVERY: Duration = Duration::from_secs(5);
 
 /// Where a notebook keeps what its kernel said of its language.
 pub(crate) const LANGUAGE: &str = "language_info";
@@ -129,8 +128,8 @@ pub fn prepare(document: &mut Document, plan: &Plan, language: &str) -> Result<V
     Ok(cells)
 }
 
-/// Runs cells in order and saves their outputs: at the end, on an error, when it is cancelled, and every five
-/// seconds in between.
+/// Runs cells in order and saves their outputs: at the end, on an error, when it is cancelled, and now and then in
+/// between.
 pub async fn run(
     document: &mut Document,
     kernel: &dyn Kernel,
@@ -160,7 +159,7 @@ pub async fn run(
         document,
         shown: Shown::default(),
         saving: None,
-        saved_at: Instant::now(),
+        rhythm: Rhythm::new(Instant::now()),
         notices: Vec::new(),
     };
     let mut reports: Vec<CellReport> = Vec::new();
@@ -207,8 +206,9 @@ pub async fn run(
             Moment::Tick => {
                 if std::mem::take(&mut record.is_new) {
                     observer.shows(record.text(), record.bar.as_ref());
-                    run.unsaved(id, record);
+                    run.rhythm.shown();
                 }
+                run.save_in_between(Some((id, record)));
             }
         });
         if let Err(error) = driven.await {
@@ -258,6 +258,8 @@ pub async fn run(
         if ends {
             break;
         }
+        run.rhythm.ended();
+        run.save_in_between(None);
     }
     let save_error = run.save().await.err();
     let Running { document, mut notices, .. } = run;
@@ -286,7 +288,7 @@ struct Running<'a> {
     document: &'a mut Document,
     shown: Shown,
     saving: Option<Saving>,
-    saved_at: Instant,
+    rhythm: Rhythm,
     notices: Vec<String>,
 }
 
@@ -300,12 +302,23 @@ impl Running<'_> {
         }
     }
 
-    /// Something is new in a cell that runs. Now and then it is saved.
-    fn unsaved(&mut self, id: &CellId, record: &Record) {
-        self.saving = self.saving.take().and_then(|saving| self.document.look(saving));
-        if self.saved_at.elapsed() >= SAVE_EVERY && self.saving.is_none() {
-            self.saved_at = Instant::now();
-            self.document.set_outputs(id, &record.kept.outputs(), record.execution_count);
+    /// Saves beside what runs, if it is time to. Of the cell that runs it has what that showed so far.
+    fn save_in_between(&mut self, running: Option<(&CellId, &Record)>) {
+        if let Some(saving) = self.saving.take() {
+            match self.document.look(saving) {
+                Looked::Going(saving) => {
+                    self.saving = Some(saving);
+                    return;
+                }
+                Looked::Over(took) => self.rhythm.took(took),
+            }
+        }
+        let now = Instant::now();
+        if self.rhythm.is_time(now) {
+            self.rhythm.saved(now);
+            if let Some((id, record)) = running {
+                self.document.set_outputs(id, &record.kept.outputs(), record.execution_count);
+            }
             self.saving = self.document.begin_save();
         }
     }

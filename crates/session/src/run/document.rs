@@ -1,6 +1,7 @@
 //! The notebook that is run: what it holds now, and how that gets into the file beside what others write.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use cellist_notebook::{CellId, Notebook, OnConflict, merge};
 use cellist_output::Output;
@@ -30,7 +31,15 @@ pub struct Document {
 pub(crate) struct Saving {
     /// What is being saved.
     snapshot: Notebook,
-    outcome: oneshot::Receiver<Result<Changed<()>>>,
+    outcome: oneshot::Receiver<(Result<Changed<()>>, Duration)>,
+}
+
+/// How a save stands.
+pub(crate) enum Looked {
+    /// It is not done yet.
+    Going(Saving),
+    /// It is over, after this time.
+    Over(Duration),
 }
 
 impl Document {
@@ -106,6 +115,7 @@ impl Document {
         let (base, ours) = (self.base.clone(), self.ours.clone());
         let (tell, outcome) = oneshot::channel();
         spawn_blocking(move || {
+            let begun = Instant::now();
             let saved = if in_place {
                 store.change(&output, Missing::Refuse, |theirs| {
                     *theirs = if theirs.revision() == base.revision() {
@@ -119,28 +129,28 @@ impl Document {
                 store.replace_raw(&output, ours.to_bytes(), None)
             };
             // Whoever does not wait for it does not want to know.
-            let _ = tell.send(saved);
+            let _ = tell.send((saved, begun.elapsed()));
         });
         Some(Saving { snapshot, outcome })
     }
 
     /// Takes note of a save that may be done by now; gives back one that is not.
-    pub(crate) fn look(&mut self, mut saving: Saving) -> Option<Saving> {
+    pub(crate) fn look(&mut self, mut saving: Saving) -> Looked {
         match saving.outcome.try_recv() {
-            Ok(saved) => {
+            Ok((saved, took)) => {
                 // What could not be saved now may be saved later; the last save tells.
                 let _ = self.settle(saving.snapshot, saved);
-                None
+                Looked::Over(took)
             }
-            Err(oneshot::error::TryRecvError::Empty) => Some(saving),
-            Err(oneshot::error::TryRecvError::Closed) => None,
+            Err(oneshot::error::TryRecvError::Empty) => Looked::Going(saving),
+            Err(oneshot::error::TryRecvError::Closed) => Looked::Over(Duration::ZERO),
         }
     }
 
     /// Waits for a save and takes note of it.
     pub(crate) async fn finish(&mut self, saving: Saving) -> Result<()> {
         match saving.outcome.await {
-            Ok(saved) => self.settle(saving.snapshot, saved),
+            Ok((saved, _)) => self.settle(saving.snapshot, saved),
             Err(_) => Ok(()),
         }
     }

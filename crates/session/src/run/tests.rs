@@ -399,3 +399,18 @@ async fn outputs_that_come_out_as_they_were_before_are_saved_over_those_saved_in
         before = after;
     }
 }
+
+#[tokio::test]
+async fn what_a_cell_showed_is_in_the_file_while_a_later_one_runs_in_silence() {
+    let mut bench = Bench::new(&["out a", "hang"]);
+    let (path, (canceller, mut cancel)) = (bench.path(), Cancel::channel());
+    let watching = tokio::spawn(async move {
+        while !std::fs::read_to_string(&path).unwrap().contains("a\\n") {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        canceller.cancel();
+    });
+    let ran = tokio::time::timeout(Duration::from_secs(60), bench.run_to(None, &mut cancel)).await;
+    assert_eq!(ran.expect("it is saved before the run is over").report.status, Status::Cancelled);
+    watching.await.unwrap();
+}
