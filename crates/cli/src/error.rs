@@ -115,7 +115,11 @@ impl CliError {
             cellist_kernel::Error::NoFolder { .. } => ("no_such_folder", Exit::BadInput),
             _ => ("no_kernel", Exit::NoKernel),
         };
-        let mut failure = CliError::new(kind, exit, error.to_string());
+        let message = match error {
+            cellist_kernel::Error::Io { what, source } => format!("{what}: {}", reason(source)),
+            _ => error.to_string(),
+        };
+        let mut failure = CliError::new(kind, exit, message);
         failure.hint = error.hint();
         failure
     }

@@ -11,11 +11,12 @@ use cellist_kernel::zmq;
 use cellist_session::Home;
 use cellist_session::orders::{Asker, Job};
 use cellist_session::run::Surroundings;
+use cellist_session::sessions::Whereabouts;
 use cellist_session::settings::{Faults, Resolved};
 use clap::{Args, ValueEnum};
 
 use crate::error::CliError;
-use crate::settings::settings_in;
+use crate::settings::{artifacts, settings_in};
 use crate::startup::{self, Stages};
 
 /// What is to run the code.
@@ -71,6 +72,8 @@ pub(crate) struct Ready {
     pub(crate) kernel: Box<dyn Kernel>,
     pub(crate) around: Surroundings,
     pub(crate) notices: Vec<String>,
+    /// What tells it where it is, as long as it is needed.
+    pub(crate) _whereabouts: Option<Whereabouts>,
 }
 
 impl KernelFlags {
@@ -106,16 +109,21 @@ impl KernelFlags {
         settings: &Resolved,
         particular: &Particular,
         job: Job,
+        notebook: Option<&Path>,
     ) -> Result<Ready, CliError> {
         let mut stages = Stages::new(&Variables::of_process());
         if let Some(file) = &particular.existing {
             return join(file, &mut stages).await;
         }
-        let order =
+        let home = Home::from_env();
+        let cwd = job.cwd.clone();
+        let mut order =
             self.order(settings, Job { kernel: particular.kernel.clone(), ..job }, &mut stages).await?;
-        let ready = start(&order, &Home::from_env()).await?;
+        let whereabouts = Whereabouts::new(&home, &artifacts(&settings.settings), &cwd, notebook);
+        order.environment.extend(whereabouts.variables());
+        let ready = start(&order, &home).await?;
         stages.done("the kernel is ready");
-        Ok(ready)
+        Ok(Ready { _whereabouts: Some(whereabouts), ..ready })
     }
 
     /// Looks around and writes the order for a kernel. Nothing is started yet.
@@ -156,7 +164,7 @@ pub(crate) async fn start(order: &Order, home: &Home) -> Result<Ready, CliError>
     let started = order.start(&guard(), &runtime_dir, Some(startup::trace())).await;
     let started = started.map_err(|error| CliError::kernel(&error))?;
     let around = Surroundings { hidden_variables: order.hidden_variables.clone(), has_pip: order.has_pip };
-    Ok(Ready { kernel: started.kernel, around, notices: started.notices })
+    Ok(Ready { kernel: started.kernel, around, notices: started.notices, _whereabouts: None })
 }
 
 /// Joins a kernel that somebody else started, and will end.
@@ -174,7 +182,7 @@ async fn join(file: &Path, stages: &mut Stages) -> Result<Ready, CliError> {
     stages.done("joined the kernel");
     // Nothing is known of what is around it; most have pip.
     let around = Surroundings { has_pip: true, ..Surroundings::default() };
-    Ok(Ready { kernel: joined.kernel, around, notices: joined.notices })
+    Ok(Ready { kernel: joined.kernel, around, notices: joined.notices, _whereabouts: None })
 }
 
 /// Our own binary, in the role that outlives us.

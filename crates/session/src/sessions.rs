@@ -35,6 +35,7 @@ use ticket::Queued;
 
 pub use call::{Call, CallReport, Code, CodeReport, KernelMode, Kind};
 pub use error::SessionError;
+pub use file::Whereabouts;
 pub use key::{ExecutionId, OwnerId, SessionKey};
 pub use launcher::{Launcher, Means};
 pub use policy::Policy;

@@ -93,7 +93,7 @@ fn alone(arguments: &Arguments, code: &str, format: Format) -> Result<Answer, Cl
         let (canceller, mut cancel) = Cancel::channel();
         interrupts::hand_on(&canceller);
         let job = Job { cwd: cwd.clone(), folders: vec![cwd.clone()], ..Job::default() };
-        let starting = arguments.flags.start(&settings, &arguments.particular, job);
+        let starting = arguments.flags.start(&settings, &arguments.particular, job, None);
         let ready = tokio::select! {
             ready = starting => ready?,
             () = cancel.asked() => return Err(CliError::interrupted()),

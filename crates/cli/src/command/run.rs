@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
         let mut folders = vec![cwd.clone()];
         folders.extend(std::env::current_dir().ok());
         let job = Job { cwd: cwd.clone(), folders, wanted, ..Job::default() };
-        let starting = arguments.flags.start(&settings, &arguments.particular, job);
+        let starting = arguments.flags.start(&settings, &arguments.particular, job, Some(&target.path));
         let ready = tokio::select! {
             ready = starting => ready?,
             () = cancel.asked() => return Err(CliError::interrupted()),

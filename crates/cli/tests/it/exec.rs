@@ -373,6 +373,7 @@ fn a_kernel_that_runs_already_is_joined_and_goes_on() {
 
     let refused = desk.run(&["exec", "--existing", "none.json", "1"]).refused(3);
     assert!(refused.contains("none.json cannot be read"), "{refused}");
+    assert!(!refused.contains("os error"), "{refused}");
     assert!(refused.contains("hint: name the connection file"), "{refused}");
     for other in [["--python", "python3"], ["--kernel", "bash"], ["--session", "s"]] {
         let refused = desk.run(&["exec", "--existing", "kernel.json", other[0], other[1], "1"]).refused(2);
@@ -387,4 +388,19 @@ fn a_kernelspec_that_cannot_be_read_is_named_with_the_reason() {
     let mut command = desk.command(&["exec", "--kernel", "torn", "1"]);
     let refused = Ran::of(command.env("JUPYTER_PATH", desk.path().join("jupyter"))).refused(3);
     assert!(refused.contains(&format!("{} cannot be read: ", file.display())), "{refused}");
+}
+
+#[test]
+fn code_can_look_up_where_it_runs_and_where_artifacts_are() {
+    let desk = Desk::new();
+    let code = "import json, os\n\
+        with open(os.environ['PI_SESSION_FILE']) as file:\n    where = json.load(file)\n\
+        print(where['session'], where['notebook'], os.path.samefile(where['cwd'], '.'))\n\
+        print(os.environ['ARTIFACTS'] == os.environ['PI_ARTIFACTS_DIR'], os.path.isdir(os.environ['ARTIFACTS']))\n\
+        print(os.environ['PI_SESSION_FILE'])";
+    let out = desk.run(&["exec", "--backend", "runner", code]).out;
+    let out = String::from_utf8(out).unwrap();
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines[..2], ["None None True", "True True"]);
+    assert!(!std::path::Path::new(lines[2]).exists(), "the file goes with the command");
 }

@@ -1,5 +1,7 @@
-//! The private file of a session, in which code that runs there can look up where it is.
+//! The private file of a session, or of a command with a kernel of its own, in which code that runs there can look up
+//! where it is.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -7,6 +9,7 @@ use serde::Serialize;
 
 use super::call::Call;
 use super::key::{OwnerId, SessionKey};
+use crate::artifact::Artifacts;
 use crate::home::{Home, save_private};
 use crate::names;
 use crate::platform;
@@ -22,7 +25,7 @@ pub(super) struct SessionFile {
 /// What is in it.
 #[derive(Serialize)]
 struct Content<'a> {
-    session: &'a str,
+    session: Option<&'a str>,
     cwd: &'a Path,
     notebook: Option<&'a Path>,
     mode: Option<&'a str>,
@@ -32,24 +35,32 @@ struct Content<'a> {
 impl SessionFile {
     /// Writes the file of a session, as its first call has it.
     pub(super) fn create(home: &Home, call: &Call) -> io::Result<SessionFile> {
-        let folder = home.folder(FOLDER)?;
-        let path = folder.join(format!("{}-{}.json", std::process::id(), names::random()));
-        let mut file = SessionFile { path, content: Vec::new() };
+        let mut file = SessionFile::new(home)?;
         file.update(call)?;
         Ok(file)
+    }
+
+    fn new(home: &Home) -> io::Result<SessionFile> {
+        let folder = home.folder(FOLDER)?;
+        let path = folder.join(format!("{}-{}.json", std::process::id(), names::random()));
+        Ok(SessionFile { path, content: Vec::new() })
     }
 
     /// Brings the file up to what a call says.
     pub(super) fn update(&mut self, call: &Call) -> io::Result<()> {
         let SessionKey { id, cwd } = &call.key;
         let content = Content {
-            session: id,
+            session: Some(id),
             cwd,
             notebook: call.kind.notebook().map(PathBuf::as_path),
             mode: call.rights.as_deref(),
             owner: call.owner.as_ref(),
         };
-        let content = serde_json::to_vec(&content)?;
+        self.write(&content)
+    }
+
+    fn write(&mut self, content: &Content<'_>) -> io::Result<()> {
+        let content = serde_json::to_vec(content)?;
         if content != self.content {
             save_private(&self.path, &content)?;
             self.content = content;
@@ -66,6 +77,42 @@ impl Drop for SessionFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
+}
+
+/// What a kernel that one command has for itself is given: where it is, and where the artifacts are. The file goes with
+/// the value.
+pub struct Whereabouts {
+    file: Option<SessionFile>,
+    artifacts: Option<PathBuf>,
+}
+
+impl Whereabouts {
+    /// Those of a command in a folder, which may run a notebook. What cannot be written is left out.
+    pub fn new(home: &Home, artifacts: &Artifacts, cwd: &Path, notebook: Option<&Path>) -> Whereabouts {
+        sweep(home);
+        let file = SessionFile::new(home).and_then(|mut file| {
+            file.write(&Content { session: None, cwd, notebook, mode: None, owner: None })?;
+            Ok(file)
+        });
+        Whereabouts { file: file.ok(), artifacts: artifacts.made_folder() }
+    }
+
+    /// The variables that say so.
+    pub fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> {
+        variables(self.file.as_ref(), self.artifacts.clone())
+    }
+}
+
+/// The variables that tell a kernel where its file and the artifacts are.
+pub(super) fn variables(
+    file: Option<&SessionFile>,
+    artifacts: Option<PathBuf>,
+) -> impl Iterator<Item = (OsString, OsString)> + use<> {
+    let file = file.map(|file| ("PI_SESSION_FILE", file.path().to_owned()));
+    let folders = artifacts
+        .into_iter()
+        .flat_map(|folder| [("PI_ARTIFACTS_DIR", folder.clone()), ("ARTIFACTS", folder)]);
+    file.into_iter().chain(folders).map(|(name, value)| (name.into(), value.into()))
 }
 
 /// Removes the files of processes that are gone.

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use super::book::{Newcomer, Next};
 use super::call::Call;
 use super::error::SessionError;
-use super::file::SessionFile;
+use super::file::{SessionFile, variables};
 use super::gone::Gone;
 use super::seat::{Job, Seat};
 use super::view::SessionState;
@@ -111,12 +111,7 @@ impl Task {
     fn given(&self, order: &Order) -> Order {
         let mut order = order.clone();
         let artifacts = self.inner.means.artifacts.made_folder();
-        let file = self.file.as_ref().map(|file| ("PI_SESSION_FILE", file.path().to_owned()));
-        let folders = artifacts
-            .into_iter()
-            .flat_map(|folder| [("PI_ARTIFACTS_DIR", folder.clone()), ("ARTIFACTS", folder)]);
-        let given = file.into_iter().chain(folders);
-        order.environment.extend(given.map(|(name, value)| (name.into(), value.into())));
+        order.environment.extend(variables(self.file.as_ref(), artifacts));
         order
     }
 

@@ -1,6 +1,8 @@
 //! Keeps our own processes apart, by a lock on a side file, and notes in that file what a save is about to
 //! do, so that the next one can tell what an interrupted one has left behind.
 
+mod forgotten;
+
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -63,12 +65,15 @@ impl Lock {
                 let pid = read_journal(&path).map(|journal| journal.pid).filter(|pid| *pid != 0);
                 return Err(place.error(Problem::Locked { pid }));
             };
-            // A name that the file got or lost meanwhile makes it another lock.
-            if lock_key(place) != key {
+            // A name that the file got or lost meanwhile makes it another lock, and one that was put away is none.
+            if lock_key(place) != key || !is_at(&file, &path) {
                 continue;
             }
-            let journal = parse_journal(&mut file).unwrap_or_default();
-            let mut lock = Lock { file, key, journal };
+            let journal = parse_journal(&mut file);
+            if journal.is_none() {
+                forgotten::sweep(&home.path().join(FOLDER));
+            }
+            let mut lock = Lock { file, key, journal: journal.unwrap_or_default() };
             lock.journal.pid = std::process::id();
             lock.journal.path = place.real.display().to_string();
             lock.write().map_err(unusable)?;
@@ -119,6 +124,14 @@ fn parse_journal(file: &mut File) -> Option<Journal> {
     serde_json::from_slice(text.split(|&byte| byte == b'\n').next()?).ok()
 }
 
+/// Whether a file that is open is the one that has this name.
+fn is_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(held), Ok(named)) => platform::is_same_file(&held, &named),
+        _ => false,
+    }
+}
+
 /// One lock for all names of a file that has several, else one for its path. The number of a file with one
 /// name changes with each save.
 fn lock_key(place: &Place) -> String {
@@ -152,5 +165,59 @@ fn lock(path: &PathBuf, patience: Duration) -> io::Result<Option<File>> {
         Ok(locked) => locked.map(Some),
         Err(RecvTimeoutError::Timeout) => Ok(None),
         Err(RecvTimeoutError::Disconnected) => Err(io::Error::other("the thread that waits for it ended")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(folder: &Path) -> (Home, Place) {
+        let home = Home::at(folder.join("home"));
+        (home, Place::of(&folder.join("nb.ipynb")).unwrap())
+    }
+
+    #[test]
+    fn whoever_waits_for_a_lock_that_is_put_away_gets_the_one_in_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let (home, place) = place(folder.path());
+        let patience = Duration::from_secs(60);
+        let first = Lock::take(&home, &place, patience).ok().unwrap();
+        let path = home.path().join(FOLDER).join(format!("{}.json", first.key));
+        let waiting = {
+            let (home, place) = (home.clone(), place.clone());
+            thread::spawn(move || Lock::take(&home, &place, patience).ok().unwrap())
+        };
+        // It waits, or is about to open the file: either way it may not get the one that goes.
+        fs::remove_file(&path).unwrap();
+        drop(first);
+        let second = waiting.join().unwrap();
+        assert!(is_at(&second.file, &path));
+        assert!(Lock::take(&home, &place, Duration::ZERO).is_err(), "nobody else has it");
+    }
+
+    #[test]
+    fn locks_of_notebooks_that_are_gone_are_put_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let (home, _) = place(folder.path());
+        let take = |name: &str| {
+            let place = Place::of(&folder.path().join(name)).unwrap();
+            Lock::take(&home, &place, Duration::ZERO).ok().unwrap()
+        };
+        fs::write(folder.path().join("stays.ipynb"), "").unwrap();
+        let stays = take("stays.ipynb").key;
+        let mut torn = take("torn.ipynb");
+        torn.note(|journal| journal.in_place = true).unwrap();
+        let torn = torn.key.clone();
+        let held = take("held.ipynb");
+        for number in 0..forgotten::EVERY {
+            drop(take(&format!("{number}.ipynb")));
+        }
+        let names =
+            || fs::read_dir(home.path().join(FOLDER)).unwrap().flatten().map(|entry| entry.file_name());
+        assert!(names().count() < 10, "{:?}", names().collect::<Vec<_>>());
+        for key in [&stays, &torn, &held.key] {
+            assert!(names().any(|name| name.to_str() == Some(&format!("{key}.json"))), "{key}");
+        }
     }
 }
