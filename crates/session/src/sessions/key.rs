@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_session_of_a_notebook_is_called_as_its_file_and_runs_beside_it() {
-        let key = SessionKey::of_notebook(Path::new("/work/a/b.ipynb"));
-        assert_eq!(key, SessionKey::new("b.ipynb", "/work/a"));
+        let key = SessionKey::of_notebook(Path::new("/data/a/b.ipynb"));
+        assert_eq!(key, SessionKey::new("b.ipynb", "/data/a"));
     }
 }
