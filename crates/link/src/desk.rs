@@ -75,6 +75,11 @@ impl Desk {
         &self.documents
     }
 
+    /// The tools that agents call.
+    pub fn toolbox(&self) -> &Toolbox {
+        &self.toolbox
+    }
+
     /// The kernel sessions that it keeps.
     pub fn sessions(&self) -> &Sessions {
         &self.sessions

@@ -9,6 +9,7 @@ use cellist_link::Failure;
 use cellist_notebook::CellId;
 use cellist_session::live::{Actor, ActorKind, Author, Document, DocumentError, Refusal, View};
 use cellist_session::sessions::{OwnerId, SessionKey};
+use cellist_tools::Selection;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
@@ -39,7 +40,6 @@ pub(super) async fn serve(mut socket: WebSocket, page: Arc<Page>) {
         page: page.clone(),
         feed: None,
         views: None,
-        looking: Looking::default(),
     };
     visit.serve(&mut socket).await;
     visit.leave();
@@ -52,7 +52,6 @@ struct Visit {
     owner: OwnerId,
     feed: Option<Feed>,
     views: Option<watch::Receiver<Arc<View>>>,
-    looking: Looking,
 }
 
 impl Visit {
@@ -109,9 +108,36 @@ impl Visit {
 
     fn leave(&mut self) {
         if let Some(feed) = self.feed.take() {
-            self.page.presence.leaves(feed.document.path(), &self.name);
+            self.let_go(feed.document.path());
         }
         self.page.shared.desk.sessions().leave(&self.owner);
+    }
+
+    /// The notebook is not in front of the person any more.
+    fn let_go(&self, path: &Path) {
+        self.page.presence.leaves(path, &self.name);
+        let toolbox = self.page.shared.desk.toolbox();
+        let mut editor = toolbox.editor();
+        if editor.active.as_deref() == Some(path) {
+            (editor.active, editor.selection) = (None, Selection::default());
+        }
+        editor.attached.retain(|attached| attached != path);
+        toolbox.report(editor);
+    }
+
+    /// Tells agents what the person has in front of them. What is open on the page is attached.
+    fn report(&self, path: &Path, looking: &Looking) {
+        let toolbox = self.page.shared.desk.toolbox();
+        let mut editor = toolbox.editor();
+        editor.active = Some(path.to_owned());
+        if !editor.attached.iter().any(|attached| attached == path) {
+            editor.attached.push(path.to_owned());
+        }
+        editor.selection = Selection {
+            cells: looking.selected.iter().map(CellId::to_string).collect(),
+            editing: looking.cell.as_ref().filter(|_| looking.editing).map(CellId::to_string),
+        };
+        toolbox.report(editor);
     }
 
     fn author(&self) -> Author {
@@ -174,7 +200,7 @@ impl Visit {
 
     async fn open(&mut self, path: &Path, clients: &[String]) -> Result<Answer, Failure> {
         if let Some(feed) = self.feed.take() {
-            self.page.presence.leaves(feed.document.path(), &self.name);
+            self.let_go(feed.document.path());
         }
         let document = self.page.shared.desk.documents().open(path).await?;
         let mut views = document.watch();
@@ -190,8 +216,8 @@ impl Visit {
     fn look(&mut self, looking: Looking) {
         if let Some(feed) = &self.feed {
             self.page.presence.looks(feed.document.path(), &self.name, &self.actor, &looking);
+            self.report(feed.document.path(), &looking);
         }
-        self.looking = looking;
     }
 }
 
