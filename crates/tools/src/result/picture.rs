@@ -9,6 +9,7 @@ mod drawn;
 mod smaller;
 
 /// The longest side that models look at; what is larger they make smaller themselves.
+#[cfg(feature = "images")]
 pub(crate) const MAX_SIDE: u32 = 1568;
 /// Bytes of one picture.
 pub(crate) const MAX_BYTES: usize = 1024 * 1024;
