@@ -4,8 +4,9 @@ use clap::{Parser, Subcommand};
 
 use crate::answer::{Answer, Format};
 use crate::command::{
-    artifact, cell, completions, context, diff, doctor, edit, exec, git_setup, guard, history, kernels, mcp,
-    merge, new, open, prompt, read, run, serve, sessions, settings, status, stop, trust, undo, view, write,
+    artifact, cell, completions, context, diff, doctor, edit, editor, exec, git_setup, guard, history,
+    kernels, mcp, merge, new, open, prompt, read, run, serve, sessions, settings, status, stop, trust, undo,
+    view, write,
 };
 use crate::error::CliError;
 
@@ -58,6 +59,7 @@ enum Command {
     Merge(merge::Arguments),
     GitSetup(git_setup::Arguments),
     Kernels(kernels::Arguments),
+    Editor(editor::Arguments),
     Context(context::Arguments),
     Prompt(prompt::Arguments),
     Mcp(mcp::Arguments),
@@ -96,6 +98,7 @@ impl Cli {
             Command::Merge(arguments) => merge::run(arguments),
             Command::GitSetup(arguments) => git_setup::run(arguments),
             Command::Kernels(arguments) => kernels::run(arguments),
+            Command::Editor(arguments) => editor::run(arguments),
             Command::Context(arguments) => context::run(arguments),
             Command::Prompt(arguments) => prompt::run(arguments),
             Command::Mcp(arguments) => mcp::run(arguments),

@@ -7,6 +7,7 @@ pub(crate) mod context;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod edit;
+pub(crate) mod editor;
 pub(crate) mod exec;
 pub(crate) mod git_setup;
 pub(crate) mod guard;

@@ -1,13 +1,19 @@
-//! What a person has in front of them, as flags say it.
+//! What a person has in front of them, as flags say it or an editor has reported it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use cellist_link::{Address, ContextTold, Host, Link, Reply, Request};
+use cellist_notebook::CellRef;
+use cellist_session::Home;
 use cellist_tools::context::NotebookContext;
 use cellist_tools::{Editor, Mode, Selection, UnknownMode};
 use clap::Args;
+use serde_json::json;
+use tokio::runtime::Builder;
 
 use crate::error::CliError;
+use crate::host::ours;
 use crate::load;
 
 /// What is open, attached and selected.
@@ -36,24 +42,65 @@ pub(crate) fn mode(word: &str) -> Result<Mode, UnknownMode> {
 }
 
 impl EditorFlags {
-    /// What they say. `also` are notebooks that were attached some other way.
+    /// What they say; where they say nothing, what an editor has reported to the host. `also` are notebooks that were
+    /// attached some other way.
     pub(crate) fn editor(&self, also: &[PathBuf]) -> Result<Editor, CliError> {
+        let says_nothing = self.attach.is_empty() && self.active.is_none();
+        if says_nothing && let Some(Reply::Editor(editor)) = ask_host(Request::Editor(None)) {
+            let mut editor = *editor;
+            if !self.select.is_empty() || self.editing.is_some() {
+                editor.selection = self.selection();
+            }
+            editor.attached.extend(also.iter().map(|path| real(path)).collect::<Result<Vec<_>, _>>()?);
+            return Ok(editor);
+        }
         let attached =
             self.attach.iter().chain(also).map(|path| real(path)).collect::<Result<Vec<_>, _>>()?;
         Ok(Editor {
             active: self.active.as_deref().map(real).transpose()?,
             attached,
-            selection: Selection { cells: self.select.clone(), editing: self.editing.clone() },
+            selection: self.selection(),
         })
+    }
+
+    /// The state of the notebook that is worked on, if one is. Cells that were named must be there.
+    pub(crate) fn context(&self, editor: &Editor) -> Result<Option<ContextTold>, CliError> {
+        if let Some(path) = editor.notebook() {
+            let selection = self.selection();
+            let cells: Vec<CellRef> = selection.references().chain(selection.editing()).collect();
+            if !cells.is_empty() {
+                let notebook = load::store().open(path)?.notebook;
+                let found: Result<Vec<usize>, _> = cells.iter().map(|cell| notebook.find(cell)).collect();
+                found.map_err(|error| CliError::notebook(path, &error))?;
+            }
+        }
+        context(editor)
+    }
+
+    fn selection(&self) -> Selection {
+        Selection { cells: self.select.clone(), editing: self.editing.clone() }
     }
 }
 
-/// The state of the notebook that is worked on, if one is.
-pub(crate) fn context(editor: &Editor) -> Result<Option<NotebookContext>, CliError> {
+/// The state of the notebook that is worked on, if one is: as the host knows it where one is running, else as the file
+/// has it.
+fn context(editor: &Editor) -> Result<Option<ContextTold>, CliError> {
     let Some(path) = editor.notebook() else { return Ok(None) };
+    if let Some(Reply::Context(told)) = ask_host(Request::Context(Box::new(editor.clone()))) {
+        return Ok(told.map(|told| *told));
+    }
     let notebook = load::store().open(path)?.notebook;
     let context = NotebookContext::of(&notebook, path, None, &editor.selection, |_| None);
-    Ok(Some(context.map_err(|error| CliError::notebook(path, &error))?))
+    let context = context.map_err(|error| CliError::notebook(path, &error))?;
+    Ok(Some(ContextTold { json: json!(context), text: context.text() }))
+}
+
+/// What the host answers, where one is running and can be asked. None is started for it.
+fn ask_host(request: Request) -> Option<Reply> {
+    // Mostly nobody has registered, and this look is all that it costs.
+    Host::place(&Home::from_env()).said::<Address>()?;
+    let runtime = Builder::new_current_thread().enable_all().build().ok()?;
+    runtime.block_on(async { Link::attach(&ours()).await.ok()?.ask(request).await.ok() })
 }
 
 /// Why no notebook is worked on, for people.
@@ -66,6 +113,6 @@ pub(crate) fn why_off(editor: &Editor) -> &'static str {
     }
 }
 
-fn real(path: &Path) -> Result<PathBuf, CliError> {
+pub(crate) fn real(path: &Path) -> Result<PathBuf, CliError> {
     fs::canonicalize(path).map_err(|error| CliError::unreadable(path, &error))
 }

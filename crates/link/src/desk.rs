@@ -115,6 +115,14 @@ impl Desk {
                 Ok(Reply::Done)
             }
             Request::Run(run) => self.run(client, *run, events, cancel).await,
+            Request::Editor(report) => {
+                let editor = match report {
+                    Some(report) => self.toolbox.hear(*report),
+                    None => self.toolbox.editor(),
+                };
+                Ok(Reply::Editor(Box::new(editor)))
+            }
+            Request::Context(editor) => self.context(&editor).await,
             Request::Introduce(caller) => {
                 self.callers.introduce(client, *caller);
                 Ok(Reply::Done)

@@ -22,7 +22,7 @@ pub use link::{Link, Pending, Stop};
 pub use notebook::{
     NotebookAsk, NotebookEdit, NotebookEdited, NotebookNews, NotebookReply, NotebookState, OnNotebook,
 };
-pub use request::{Event, PageAsk, Reply, Request};
+pub use request::{ContextTold, Event, PageAsk, Reply, Request};
 pub use run::{NotebookRun, RunView};
 
 // What requests and replies are made of, for front ends that stand on this crate alone.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use cellist_session::execution::RunReport;
 use cellist_session::orders::Asker;
 use cellist_session::sessions::{CallReport, CallView, SessionView};
-use cellist_tools::{Answer, Caller, Progress};
+use cellist_tools::{Answer, Caller, Editor, EditorReport, Progress};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -33,6 +33,10 @@ pub enum Request {
     Notebook(Box<OnNotebook>),
     /// Runs cells of a notebook.
     Run(Box<NotebookRun>),
+    /// What is in front of a person, after what an editor has to report.
+    Editor(Option<Box<EditorReport>>),
+    /// The state of the notebook that is worked on, as an agent is told it.
+    Context(Box<Editor>),
     /// Says who calls tools over this link from now on.
     Introduce(Box<Caller>),
     /// A link to the page, which is served from then on.
@@ -59,6 +63,15 @@ pub struct PageAsk {
     pub asker: Asker,
     /// The port to listen at, if one is wanted.
     pub port: Option<u16>,
+}
+
+/// The state of a notebook, as data and as text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ContextTold {
+    /// For programs.
+    pub json: Value,
+    /// For a prompt.
+    pub text: String,
 }
 
 /// What is heard while a request is carried out. Only the newest counts.
@@ -95,6 +108,10 @@ pub enum Reply {
     Notebook(NotebookReply),
     /// What came of running cells.
     Ran(#[serde(with = "crate::run")] Box<RunReport>),
+    /// What is in front of a person.
+    Editor(Box<Editor>),
+    /// The notebook that is worked on, if one is.
+    Context(Option<Box<ContextTold>>),
     /// What a tool answers.
     Tool(Box<Answer>),
     /// Where the page is; the link works once.

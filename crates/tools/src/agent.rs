@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use cellist_notebook::Revision;
-use cellist_session::live::Document;
+use cellist_session::live::{Author, Document};
 use cellist_session::sessions::OwnerId;
 
 use crate::caller::Caller;
@@ -14,12 +15,16 @@ use crate::caller::Caller;
 /// How many notebooks stay open for one agent; those that it used longest ago are let go of, and saved by that.
 const MOST_HELD: usize = 16;
 
+/// A pause between two calls that is longer than this ends a turn: someone has answered, and was asked something else.
+const PAUSE: Duration = Duration::from_secs(90);
+
 /// An agent that is connected. When it is dropped, its notebooks are let go of.
 pub struct Agent {
     caller: Caller,
     owner: OwnerId,
     /// The notebooks that it has used, the latest last.
     held: Mutex<Vec<Document>>,
+    turn: Mutex<Turn>,
     /// The revisions of notebooks whose whole text it knows.
     texts: Mutex<HashMap<PathBuf, Revision>>,
 }
@@ -27,7 +32,8 @@ pub struct Agent {
 impl Agent {
     /// An agent, which owns what it starts under this name.
     pub fn new(caller: Caller, owner: OwnerId) -> Agent {
-        Agent { caller, owner, held: Mutex::default(), texts: Mutex::default() }
+        let (held, texts, turn) = (Mutex::default(), Mutex::default(), Mutex::new(Turn::new()));
+        Agent { caller, owner, held, turn, texts }
     }
 
     /// Who it is.
@@ -38,6 +44,21 @@ impl Agent {
     /// The name under which it owns sessions.
     pub fn owner(&self) -> &OwnerId {
         &self.owner
+    }
+
+    /// As the one who changes a notebook, in the turn that it is in.
+    pub(crate) fn author(&self) -> Author {
+        Author { turn: Some(self.turn().name.clone()), ..self.caller.author() }
+    }
+
+    /// A call begins; it lasts until what is returned is dropped.
+    pub(crate) fn begin(&self) -> Busy<'_> {
+        self.turn().begin(Instant::now());
+        Busy(self)
+    }
+
+    fn turn(&self) -> MutexGuard<'_, Turn> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps a notebook open.
@@ -61,8 +82,77 @@ impl Agent {
     }
 }
 
+/// What an agent does without a longer pause: what a person would take back at once.
+struct Turn {
+    name: String,
+    /// How many calls are under way.
+    calls: usize,
+    /// When the last of them ended.
+    ended: Option<Instant>,
+}
+
+impl Turn {
+    fn new() -> Turn {
+        Turn { name: name(), calls: 0, ended: None }
+    }
+
+    fn begin(&mut self, now: Instant) {
+        let pause = self.ended.filter(|_| self.calls == 0).map(|ended| now.saturating_duration_since(ended));
+        if pause.is_some_and(|pause| pause > PAUSE) {
+            self.name = name();
+        }
+        self.calls += 1;
+    }
+
+    fn end(&mut self, now: Instant) {
+        self.calls = self.calls.saturating_sub(1);
+        self.ended = Some(now);
+    }
+}
+
+/// A name that no other turn has: no two begin at one time.
+fn name() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("a{:x}", since.as_micros())
+}
+
+/// A call that is under way.
+pub(crate) struct Busy<'a>(&'a Agent);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.turn().end(Instant::now());
+    }
+}
+
 impl fmt::Debug for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Agent").field("caller", &self.caller.name).field("owner", &self.owner).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_ends_with_a_long_pause_and_not_with_a_long_call() {
+        let mut turn = Turn { name: "first".to_owned(), calls: 0, ended: None };
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let step = |turn: &mut Turn, begun, ended| {
+            turn.begin(at(begun));
+            let is_first = turn.name == "first";
+            turn.end(at(ended));
+            is_first
+        };
+        assert!(step(&mut turn, 0, 1));
+        assert!(step(&mut turn, 60, 1000));
+        assert!(step(&mut turn, 1090, 1100));
+        // Another call is under way all the time.
+        turn.begin(at(1101));
+        assert!(step(&mut turn, 2000, 2001));
+        turn.end(at(3000));
+        assert!(!step(&mut turn, 3091, 3092));
     }
 }

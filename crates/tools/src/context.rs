@@ -7,6 +7,7 @@ use std::path::Path;
 
 use cellist_notebook::{Cell, CellId, CellType, Notebook};
 use cellist_output::Output;
+use cellist_session::live::{Activity, CellState};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -142,6 +143,23 @@ impl CellRun {
         let order = cell.execution_count();
         let failed = || cell.outputs().iter().any(|output| matches!(output, Output::Error { .. }));
         CellRun { order, success: order.map(|_| !failed()), ..CellRun::default() }
+    }
+}
+
+impl From<&CellState> for CellRun {
+    fn from(state: &CellState) -> CellRun {
+        let last = state.last.as_ref();
+        CellRun {
+            status: match state.activity {
+                Activity::Running => ExecutionStatus::Running,
+                Activity::Pending => ExecutionStatus::Pending,
+                Activity::Idle => ExecutionStatus::Idle,
+            },
+            order: last.and_then(|last| last.order).and_then(|order| i64::try_from(order).ok()),
+            success: last.map(|last| last.success),
+            duration: last.map(|last| last.duration_ms),
+            ended: last.map(|last| last.ended_ms),
+        }
     }
 }
 

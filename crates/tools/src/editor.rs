@@ -11,11 +11,29 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct Editor {
     /// The notebook in the active editor.
+    #[serde(with = "cellist_session::order")]
     pub active: Option<PathBuf>,
     /// Notebooks that were attached.
+    #[serde(with = "cellist_session::order")]
     pub attached: Vec<PathBuf>,
     /// What is selected in the active notebook.
     pub selection: Selection,
+}
+
+/// What an editor says when something changes in it. Paths are real paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EditorReport {
+    /// The notebook in the active editor now.
+    #[serde(with = "cellist_session::order")]
+    pub active: Option<PathBuf>,
+    /// What is selected in it.
+    pub selection: Selection,
+    /// Notebooks that are attached from now on.
+    #[serde(with = "cellist_session::order")]
+    pub attach: Vec<PathBuf>,
+    /// Notebooks that are not attached any more.
+    #[serde(with = "cellist_session::order")]
+    pub detach: Vec<PathBuf>,
 }
 
 /// What is selected in a notebook.
@@ -41,6 +59,14 @@ impl Editor {
 }
 
 impl Editor {
+    /// Takes a report.
+    pub fn hear(&mut self, report: EditorReport) {
+        let EditorReport { active, selection, attach, detach } = report;
+        (self.active, self.selection) = (active, selection);
+        self.attached.retain(|path| !detach.contains(path) && !attach.contains(path));
+        self.attached.extend(attach);
+    }
+
     /// The same with more notebooks attached, each by any path that leads to it.
     pub fn with(&self, attached: &[PathBuf]) -> Editor {
         let mut editor = self.clone();
@@ -86,6 +112,29 @@ mod tests {
         check(&["a.ipynb", "b.ipynb"], Some("c.ipynb"), None);
         check(&[], None, None);
         check(&["a.py"], Some("a.py"), None);
+    }
+
+    #[test]
+    fn a_report_says_what_is_active_and_adds_to_what_is_attached() {
+        let mut editor = Editor::default();
+        let (a, b) = (PathBuf::from("/a.ipynb"), PathBuf::from("/b.ipynb"));
+        let selection = Selection { cells: vec!["3".to_owned()], editing: None };
+        let attach = |active: &PathBuf| EditorReport {
+            active: Some(active.clone()),
+            selection: selection.clone(),
+            attach: vec![active.clone()],
+            ..EditorReport::default()
+        };
+        editor.hear(attach(&a));
+        editor.hear(attach(&b));
+        editor.hear(attach(&a));
+        assert_eq!((editor.notebook(), editor.attached.len()), (Some(a.as_path()), 2));
+        assert_eq!(editor.selection, selection);
+        editor.hear(EditorReport { active: Some(a.clone()), detach: vec![a], ..EditorReport::default() });
+        assert_eq!((editor.notebook(), &editor.selection), (None, &Selection::default()));
+        assert_eq!(editor.attached, [b]);
+        let sent = serde_json::to_string(&editor).unwrap();
+        assert_eq!(serde_json::from_str::<Editor>(&sent).unwrap(), editor);
     }
 
     #[test]

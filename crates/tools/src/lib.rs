@@ -22,7 +22,7 @@ pub use answer::{Answer, Block, Progress};
 pub use arguments::{Arguments, BadArguments};
 pub use caller::{Caller, ToolSet};
 pub use definition::{Definition, Field, Kind};
-pub use editor::{Editor, Selection};
+pub use editor::{Editor, EditorReport, Selection};
 pub use mode::{Access, Mode, Refusal, UnknownMode};
 pub use reference::{Attachment, References, ToolReference, references};
 pub use tool::{NotOffered, Offer, ToolName};

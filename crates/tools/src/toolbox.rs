@@ -3,6 +3,7 @@
 
 mod access;
 mod changes;
+mod context;
 mod create_notebook;
 mod edit;
 mod eval;
@@ -37,7 +38,7 @@ use crate::answer::{Answer, Progress};
 use crate::arguments::Arguments;
 use crate::caller::Caller;
 use crate::definition::Definition;
-use crate::editor::Editor;
+use crate::editor::{Editor, EditorReport};
 use crate::executions::Executions;
 use crate::result::Gallery;
 use crate::tool::{Offer, ToolName};
@@ -87,9 +88,11 @@ impl Toolbox {
         self.editor.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes what an editor reports.
-    pub fn report(&self, editor: Editor) {
-        *self.editor.lock().unwrap_or_else(PoisonError::into_inner) = editor;
+    /// Takes what an editor reports, and tells what is in front of a person now.
+    pub fn hear(&self, report: EditorReport) -> Editor {
+        let mut editor = self.editor.lock().unwrap_or_else(PoisonError::into_inner);
+        editor.hear(report);
+        editor.clone()
     }
 
     /// Carries a call out. Dropping the future gives up on the answer, not on what was begun; what is not wanted any
@@ -102,7 +105,7 @@ impl Toolbox {
         news: &watch::Sender<Option<Progress>>,
         cancel: Cancel,
     ) -> Answer {
-        let caller = agent.caller();
+        let (caller, _busy) = (agent.caller(), agent.begin());
         if let Err(refusal) = Offer::set(caller).check(tool) {
             return Answer::failure(refusal);
         }

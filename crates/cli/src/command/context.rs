@@ -2,16 +2,15 @@
 
 use cellist_tools::context::off;
 use clap::Args;
-use serde_json::json;
 
 use crate::answer::Answer;
-use crate::editor::{EditorFlags, context, why_off};
+use crate::editor::{EditorFlags, why_off};
 use crate::error::CliError;
 
 /// Show what an agent is told about a notebook
 ///
 /// A notebook is worked on when it is attached to the conversation and is in the active editor; either alone is
-/// not enough. A notebook of 20 cells or more is told as an outline, with the text of the selected cells.
+/// not enough. Without --attach and --active, what an editor has reported to the host counts. A notebook of 20 cells or more is told as an outline, with the text of the selected cells.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist context --attach nb.ipynb --active nb.ipynb
@@ -23,8 +22,8 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let editor = arguments.flags.editor(&[])?;
-    Ok(match context(&editor)? {
-        Some(context) => Answer::new(context.text(), json!(context)),
+    Ok(match arguments.flags.context(&editor)? {
+        Some(context) => Answer::new(context.text, context.json),
         None => Answer::new(format!("{}\n", why_off(&editor)), off()),
     })
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::answer::Answer;
 use crate::command::exec::working_folder;
-use crate::editor::{EditorFlags, context, why_off};
+use crate::editor::{EditorFlags, why_off};
 use crate::error::CliError;
 use crate::settings::settings_in;
 
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let named = references(request, Offer::new(mode, true));
     let also: Vec<PathBuf> = named.attachments.iter().map(|file| PathBuf::from(&file.path)).collect();
     let editor = arguments.flags.editor(&also)?;
-    let context = context(&editor)?;
+    let context = arguments.flags.context(&editor)?;
     let offer = Offer::new(mode, context.is_some());
     let named = references(request, offer);
     let mut json = json!({
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let prompts = Prompts::with_folder(&Home::from_env().path().join(FOLDER));
     let prompts = prompts.and_then(|own| own.with_files(&settings.prompts)).map_err(|error| bad(&error))?;
     let (instructions, used) = prompts.for_mode(mode);
-    let mut text = format!("{instructions}\n\n{}", context.text());
+    let mut text = format!("{instructions}\n\n{}", context.text);
     if !named.tools.is_empty() {
         text.push_str("\n# Tools that the request names\n\n");
         for tool in &named.tools {

@@ -104,3 +104,36 @@ fn a_file_of_the_users_own_takes_the_place_of_ours_and_a_broken_one_is_named() {
     let refused = desk.run(&[&["prompt"], OPEN].concat()).refused(2);
     assert!(refused.contains("notebook-mode-agent.md: the file does not begin with a header"), "{refused}");
 }
+
+#[test]
+fn what_an_editor_reports_to_the_host_is_what_is_told() {
+    let desk = Desk::with(&["x = 1", "x + 1"]);
+    desk.json(&["serve", "--background"]);
+    assert_eq!(desk.json(&["context"]), json!({ "notebookMode": false }));
+    let real = std::fs::canonicalize(desk.path().join("nb.ipynb")).unwrap();
+    assert_snapshot!(
+        desk.run(&["editor", "nb.ipynb", "--select", "b"]).ok(),
+        @"Notebook mode is off: the active notebook is not attached."
+    );
+    assert_eq!(desk.json(&["context"]), json!({ "notebookMode": false }));
+    let told = desk.json(&["editor", "nb.ipynb", "--select", "1", "--editing", "a", "--attach"]);
+    let expected =
+        json!({ "active": real, "attached": [real], "selection": { "cells": ["1"], "editing": "a" } });
+    assert_eq!(told, json!({ "editor": expected, "notebookMode": true }));
+    let context = desk.json(&["context"]);
+    assert_eq!((&context["notebookMode"], &context["cellCount"]), (&json!(true), &json!(2)));
+    assert_eq!(context["selectedCells"][0]["selectionStatus"], "active");
+    assert_eq!(context["selectedCells"][1]["selectionStatus"], "selected");
+    let prompt = desk.json(&["prompt", "--mode", "ask"]);
+    assert_eq!(prompt["notebookMode"], true);
+    assert!(prompt["prompt"].as_str().unwrap().contains("x + 1"));
+    // Flags go before what was reported, and cells that are named have to be there.
+    assert_eq!(desk.json(&["context", "--active", "nb.ipynb"]), json!({ "notebookMode": false }));
+    assert!(desk.run(&["context", "--select", "9"]).refused(2).contains("cell 9 does not exist"));
+    assert_eq!(desk.json(&["editor"])["notebookMode"], true);
+    desk.run(&["editor", "nb.ipynb", "--detach"]).ok();
+    assert_eq!(desk.json(&["editor"])["editor"]["attached"], json!([]));
+    desk.run(&["editor", "--none"]).ok();
+    assert_eq!(desk.json(&["editor"])["editor"]["active"], Value::Null);
+    desk.run(&["stop"]).ok();
+}

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cellist_session::execution::Cancel;
-use cellist_tools::{Agent, Answer, Caller, Progress, ToolName};
-use serde_json::Value;
+use cellist_tools::{Agent, Answer, Caller, Editor, Progress, ToolName};
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::{Client, Desk};
 use crate::error::Failure;
-use crate::request::Event;
+use crate::request::{ContextTold, Event, Reply};
 
 /// Who calls tools.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +36,13 @@ impl Callers {
 }
 
 impl Desk {
+    /// What an agent is told of the notebook that is worked on.
+    pub(super) async fn context(&self, editor: &Editor) -> Result<Reply, Failure> {
+        let told = self.toolbox.context(editor).await?;
+        let told = told.map(|context| ContextTold { json: json!(context), text: context.text() });
+        Ok(Reply::Context(told.map(Box::new)))
+    }
+
     pub(super) async fn use_tool(
         &self,
         client: &Client,

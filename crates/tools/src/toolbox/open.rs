@@ -112,7 +112,7 @@ impl Open {
         change: impl FnOnce(&mut Notebook, Option<&Snapshot>) -> notebook::Result<T> + Send + 'static,
     ) -> Result<(Edited<T>, Others), Answer> {
         let base = call.revision().map_err(|problem| self.failure(problem, None))?;
-        let edited = self.document.edit(base, call.caller().author(), move |notebook, snapshot| {
+        let edited = self.document.edit(base, call.agent.author(), move |notebook, snapshot| {
             let others = snapshot.map(|snapshot| Others::since(snapshot, notebook)).unwrap_or_default();
             Ok((change(notebook, snapshot)?, others))
         });

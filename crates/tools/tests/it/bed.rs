@@ -12,7 +12,7 @@ use cellist_session::orders::Asker;
 use cellist_session::sessions::{Means, OwnerId, Policy, Sessions};
 use cellist_session::settings::ToolMode;
 use cellist_session::{Home, Store};
-use cellist_tools::{Agent, Answer, Caller, Mode, ToolName, ToolSet, Toolbox};
+use cellist_tools::{Agent, Answer, Caller, Editor, EditorReport, Mode, ToolName, ToolSet, Toolbox};
 use serde_json::{Value, json};
 use testkit::Scratch;
 use tokio::sync::watch;
@@ -61,6 +61,14 @@ impl Bed {
         change(&mut caller);
         let agent = Arc::new(Agent::new(caller, OwnerId("robot".to_owned())));
         Bed { scratch, artifacts, documents, toolbox, sessions, agent }
+    }
+
+    /// An editor that has this in front of it, and nothing else.
+    pub(crate) fn report(&self, editor: Editor) {
+        let Editor { active, attached, selection } = editor;
+        let detach = self.toolbox.editor().attached;
+        self.toolbox.hear(EditorReport { detach, ..EditorReport::default() });
+        self.toolbox.hear(EditorReport { active, selection, attach: attached, detach: Vec::new() });
     }
 
     /// The same folder for an agent that is set up otherwise.

@@ -1,5 +1,6 @@
 //! Looking at cells and changing them.
 
+use cellist_session::live::{Actor, ActorKind, Undo};
 use serde_json::json;
 
 use crate::bed::{Bed, sources};
@@ -246,5 +247,32 @@ async fn cells_of_an_old_notebook_have_names_while_it_is_open() {
     assert!(told.await.starts_with("Replaced the source of code cell 1 (anon-1);"));
     assert_eq!(sources(&path), ["a", "b"]);
     assert!(!std::fs::read_to_string(&path).unwrap().contains("anon"));
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn what_an_agent_did_is_known_by_its_name_and_can_be_taken_back_as_a_turn() {
+    let bed = Bed::new();
+    let path = bed.notebook("nb.ipynb", THREE);
+    bed.told("update_notebook_cell", json!({ "notebook": "nb.ipynb", "cell": "aa", "content": "x = 2" }))
+        .await;
+    bed.person_writes(&path, "12", "z = 30").await;
+    bed.told("add_notebook_cell", json!({ "notebook": "nb.ipynb", "type": "code", "content": "new" })).await;
+    bed.told("delete_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": ["bb"] })).await;
+    assert_eq!(sources(&path), ["x = 2", "z = 30", "new"]);
+    let document = bed.documents.open(&path).await.unwrap();
+    let history = document.history().await.unwrap();
+    let names: Vec<&str> = history.iter().map(|entry| entry.actor.name.as_str()).collect();
+    assert_eq!(names, ["robot", "ann", "robot", "robot"]);
+    assert!(
+        history.iter().all(|entry| (entry.actor.kind == ActorKind::Agent) == (entry.actor.name == "robot"))
+    );
+    let turn = history[0].turn.clone();
+    assert!(history.iter().all(|entry| (entry.turn == turn) == (entry.actor.name == "robot")), "{history:?}");
+    // What a person did meanwhile stays.
+    let person = Actor::new(ActorKind::Person, "ann").into();
+    document.undo(Undo::Turn(turn), person).await.unwrap();
+    assert_eq!(sources(&path), ["x = 1", "y = 2\nprint(y)", "z = 30"]);
+    drop(document);
     bed.close().await;
 }

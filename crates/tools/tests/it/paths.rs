@@ -1,6 +1,6 @@
 //! Which notebook a call is about, and which files an agent may use.
 
-use cellist_tools::Editor;
+use cellist_tools::{Editor, Selection};
 use serde_json::json;
 
 use crate::bed::Bed;
@@ -88,14 +88,14 @@ async fn without_a_name_the_active_notebook_is_meant() {
         }
     }
     // Active alone is not enough.
-    bed.toolbox.report(Editor { active: Some(one.clone()), ..Editor::default() });
+    bed.report(Editor { active: Some(one.clone()), ..Editor::default() });
     assert_eq!(bed.refused("get_notebook_cells", json!({})).await, none);
     let both =
         Editor { active: Some(one.clone()), attached: vec![one.clone(), two.clone()], ..Editor::default() };
-    bed.toolbox.report(both);
+    bed.report(both);
     assert!(bed.told("get_notebook_cells", json!({})).await.starts_with("one.ipynb"));
     // The one that was attached when the agent was started.
-    bed.toolbox.report(Editor::default());
+    bed.report(Editor::default());
     let started = bed.also(|caller| caller.attached = vec![two.clone()]);
     let answer = bed.answer_to(&started, "get_notebook_cells", json!({})).await;
     assert!(answer.all_text().starts_with("two.ipynb"), "{}", answer.all_text());
@@ -118,18 +118,33 @@ async fn an_agent_that_needs_an_active_notebook_gets_no_other() {
         refused(named()).await,
         "Error: one.ipynb: is neither attached nor in the active editor; both are needed here"
     );
-    bed.toolbox.report(Editor { active: Some(one.clone()), ..Editor::default() });
+    bed.report(Editor { active: Some(one.clone()), ..Editor::default() });
     assert_eq!(
         refused(named()).await,
         "Error: one.ipynb: is in the active editor, but not attached; both are needed here"
     );
-    bed.toolbox.report(Editor { active: Some(two), attached: vec![one.clone()], ..Editor::default() });
+    bed.report(Editor { active: Some(two), attached: vec![one.clone()], ..Editor::default() });
     assert_eq!(
         refused(named()).await,
         "Error: one.ipynb: is attached, but not in the active editor; both are needed here"
     );
-    bed.toolbox.report(Editor { active: Some(one.clone()), attached: vec![one], ..Editor::default() });
+    bed.report(Editor { active: Some(one.clone()), attached: vec![one], ..Editor::default() });
     bed.told("get_notebook_cells", named()).await;
     bed.told("get_notebook_cells", json!({})).await;
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn the_state_of_the_notebook_in_front_of_a_person_leaves_out_what_is_gone() {
+    let bed = Bed::new();
+    let path = bed.notebook("nb.ipynb", &[("aa", "1"), ("bb", "2")]);
+    let selection =
+        Selection { cells: vec!["bb".to_owned(), "gone".to_owned()], editing: Some("9".to_owned()) };
+    bed.report(Editor { active: Some(path.clone()), attached: vec![path], selection });
+    let context = bed.toolbox.context(&bed.toolbox.editor()).await.unwrap().unwrap();
+    let selected: Vec<&str> = context.selected_cells.iter().map(|cell| cell.id.as_str()).collect();
+    assert_eq!((selected, context.kernel_id), (vec!["bb"], None));
+    bed.report(Editor::default());
+    assert_eq!(bed.toolbox.context(&bed.toolbox.editor()).await.unwrap(), None);
     bed.close().await;
 }
