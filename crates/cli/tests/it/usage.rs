@@ -18,6 +18,7 @@ const COMMANDS: &[&[&str]] = &[
     &["artifact", "read"],
     &["open"],
     &["kernels"],
+    &["editor"],
     &["context"],
     &["prompt"],
     &["serve"],
@@ -87,6 +88,7 @@ fn the_first_page_shows_what_there_is() {
       merge        Put two versions of a notebook together
       git-setup    Let git compare and merge notebooks by cells
       kernels      List what can run code: Pythons and Jupyter kernels
+      editor       Report what is in front of a person, for agents to work on
       context      Show what an agent is told about a notebook
       prompt       Show the instructions that a model gets for a notebook
       mcp          Serve the tools for agents over MCP, on standard input and
