@@ -9,7 +9,7 @@ use cellist_link::Failure;
 use cellist_notebook::CellId;
 use cellist_session::live::{Actor, ActorKind, Author, Document, DocumentError, Refusal, View};
 use cellist_session::sessions::{OwnerId, SessionKey};
-use cellist_tools::Selection;
+use cellist_tools::{Editor, EditorReport, Selection};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
@@ -117,27 +117,22 @@ impl Visit {
     fn let_go(&self, path: &Path) {
         self.page.presence.leaves(path, &self.name);
         let toolbox = self.page.shared.desk.toolbox();
-        let mut editor = toolbox.editor();
-        if editor.active.as_deref() == Some(path) {
-            (editor.active, editor.selection) = (None, Selection::default());
+        let Editor { mut active, mut selection, .. } = toolbox.editor();
+        if active.as_deref() == Some(path) {
+            (active, selection) = (None, Selection::default());
         }
-        editor.attached.retain(|attached| attached != path);
-        toolbox.report(editor);
+        toolbox.hear(EditorReport { active, selection, attach: Vec::new(), detach: vec![path.to_owned()] });
     }
 
     /// Tells agents what the person has in front of them. What is open on the page is attached.
     fn report(&self, path: &Path, looking: &Looking) {
         let toolbox = self.page.shared.desk.toolbox();
-        let mut editor = toolbox.editor();
-        editor.active = Some(path.to_owned());
-        if !editor.attached.iter().any(|attached| attached == path) {
-            editor.attached.push(path.to_owned());
-        }
-        editor.selection = Selection {
+        let selection = Selection {
             cells: looking.selected.iter().map(CellId::to_string).collect(),
             editing: looking.cell.as_ref().filter(|_| looking.editing).map(CellId::to_string),
         };
-        toolbox.report(editor);
+        let (active, attach) = (Some(path.to_owned()), vec![path.to_owned()]);
+        toolbox.hear(EditorReport { active, selection, attach, detach: Vec::new() });
     }
 
     fn author(&self) -> Author {
