@@ -51,10 +51,16 @@ export class Agent {
     })
   }
 
+  /** The cells of a notebook as they are now, and the revision to base a change on. */
+  async read(path) {
+    const { notebook } = await this.ask({ notebook: { path, ask: { read: this.actor } } })
+    return { cells: JSON.parse(notebook.state.text).cells, base: notebook.state.revision }
+  }
+
   /** Changes cells, each as in `{action: 'edit', cell: 'a', content: 'x'}`. */
-  edit(path, operations, turn = null) {
+  edit(path, operations, { turn = null, base = null } = {}) {
     const author = { actor: this.actor, turn }
-    return this.ask({ notebook: { path, ask: { edit: { edit: { operations }, base: null, author } } } })
+    return this.ask({ notebook: { path, ask: { edit: { edit: { operations }, base, author } } } })
   }
 
   leave() {

@@ -200,7 +200,7 @@ mod tests {
     fn texts_are_given_as_a_terminal_leaves_them() {
         check(
             json!({ "output_type": "stream", "name": "stdout", "text": "10%\r20%\r\u{1b}[31mdone\u{1b}[0m\n" }),
-            json!({ "kind": "stream", "name": "stdout", "text": "\u{1b}[31mdone\u{1b}[0m\n", "folded": null }),
+            json!({ "kind": "stream", "name": "stdout", "text": "\u{1b}[0;31mdone\u{1b}[0m\n", "folded": null }),
         );
     }
 
