@@ -4,9 +4,9 @@ use clap::{Parser, Subcommand};
 
 use crate::answer::{Answer, Format};
 use crate::command::{
-    artifact, cell, completions, context, diff, doctor, edit, editor, exec, git_setup, guard, history,
-    kernels, mcp, merge, new, open, prompt, read, run, serve, sessions, settings, status, stop, trust, undo,
-    view, write,
+    artifact, cell, completions, context, diff, doctor, edit, editor, exec, gateway, git_setup, guard,
+    history, kernels, mcp, merge, new, open, prompt, read, run, serve, sessions, settings, status, stop,
+    trust, undo, view, write,
 };
 use crate::error::CliError;
 
@@ -60,6 +60,7 @@ enum Command {
     GitSetup(git_setup::Arguments),
     Kernels(kernels::Arguments),
     Editor(editor::Arguments),
+    Gateway(gateway::Arguments),
     Context(context::Arguments),
     Prompt(prompt::Arguments),
     Mcp(mcp::Arguments),
@@ -99,6 +100,7 @@ impl Cli {
             Command::GitSetup(arguments) => git_setup::run(arguments),
             Command::Kernels(arguments) => kernels::run(arguments),
             Command::Editor(arguments) => editor::run(arguments),
+            Command::Gateway(arguments) => gateway::run(arguments),
             Command::Context(arguments) => context::run(arguments),
             Command::Prompt(arguments) => prompt::run(arguments),
             Command::Mcp(arguments) => mcp::run(arguments),

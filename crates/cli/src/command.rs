@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod edit;
 pub(crate) mod editor;
 pub(crate) mod exec;
+pub(crate) mod gateway;
 pub(crate) mod git_setup;
 pub(crate) mod guard;
 pub(crate) mod history;

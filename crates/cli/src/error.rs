@@ -113,6 +113,7 @@ impl CliError {
     pub(crate) fn kernel(error: &cellist_kernel::Error) -> CliError {
         let (kind, exit) = match error {
             cellist_kernel::Error::NoFolder { .. } => ("no_such_folder", Exit::BadInput),
+            cellist_kernel::Error::Gateway { .. } => ("no_gateway", Exit::NoKernel),
             _ => ("no_kernel", Exit::NoKernel),
         };
         let message = match error {

@@ -9,7 +9,7 @@ use cellist_kernel::guard::Guard;
 use cellist_kernel::order::Order;
 use cellist_kernel::zmq;
 use cellist_session::Home;
-use cellist_session::orders::{Asker, Job};
+use cellist_session::orders::{Asker, Job, Running};
 use cellist_session::run::Surroundings;
 use cellist_session::sessions::Whereabouts;
 use cellist_session::settings::{Faults, Resolved};
@@ -28,7 +28,7 @@ pub(crate) struct KernelFlags {
     /// The Python to use: a program, or the folder of an environment
     #[arg(long, value_name = "PATH", display_order = 502)]
     python: Option<PathBuf>,
-    /// The address of a Jupyter gateway
+    /// The address of a Jupyter Kernel Gateway, Enterprise Gateway or Jupyter Server
     #[arg(long, value_name = "URL", display_order = 503)]
     gateway: Option<String>,
     /// A variable that the kernel gets although it is not on the list, or `all`
@@ -53,6 +53,21 @@ pub(crate) struct Particular {
         conflicts_with_all = ["backend", "kernel", "python", "gateway", "pass_env"]
     )]
     existing: Option<PathBuf>,
+    /// A kernel that runs on the gateway already, by its id; it goes on when the command is done
+    #[arg(long, value_name = "ID", display_order = 503, conflicts_with_all = ["kernel", "existing"])]
+    pub(crate) kernel_id: Option<String>,
+}
+
+impl Particular {
+    /// Whether one in particular is meant.
+    pub(crate) fn is_given(&self) -> bool {
+        self.kernel.is_some() || self.kernel_id.is_some()
+    }
+
+    /// The kernel on a gateway that is meant, if one in particular is.
+    pub(crate) fn running(&self) -> Option<Running> {
+        self.kernel_id.clone().map(Running::Id)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -63,7 +78,7 @@ enum Backend {
     Runner,
     /// A Jupyter kernel over ZeroMQ
     Jupyter,
-    /// A Jupyter gateway
+    /// A Jupyter gateway: the one that is named, or one of our own
     Gateway,
 }
 
@@ -93,6 +108,7 @@ impl KernelFlags {
             backend: self.backend.map(Wish::from),
             python: self.python.as_deref().map(absolute),
             gateway: self.gateway.clone(),
+            gateway_token: None,
             pass_env: self.pass_env.clone(),
             set: self.set.clone(),
         }
@@ -117,8 +133,9 @@ impl KernelFlags {
         }
         let home = Home::from_env();
         let cwd = job.cwd.clone();
-        let mut order =
-            self.order(settings, Job { kernel: particular.kernel.clone(), ..job }, &mut stages).await?;
+        let running = particular.running().or_else(|| job.running.clone());
+        let job = Job { kernel: particular.kernel.clone(), running, ..job };
+        let mut order = self.order(settings, job, &mut stages).await?;
         let whereabouts = Whereabouts::new(&home, &artifacts(&settings.settings), &cwd, notebook);
         order.environment.extend(whereabouts.variables());
         let ready = start(&order, &home).await?;

@@ -17,6 +17,8 @@ pub struct Asked {
     pub gateway: Option<String>,
     /// Whether to take what is wanted to be there without looking.
     pub skip_check: bool,
+    /// Whether there may be no gateway of our own.
+    pub no_shared_gateway: bool,
 }
 
 /// The way to run code, as far as someone has a wish.
@@ -50,6 +52,8 @@ pub struct Available<'a> {
     pub pythons: &'a [Candidate],
     /// Whether the first usable of them has ipykernel.
     pub has_ipykernel: bool,
+    /// Whether it has what our own gateway is made of.
+    pub has_kernel_gateway: bool,
     /// The kernelspecs, in the order in which they were found.
     pub offers: &'a [Offer],
     /// Files that should be kernelspecs, and why they cannot be read as one.
@@ -76,6 +80,10 @@ pub enum Decision {
     Ipykernel(Interpreter),
     /// By the kernel of this kernelspec.
     Spec(String),
+    /// By a kernel behind the gateway at this address.
+    Gateway(String),
+    /// By a kernel behind our own gateway, of this interpreter.
+    SharedGateway(Interpreter),
 }
 
 /// Why code cannot be run, with what was asked for and what is there.
@@ -98,8 +106,12 @@ pub enum Refusal {
     NoProgram { kernel: String, program: String, language: String },
     #[error("the runner runs Python, and the notebook is in {language}")]
     RunnerIsPython { language: String },
-    #[error("{} cannot be used: gateways are not supported yet", .url.as_deref().unwrap_or("a gateway"))]
-    NoGateways { url: Option<String> },
+    #[error("the gateway of our own needs jupyter_kernel_gateway and ipykernel, which {} does not have", .python.display())]
+    NoKernelGateway { python: PathBuf },
+    #[error("Shared Python gateway required; local gateways are disabled")]
+    NoSharedGateway,
+    #[error("the gateway of our own runs Python, and the notebook is in {language}")]
+    SharedIsPython { language: String },
 }
 
 impl Refusal {
@@ -112,8 +124,9 @@ impl Refusal {
             | Refusal::NoSuchKernel { .. }
             | Refusal::Unreadable { .. }
             | Refusal::NoProgram { .. }
-            | Refusal::RunnerIsPython { .. } => "no_kernel",
-            Refusal::NoGateways { .. } => "no_gateway",
+            | Refusal::RunnerIsPython { .. }
+            | Refusal::SharedIsPython { .. } => "no_kernel",
+            Refusal::NoKernelGateway { .. } | Refusal::NoSharedGateway => "no_gateway",
         }
     }
 
@@ -143,9 +156,14 @@ impl Refusal {
                 format!("install {language}, so that `{program}` is on PATH, or remove the kernel")
             }
             Refusal::RunnerIsPython { .. } => "leave --backend out, or give --backend jupyter".to_owned(),
-            Refusal::NoGateways { .. } => {
-                "leave out --gateway and unset PI_PYTHON_GATEWAY_URL, or give --backend runner or --backend jupyter"
-                    .to_owned()
+            Refusal::NoKernelGateway { python } => {
+                format!("install them: {} -m pip install jupyter_kernel_gateway ipykernel", python.display())
+            }
+            Refusal::NoSharedGateway => {
+                "set python.shared_gateway to true, name a gateway with --gateway URL, or give --backend runner".to_owned()
+            }
+            Refusal::SharedIsPython { .. } => {
+                "give --backend jupyter, or name a gateway that has the language with --gateway URL".to_owned()
             }
         };
         Some(hint)
@@ -154,17 +172,22 @@ impl Refusal {
 
 /// Decides how to run code.
 pub fn choose(asked: &Asked, wanted: &Wanted, available: &Available<'_>) -> Result<Decision, Refusal> {
-    match asked.backend {
-        Wish::Gateway => return Err(Refusal::NoGateways { url: asked.gateway.clone() }),
-        Wish::Auto if asked.gateway.is_some() => {
-            return Err(Refusal::NoGateways { url: asked.gateway.clone() });
-        }
-        Wish::Auto | Wish::Runner | Wish::Jupyter => {}
+    if let (Wish::Auto | Wish::Gateway, Some(url)) = (asked.backend, &asked.gateway) {
+        return Ok(Decision::Gateway(url.clone()));
     }
     let other = other_language(wanted, available.offers);
     match (asked.backend, &asked.kernel, other) {
         (Wish::Runner, None, Some(language)) => Err(Refusal::RunnerIsPython { language }),
         (Wish::Runner, _, _) => Ok(Decision::Runner(interpreter(available)?)),
+        (Wish::Gateway, _, _) if asked.no_shared_gateway => Err(Refusal::NoSharedGateway),
+        (Wish::Gateway, None, Some(language)) => Err(Refusal::SharedIsPython { language }),
+        (Wish::Gateway, _, _) => {
+            let interpreter = interpreter(available)?;
+            match available.has_kernel_gateway && available.has_ipykernel || asked.skip_check {
+                true => Ok(Decision::SharedGateway(interpreter)),
+                false => Err(Refusal::NoKernelGateway { python: interpreter.path }),
+            }
+        }
         (_, Some(name), _) => named(name, available),
         (_, None, Some(language)) => other_kernel(wanted, &language, available),
         (Wish::Jupyter, None, None) => {
@@ -174,7 +197,7 @@ pub fn choose(asked: &Asked, wanted: &Wanted, available: &Available<'_>) -> Resu
                 false => Err(Refusal::NoIpykernel { python: interpreter.path }),
             }
         }
-        (Wish::Auto | Wish::Gateway, None, None) => {
+        (Wish::Auto, None, None) => {
             let interpreter = interpreter(available)?;
             match available.has_ipykernel && wanted.is_notebook() {
                 true => Ok(Decision::Ipykernel(interpreter)),
@@ -410,11 +433,19 @@ mod tests {
         let offers =
             [offer("python3", "python", None), offer("bash", "bash", None), offer("ir", "R", Some("R"))];
         let unreadable = [(PathBuf::from("/k/torn/kernel.json"), "no argv".to_owned())];
-        let available = Available { pythons, has_ipykernel, offers: &offers, unreadable: &unreadable };
+        let available = Available {
+            pythons,
+            has_ipykernel,
+            has_kernel_gateway: has_ipykernel,
+            offers: &offers,
+            unreadable: &unreadable,
+        };
         match choose(asked, wanted, &available) {
             Ok(Decision::Runner(it)) => format!("runner {}", it.path.display()),
             Ok(Decision::Ipykernel(it)) => format!("ipykernel {}", it.path.display()),
             Ok(Decision::Spec(name)) => format!("spec {name}"),
+            Ok(Decision::Gateway(url)) => format!("gateway {url}"),
+            Ok(Decision::SharedGateway(it)) => format!("shared gateway {}", it.path.display()),
             Err(refusal) => format!("{}: {refusal} | {}", refusal.kind(), refusal.hint().unwrap_or_default()),
         }
     }
@@ -485,13 +516,22 @@ mod tests {
                 "no_kernel: the notebook wants the kernel `wolfram` (Wolfram), which is not installed | install a \
                  Jupyter kernel for Wolfram; `cellist kernels` lists what is there",
             ),
+            (Gateway, "", &py, true, "shared gateway /py"),
             (
                 Gateway,
                 "",
                 &py,
+                false,
+                "no_gateway: the gateway of our own needs jupyter_kernel_gateway and ipykernel, which /py does not \
+                 have | install them: /py -m pip install jupyter_kernel_gateway ipykernel",
+            ),
+            (
+                Gateway,
+                "",
+                &bash,
                 true,
-                "no_gateway: a gateway cannot be used: gateways are not supported yet | leave out --gateway and unset \
-                 PI_PYTHON_GATEWAY_URL, or give --backend runner or --backend jupyter",
+                "no_kernel: the gateway of our own runs Python, and the notebook is in bash | give --backend jupyter, \
+                 or name a gateway that has the language with --gateway URL",
             ),
         ];
         for (backend, kernel, wanted, has_ipykernel, expected) in table {
@@ -505,8 +545,13 @@ mod tests {
     fn a_gateway_is_meant_by_its_address_unless_another_way_is_asked_for() {
         let asked = |backend| Asked { backend, gateway: Some("http://x".into()), ..Asked::default() };
         let python_notebook = wanted("python3", "python");
-        let decided = decide(&asked(Wish::Auto), &python_notebook, true, &[python()]);
-        assert!(decided.starts_with("no_gateway: http://x cannot be used"), "{decided}");
+        for wish in [Wish::Auto, Wish::Gateway] {
+            assert_eq!(decide(&asked(wish), &python_notebook, true, &[]), "gateway http://x");
+        }
+        let none = Asked { backend: Wish::Gateway, no_shared_gateway: true, ..Asked::default() };
+        let refused = decide(&none, &python_notebook, true, &[python()]);
+        let sentence = "no_gateway: Shared Python gateway required; local gateways are disabled | ";
+        assert!(refused.starts_with(sentence), "{refused}");
         assert_eq!(decide(&asked(Wish::Runner), &python_notebook, true, &[python()]), "runner /py");
     }
 
@@ -526,8 +571,13 @@ mod tests {
     fn a_python_notebook_whose_kernel_is_not_there_says_what_it_runs_on() {
         let offers = [offer("mine", "python", None), offer("bash", "bash", None)];
         let pythons = [python()];
-        let available =
-            Available { pythons: &pythons, has_ipykernel: false, offers: &offers, unreadable: &[] };
+        let available = Available {
+            pythons: &pythons,
+            has_ipykernel: false,
+            has_kernel_gateway: false,
+            offers: &offers,
+            unreadable: &[],
+        };
         let said = |kernel: &str, language: &str| stand_in(&wanted(kernel, language), &available);
         let expected = "the notebook's kernel `myenv` is not installed; it runs on /py";
         assert_eq!(said("myenv", "python").as_deref(), Some(expected));

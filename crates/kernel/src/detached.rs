@@ -18,6 +18,8 @@ pub struct Detached {
     pub arguments: Vec<OsString>,
     /// The whole environment.
     pub environment: Vec<(OsString, OsString)>,
+    /// Standard input.
+    pub stdin: Stdio,
     /// Standard output.
     pub stdout: Stdio,
     /// Standard error.
@@ -27,7 +29,7 @@ pub struct Detached {
 impl Detached {
     /// Starts it. Dropping the child leaves it alone; whoever lives on waits for it, so that it can be reaped.
     pub fn spawn(self) -> io::Result<Child> {
-        let Detached { program, arguments, environment, stdout, stderr } = self;
+        let Detached { program, arguments, environment, stdin, stdout, stderr } = self;
         // Each time anew: what is closed here would otherwise stay open for as long as the other lives.
         close_fds::set_fds_cloexec(3, &[]);
         let mut command = Command::new(&program);
@@ -36,7 +38,7 @@ impl Detached {
             .env_clear()
             .envs(environment)
             .current_dir("/")
-            .stdin(Stdio::null())
+            .stdin(stdin)
             .stdout(stdout)
             .stderr(stderr);
         ProcessSession.pre_spawn(&mut command, &CommandWrap::from(Command::new(&program)))?;

@@ -125,6 +125,38 @@ pub fn without_secrets(variables: &Variables, pass: &PassEnv) -> Filtered {
     sift(variables, |name| pass.passes(name) || !is_secret(name))
 }
 
+/// What a gateway elsewhere gets of an environment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// What the gateway itself is told when it starts a kernel.
+    pub launch: Vec<(String, String)>,
+    /// What is set in the kernel once it runs.
+    pub hidden: Variables,
+    /// The names of secrets that were to be passed on, and are not.
+    pub withheld: BTreeSet<String>,
+}
+
+/// What leaves this machine: what is meant for gateways and for kernels by its name, and what someone named. Paths and
+/// programs of this machine mean nothing there, and secrets stay here, whoever names them.
+pub fn for_gateway(variables: &Variables, pass: &PassEnv) -> Elsewhere {
+    const OURS: [&str; 2] = ["PI_PYTHON_GATEWAY_", "PI_TOOL_BRIDGE_"];
+    let mut elsewhere = Elsewhere::default();
+    for (name, value) in variables.iter() {
+        let (Some(name), Some(value)) = (name.to_str(), value.to_str()) else { continue };
+        let is_named = pass.names.contains(name);
+        if is_secret(name) || OURS.iter().any(|prefix| name.starts_with(prefix)) {
+            if is_named {
+                elsewhere.withheld.insert(name.to_owned());
+            }
+        } else if name.starts_with("KERNEL_") {
+            elsewhere.launch.push((name.to_owned(), value.to_owned()));
+        } else if is_named || name.starts_with("PI_") {
+            elsewhere.hidden.set(name, value);
+        }
+    }
+    elsewhere
+}
+
 /// Makes an environment one in which an interpreter finds itself: the programs of its virtual environment
 /// come first, and one that is not in use is not named.
 pub fn for_interpreter(mut variables: Variables, interpreter: &Interpreter) -> Variables {
@@ -501,5 +533,29 @@ mod tests {
         assert_eq!(given.get("PYTHONHOME"), None);
         interpreter.environment = None;
         assert_eq!(for_interpreter(variables, &interpreter).get("VIRTUAL_ENV"), None);
+    }
+
+    #[test]
+    fn only_what_is_meant_for_it_leaves_for_a_gateway_and_no_secret_does() {
+        let variables: Variables = [
+            ("PATH", "/bin"),
+            ("HOME", "/h"),
+            ("KERNEL_USERNAME", "ann"),
+            ("KERNEL_API_TOKEN", "hush"),
+            ("PI_MARK", "m"),
+            ("PI_PYTHON_GATEWAY_TOKEN", "hush"),
+            ("PI_PYTHON_GATEWAY_URL", "u"),
+            ("PI_TOOL_BRIDGE_URL", "b"),
+            ("OPENAI_API_KEY", "hush"),
+            ("AWS_SECRET_ACCESS_KEY", "hush"),
+            ("STAGE", "test"),
+        ]
+        .into_iter()
+        .collect();
+        let found = for_gateway(&variables, &PassEnv::new(["STAGE", "OPENAI_API_KEY", "all"]));
+        assert_eq!(found.launch, [("KERNEL_USERNAME".to_owned(), "ann".to_owned())]);
+        let hidden: Vec<(OsString, OsString)> = found.hidden.into_list();
+        assert_eq!(hidden, [("PI_MARK".into(), "m".into()), ("STAGE".into(), "test".into())]);
+        assert_eq!(found.withheld, BTreeSet::from(["OPENAI_API_KEY".to_owned()]));
     }
 }

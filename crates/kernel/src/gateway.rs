@@ -9,6 +9,7 @@ mod link;
 mod live;
 mod notebooks;
 mod rest;
+mod shared;
 mod specs;
 mod stream;
 
@@ -30,10 +31,21 @@ use frames::Form;
 use live::{Listed, Live, Ours};
 
 pub use address::{BadAddress, Gateway, TOKEN_VARIABLE};
+pub use shared::{Announcement, SharedGateways, Standing};
 pub use specs::{Specs, Wanted};
 
 /// Variables by which a kernel calls tools of ours. A gateway elsewhere never gets them.
 const BRIDGE: &str = "PI_TOOL_BRIDGE_";
+
+/// What lets a client in.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Token(pub String);
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token")
+    }
+}
 
 /// A kernel that is wanted, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +75,31 @@ pub async fn specs(gateway: &Gateway) -> Result<Specs> {
     rest::get(gateway, "/api/kernelspecs")
         .await
         .map_err(|trouble| trouble.error(gateway, "listing its kernels"))
+}
+
+/// The kernels that run on a gateway, by id and name. Some do not tell.
+pub async fn running(gateway: &Gateway) -> Result<Vec<(String, String)>> {
+    let listed = rest::get::<Vec<Listed>>(gateway, "/api/kernels").await;
+    let listed = listed.map_err(|trouble| trouble.error(gateway, "listing the kernels that run"))?;
+    Ok(listed.into_iter().map(|Listed { id, name }| (id, name)).collect())
+}
+
+/// Starts a kernel on the shared gateway of an interpreter, which is started first if it does not run.
+pub async fn start_shared(
+    home: &std::path::Path,
+    python: &std::path::Path,
+    launch: Launch,
+) -> Result<Started> {
+    let gateways = SharedGateways::of(home);
+    let target = |gateway| Target { gateway, kernel: Which::Start(Wanted::default()), variables: Vec::new() };
+    let gateway = gateways.obtain(python, &launch.environment).await?;
+    match start(target(gateway.clone()), launch.clone()).await {
+        // It may have ended between our look and now.
+        Err(Error::Gateway { .. }) if specs(&gateway).await.is_err() => {
+            start(target(gateways.obtain(python, &launch.environment).await?), launch).await
+        }
+        started => started,
+    }
 }
 
 /// Starts or joins a kernel and returns when it is ready.

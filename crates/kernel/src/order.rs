@@ -15,7 +15,7 @@ use crate::guard::Guard;
 use crate::launch::{Launch, Module, Started};
 use crate::trace::Trace;
 use crate::zmq::{self, KernelCommand};
-use crate::{Backend, runner};
+use crate::{Backend, gateway, runner};
 
 pub use portable::{Portable, deserialize, serialize};
 
@@ -58,6 +58,17 @@ pub enum Way {
     },
     /// A Jupyter kernel over ZeroMQ.
     Jupyter(KernelCommand),
+    /// A Jupyter kernel behind a gateway.
+    Gateway(gateway::Target),
+    /// A Jupyter kernel behind the gateway that we share between processes.
+    SharedGateway {
+        /// The interpreter of both.
+        #[serde(with = "crate::order")]
+        python: PathBuf,
+        /// The state folder that it belongs to.
+        #[serde(with = "crate::order")]
+        home: PathBuf,
+    },
 }
 
 impl Order {
@@ -76,6 +87,8 @@ impl Order {
         let mut started = match &self.way {
             Way::Runner { python } => runner::start(python, launch, guard).await?,
             Way::Jupyter(command) => zmq::start(command.clone(), launch, guard).await?,
+            Way::Gateway(target) => gateway::start(target.clone(), launch).await?,
+            Way::SharedGateway { python, home } => gateway::start_shared(home, python, launch).await?,
         };
         started.notices.splice(0..0, self.notices.iter().cloned());
         Ok(started)
@@ -86,22 +99,28 @@ impl Order {
         match self.way {
             Way::Runner { .. } => Backend::Runner,
             Way::Jupyter(_) => Backend::Jupyter,
+            Way::Gateway(_) | Way::SharedGateway { .. } => Backend::Gateway,
         }
     }
 
-    /// The language that it runs.
+    /// The language that it runs; of a kernel that only its gateway knows, what was asked for.
     pub fn language(&self) -> &str {
         match &self.way {
-            Way::Runner { .. } => "python",
+            Way::Runner { .. } | Way::SharedGateway { .. } => "python",
             Way::Jupyter(command) => &command.language,
+            Way::Gateway(gateway::Target { kernel: gateway::Which::Start(wanted), .. }) => {
+                wanted.language.as_deref().unwrap_or("python")
+            }
+            Way::Gateway(_) => "python",
         }
     }
 
     /// The interpreter, where it is a local Python.
     pub fn python(&self) -> Option<&Path> {
         match &self.way {
-            Way::Runner { python } => Some(python),
+            Way::Runner { python } | Way::SharedGateway { python, .. } => Some(python),
             Way::Jupyter(command) => command.python.as_deref(),
+            Way::Gateway(_) => None,
         }
     }
 }

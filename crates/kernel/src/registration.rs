@@ -35,6 +35,8 @@ pub enum Found<T> {
 pub struct Claim {
     place: Place,
     lock: File,
+    /// Whether another process holds the lock as well, and owns it from now on.
+    handed_on: bool,
 }
 
 /// The right to start an owner, which one process has at a time.
@@ -86,7 +88,7 @@ impl Place {
                 Ok(()) if !is_at(&lock, &self.lock_path()) => continue,
                 Ok(()) => {
                     remove(&self.entry())?;
-                    return Ok(Some(Claim { place: self.clone(), lock }));
+                    return Ok(Some(Claim { place: self.clone(), lock, handed_on: false }));
                 }
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(PAUSE),
                 Err(TryLockError::WouldBlock) => return Ok(None),
@@ -136,6 +138,11 @@ impl Place {
         }
     }
 
+    /// The file that the owner holds locked; what is in it does not matter to anyone here.
+    pub fn lock(&self) -> PathBuf {
+        self.lock_path()
+    }
+
     fn lock_path(&self) -> PathBuf {
         self.folder.join(format!("{}.lock", self.name))
     }
@@ -154,6 +161,16 @@ impl Claim {
         written.inspect_err(|_| drop(fs::remove_file(&draft)))
     }
 
+    /// The lock for a child: as long as it has the file open, the place has an owner.
+    pub fn share(&self) -> io::Result<File> {
+        self.lock.try_clone()
+    }
+
+    /// Leaves ownership to the process that got the lock, with what was announced for it.
+    pub fn hand_on(mut self) {
+        self.handed_on = true;
+    }
+
     /// Whether others would still find this owner: not so once the folder was removed or made anew.
     pub fn holds(&self) -> bool {
         is_at(&self.lock, &self.place.lock_path())
@@ -163,7 +180,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         // Before the lock goes, so that it is not a later owner's.
-        if self.holds() {
+        if !self.handed_on && self.holds() {
             let _ = fs::remove_file(self.place.entry());
         }
     }

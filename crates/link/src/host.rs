@@ -232,6 +232,7 @@ impl Host {
             program: starter.program.clone(),
             arguments: starter.arguments.iter().map(Into::into).collect(),
             environment: vec![("CELLIST_HOME".into(), home.into())],
+            stdin: std::process::Stdio::null(),
             stdout: say.into(),
             stderr: log.into(),
         };

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use cellist_kernel::choice::Wish;
 use cellist_kernel::environment::{Filtered, PassEnv, Variables, without_secrets};
+use cellist_kernel::gateway::{TOKEN_VARIABLE, Token};
 use cellist_kernel::order::Order;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,8 @@ pub struct Asker {
     pub python: Option<PathBuf>,
     /// The gateway that was named.
     pub gateway: Option<String>,
+    /// What lets them into a gateway: the one secret that is sent to whoever starts their kernels, and to no kernel.
+    pub gateway_token: Option<Token>,
     /// Variables that kernels get although they are not on the list.
     pub pass_env: Vec<String>,
     /// Settings that were given on the command line, as `name=value`.
@@ -53,6 +56,17 @@ pub struct Job {
     pub kernel: Option<String>,
     /// What the notebook says, or nothing.
     pub wanted: Wanted,
+    /// A kernel that runs on a gateway already.
+    pub running: Option<Running>,
+}
+
+/// A kernel that runs on a gateway already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Running {
+    /// The one of this id.
+    Id(String),
+    /// The one that a Jupyter Server has for this notebook.
+    OfNotebook(PathBuf),
 }
 
 /// An order, with the settings that it was written by.
@@ -78,9 +92,15 @@ impl Asker {
 
     /// Takes out of their environment what is secret and not passed on, and keeps the names of it.
     pub fn withhold(&mut self, settings: &Settings) {
+        self.gateway_token = self.token();
         let Filtered { variables, removed } = without_secrets(&self.environment(), &self.passes(settings));
         self.variables = variables.into_list();
         self.withheld.extend(removed);
+    }
+
+    /// What lets them into a gateway.
+    fn token(&self) -> Option<Token> {
+        self.gateway_token.clone().or_else(|| self.environment().text(TOKEN_VARIABLE).map(Token))
     }
 
     /// What gets past the filter.
@@ -100,7 +120,7 @@ impl Asker {
         stage("looked for Python and kernels");
         let (decision, said) = self.decide(&found, &settings.settings, job)?;
         stage(&format!("decided: {}", writing::in_words(&decision)));
-        let mut order = self.order_of(&found, settings, decision, &job.cwd).await?;
+        let mut order = self.order_of(&found, settings, decision, job).await?;
         order.notices.extend(said);
         stage("made the environment");
         Ok(order)
@@ -114,11 +134,11 @@ pub async fn write(asker: &Asker, home: &Home, job: Job) -> Result<Written, Cann
         let settings = own.settings(&place, &job.cwd)?;
         let found = Found::look(&own, &place, job.folders.clone());
         let (decision, said) = own.decide(&found, &settings.settings, &job)?;
-        Ok((found, settings, decision, said, job.cwd))
+        Ok((found, settings, decision, said, job))
     });
     let looked: Result<_, CannotOrder> = looked.await.map_err(|_| CannotOrder::Lost)?;
-    let (found, settings, decision, said, cwd) = looked?;
-    let mut order = asker.order_of(&found, &settings, decision, &cwd).await?;
+    let (found, settings, decision, said, job) = looked?;
+    let mut order = asker.order_of(&found, &settings, decision, &job).await?;
     order.notices.extend(said);
     Ok(Written { order, settings })
 }

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use cellist_kernel::choice::Decision;
 use cellist_kernel::environment::Variables;
+use cellist_kernel::gateway::{self, Gateway, TOKEN_VARIABLE};
 use cellist_output::{Ansi, Limits};
 use cellist_session::Home;
-use cellist_session::orders::{Asker, Found};
+use cellist_session::orders::{Asker, Found, Job};
 use cellist_session::run::{Cancel, GRACE, Once, Reading, Report, Status, execute_once};
 use cellist_session::settings::{Fault, Resolved};
 use clap::Args;
@@ -136,7 +137,7 @@ async fn examine(flags: &KernelFlags) -> Vec<Check> {
         });
     }
     checks.extend(kernels(&found));
-    checks.push(gateway(&found.variables));
+    checks.push(gateway(&asker, &found.variables).await);
     checks.push(terminal(&found.variables));
     checks.push(host().await);
     checks
@@ -212,10 +213,12 @@ async fn starts(
     let begun = Instant::now();
     let python = match &decision {
         Decision::Runner(it) | Decision::Ipykernel(it) => it.path.display().to_string(),
-        Decision::Spec(name) => name.clone(),
+        Decision::SharedGateway(it) => it.path.display().to_string(),
+        Decision::Spec(name) | Decision::Gateway(name) => name.clone(),
     };
     let starting = async {
-        let order = asker.order_of(found, settings, decision, folder).await?;
+        let job = Job { cwd: folder.to_owned(), ..Job::default() };
+        let order = asker.order_of(found, settings, decision, &job).await?;
         kernel::start(&order, &found.home).await
     };
     let ready = match starting.await {
@@ -278,11 +281,28 @@ fn kernels(found: &Found) -> Vec<Check> {
     checks
 }
 
-fn gateway(variables: &Variables) -> Check {
-    match variables.text("PI_PYTHON_GATEWAY_URL") {
-        None => Check::new("gateway", Verdict::Ok, "none is set"),
-        Some(url) => Check::new("gateway", Verdict::Failed, format!("{url}: gateways are not supported yet"))
-            .hint("unset PI_PYTHON_GATEWAY_URL, or give --backend runner or --backend jupyter"),
+/// A gateway that is named must be there and let us in.
+async fn gateway(asker: &Asker, variables: &Variables) -> Check {
+    let Some(url) = asker.gateway.clone().or_else(|| variables.text("PI_PYTHON_GATEWAY_URL")) else {
+        return Check::new("gateway", Verdict::Ok, "none is set");
+    };
+    let gateway = match Gateway::new(&url, variables.text(TOKEN_VARIABLE)) {
+        Ok(gateway) => gateway,
+        Err(error) => {
+            return Check::new("gateway", Verdict::Failed, error.to_string())
+                .hint("give one like http://127.0.0.1:8888, or unset PI_PYTHON_GATEWAY_URL");
+        }
+    };
+    match gateway::specs(&gateway).await {
+        Ok(specs) => {
+            let names: Vec<&str> = specs.list().map(|(name, _, _)| name).collect();
+            Check::new("gateway", Verdict::Ok, format!("{} has {}", gateway.url(), names.join(", ")))
+        }
+        Err(error) => {
+            let hint = error.hint().map(|hint| format!("{hint}; or ")).unwrap_or_default();
+            Check::new("gateway", Verdict::Failed, error.to_string())
+                .hint(format!("{hint}leave out --gateway and unset PI_PYTHON_GATEWAY_URL"))
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use cellist_kernel::gateway::{self, Gateway, TOKEN_VARIABLE};
 use cellist_kernel::python::Candidate;
 use cellist_session::Home;
 use cellist_session::orders::Found;
@@ -10,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::error::CliError;
+use crate::host;
 use crate::kernel::KernelFlags;
 use crate::paint::{Ink, Paint, When};
 
@@ -21,11 +23,20 @@ use crate::paint::{Ink, Paint, When};
 #[command(after_help = "Examples:
   cellist kernels
   cellist kernels --json")]
-pub(crate) struct Arguments {}
+pub(crate) struct Arguments {
+    /// A gateway whose kernels are listed, too; PI_PYTHON_GATEWAY_URL names one as well
+    #[arg(long, value_name = "URL")]
+    gateway: Option<String>,
+}
 
-pub(crate) fn run(_: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let folders = std::env::current_dir().into_iter().collect();
     let found = Found::look(&KernelFlags::default().asker(), &Home::from_env(), folders);
+    let url = arguments.gateway.or_else(|| found.variables.text("PI_PYTHON_GATEWAY_URL"));
+    let gateway = match url {
+        Some(url) => Some(elsewhere(&url, found.variables.text(TOKEN_VARIABLE))?),
+        None => None,
+    };
     let used = found.interpreter().map(|interpreter| interpreter.path.clone());
     let pythons: Vec<Value> =
         found.pythons.iter().map(|candidate| python_json(&found, candidate, used.as_deref())).collect();
@@ -55,8 +66,44 @@ pub(crate) fn run(_: Arguments) -> Result<Answer, CliError> {
         })
         .collect();
     kernels.extend(found.broken_specs.iter().map(|(file, why)| broken_json(file, why)));
-    let text = for_people(&pythons, &kernels, Paint::for_stdout(When::Auto));
-    Ok(Answer::new(text, json!({ "pythons": pythons, "kernels": kernels })))
+    let mut text = for_people(&pythons, &kernels, Paint::for_stdout(When::Auto));
+    text.extend(gateway.as_ref().map(|gateway| gateway_for_people(gateway, Paint::for_stdout(When::Auto))));
+    Ok(Answer::new(text, json!({ "pythons": pythons, "kernels": kernels, "gateway": gateway })))
+}
+
+/// What a gateway can start, and what runs there where it tells.
+fn elsewhere(url: &str, token: Option<String>) -> Result<Value, CliError> {
+    let gateway = Gateway::new(url, token).map_err(|error| {
+        CliError::input("no_gateway", error.to_string()).with_hint("give one like http://127.0.0.1:8888")
+    })?;
+    host::wait(async {
+        let specs = gateway::specs(&gateway).await.map_err(|error| CliError::kernel(&error))?;
+        let spec = |(name, display_name, language): (&str, &str, &str)| json!({ "name": name, "display_name": display_name, "language": language });
+        // Not every gateway tells what runs on it.
+        let running = gateway::running(&gateway).await.ok();
+        let running = running.map(|list| {
+            let list = list.into_iter().map(|(id, name)| json!({ "id": id, "name": name }));
+            list.collect::<Vec<Value>>()
+        });
+        let kernels: Vec<Value> = specs.list().map(spec).collect();
+        Ok(json!({ "url": gateway.url(), "kernels": kernels, "running": running }))
+    })
+}
+
+fn gateway_for_people(gateway: &Value, paint: Paint) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let listed = |key: &str| gateway[key].as_array().cloned().unwrap_or_default();
+    let mut lines =
+        vec![String::new(), paint.line(Ink::Title, &format!("Gateway {}", text(&gateway["url"])))];
+    for kernel in listed("kernels") {
+        let detail = format!("{} · {}", text(&kernel["display_name"]), text(&kernel["language"]));
+        lines.push(format!("  {}  {}", text(&kernel["name"]), paint.line(Ink::Aside, &detail)));
+    }
+    for kernel in listed("running") {
+        let detail = format!("runs {}", text(&kernel["name"]));
+        lines.push(format!("  {}  {}", text(&kernel["id"]), paint.line(Ink::Aside, &detail)));
+    }
+    lines.join("\n") + "\n"
 }
 
 fn python_json(found: &Found, candidate: &Candidate, used: Option<&Path>) -> Value {

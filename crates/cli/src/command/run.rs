@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cellist_kernel::environment::Variables;
 use cellist_output::Ansi;
-use cellist_session::orders::{Job, Wanted};
+use cellist_session::orders::{Job, Running, Wanted};
 use cellist_session::receipts::Receipts;
 use cellist_session::run::{
     Cancel, CannotRun, CellReport, Document, Literal, Plan, Ran, Reading, RunReport, Selection, Status,
@@ -74,6 +74,9 @@ pub(crate) struct Arguments {
     /// Save all output of a cell, where otherwise notebook.max_output is kept (10 MiB)
     #[arg(long)]
     full_outputs: bool,
+    /// Run in the kernel that a Jupyter Server has for this notebook; it goes on when the command is done
+    #[arg(long, conflicts_with_all = ["kernel", "kernel_id", "existing"])]
+    join: bool,
     #[command(flatten)]
     particular: Particular,
     #[command(flatten)]
@@ -101,7 +104,13 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
         interrupts::hand_on(&canceller);
         let mut folders = vec![cwd.clone()];
         folders.extend(std::env::current_dir().ok());
-        let job = Job { cwd: cwd.clone(), folders, wanted, ..Job::default() };
+        let running = match arguments.join {
+            true => {
+                Some(Running::OfNotebook(std::path::absolute(&target.path).unwrap_or(target.path.clone())))
+            }
+            false => None,
+        };
+        let job = Job { cwd: cwd.clone(), folders, wanted, running, ..Job::default() };
         let starting = arguments.flags.start(&settings, &arguments.particular, job, Some(&target.path));
         let ready = tokio::select! {
             ready = starting => ready?,

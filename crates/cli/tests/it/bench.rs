@@ -3,8 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use testkit::{Flavour, Jupyter, TOKEN};
 
 use crate::desk::{Desk, Ran};
 
@@ -17,6 +20,12 @@ pub(crate) enum Backend {
     BareRunner,
     /// ipykernel.
     Ipykernel,
+    /// ipykernel behind a Jupyter Kernel Gateway.
+    KernelGateway,
+    /// ipykernel behind a Jupyter Server.
+    JupyterServer,
+    /// ipykernel behind a Jupyter Enterprise Gateway.
+    EnterpriseGateway,
 }
 
 impl Backend {
@@ -25,12 +34,27 @@ impl Backend {
         testkit::tally(match self {
             Backend::Runner | Backend::BareRunner => "runner",
             Backend::Ipykernel => "ipykernel",
+            Backend::KernelGateway | Backend::JupyterServer | Backend::EnterpriseGateway => "gateways",
         });
+    }
+
+    /// The server that it needs, for as long as it is held.
+    pub(crate) fn server(self) -> Option<Arc<Jupyter>> {
+        match self {
+            Backend::Runner | Backend::BareRunner | Backend::Ipykernel => None,
+            Backend::KernelGateway => Some(Jupyter::shared(Flavour::KernelGateway)),
+            Backend::JupyterServer => Some(Jupyter::shared(Flavour::JupyterServer)),
+            Backend::EnterpriseGateway => Some(Jupyter::shared(Flavour::EnterpriseGateway)),
+        }
     }
 
     pub(crate) fn python(self) -> PathBuf {
         match self {
-            Backend::Runner | Backend::Ipykernel => testkit::python("kernels"),
+            Backend::Runner
+            | Backend::Ipykernel
+            | Backend::KernelGateway
+            | Backend::JupyterServer
+            | Backend::EnterpriseGateway => testkit::python("kernels"),
             Backend::BareRunner => bare_python(),
         }
     }
@@ -40,6 +64,7 @@ impl Backend {
         let backend = match self {
             Backend::Runner | Backend::BareRunner => "runner",
             Backend::Ipykernel => "jupyter",
+            Backend::KernelGateway | Backend::JupyterServer | Backend::EnterpriseGateway => "gateway",
         };
         vec!["--backend".into(), backend.into(), "--python".into(), self.python().display().to_string()]
     }
@@ -105,9 +130,13 @@ impl Desk {
     #[track_caller]
     pub(crate) fn run_on(&self, backend: Backend, arguments: &[&str]) -> Ran {
         backend.tally();
-        let flags = backend.flags();
+        let (server, mut flags) = (backend.server(), backend.flags());
+        if let Some(server) = &server {
+            flags.extend(["--gateway".to_owned(), server.url()]);
+        }
         let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
         let mut command = self.command(&[arguments, &flags].concat());
+        command.env("PI_PYTHON_GATEWAY_TOKEN", TOKEN).env("KERNEL_USERNAME", "ann");
         self.run_marked(&mut command)
     }
 

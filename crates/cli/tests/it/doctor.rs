@@ -142,7 +142,7 @@ fn a_gateway_that_is_set() {
         command.env("PI_PYTHON_GATEWAY_URL", "http://127.0.0.1:1");
     });
     assert_eq!(exit, 1);
-    assert_failed(&json, "gateway", "http://127.0.0.1:1", "unset PI_PYTHON_GATEWAY_URL");
+    assert_failed(&json, "gateway", "http://127.0.0.1:1 cannot be reached", "unset PI_PYTHON_GATEWAY_URL");
 }
 
 #[test]

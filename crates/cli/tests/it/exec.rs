@@ -286,20 +286,6 @@ fn a_kernel_that_is_never_ready_is_given_up_and_what_it_said_is_shown() {
 }
 
 #[test]
-fn gateways_are_refused_until_they_are_there() {
-    let desk = Desk::new();
-    for arguments in
-        [&["exec", "1", "--gateway", "http://127.0.0.1:1"][..], &["exec", "1", "--backend", "gateway"]]
-    {
-        let refused = desk.run(arguments).refused(3);
-        assert!(
-            refused.contains("gateways are not supported yet") && refused.contains("hint: "),
-            "{refused}"
-        );
-    }
-}
-
-#[test]
 fn a_start_and_its_messages_can_be_watched() {
     for backend in BOTH {
         let desk = Desk::new();

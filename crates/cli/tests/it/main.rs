@@ -13,6 +13,7 @@ mod diff;
 mod doctor;
 mod edit;
 mod exec;
+mod gateway;
 mod git;
 mod history;
 mod host;

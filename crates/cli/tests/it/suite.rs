@@ -51,16 +51,16 @@ macro_rules! suite {
 }
 
 suite! {
-    streams: Runner BareRunner Ipykernel;
-    results: Runner BareRunner Ipykernel;
-    displays: Runner BareRunner Ipykernel;
-    errors: Runner BareRunner Ipykernel;
-    r#async: Runner BareRunner Ipykernel;
-    processes: Runner BareRunner Ipykernel;
-    state: Runner BareRunner Ipykernel;
-    magics: Runner BareRunner Ipykernel;
-    pandas: Runner Ipykernel;
-    matplotlib: Runner Ipykernel;
-    plotly: Runner Ipykernel;
-    widgets: Runner Ipykernel;
+    streams: Runner BareRunner Ipykernel KernelGateway JupyterServer EnterpriseGateway;
+    results: Runner BareRunner Ipykernel KernelGateway JupyterServer EnterpriseGateway;
+    displays: Runner BareRunner Ipykernel KernelGateway JupyterServer EnterpriseGateway;
+    errors: Runner BareRunner Ipykernel KernelGateway JupyterServer EnterpriseGateway;
+    r#async: Runner BareRunner Ipykernel KernelGateway JupyterServer EnterpriseGateway;
+    processes: Runner BareRunner Ipykernel KernelGateway JupyterServer EnterpriseGateway;
+    state: Runner BareRunner Ipykernel KernelGateway JupyterServer EnterpriseGateway;
+    magics: Runner BareRunner Ipykernel KernelGateway JupyterServer EnterpriseGateway;
+    pandas: Runner Ipykernel KernelGateway JupyterServer EnterpriseGateway;
+    matplotlib: Runner Ipykernel KernelGateway JupyterServer EnterpriseGateway;
+    plotly: Runner Ipykernel KernelGateway JupyterServer EnterpriseGateway;
+    widgets: Runner Ipykernel KernelGateway JupyterServer EnterpriseGateway;
 }

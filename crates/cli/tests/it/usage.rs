@@ -19,6 +19,7 @@ const COMMANDS: &[&[&str]] = &[
     &["open"],
     &["kernels"],
     &["editor"],
+    &["gateway"],
     &["context"],
     &["prompt"],
     &["serve"],
@@ -89,6 +90,8 @@ fn the_first_page_shows_what_there_is() {
       git-setup    Let git compare and merge notebooks by cells
       kernels      List what can run code: Pythons and Jupyter kernels
       editor       Report what is in front of a person, for agents to work on
+      gateway      Show, start or stop the Jupyter gateway that is shared between
+                   processes
       context      Show what an agent is told about a notebook
       prompt       Show the instructions that a model gets for a notebook
       mcp          Serve the tools for agents over MCP, on standard input and

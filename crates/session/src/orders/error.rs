@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use cellist_kernel::choice::Refusal;
+use cellist_kernel::gateway::BadAddress;
 use cellist_kernel::python::Flaw;
 
 use crate::settings::{Fault, Faults};
@@ -17,6 +18,10 @@ pub enum CannotOrder {
     Refused(#[from] Refusal),
     #[error("{} cannot be used: {flaw}", .path.display())]
     BadPython { path: PathBuf, flaw: Flaw },
+    #[error(transparent)]
+    BadGateway(#[from] BadAddress),
+    #[error("a kernel that runs is looked for on a gateway, and none is named")]
+    NoGateway,
     #[error("no kernel `{0}`")]
     NoSpec(String),
     #[error("what there is to run code with could not be looked for")]
@@ -30,6 +35,7 @@ impl CannotOrder {
             CannotOrder::Settings(_) => "invalid_setting",
             CannotOrder::Refused(refusal) => refusal.kind(),
             CannotOrder::BadPython { .. } => "no_python",
+            CannotOrder::BadGateway(_) | CannotOrder::NoGateway => "no_gateway",
             CannotOrder::NoSpec(_) => "no_kernel",
             CannotOrder::Lost => "system",
         }
@@ -41,6 +47,8 @@ impl CannotOrder {
             CannotOrder::Settings(faults) => faults.iter().find_map(Fault::hint).map(str::to_owned),
             CannotOrder::Refused(refusal) => refusal.hint(),
             CannotOrder::BadPython { .. } => Some("name another one with --python PATH".to_owned()),
+            CannotOrder::BadGateway(_) => Some("give one like http://127.0.0.1:8888".to_owned()),
+            CannotOrder::NoGateway => Some("name it with --gateway URL or PI_PYTHON_GATEWAY_URL".to_owned()),
             CannotOrder::NoSpec(_) | CannotOrder::Lost => None,
         }
     }

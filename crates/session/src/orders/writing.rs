@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use cellist_kernel::Module;
 use cellist_kernel::choice::{self, Asked, Available, Decision};
-use cellist_kernel::environment::{Filtered, filter, for_interpreter};
+use cellist_kernel::environment::{Filtered, Variables, filter, for_gateway, for_interpreter};
+use cellist_kernel::gateway::{self, Gateway, Target, Which};
 use cellist_kernel::order::{Order, Way};
 use cellist_kernel::python::{self, Interpreter};
 use cellist_kernel::zmq::KernelCommand;
 
-use super::{Asker, CannotOrder, Found, Job};
+use super::{Asker, CannotOrder, Found, Job, Running};
 use crate::settings::{Resolved, Settings};
 
 /// How long the runner may take to be ready where nothing is set: it has far less to load than a Jupyter kernel.
@@ -29,15 +30,26 @@ impl Asker {
             backend: self.backend.unwrap_or(settings.python.backend),
             kernel: job.kernel.clone(),
             gateway: self.gateway.clone().or_else(|| found.variables.text("PI_PYTHON_GATEWAY_URL")),
+            no_shared_gateway: !settings.python.shared_gateway,
             skip_check: found.variables.is_on("PI_PYTHON_SKIP_CHECK"),
         };
         let interpreter = found.interpreter().map(|interpreter| interpreter.path.clone());
-        let has_ipykernel = interpreter.is_some_and(|path| found.has_module(&path, "ipykernel"));
+        let has = |module: &str| interpreter.as_ref().is_some_and(|path| found.has_module(path, module));
+        let (has_ipykernel, has_kernel_gateway) = (has("ipykernel"), has("kernel_gateway"));
         let offers = found.offers();
         let unreadable = &found.broken_specs;
-        let available = Available { pythons: &found.pythons, has_ipykernel, offers: &offers, unreadable };
+        let available = Available {
+            pythons: &found.pythons,
+            has_ipykernel,
+            has_kernel_gateway,
+            offers: &offers,
+            unreadable,
+        };
         let decision = choice::choose(&asked, &job.wanted, &available)?;
-        let is_named = job.kernel.is_some();
+        if job.running.is_some() && !matches!(decision, Decision::Gateway(_)) {
+            return Err(CannotOrder::NoGateway);
+        }
+        let is_named = job.kernel.is_some() || matches!(decision, Decision::Gateway(_));
         let stand_in = (!is_named).then(|| choice::stand_in(&job.wanted, &available)).flatten();
         Ok((decision, stand_in))
     }
@@ -48,9 +60,9 @@ impl Asker {
         found: &Found,
         settings: &Resolved,
         decision: Decision,
-        cwd: &Path,
+        job: &Job,
     ) -> Result<Order, CannotOrder> {
-        let python = &settings.settings.python;
+        let (python, cwd) = (&settings.settings.python, job.cwd.as_path());
         let Filtered { variables, mut removed } = filter(&found.variables, &self.passes(&settings.settings));
         removed.extend(self.withheld.iter().cloned());
         let mut notices = settings.notices.clone();
@@ -73,6 +85,27 @@ impl Asker {
                 let spec = spec.ok_or(CannotOrder::NoSpec(name))?;
                 (Way::Jupyter(spec.command()), variables, python.startup_timeout)
             }
+            Decision::SharedGateway(interpreter) => {
+                let interpreter = settle(found, interpreter, cwd).await?;
+                let variables = for_interpreter(variables, &interpreter);
+                let home =
+                    std::path::absolute(found.home.path()).unwrap_or_else(|_| found.home.path().to_owned());
+                (Way::SharedGateway { python: interpreter.path, home }, variables, python.startup_timeout)
+            }
+            Decision::Gateway(url) => {
+                let elsewhere = for_gateway(&found.variables, &self.passes(&settings.settings));
+                notices.extend(elsewhere.withheld.iter().map(|name| {
+                    format!("{name} was not sent to the gateway: secrets do not leave this machine")
+                }));
+                removed.extend(elsewhere.withheld.iter().cloned());
+                let launch = for_launch(elsewhere.launch, &found.variables, cwd, python.startup_timeout);
+                let target = Target {
+                    gateway: Gateway::new(&url, self.token().map(|token| token.0))?,
+                    kernel: which(job),
+                    variables: launch,
+                };
+                (Way::Gateway(target), elsewhere.hidden, python.startup_timeout)
+            }
         };
         let mut order = Order {
             way,
@@ -89,6 +122,39 @@ impl Asker {
         order.has_pip = order.python().is_some_and(|python| found.has_module(python, "pip"));
         Ok(order)
     }
+}
+
+/// Which kernel is meant on a gateway, which only that knows.
+fn which(job: &Job) -> Which {
+    match &job.running {
+        Some(Running::Id(id)) => Which::Join(id.clone()),
+        Some(Running::OfNotebook(path)) => Which::OfNotebook(path.clone()),
+        None => Which::Start(gateway::Wanted {
+            kernel: job.kernel.clone().or_else(|| job.wanted.kernel.clone()),
+            is_named: job.kernel.is_some(),
+            language: if job.kernel.is_some() { None } else { job.wanted.language.clone() },
+        }),
+    }
+}
+
+/// What gateways go by when they start a kernel, unless it was said otherwise.
+fn for_launch(
+    mut said: Vec<(String, String)>,
+    variables: &Variables,
+    cwd: &Path,
+    startup_timeout: Duration,
+) -> Vec<(String, String)> {
+    let usual = [
+        ("KERNEL_USERNAME", variables.text("USER").or_else(|| variables.text("LOGNAME"))),
+        ("KERNEL_WORKING_DIR", cwd.to_str().map(str::to_owned)),
+        ("KERNEL_LAUNCH_TIMEOUT", Some(startup_timeout.as_secs().to_string())),
+    ];
+    for (name, value) in usual {
+        if let Some(value) = value.filter(|_| said.iter().all(|(known, _)| known != name)) {
+            said.push((name.to_owned(), value));
+        }
+    }
+    said
 }
 
 async fn settle(found: &Found, interpreter: Interpreter, cwd: &Path) -> Result<Interpreter, CannotOrder> {
@@ -118,5 +184,7 @@ pub(super) fn in_words(decision: &Decision) -> String {
         Decision::Runner(interpreter) => format!("the runner on {}", interpreter.path.display()),
         Decision::Ipykernel(interpreter) => format!("ipykernel of {}", interpreter.path.display()),
         Decision::Spec(name) => format!("the kernel {name}"),
+        Decision::Gateway(url) => format!("the gateway {}", url.split('?').next().unwrap_or_default()),
+        Decision::SharedGateway(interpreter) => format!("our gateway on {}", interpreter.path.display()),
     }
 }

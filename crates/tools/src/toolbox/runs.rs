@@ -79,7 +79,7 @@ impl Toolbox {
             return Ok(order);
         }
         let folders = vec![key.cwd.clone(), caller.cwd.clone()];
-        let job = Job { cwd: key.cwd.clone(), folders, kernel: None, wanted };
+        let job = Job { cwd: key.cwd.clone(), folders, kernel: None, wanted, running: None };
         Ok(orders::write(&caller.asker, self.documents.store().home(), job).await?.order)
     }
 

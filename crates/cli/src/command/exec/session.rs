@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &Arguments, id: &str, code: String, format: Format)
         session: Named { id: id.to_owned(), cwd: named },
         here,
         order: None,
-        is_particular: arguments.particular.kernel.is_some() || arguments.flags.are_given(),
+        is_particular: arguments.particular.is_given() || arguments.flags.are_given(),
         kind: Kind::Tool,
         is_owned: false,
         cells: vec![Code { code, ..Code::default() }],
@@ -123,7 +123,8 @@ async fn order(arguments: &Arguments, cwd: &Path) -> Result<Order, CliError> {
     let mut stages = Stages::new(&Variables::of_process());
     let settings = arguments.flags.settings(cwd)?;
     let (cwd, kernel) = (cwd.to_owned(), arguments.particular.kernel.clone());
-    let job = Job { folders: vec![cwd.clone()], cwd, kernel, ..Job::default() };
+    let running = arguments.particular.running();
+    let job = Job { folders: vec![cwd.clone()], cwd, kernel, running, ..Job::default() };
     arguments.flags.order(&settings, job, &mut stages).await
 }
 

@@ -1,0 +1,112 @@
+//! `cellist gateway`: the gateways of our own, one for each interpreter, that all of a user's processes share.
+
+use cellist_kernel::choice::{Decision, Wish};
+use cellist_kernel::gateway::{Announcement, SharedGateways, Standing};
+use cellist_kernel::order::Way;
+use cellist_session::Home;
+use cellist_session::orders::{Asker, Found, Job};
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::command::exec::working_folder;
+use crate::error::CliError;
+use crate::host;
+use crate::kernel::KernelFlags;
+
+/// Show, start or stop the Jupyter gateway that is shared between processes
+///
+/// `--backend gateway` without an address runs code on it, and starts it when it is needed: a Jupyter Kernel Gateway of
+/// the Python that is used, on this machine alone, with a token and without limits that discard output. It runs until
+/// it is stopped. A gateway that is named with --gateway or PI_PYTHON_GATEWAY_URL is never started or stopped.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist gateway
+  cellist gateway start --python ./venv
+  cellist gateway stop")]
+pub(crate) struct Arguments {
+    /// What to do; without it, `status`
+    #[arg(value_enum, value_name = "ACTION", default_value = "status", hide_default_value = true)]
+    action: Action,
+    #[command(flatten)]
+    flags: KernelFlags,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Action {
+    /// Which ones run, and how many kernels they have
+    Status,
+    /// Start the one of the Python that is used, unless it runs
+    Start,
+    /// End all that run, with their kernels
+    Stop,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    let home = Home::from_env();
+    let gateways = SharedGateways::of(home.path());
+    host::wait(async {
+        match arguments.action {
+            Action::Status => Ok(status(&gateways.list().await)),
+            Action::Start => start(&arguments.flags, &home, &gateways).await,
+            Action::Stop => Ok(stopped(&gateways.stop().await)),
+        }
+    })
+}
+
+fn status(running: &[Standing]) -> Answer {
+    let line = |standing: &Standing| {
+        let known = &standing.announcement;
+        let kernels = match standing.kernels {
+            None => "does not answer".to_owned(),
+            Some(1) => "1 kernel".to_owned(),
+            Some(count) => format!("{count} kernels"),
+        };
+        let (url, pid, python) = (known.gateway().url().to_owned(), known.pid, known.python.display());
+        format!("{url}  process {pid} · {kernels} · {python}\n")
+    };
+    let text = match running {
+        [] => "No shared gateway is running.\n".to_owned(),
+        some => some.iter().map(line).collect(),
+    };
+    let json = |standing: &Standing| {
+        let mut json = to_json(&standing.announcement);
+        json["kernels"] = standing.kernels.into();
+        json["healthy"] = standing.kernels.is_some().into();
+        json
+    };
+    Answer::new(text, json!({ "gateways": running.iter().map(json).collect::<Vec<_>>() }))
+}
+
+async fn start(flags: &KernelFlags, home: &Home, gateways: &SharedGateways) -> Result<Answer, CliError> {
+    let cwd = working_folder(None)?;
+    let settings = flags.settings(&cwd)?;
+    // Another wish, or an address, would be another gateway.
+    let asker = Asker { backend: Some(Wish::Gateway), gateway: None, ..flags.asker() };
+    let mut found = Found::look(&asker, home, vec![cwd.clone()]);
+    found.variables.remove("PI_PYTHON_GATEWAY_URL");
+    let job = Job { cwd, ..Job::default() };
+    let (decision, _) = asker.decide(&found, &settings.settings, &job)?;
+    let Decision::SharedGateway(_) = &decision else { return Ok(status(&gateways.list().await)) };
+    let order = asker.order_of(&found, &settings, decision, &job).await?;
+    if let Way::SharedGateway { python, .. } = &order.way {
+        let obtained = gateways.obtain(python, &order.environment).await;
+        obtained.map_err(|error| CliError::kernel(&error))?;
+    }
+    Ok(status(&gateways.list().await))
+}
+
+fn stopped(ended: &[Announcement]) -> Answer {
+    let line = |known: &Announcement| {
+        format!("Stopped the shared gateway of {} (process {}).\n", known.python.display(), known.pid)
+    };
+    let text = match ended {
+        [] => "No shared gateway is running.\n".to_owned(),
+        some => some.iter().map(line).collect(),
+    };
+    Answer::new(text, json!({ "stopped": ended.iter().map(to_json).collect::<Vec<_>>() }))
+}
+
+fn to_json(known: &Announcement) -> Value {
+    json!({ "url": known.gateway().url(), "pid": known.pid, "python": known.python.to_string_lossy() })
+}

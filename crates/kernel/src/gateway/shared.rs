@@ -1,0 +1,284 @@
+//! The gateway that we start ourselves: one for all of a user's processes and each interpreter. It holds its lock for as
+//! long as it lives, since the locked file is its standard input; whoever finds the lock free finds nobody.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::net::TcpListener;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::address::Gateway;
+use super::rest;
+use crate::detached::Detached;
+use crate::error::{Error, Result};
+use crate::jupyter::message::random_hex;
+use crate::registration::{Claim, Found, Place};
+
+/// How long a gateway may take to start, and whoever waits for its turn to start one.
+const START: Duration = Duration::from_secs(60);
+/// How long one that runs may take to show that it is well.
+const WELL: Duration = Duration::from_secs(10);
+/// How long one that was asked to end may take before it is killed: it ends its kernels first.
+const END: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Ports are looked for and then used, and somebody else may be quicker.
+const TRIES: usize = 5;
+
+/// Where the shared gateways of a state folder are, one folder for each interpreter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedGateways {
+    folder: PathBuf,
+    log: PathBuf,
+}
+
+/// What a shared gateway says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Announcement {
+    /// Its process.
+    pub pid: u32,
+    /// Where it listens, on this machine alone.
+    pub port: u16,
+    /// What lets its clients in.
+    token: String,
+    /// Its interpreter.
+    #[serde(with = "crate::order")]
+    pub python: PathBuf,
+}
+
+impl Announcement {
+    /// As it is reached.
+    pub fn gateway(&self) -> Gateway {
+        Gateway::shared(self.port, self.token.clone())
+    }
+}
+
+/// How a shared gateway is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// What it said of itself.
+    pub announcement: Announcement,
+    /// How many kernels it runs; none when it does not answer.
+    pub kernels: Option<usize>,
+}
+
+impl SharedGateways {
+    /// Those of a state folder.
+    pub fn of(home: &Path) -> SharedGateways {
+        SharedGateways { folder: home.join("gateway"), log: home.join("log").join("gateway.log") }
+    }
+
+    /// The one of this interpreter, which is started unless it runs. Of many who ask at once one starts it.
+    pub async fn obtain(&self, python: &Path, environment: &[(OsString, OsString)]) -> Result<Gateway> {
+        let place = self.place(python);
+        if let Some(known) = place.said::<Announcement>()
+            && is_well(&known, Duration::ZERO).await
+        {
+            return Ok(known.gateway());
+        }
+        let waiting = place.clone();
+        let turn = tokio::task::spawn_blocking(move || waiting.turn(START)).await;
+        let turn = turn
+            .unwrap_or_else(|error| Err(io::Error::other(error)))
+            .map_err(|error| self.no_state(error))?;
+        let _turn =
+            turn.ok_or_else(|| cannot(format!("another process has been starting it for {START:?}")))?;
+        // Whoever had the turn before may have started it.
+        match place.look::<Announcement>().map_err(|error| self.no_state(error))? {
+            Found::Owned(known) if is_well(&known, WELL).await => return Ok(known.gateway()),
+            Found::Owned(known) => end(&place, Some(known.pid)).await,
+            // It cannot be found by anyone any more.
+            Found::Unsaid => end(&place, holder(&place)).await,
+            Found::Nobody => {}
+        }
+        for _ in 0..TRIES {
+            if let Some(gateway) = self.start(&place, python, environment).await? {
+                return Ok(gateway);
+            }
+        }
+        Err(cannot("no port is free for it".into()))
+    }
+
+    /// Those that run.
+    pub async fn list(&self) -> Vec<Standing> {
+        let mut all = Vec::new();
+        for place in self.places() {
+            let Ok(Found::Owned(announcement)) = place.look::<Announcement>() else { continue };
+            let gateway = announcement.gateway();
+            let listed = rest::get::<Vec<serde_json::Value>>(&gateway, "/api/kernels").await;
+            all.push(Standing { announcement, kernels: listed.ok().map(|kernels| kernels.len()) });
+        }
+        all
+    }
+
+    /// Ends those that run, with their kernels, and says which they were.
+    pub async fn stop(&self) -> Vec<Announcement> {
+        let mut ended = Vec::new();
+        for place in self.places() {
+            match place.look::<Announcement>() {
+                Ok(Found::Owned(announcement)) => {
+                    end(&place, Some(announcement.pid)).await;
+                    ended.push(announcement);
+                }
+                Ok(Found::Unsaid) => end(&place, holder(&place)).await,
+                Ok(Found::Nobody) | Err(_) => {}
+            }
+        }
+        ended
+    }
+
+    fn place(&self, python: &Path) -> Place {
+        use std::os::unix::ffi::OsStrExt;
+        let digest = Sha256::digest(python.as_os_str().as_bytes());
+        let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Place::new(self.folder.join(name), "gateway")
+    }
+
+    fn places(&self) -> Vec<Place> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut folders: Vec<PathBuf> =
+            entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+        folders.sort();
+        folders.into_iter().map(|folder| Place::new(folder, "gateway")).collect()
+    }
+
+    /// Starts one; none when somebody else took its port.
+    async fn start(
+        &self,
+        place: &Place,
+        python: &Path,
+        environment: &[(OsString, OsString)],
+    ) -> Result<Option<Gateway>> {
+        let claim = place.claim().map_err(|error| self.no_state(error))?;
+        let claim = claim.ok_or_else(|| cannot("another one is there".into()))?;
+        let token = random_hex(24).map_err(|error| cannot(error.to_string()))?;
+        let port = free_port().map_err(|error| cannot(error.to_string()))?;
+        let mut child = self.spawn(&claim, python, environment, port, &token)?;
+        let announcement = Announcement { pid: child.id(), port, token, python: python.to_owned() };
+        let _ = fs::write(place.lock(), child.id().to_string());
+        let began = Instant::now();
+        while !answers(&announcement).await {
+            if let Ok(Some(status)) = child.try_wait() {
+                let said = last_lines(&self.log);
+                if said.contains("already in use") || said.contains("available port") {
+                    return Ok(None);
+                }
+                return Err(cannot(format!("it ended with {status}; see {}\n{said}", self.log.display())));
+            }
+            if began.elapsed() > START {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(cannot(format!("it was not ready within {} seconds", START.as_secs())));
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        claim.announce(&announcement).map_err(|error| self.no_state(error))?;
+        claim.hand_on();
+        // Whoever started it and lives on reaps it.
+        std::thread::spawn(move || child.wait());
+        Ok(Some(announcement.gateway()))
+    }
+
+    fn spawn(
+        &self,
+        claim: &Claim,
+        python: &Path,
+        environment: &[(OsString, OsString)],
+        port: u16,
+        token: &str,
+    ) -> Result<std::process::Child> {
+        let log = open_log(&self.log).map_err(|error| self.no_state(error))?;
+        let arguments = [
+            "-m".to_owned(),
+            "kernel_gateway".to_owned(),
+            "--KernelGatewayApp.ip=127.0.0.1".to_owned(),
+            format!("--KernelGatewayApp.port={port}"),
+            "--KernelGatewayApp.port_retries=0".to_owned(),
+            "--JupyterWebsocketPersonality.list_kernels=True".to_owned(),
+            // They throw output away.
+            "--ZMQChannelsWebsocketConnection.limit_rate=False".to_owned(),
+        ];
+        let mut environment = environment.to_vec();
+        // Not among the arguments, which everyone on this machine can read; it does not hand it to its kernels.
+        environment.push(("KG_AUTH_TOKEN".into(), token.into()));
+        let lock = claim.share().map_err(|error| self.no_state(error))?;
+        let detached = Detached {
+            program: python.to_owned(),
+            arguments: arguments.map(OsString::from).into(),
+            environment,
+            stdin: lock.into(),
+            stdout: log.try_clone().map_err(|error| self.no_state(error))?.into(),
+            stderr: log.into(),
+        };
+        detached.spawn().map_err(|error| cannot(format!("{}: {error}", python.display())))
+    }
+
+    fn no_state(&self, source: io::Error) -> Error {
+        Error::Io { what: format!("{} cannot be used", self.folder.display()), source }
+    }
+}
+
+fn cannot(reason: String) -> Error {
+    Error::Gateway {
+        message: format!("the shared gateway cannot be started: {reason}"),
+        hint: Some("`cellist gateway stop` ends one that is in the way; --backend jupyter needs none".into()),
+    }
+}
+
+/// The process that holds the lock, as whoever started it wrote it down.
+fn holder(place: &Place) -> Option<u32> {
+    fs::read_to_string(place.lock()).ok()?.trim().parse().ok()
+}
+
+/// Ends a gateway and waits until it is gone. It holds its lock, so the process is its own.
+async fn end(place: &Place, pid: Option<u32>) {
+    let process = pid.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+    let Some(process) = process else { return };
+    for (signal, patience) in [(Signal::TERM, END), (Signal::KILL, WELL)] {
+        let _ = kill_process(process, signal);
+        let leaving = place.clone();
+        let left = tokio::task::spawn_blocking(move || leaving.until_left(patience)).await;
+        if matches!(left, Ok(Ok(true))) {
+            let _ = fs::remove_file(place.entry());
+            return;
+        }
+    }
+}
+
+async fn is_well(known: &Announcement, patience: Duration) -> bool {
+    let began = Instant::now();
+    loop {
+        if answers(known).await {
+            return true;
+        }
+        if began.elapsed() >= patience {
+            return false;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+async fn answers(known: &Announcement) -> bool {
+    rest::get::<serde_json::Value>(&known.gateway(), "/api/kernelspecs").await.is_ok()
+}
+
+fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+fn open_log(path: &Path) -> io::Result<File> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path.parent().unwrap_or(path))?;
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+}
+
+fn last_lines(log: &Path) -> String {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(8)..].join("\n")
+}
