@@ -6,5 +6,7 @@ mod http;
 mod inspector;
 mod modes;
 mod official;
+mod running;
+mod scenarios;
 mod streams;
 mod wheel;
