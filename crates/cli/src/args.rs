@@ -4,9 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::answer::{Answer, Format};
 use crate::command::{
-    artifact, cell, completions, context, diff, doctor, edit, editor, exec, gateway, git_setup, guard,
-    history, kernels, mcp, merge, new, open, prompt, read, run, serve, sessions, settings, status, stop,
-    trust, undo, view, write,
+    artifact, cell, completions, context, diff, doctor, edit, editor, exec, gateway, git_setup, guard, history, kernels, mcp, merge, new, open, prompt, read, repl, run, serve, sessions, settings, status, stop, trust, undo, view, write,
 };
 use crate::error::CliError;
 
@@ -45,6 +43,7 @@ enum Command {
     Open(open::Arguments),
     Run(run::Arguments),
     Exec(exec::Arguments),
+    Repl(repl::Arguments),
     View(view::Arguments),
     Sessions(sessions::Arguments),
     Artifact(artifact::Arguments),
@@ -85,6 +84,7 @@ impl Cli {
             Command::Open(arguments) => open::run(arguments),
             Command::Run(arguments) => run::run(arguments, format),
             Command::Exec(arguments) => exec::run(arguments, format),
+            Command::Repl(arguments) => repl::run(arguments),
             Command::View(arguments) => view::run(arguments),
             Command::Sessions(arguments) => sessions::run(arguments),
             Command::Artifact(arguments) => artifact::run(arguments, format),

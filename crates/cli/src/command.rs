@@ -20,6 +20,7 @@ pub(crate) mod new;
 pub(crate) mod open;
 pub(crate) mod prompt;
 pub(crate) mod read;
+pub(crate) mod repl;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod sessions;

@@ -6,8 +6,10 @@ mod runs;
 mod tools;
 
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use cellist_session::artifact::Artifacts;
 use cellist_session::execution::Cancel;
@@ -15,6 +17,7 @@ use cellist_session::live::Documents;
 use cellist_session::sessions::{OwnerId, SessionState, Sessions};
 use cellist_tools::Toolbox;
 use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
 
 use crate::error::Failure;
 use crate::request::{Event, Reply, Request};
@@ -106,6 +109,18 @@ impl Desk {
             Request::Interrupt(named) => {
                 Ok(Reply::Interrupted(self.sessions.interrupt(&self.find(&named)?)?))
             }
+            Request::Complete { session, code, cursor } => {
+                let key = self.find(&session)?;
+                let found = patiently(|| self.sessions.complete(&key, code.clone(), cursor)).await;
+                let found = found.unwrap_or_default();
+                Ok(Reply::Completion { matches: found.matches, start: found.start, end: found.end })
+            }
+            Request::Inspect { session, code, cursor } => {
+                let key = self.find(&session)?;
+                let found = patiently(|| self.sessions.inspect(&key, code.clone(), cursor)).await;
+                let known = found.filter(|found| found.found).map(|found| found.data.readable().into_owned());
+                Ok(Reply::Inspection(known))
+            }
             Request::Restart(named) => {
                 self.sessions.restart(&self.find(&named)?).await?;
                 Ok(Reply::Done)
@@ -144,6 +159,20 @@ impl Desk {
         // Notebooks first: they may still get outputs from what runs, and are saved with them.
         self.documents.close().await;
         self.sessions.close().await;
+    }
+}
+
+/// Asks a session that has no time until it has: one that has just answered is busy for a moment longer.
+async fn patiently<T, F: Future<Output = Option<T>>>(ask: impl Fn() -> F) -> Option<T> {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    const PAUSE: Duration = Duration::from_millis(20);
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let answer = ask().await;
+        if answer.is_some() || Instant::now() >= until {
+            return answer;
+        }
+        sleep(PAUSE).await;
     }
 }
 

@@ -23,6 +23,24 @@ pub enum Request {
     Call(Box<Call>),
     /// Interrupts what runs in a session; a second time its kernel is ended.
     Interrupt(Named),
+    /// How code could go on, by a session's kernel.
+    Complete {
+        /// The session.
+        session: Named,
+        /// The code.
+        code: String,
+        /// Where it is to go on, counted in characters.
+        cursor: usize,
+    },
+    /// What a session's kernel knows of the name at a place.
+    Inspect {
+        /// The session.
+        session: Named,
+        /// The code.
+        code: String,
+        /// The place, counted in characters.
+        cursor: usize,
+    },
     /// Gives a session a new kernel; what runs is ended.
     Restart(Named),
     /// Ends a session, with all that runs and waits in it.
@@ -116,6 +134,17 @@ pub enum Reply {
     Tool(Box<Answer>),
     /// Where the page is; the link works once.
     Page(String),
+    /// How code could go on; nothing where the kernel is busy, or there is none.
+    Completion {
+        /// What could be written, each in place of the characters `start..end`.
+        matches: Vec<String>,
+        /// The first character that a match replaces.
+        start: usize,
+        /// The character behind the last one that a match replaces.
+        end: usize,
+    },
+    /// What is known of a name, as text.
+    Inspection(Option<String>),
     /// Whether anything ran that was interrupted.
     Interrupted(bool),
     /// It is done.

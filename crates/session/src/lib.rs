@@ -17,10 +17,12 @@ mod store;
 #[cfg(test)]
 mod told;
 pub mod trust;
+mod typed;
 
 pub use error::{Error, ErrorKind, Problem, Result, in_words};
 pub use home::Home;
 pub use store::{Changed, Missing, Opened, Store};
+pub use typed::Typed;
 
 /// What a kernel is started by and guarded by, what is started detached, and how one of many processes becomes the owner: for those who
 /// may not know kernels.

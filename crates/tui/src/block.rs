@@ -6,8 +6,10 @@ mod piece;
 
 use std::time::Duration;
 
+use cellist_link::Status;
+
 pub use draw::{Drawn, Frame, Placed, Shown};
-pub use piece::{Piece, pieces};
+pub use piece::{Piece, pieces, report_pieces};
 
 /// How a cell stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,6 +95,17 @@ impl State {
             State::FailedAsItMay => Some("failed, as it may"),
             State::Cancelled => Some("cancelled"),
             State::TimedOut => Some("timed out"),
+        }
+    }
+}
+
+impl From<Status> for State {
+    fn from(status: Status) -> State {
+        match status {
+            Status::Ok => State::Complete,
+            Status::Error => State::Failed,
+            Status::Timeout => State::TimedOut,
+            Status::Cancelled => State::Cancelled,
         }
     }
 }

@@ -34,7 +34,7 @@ struct Item {
 }
 
 /// What shows the rest of a block.
-pub(crate) const KEY: &str = "Ctrl-O";
+const KEY: &str = "Ctrl-O";
 
 impl List {
     /// An empty list that shows so many rows of a block that is folded.

@@ -3,11 +3,12 @@
 use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
-use cellist_output::{Ansi, clean, notices};
+use cellist_output::{Ansi, clean};
 use cellist_session::run::{Bar, CellReport, Status, Step};
 use cellist_session::settings::Images;
 use cellist_tui::{
-    Block, Frame, Picturing, Piece, Protocol, Shown, Source, State, picturing, pieces, size, to_terminal,
+    Block, Frame, Picturing, Piece, Protocol, Shown, Source, State, picturing, report_pieces, size,
+    to_terminal,
 };
 
 use super::Showing;
@@ -100,17 +101,12 @@ impl Live {
 
     /// The cell when it has run.
     pub(super) fn finish(&mut self, report: &CellReport) -> String {
-        let state = match report.report.status {
-            Status::Ok => State::Complete,
-            Status::Error if report.may_fail => State::FailedAsItMay,
-            Status::Error => State::Failed,
-            Status::Timeout => State::TimedOut,
-            Status::Cancelled => State::Cancelled,
-        };
         let told = &report.report;
-        let cut = told.truncated.as_ref().map(|cut| notices::truncated(cut, told.artifact.as_deref()));
-        let mut pieces = pieces(&told.outputs);
-        pieces.extend(cut.into_iter().chain(told.notices.iter().cloned()).map(Piece::Warning));
+        let state = match told.status {
+            Status::Error if report.may_fail => State::FailedAsItMay,
+            status => State::from(status),
+        };
+        let pieces = report_pieces(told);
         let has_pictures = pieces.iter().any(|piece| matches!(piece, Piece::Picture(..)));
         let known = self.step.take().filter(|step| step.index == report.index);
         let plain = Block { label: label(report.index), ..Block::default() };

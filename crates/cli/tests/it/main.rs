@@ -26,6 +26,7 @@ mod new;
 mod notebooks;
 mod old_host;
 mod read;
+mod repl;
 mod run;
 mod screen;
 mod selectors;

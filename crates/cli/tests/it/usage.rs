@@ -75,6 +75,7 @@ fn the_first_page_shows_what_there_is() {
       open         Open a notebook in the browser, beside agents that work in it
       run          Run a notebook's cells in order and save their outputs
       exec         Run a piece of code, on a new kernel or in a session
+      repl         Type code and run it, in a session that others may use too
       view         Look at a notebook on the screen, as it is now
       sessions     List the sessions of the host, and interrupt or end them
       artifact     List and read artifacts: outputs in full, where a result was cut

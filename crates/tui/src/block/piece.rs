@@ -1,5 +1,6 @@
 //! What an output is on a screen: text, prose, a tree, a table, a picture, an error.
 
+use cellist_link::Report;
 use cellist_output::{
     Ansi, Beside, MimeBundle, Output, StatusEvent, StreamName, clean, html_to_markdown, notices,
 };
@@ -59,6 +60,14 @@ pub fn pieces<'a>(outputs: impl IntoIterator<Item = &'a Output>) -> Vec<Piece> {
     if !events.is_empty() {
         pieces.push(Piece::Status(events));
     }
+    pieces
+}
+
+/// What is seen of a piece of code that ran: its outputs, and what its reader should know.
+pub fn report_pieces(report: &Report) -> Vec<Piece> {
+    let cut = report.truncated.as_ref().map(|cut| notices::truncated(cut, report.artifact.as_deref()));
+    let mut pieces = pieces(&report.outputs);
+    pieces.extend(cut.into_iter().chain(report.notices.iter().cloned()).map(Piece::Warning));
     pieces
 }
 

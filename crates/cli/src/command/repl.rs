@@ -1,0 +1,128 @@
+//! `cellist repl`: code typed and run in a session.
+
+use std::path::{Path, PathBuf};
+
+use cellist_link::Named;
+use cellist_notebook::{Ids, Notebook};
+use cellist_session::orders::Wanted;
+use cellist_session::sessions::{Kind, SessionKey};
+use cellist_session::{Home, Typed};
+use cellist_tui::{Keeper, Repl};
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use serde_json::json;
+
+use super::exec::working_folder;
+use super::view::{call, needs_terminal, orders};
+use crate::answer::Answer;
+use crate::error::{CliError, Exit};
+use crate::host::{self, Reach};
+use crate::kernel::KernelFlags;
+use crate::load;
+use crate::paint::{Paint, When};
+use crate::progress::picturing_for;
+use crate::target::Target;
+
+/// Type code and run it, in a session that others may use too
+///
+/// With a notebook, the code runs on the notebook's kernel; with --session, in the session of that name, such as the one
+/// that an agent works in. Otherwise the session ends with the command.
+///
+/// Enter runs what is whole, Alt-Enter makes a new line, Tab completes, `name?` explains, Ctrl-O unfolds the last output,
+/// Ctrl-C interrupts, Ctrl-D leaves. `%notebook FILE` saves all that was run as a notebook, `%restart` starts the
+/// kernel anew.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist repl
+  cellist repl nb.ipynb
+  cellist repl --session work")]
+pub(crate) struct Arguments {
+    /// A notebook, whose kernel is used
+    #[arg(value_name = "NB", conflicts_with = "session")]
+    notebook: Option<PathBuf>,
+    /// The session of this name, which is made if it is not there
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    session: Option<String>,
+    /// Use no host: the session ends with the command
+    #[arg(long)]
+    standalone: bool,
+    #[command(flatten)]
+    flags: KernelFlags,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    needs_terminal("repl")?;
+    let Place { session, here, kind, wanted, is_owned } = arguments.place()?;
+    let settings = arguments.flags.settings(&here)?.settings;
+    let paint = Paint::for_stdout(When::Auto);
+    let mut call = call(&settings, session, here, kind, arguments.flags.are_given());
+    call.is_owned = is_owned;
+    let repl = Repl {
+        call,
+        orders: orders(arguments.flags.clone(), wanted),
+        keeper: Box::new(Kept(Typed::new(&Home::from_env()))),
+        picturing: picturing_for(settings.terminal.images, paint),
+        has_colour: paint.is_on(),
+    };
+    let text = host::wait(async {
+        let reach = Reach::open(arguments.standalone, &settings).await?;
+        let text = repl.go(reach.link()).await;
+        reach.close().await;
+        text.map_err(|error| CliError::new("terminal", Exit::NotSaved, format!("the terminal: {error}")))
+    })?;
+    Ok(Answer::new(text, json!({})))
+}
+
+/// Where code is run.
+struct Place {
+    session: Named,
+    here: PathBuf,
+    kind: Kind,
+    wanted: Wanted,
+    is_owned: bool,
+}
+
+impl Arguments {
+    fn place(&self) -> Result<Place, CliError> {
+        if let Some(path) = &self.notebook {
+            let target = Target { path: path.clone(), part: None };
+            target.check_name()?;
+            let wanted = Wanted::of_metadata(&load::store().open(path)?.notebook.metadata());
+            let path = path.canonicalize().map_err(|error| CliError::unreadable(path, &error))?;
+            let SessionKey { id, cwd } = SessionKey::of_notebook(&path);
+            let kind = Kind::Notebook { path };
+            let session = Named { id, cwd: Some(cwd.clone()) };
+            return Ok(Place { session, here: cwd, kind, wanted, is_owned: false });
+        }
+        let here = working_folder(None)?;
+        let is_owned = self.session.is_none();
+        let id = self.session.clone().unwrap_or_else(|| format!("repl-{}", std::process::id()));
+        let (session, kind) = (Named { id, cwd: None }, Kind::Terminal);
+        Ok(Place { session, here, kind, wanted: Wanted::default(), is_owned })
+    }
+}
+
+/// What is kept for the next time, and what is saved.
+struct Kept(Typed);
+
+impl Keeper for Kept {
+    fn history(&self) -> Vec<String> {
+        self.0.list()
+    }
+
+    fn remember(&self, code: &str) {
+        // What cannot be kept can still be run.
+        let _ = self.0.add(code);
+    }
+
+    fn save(&self, path: &str, bytes: &[u8]) -> Result<String, String> {
+        let path = Path::new(path);
+        let target = Target { path: path.to_owned(), part: None };
+        target.check_name().map_err(|error| error.to_string())?;
+        let notebook = Notebook::parse(bytes.to_vec(), Ids::seeded(0)).map_err(|error| error.to_string())?;
+        let count = notebook.cells().len();
+        load::store().create(path, &notebook).map_err(|error| CliError::from(error).to_string())?;
+        let cells = if count == 1 { "cell" } else { "cells" };
+        Ok(format!("saved {count} {cells} as {}", path.display()))
+    }
+}

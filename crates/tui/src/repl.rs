@@ -1,0 +1,208 @@
+//! Code typed and run, one piece after the other, in a session that others may use too.
+
+mod editor;
+mod model;
+mod notebook;
+
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use cellist_link::{Call, CallReport, Code, Event as News, Link, Order, Reply, Request, Result, Stop};
+use crossterm::event::Event;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::picture::Picturing;
+use crate::screen::{Screen, events};
+use crate::view::Orders;
+use model::{Deed, Model};
+
+/// How often what moves by itself moves.
+const FRAME: Duration = Duration::from_millis(100);
+
+/// What is kept outside of the terminal.
+pub trait Keeper {
+    /// What was run before, oldest first.
+    fn history(&self) -> Vec<String>;
+
+    /// Adds to it.
+    fn remember(&self, code: &str);
+
+    /// Makes a new notebook of these bytes; what comes back is a sentence.
+    fn save(&self, path: &str, bytes: &[u8]) -> std::result::Result<String, String>;
+}
+
+/// Someone at a terminal with a session.
+pub struct Repl {
+    /// How code is run: all but the code.
+    pub call: Call,
+    /// How the session's kernel is started.
+    pub orders: Orders,
+    /// What is kept.
+    pub keeper: Box<dyn Keeper>,
+    /// How pictures are shown.
+    pub picturing: Picturing,
+    /// Whether there is colour.
+    pub has_colour: bool,
+}
+
+enum Ended {
+    Ran(Result<Reply>, Box<Call>),
+    Completed(Result<Reply>, usize),
+    Inspected(Result<Reply>, String),
+    Asked(Result<Reply>),
+}
+
+impl Repl {
+    /// Goes on until its user leaves. What was run is returned as text for the terminal.
+    pub async fn go(self, link: &Link) -> io::Result<String> {
+        let mut model = Model::new(self.call.session.id.clone(), self.picturing, self.keeper.history());
+        let shown = self.follow(link, &mut model).await;
+        shown.map(|()| model.transcript(self.has_colour))
+    }
+
+    async fn follow(&self, link: &Link, model: &mut Model) -> io::Result<()> {
+        let mut screen = Screen::take(self.has_colour)?;
+        let (mut keys, mut work) = (events(), JoinSet::new());
+        let (mut ended, mut hung_up) = (signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
+        let mut tick = interval(FRAME);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut running: Option<(Stop, watch::Receiver<Option<News>>)> = None;
+        loop {
+            screen.draw(|area, buffer| model.draw(area, buffer))?;
+            tokio::select! {
+                biased;
+                event = keys.recv() => match event {
+                    None => return Ok(()),
+                    Some(Event::Resize(..)) => screen.refresh()?,
+                    Some(event) => match model.take(&event) {
+                        Deed::Nothing => {}
+                        Deed::Leave => {
+                            if let Some((stop, _)) = &running {
+                                stop.stop();
+                            }
+                            return Ok(());
+                        }
+                        Deed::Run(code) => {
+                            self.keeper.remember(&code);
+                            let cells = vec![Code { code, title: None, reset: false, hidden: false }];
+                            running = Some(begin(link, &mut work, Call { cells, ..self.call.clone() }));
+                        }
+                        Deed::Interrupt => {
+                            if let Some((stop, _)) = &running {
+                                stop.stop();
+                            }
+                        }
+                        Deed::Restart => {
+                            let pending = link.begin(Request::Restart(self.call.session.clone()));
+                            work.spawn(async move { Ended::Asked(pending.done().await) });
+                        }
+                        Deed::Save(path) => match self.keeper.save(&path, &model.notebook()) {
+                            Ok(said) => model.say(&said),
+                            Err(why) => model.say(&why),
+                        },
+                        Deed::Complete(code, cursor) => {
+                            let session = self.call.session.clone();
+                            let pending = link.begin(Request::Complete { session, code, cursor });
+                            work.spawn(async move { Ended::Completed(pending.done().await, cursor) });
+                        }
+                        Deed::Inspect(code) => {
+                            let (session, cursor) = (self.call.session.clone(), code.chars().count());
+                            let pending = link.begin(Request::Inspect { session, code: code.clone(), cursor });
+                            work.spawn(async move { Ended::Inspected(pending.done().await, code) });
+                        }
+                    },
+                },
+                _ = ended.recv() => return Ok(()),
+                _ = hung_up.recv() => return Ok(()),
+                view = newest(&mut running) => model.shows(&view),
+                Some(Ok(done)) = work.join_next(), if !work.is_empty() => match done {
+                    Ended::Ran(Ok(Reply::Unordered { cwd }), call) if call.order.is_none() => {
+                        match self.order(cwd, &mut keys, model, &mut screen).await? {
+                            Some(Ok(order)) => running = Some(begin(link, &mut work, Call { order: Some(order), ..*call })),
+                            Some(Err(why)) => {
+                                running = None;
+                                model.failed(&why);
+                            }
+                            None => return Ok(()),
+                        }
+                    }
+                    Ended::Ran(Ok(Reply::Called(report)), _) => {
+                        running = None;
+                        model.ran(*report);
+                    }
+                    Ended::Ran(Ok(_), _) => {
+                        running = None;
+                        model.failed("nothing ran");
+                    }
+                    Ended::Ran(Err(error), _) => {
+                        running = None;
+                        model.failed(&error.to_string());
+                    }
+                    Ended::Completed(Ok(Reply::Completion { matches, start, end }), cursor) => {
+                        model.complete(matches, start, end, cursor);
+                    }
+                    Ended::Inspected(Ok(Reply::Inspection(text)), code) => model.inspected(&code, text),
+                    Ended::Completed(Ok(_), _) | Ended::Inspected(Ok(_), _) => {}
+                    Ended::Completed(Err(error), _) | Ended::Inspected(Err(error), _) | Ended::Asked(Err(error)) => {
+                        model.say(&error.to_string());
+                    }
+                    Ended::Asked(Ok(_)) => model.say("the kernel is a new one"),
+                },
+                _ = tick.tick(), if model.is_running() => model.tick(Instant::now()),
+            }
+        }
+    }
+
+    /// Finds out how to start a kernel; the screen goes on meanwhile. Nothing where its user left.
+    async fn order(
+        &self,
+        cwd: PathBuf,
+        keys: &mut tokio::sync::mpsc::Receiver<Event>,
+        model: &mut Model,
+        screen: &mut Screen,
+    ) -> io::Result<Option<std::result::Result<Order, String>>> {
+        let mut finding = (self.orders)(cwd);
+        let mut tick = interval(FRAME);
+        loop {
+            screen.draw(|area, buffer| model.draw(area, buffer))?;
+            tokio::select! {
+                biased;
+                order = &mut finding => return Ok(Some(order)),
+                event = keys.recv() => match event.map(|event| model.take(&event)) {
+                    None | Some(Deed::Leave) => return Ok(None),
+                    Some(Deed::Interrupt) => return Ok(Some(Err("interrupted before anything ran".to_owned()))),
+                    Some(_) => {}
+                },
+                _ = tick.tick() => model.tick(Instant::now()),
+            }
+        }
+    }
+}
+
+fn begin(link: &Link, work: &mut JoinSet<Ended>, call: Call) -> (Stop, watch::Receiver<Option<News>>) {
+    let pending = link.begin(Request::Call(Box::new(call.clone())));
+    let (stop, news) = (pending.stop(), pending.events());
+    work.spawn(async move { Ended::Ran(pending.done().await, Box::new(call)) });
+    (stop, news)
+}
+
+/// The newest of what runs; never, where nothing does.
+async fn newest(running: &mut Option<(Stop, watch::Receiver<Option<News>>)>) -> cellist_link::CallView {
+    if let Some((_, news)) = running {
+        while news.changed().await.is_ok() {
+            if let Some(News::Call(view)) = &*news.borrow_and_update() {
+                return view.clone();
+            }
+        }
+    }
+    std::future::pending().await
+}
+
+/// What came of a piece of code, if it ran.
+pub(crate) fn only(report: CallReport) -> (Option<cellist_link::CodeReport>, Vec<String>) {
+    (report.cells.into_iter().next(), report.notices)
+}

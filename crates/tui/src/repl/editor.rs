@@ -1,0 +1,372 @@
+//! A few lines of text and a cursor in them. Pure: keys become changes, and somebody else draws it.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// Code that is being written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Editor {
+    lines: Vec<String>,
+    row: usize,
+    /// In characters.
+    column: usize,
+}
+
+const INDENT: &str = "    ";
+
+impl Editor {
+    pub(super) fn new(text: &str) -> Editor {
+        let lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+        let row = lines.len() - 1;
+        let column = lines[row].chars().count();
+        Editor { lines, row, column }
+    }
+
+    pub(super) fn text(&self) -> String {
+        self.lines.join("\n")
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.iter().all(|line| line.trim().is_empty())
+    }
+
+    pub(super) fn lines(&self) -> usize {
+        self.lines.len().max(1)
+    }
+
+    /// Where the cursor is: its row, and what stands before it there.
+    pub(super) fn cursor(&self) -> (usize, &str) {
+        let line = self.lines.get(self.row).map_or("", String::as_str);
+        (self.row, &line[..byte(line, self.column)])
+    }
+
+    /// How many characters of the text stand before the cursor.
+    pub(super) fn offset(&self) -> usize {
+        self.lines.iter().take(self.row).map(|line| line.chars().count() + 1).sum::<usize>() + self.column
+    }
+
+    pub(super) fn is_on_first(&self) -> bool {
+        self.row == 0
+    }
+
+    pub(super) fn is_on_last(&self) -> bool {
+        self.row + 1 >= self.lines.len()
+    }
+
+    /// Writes a text at the cursor.
+    pub(super) fn write(&mut self, text: &str) {
+        let text = text.replace("\r\n", "\n").replace('\r', "\n").replace('\t', INDENT);
+        for (at, piece) in text.split('\n').enumerate() {
+            if at > 0 {
+                self.split();
+            }
+            let piece: String = piece.chars().filter(|letter| !letter.is_control()).collect();
+            let (line, column) = self.here();
+            line.insert_str(byte(line, column), &piece);
+            self.column += piece.chars().count();
+        }
+    }
+
+    /// Puts a text in place of the characters between two places.
+    pub(super) fn replace(&mut self, start: usize, end: usize, text: &str) {
+        let all: Vec<char> = self.text().chars().collect();
+        let (start, end) = (start.min(all.len()), end.min(all.len()).max(start.min(all.len())));
+        let before: String = all[..start].iter().collect::<String>() + text;
+        let behind: String = all[end..].iter().collect();
+        let cursor = Editor::new(&before);
+        *self = Editor { row: cursor.row, column: cursor.column, ..Editor::new(&(before + &behind)) };
+    }
+
+    /// A new line, as far in as the one before, and farther behind a colon.
+    pub(super) fn new_line(&mut self) {
+        let (_, before) = self.cursor();
+        let inside = before.len() - before.trim_start().len();
+        let more = if before.trim_end().ends_with(':') { INDENT } else { "" };
+        let indent = format!("{}{more}", &before[..inside]);
+        self.split();
+        self.write(&indent);
+    }
+
+    /// Moves or changes something, if the key is one that does.
+    pub(super) fn key(&mut self, key: KeyEvent) {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let alt = key.modifiers.contains(KeyModifiers::ALT);
+        match key.code {
+            KeyCode::Char('a') if control => self.column = 0,
+            KeyCode::Char('e') if control => self.column = self.wide(),
+            KeyCode::Char('b') if control => self.left(),
+            KeyCode::Char('f') if control => self.right(),
+            KeyCode::Char('b') if alt => self.word_left(),
+            KeyCode::Char('f') if alt => self.word_right(),
+            KeyCode::Char('k') if control => {
+                let (line, column) = self.here();
+                line.truncate(byte(line, column));
+            }
+            KeyCode::Char('u') if control => {
+                let (line, column) = self.here();
+                line.drain(..byte(line, column));
+                self.column = 0;
+            }
+            KeyCode::Char('w') if control => {
+                let end = self.offset();
+                self.word_left();
+                self.replace(self.offset(), end, "");
+            }
+            KeyCode::Char(letter) if !control && !alt => self.write(&letter.to_string()),
+            KeyCode::Backspace => self.backspace(),
+            KeyCode::Delete => {
+                let at = self.offset();
+                let end = (at + 1).min(self.text().chars().count());
+                self.replace(at, end, "");
+            }
+            KeyCode::Left if control => self.word_left(),
+            KeyCode::Right if control => self.word_right(),
+            KeyCode::Left => self.left(),
+            KeyCode::Right => self.right(),
+            KeyCode::Up => self.go_to_row(self.row.saturating_sub(1)),
+            KeyCode::Down => self.go_to_row((self.row + 1).min(self.lines() - 1)),
+            KeyCode::Home => self.column = 0,
+            KeyCode::End => self.column = self.wide(),
+            _ => {}
+        }
+    }
+
+    fn here(&mut self) -> (&mut String, usize) {
+        if self.lines.is_empty() {
+            self.lines.push(String::new());
+        }
+        self.row = self.row.min(self.lines.len() - 1);
+        (&mut self.lines[self.row], self.column)
+    }
+
+    fn split(&mut self) {
+        let (line, column) = self.here();
+        let behind = line.split_off(byte(line, column));
+        self.row += 1;
+        self.lines.insert(self.row, behind);
+        self.column = 0;
+    }
+
+    fn wide(&self) -> usize {
+        self.lines.get(self.row).map_or(0, |line| line.chars().count())
+    }
+
+    fn left(&mut self) {
+        if self.column > 0 {
+            self.column -= 1;
+        } else if self.row > 0 {
+            self.row -= 1;
+            self.column = self.wide();
+        }
+    }
+
+    fn right(&mut self) {
+        if self.column < self.wide() {
+            self.column += 1;
+        } else if self.row + 1 < self.lines.len() {
+            (self.row, self.column) = (self.row + 1, 0);
+        }
+    }
+
+    fn go_to_row(&mut self, row: usize) {
+        self.row = row;
+        self.column = self.column.min(self.wide());
+    }
+
+    fn backspace(&mut self) {
+        let (_, before) = self.cursor();
+        let is_indent = !before.is_empty() && before.trim().is_empty() && before.len() % INDENT.len() == 0;
+        let at = self.offset();
+        let count = if is_indent { INDENT.len() } else { 1 };
+        self.replace(at.saturating_sub(count), at, "");
+    }
+
+    fn word_left(&mut self) {
+        let letters: Vec<char> = self.text().chars().collect();
+        let mut at = self.offset();
+        while at > 0 && !is_word(letters[at - 1]) {
+            at -= 1;
+        }
+        while at > 0 && is_word(letters[at - 1]) {
+            at -= 1;
+        }
+        self.go_to(at);
+    }
+
+    fn word_right(&mut self) {
+        let letters: Vec<char> = self.text().chars().collect();
+        let mut at = self.offset();
+        while at < letters.len() && !is_word(letters[at]) {
+            at += 1;
+        }
+        while at < letters.len() && is_word(letters[at]) {
+            at += 1;
+        }
+        self.go_to(at);
+    }
+
+    fn go_to(&mut self, offset: usize) {
+        let mut left = offset;
+        for (row, line) in self.lines.iter().enumerate() {
+            let wide = line.chars().count();
+            if left <= wide {
+                (self.row, self.column) = (row, left);
+                return;
+            }
+            left -= wide + 1;
+        }
+    }
+}
+
+fn is_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
+
+/// Where a character begins, in bytes.
+fn byte(line: &str, column: usize) -> usize {
+    line.char_indices().nth(column).map_or(line.len(), |(at, _)| at)
+}
+
+/// Whether code looks as if it could be run: nothing is open, and a block has been ended by an empty line.
+pub(super) fn is_whole(code: &str) -> bool {
+    let Some(last) = code.lines().last() else { return true };
+    if last.trim_end().ends_with('\\') || is_open(code) {
+        return false;
+    }
+    if last.trim_end().ends_with(':') {
+        return false;
+    }
+    let is_block = code.lines().any(|line| line.starts_with([' ', '\t']) || line.trim_end().ends_with(':'));
+    // A magic takes the whole cell.
+    let is_cell_magic = code.starts_with("%%");
+    !(is_block || is_cell_magic) || code.ends_with('\n') || last.trim().is_empty()
+}
+
+/// Whether a bracket or a text of several lines is open.
+fn is_open(code: &str) -> bool {
+    let mut depth = 0i32;
+    let mut rest = code;
+    while let Some(letter) = rest.chars().next() {
+        let quote = ["\"\"\"", "'''", "\"", "'"].into_iter().find(|quote| rest.starts_with(quote));
+        if let Some(quote) = quote {
+            rest = &rest[quote.len()..];
+            let mut end = None;
+            let mut escaped = false;
+            for (at, letter) in rest.char_indices() {
+                match letter {
+                    _ if escaped => escaped = false,
+                    '\\' => escaped = true,
+                    '\n' if quote.len() == 1 => {
+                        end = Some(at);
+                        break;
+                    }
+                    _ if rest[at..].starts_with(quote) => {
+                        end = Some(at + quote.len());
+                        break;
+                    }
+                    _ => {}
+                }
+            }
+            match end {
+                Some(end) => rest = &rest[end..],
+                None => return quote.len() == 3 || depth > 0,
+            }
+            continue;
+        }
+        match letter {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            '#' => {
+                let end = rest.find('\n').unwrap_or(rest.len());
+                rest = &rest[end..];
+                continue;
+            }
+            _ => {}
+        }
+        rest = &rest[letter.len_utf8()..];
+    }
+    depth > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn press(editor: &mut Editor, codes: &[KeyCode]) {
+        codes.iter().for_each(|code| editor.key(KeyEvent::from(*code)));
+    }
+
+    #[test]
+    fn text_is_written_where_the_cursor_is() {
+        let mut editor = Editor::default();
+        editor.write("ab日");
+        press(
+            &mut editor,
+            &[
+                KeyCode::Left,
+                KeyCode::Char('x'),
+                KeyCode::Home,
+                KeyCode::Delete,
+                KeyCode::End,
+                KeyCode::Backspace,
+            ],
+        );
+        assert_eq!(editor.text(), "bx");
+        assert_eq!(editor.offset(), 2);
+    }
+
+    #[test]
+    fn a_new_line_is_as_far_in_as_the_code_wants_it() {
+        let mut editor = Editor::default();
+        editor.write("def f():");
+        editor.new_line();
+        editor.write("if x:");
+        editor.new_line();
+        assert_eq!(editor.text(), "def f():\n    if x:\n        ");
+        press(&mut editor, &[KeyCode::Backspace]);
+        assert_eq!(editor.text(), "def f():\n    if x:\n    ");
+    }
+
+    #[test]
+    fn what_is_pasted_keeps_its_lines_and_loses_what_is_no_text() {
+        let mut editor = Editor::default();
+        editor.write("a\r\n\tb\u{1b}[31m");
+        assert_eq!(editor.text(), "a\n    b[31m");
+    }
+
+    #[test]
+    fn a_match_takes_the_place_of_what_was_begun() {
+        let mut editor = Editor::new("x = 1\nma");
+        editor.replace(6, 8, "math");
+        assert_eq!((editor.text().as_str(), editor.offset()), ("x = 1\nmath", 10));
+    }
+
+    #[test]
+    fn words_are_jumped_over_and_taken_away() {
+        let mut editor = Editor::new("one two");
+        editor.key(KeyEvent::new(KeyCode::Char('w'), KeyModifiers::CONTROL));
+        assert_eq!(editor.text(), "one ");
+        editor.key(KeyEvent::new(KeyCode::Left, KeyModifiers::CONTROL));
+        assert_eq!(editor.offset(), 0);
+    }
+
+    #[test]
+    fn code_is_run_when_nothing_is_open() {
+        for (code, whole) in [
+            ("x = 1", true),
+            ("f(1,", false),
+            ("x = '''a", false),
+            ("x = '('", true),
+            ("# (", true),
+            ("if x:", false),
+            ("if x:\n    y", false),
+            ("if x:\n    y\n", true),
+            ("x \\", false),
+            ("%%bash\nls", false),
+            ("%%bash\nls\n", true),
+            ("it's", true),
+            ("", true),
+        ] {
+            assert_eq!(is_whole(code), whole, "{code:?}");
+        }
+    }
+}
