@@ -4,7 +4,9 @@ use clap::{Parser, Subcommand};
 
 use crate::answer::{Answer, Format};
 use crate::command::{
-    artifact, cell, completions, context, diff, doctor, edit, editor, exec, gateway, git_setup, guard, history, kernels, mcp, merge, new, open, prompt, read, repl, run, serve, sessions, settings, status, stop, trust, undo, view, write,
+    artifact, cell, completions, context, diff, doctor, edit, editor, exec, gateway, git_setup, guard,
+    history, kernels, mcp, merge, new, open, prompt, read, repl, run, serve, sessions, settings, status,
+    stop, trust, undo, view, write,
 };
 use crate::error::CliError;
 
