@@ -12,7 +12,7 @@ use cellist_kernel::order::Way;
 use cellist_output::{Ansi, Limits};
 use cellist_session::Home;
 use cellist_session::artifact::{Artifacts, Retention};
-use cellist_session::execution::{Limit, Reading, Status};
+use cellist_session::execution::{Limit, Reader, Reading, Status};
 use cellist_session::sessions::{
     Call, Code, KernelMode, Kind, Means, Policy, RetryOnCrash, SessionError, SessionKey, Sessions, Ticket,
 };
@@ -82,7 +82,7 @@ impl Place {
             reset: false,
             retry: RetryOnCrash::Auto,
             mode: KernelMode::Session,
-            reading: Reading { limits: Limits::for_screen(), ansi: Ansi::Remove },
+            reading: Reading { limits: Limits::for_screen(), ansi: Ansi::Remove, reader: Reader::default() },
             rights: None,
             listener: None,
         }

@@ -72,9 +72,8 @@ impl Told {
             || of("LC_TERMINAL") == "iterm2"
             || program == "wezterm"
             || program == "mintty"
+            || is_set("KONSOLE_VERSION")
         {
-            Some(Protocol::Iterm)
-        } else if is_set("KONSOLE_VERSION") {
             Some(Protocol::Iterm)
         } else if term.starts_with("foot") || term.starts_with("mlterm") || term.starts_with("yaft") {
             Some(Protocol::Sixel)
@@ -200,7 +199,8 @@ mod tests {
 
     #[test]
     fn terminals_are_known_by_their_names() {
-        let known: &[(&[(&str, &str)], Option<Protocol>)] = &[
+        type Known<'a> = (&'a [(&'a str, &'a str)], Option<Protocol>);
+        let known: &[Known<'_>] = &[
             (&[("TERM", "xterm-kitty")], Some(Protocol::Kitty)),
             (&[("TERM", "xterm-256color"), ("KITTY_WINDOW_ID", "1")], Some(Protocol::Kitty)),
             (&[("TERM", "xterm-ghostty")], Some(Protocol::Kitty)),

@@ -209,6 +209,7 @@ fn a_detached_process_has_nothing_of_its_starter() {
         program: "/bin/sh".into(),
         arguments: vec!["-c".into(), script.into()],
         environment: vec![("GIVEN".into(), "yes".into())],
+        stdin: Stdio::null(),
         stdout: say.into(),
         stderr: Stdio::null(),
     };
