@@ -8,9 +8,11 @@ use crate::sessions::Bed;
 
 /// Runs a script in a terminal of its own and closes the terminal when the script has said that it is ready.
 const TERMINAL: &str = r#"
-import os, pty, sys
+import os, pty, signal, sys
 shell, terminal = pty.fork()
 if shell == 0:
+    # Whoever runs the tests may ignore it.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.execvp("sh", ["sh", "-c", sys.argv[1]])
 shown = b""
 while b"ready\r\n" not in shown:

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cellist_notebook::{self as notebook, CellRef, Notebook, Revision, Snapshot};
+use cellist_session::ErrorKind;
 use cellist_session::live::{Document, DocumentError, Edited, Told, Unchanged};
 
 use super::target::{Place, Sight};
@@ -46,7 +47,18 @@ impl Toolbox {
                 call.agent.hold(&document);
                 Ok(Open { document, place })
             }
-            Err(error) => Err(place.failure(error.problem(), error.hint())),
+            Err(error) => {
+                let hint = match error.kind() {
+                    // An agent has a tool where a person has a command.
+                    ErrorKind::NotFound => Some("check the name, or make it with create_notebook".to_owned()),
+                    ErrorKind::Unreadable
+                    | ErrorKind::NotANotebook
+                    | ErrorKind::BadInput
+                    | ErrorKind::Conflict
+                    | ErrorKind::CannotSave => error.hint(),
+                };
+                Err(place.failure(error.problem(), hint))
+            }
         }
     }
 

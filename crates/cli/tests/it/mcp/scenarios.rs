@@ -55,15 +55,15 @@ fn check(desk: &Desk, caller: &mut Caller, scenario: &str, expected: Works) {
         let (text, failed) = caller.call("get_notebook_cells", with(json!({})));
         assert_eq!(failed, expected == Works::Off, "{scenario}: {text}");
         assert_eq!(text.contains("x = 1"), expected != Works::Off, "{scenario}: {text}");
+        let content = format!("x = 1 # {scenario} {arguments}");
         let (text, failed) =
-            caller.call("update_notebook_cell", with(json!({ "cell": "a", "content": "x = 1 # told" })));
+            caller.call("update_notebook_cell", with(json!({ "cell": "a", "content": content })));
         assert_eq!(failed, expected != Works::Full, "{scenario}: {text}");
         if failed {
             assert!(text.starts_with("Error: "), "{scenario}: {text}");
             assert_eq!(desk.read("nb.ipynb"), before, "{scenario}");
         } else {
             assert_ne!(desk.read("nb.ipynb"), before, "{scenario}");
-            desk.write("nb.ipynb", before);
         }
     }
 }
