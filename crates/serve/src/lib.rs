@@ -7,8 +7,10 @@ mod idle;
 mod log;
 pub mod mcp;
 mod page;
+mod secret;
 mod socket;
 mod visitor;
 
 pub use first::say;
 pub use host::{CannotServe, Host, Serving, Staying};
+pub use secret::random;

@@ -148,3 +148,14 @@ fn restore_on_panic() {
         }));
     }
 }
+
+/// What a screen of a size shows, as text.
+#[cfg(test)]
+pub(crate) fn shown(width: u16, height: u16, draw: impl FnOnce(Rect, &mut Buffer) -> Drawing) -> String {
+    let area = Rect { x: 0, y: 0, width, height };
+    let mut buffer = Buffer::empty(area);
+    draw(area, &mut buffer);
+    let row =
+        |y: u16| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned() + "\n";
+    (0..height).map(row).collect()
+}

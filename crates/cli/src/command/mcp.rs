@@ -114,7 +114,7 @@ async fn over_http(address: SocketAddr, product: Product) -> Result<(), CliError
     let is_made = given.is_none();
     let token = match given {
         Some(token) => token,
-        None => new_token().map_err(failed)?,
+        None => cellist_serve::random().map_err(failed)?,
     };
     let door = Door { token: Some(token.clone()) };
     let listening = listen(address, door, move || Server(product.another())).await.map_err(failed)?;
@@ -123,12 +123,6 @@ async fn over_http(address: SocketAddr, product: Product) -> Result<(), CliError
         print_aside(&format!("Authorization: Bearer {token}"));
     }
     listening.run().await.map_err(failed)
-}
-
-fn new_token() -> std::io::Result<String> {
-    let mut bytes = [0; 24];
-    getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// The files with instructions; where one of the user's is broken, that is said and ours alone are used.

@@ -69,8 +69,8 @@ mod tests {
 
     #[test]
     fn a_notebook_is_found_wherever_the_server_was_started() {
-        assert_eq!(chosen(&["b.ipynb", "work/a.ipynb"], "/srv/ann/work/a.ipynb").unwrap(), "1");
-        assert_eq!(chosen(&["a.ipynb", "work/a.ipynb"], "/srv/ann/work/a.ipynb").unwrap(), "1");
+        assert_eq!(chosen(&["b.ipynb", "plots/a.ipynb"], "/ann/plots/a.ipynb").unwrap(), "1");
+        assert_eq!(chosen(&["a.ipynb", "plots/a.ipynb"], "/ann/plots/a.ipynb").unwrap(), "1");
         assert_eq!(chosen(&["a.ipynb"], "/a.ipynb").unwrap(), "0");
         assert_eq!(chosen(&["other/a.ipynb", ""], "/w/a.ipynb").unwrap_err(), "has no kernel for /w/a.ipynb");
         let several = chosen(&["a.ipynb", "a.ipynb"], "/w/a.ipynb").unwrap_err();

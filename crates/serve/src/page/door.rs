@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use cellist_session::Home;
 use serde::{Deserialize, Serialize};
 
+use crate::secret::{is_same, random};
+
 /// How long a code works.
 const VALID: Duration = Duration::from_secs(300);
 
@@ -71,20 +73,8 @@ impl Door {
 
     /// Whether a cookie is ours.
     pub(crate) fn knows(&self, cookie: &str) -> bool {
-        is_same(cookie.as_bytes(), self.token.as_bytes())
+        is_same(cookie, &self.token)
     }
-}
-
-/// Takes the same time wherever two texts of one length differ.
-fn is_same(one: &[u8], other: &[u8]) -> bool {
-    one.len() == other.len() && one.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b)) == 0
-}
-
-/// 64 letters that nobody can guess.
-pub(super) fn random() -> io::Result<String> {
-    let mut bytes = [0_u8; 32];
-    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]

@@ -17,10 +17,10 @@ use cellist_session::sessions::SessionKey;
 
 use super::Page;
 use super::assets::{FILES, FRAME, INDEX};
-use super::door::random;
 use super::guard::check;
 use super::shown::{encoded, value};
 use super::socket;
+use crate::secret::random;
 
 /// The largest message of a page: a cell may hold a lot of text.
 const MOST_MESSAGE: usize = 64 << 20;

@@ -38,7 +38,7 @@ impl Bed {
     /// An agent that is set up otherwise.
     pub(crate) fn with(change: impl FnOnce(&mut Caller)) -> Bed {
         let scratch = Scratch::new();
-        let work = scratch.path().join("work");
+        let work = scratch.path().join("desk");
         std::fs::create_dir(&work).unwrap();
         let home = Home::at(scratch.path().join("home"));
         let artifacts = Artifacts::new(&home, Retention::default());
@@ -80,12 +80,12 @@ impl Bed {
 
     /// The agent's folder.
     pub(crate) fn work(&self) -> PathBuf {
-        self.scratch.path().join("work")
+        self.scratch.path().join("desk")
     }
 
     /// Writes a file into it.
     pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
-        self.scratch.write(&format!("work/{name}"), bytes)
+        self.scratch.write(&format!("desk/{name}"), bytes)
     }
 
     /// Writes a notebook with code cells of these ids and sources.

@@ -17,7 +17,7 @@ async fn files_outside_the_folders_of_an_agent_are_refused_whatever_leads_there(
     let refused = async |path: &str| bed.refused("get_notebook_cells", json!({ "notebook": path })).await;
     assert_eq!(
         refused("../outside.ipynb").await,
-        "Error: ../outside.ipynb: lies outside the folders that you may use, /SCRATCH/work, /SCRATCH/data; only a person can \
+        "Error: ../outside.ipynb: lies outside the folders that you may use, /SCRATCH/desk, /SCRATCH/data; only a person can \
          add one, with the setting tools.roots"
     );
     for path in [outside.to_str().unwrap(), "link.ipynb", "up/outside.ipynb", "up/data/../outside.ipynb"] {
@@ -43,7 +43,7 @@ async fn what_is_no_notebook_is_refused_with_its_path() {
     assert_eq!(refused("a.py").await, "Error: a.py: is not a notebook: the name of one ends in .ipynb");
     assert_eq!(
         refused(".").await,
-        "Error: /SCRATCH/work/.: is not a notebook: the name of one ends in .ipynb"
+        "Error: /SCRATCH/desk/.: is not a notebook: the name of one ends in .ipynb"
     );
     assert!(
         refused("none.ipynb").await.starts_with("Error: none.ipynb: no such file"),

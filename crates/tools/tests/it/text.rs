@@ -221,7 +221,7 @@ async fn other_files_are_for_those_who_have_files() {
     std::fs::write(bed.work().join("b.bin"), [0xff, 0xfe]).unwrap();
     let refused = async |path: &str| bed.refused("read", json!({ "path": path })).await;
     assert_eq!(refused("b.bin").await, "Error: b.bin: is not UTF-8 text");
-    assert_eq!(refused(".").await, "Error: /SCRATCH/work/.: is a folder, not a file");
+    assert_eq!(refused(".").await, "Error: /SCRATCH/desk/.: is a folder, not a file");
     assert!(refused("/etc/passwd").await.contains("lies outside the folders"));
     let outside = bed.refused("write", json!({ "path": "../made", "content": "" })).await;
     assert!(outside.contains("lies outside the folders") && !bed.scratch.path().join("made").exists());

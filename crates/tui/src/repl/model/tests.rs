@@ -1,6 +1,7 @@
 use cellist_output::{Output, StreamName};
 
 use super::*;
+use crate::screen;
 
 fn model() -> Model {
     Model::new("work".into(), Picturing::WORDS, vec!["import os".into(), "x = 1".into()])
@@ -20,12 +21,7 @@ fn type_in(model: &mut Model, text: &str) -> Deed {
 }
 
 fn shown(model: &mut Model, width: u16, height: u16) -> String {
-    let area = Rect { x: 0, y: 0, width, height };
-    let mut buffer = Buffer::empty(area);
-    model.draw(area, &mut buffer);
-    let row =
-        |y: u16| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned() + "\n";
-    (0..height).map(row).collect()
+    screen::shown(width, height, |area, buffer| model.draw(area, buffer))
 }
 
 #[test]

@@ -3,6 +3,7 @@ use crossterm::event::KeyModifiers;
 use serde_json::json;
 
 use super::*;
+use crate::screen;
 
 /// A notebook of cells by their sources; those that begin with `#` are prose.
 fn state(version: u64, sources: &[&str]) -> NotebookState {
@@ -41,12 +42,7 @@ fn press(model: &mut Model, keys: &str) -> Deed {
 }
 
 fn shown(model: &mut Model, width: u16, height: u16) -> String {
-    let area = Rect { x: 0, y: 0, width, height };
-    let mut buffer = Buffer::empty(area);
-    model.draw(area, &mut buffer);
-    let row =
-        |y: u16| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned() + "\n";
-    (0..height).map(row).collect()
+    screen::shown(width, height, |area, buffer| model.draw(area, buffer))
 }
 
 #[test]
