@@ -196,7 +196,7 @@ impl Jupyter {
 
     /// Asks it something as any client would; the status and the body of the answer.
     pub fn ask(&self, method: &str, path: &str, body: &str) -> (u16, String) {
-        ask(self.port, method, path, body).expect("the server answers")
+        ask(self.port, method, path, body, START).expect("the server answers")
     }
 
     /// Kills it, as an accident would.
@@ -232,11 +232,13 @@ impl Drop for Jupyter {
 }
 
 fn answers(port: u16) -> bool {
-    ask(port, "GET", "/api/kernelspecs", "").is_some_and(|(status, _)| status == 200)
+    ask(port, "GET", "/api/kernelspecs", "", Duration::from_secs(5)).is_some_and(|(status, _)| status == 200)
 }
 
-fn ask(port: u16, method: &str, path: &str, body: &str) -> Option<(u16, String)> {
+fn ask(port: u16, method: &str, path: &str, body: &str, patience: Duration) -> Option<(u16, String)> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    // Whoever else listens there may never answer.
+    stream.set_read_timeout(Some(patience)).ok()?;
     let length = body.len();
     write!(
         stream,

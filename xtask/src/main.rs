@@ -4,6 +4,7 @@
 
 mod command;
 mod failure;
+mod follow;
 mod gate;
 mod metadata;
 mod process;

@@ -1,8 +1,6 @@
 //! Everything in one go: parts, checks, tests, and at the end the counts.
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::Stdio;
 use std::{fs, io, thread};
 
 use testkit::{NeededBy, PARTS, TALLY};
@@ -10,6 +8,7 @@ use testkit::{NeededBy, PARTS, TALLY};
 use super::check::{CHECKS, passes};
 use super::{no_arguments, setup, web};
 use crate::failure::Failure;
+use crate::follow::follow;
 use crate::process::cargo;
 use crate::report::{Report, Suite, verdict};
 
@@ -40,23 +39,15 @@ fn tests(tally: &Path) -> io::Result<Suite> {
     }
     // With a single thread tests run on the main thread, which does not carry their names for the tally.
     let threads = thread::available_parallelism().map_or(2, |threads| threads.get().max(2));
-    let mut process = cargo()
+    let mut suite = Suite::default();
+    let mut command = cargo();
+    command
         .args(["test", "--workspace", "--no-fail-fast"])
         .env(TALLY, tally)
         .env("RUST_TEST_THREADS", threads.to_string())
         // A snapshot that differs fails; it is not written beside the old one.
-        .env("INSTA_UPDATE", "no")
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut suite = Suite::default();
-    let mut output = BufReader::new(process.stdout.take().expect("standard output was piped"));
-    let mut line = Vec::new();
-    while output.read_until(b'\n', &mut line)? > 0 {
-        io::stdout().write_all(&line)?;
-        suite.read(&String::from_utf8_lossy(&line));
-        line.clear();
-    }
-    suite.ended_well = process.wait()?.success();
+        .env("INSTA_UPDATE", "no");
+    suite.ended_well = follow(&mut command, |line| suite.read(line))?;
     // After the others, which build the program and leave the machine to the browser.
     web::test(&mut suite)?;
     Ok(suite)

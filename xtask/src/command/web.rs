@@ -1,12 +1,13 @@
 //! The page: its packages, its build, and its tests in a real browser.
 
 use std::fs;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use super::no_arguments;
 use crate::failure::Failure;
+use crate::follow::follow;
 use crate::process::{capture, program, show, text};
 use crate::report::Suite;
 
@@ -110,20 +111,12 @@ fn differing(one: &Path, other: &Path) -> io::Result<Option<String>> {
 /// Runs the page's tests and counts them.
 pub(super) fn test(suite: &mut Suite) -> io::Result<()> {
     let target = testkit::target_dir();
-    let mut process = node()
+    let mut command = node();
+    command
         .args(["--test", "--test-reporter=tap", "--test-concurrency=1"])
         .args(["test/replica.test.mjs", "test/page.test.mjs"])
         .env("CELLIST_TARGET", &target)
-        .env("CELLIST_PROGRAM", target.join("debug/cellist"))
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut output = BufReader::new(process.stdout.take().expect("standard output was piped"));
-    let mut line = Vec::new();
-    while output.read_until(b'\n', &mut line)? > 0 {
-        io::stdout().write_all(&line)?;
-        suite.read_tap(&String::from_utf8_lossy(&line));
-        line.clear();
-    }
-    suite.ended_well &= process.wait()?.success();
+        .env("CELLIST_PROGRAM", target.join("debug/cellist"));
+    suite.ended_well &= follow(&mut command, |line| suite.read_tap(line))?;
     Ok(())
 }

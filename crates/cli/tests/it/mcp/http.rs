@@ -1,8 +1,7 @@
 //! Over HTTP: who is let in, and what is too much.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::Stdio;
 
 use serde_json::json;
 
@@ -92,14 +91,11 @@ fn an_address_that_others_can_reach_is_refused() {
 #[test]
 fn a_token_is_made_and_told_where_none_is_given() {
     let desk = Desk::new();
-    let mut command = desk.command(&["mcp", "--standalone", "--http", "127.0.0.1:0"]);
-    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-    let url = said.next().unwrap().unwrap().strip_prefix("MCP at ").unwrap().to_owned();
+    let (server, mut said) = Server::spawn(desk.command(&["mcp", "--standalone"]));
     let header = said.next().unwrap().unwrap();
     let (name, value) = header.split_once(": ").unwrap();
-    assert_eq!((name, value.len()), ("Authorization", "Bearer ".len() + 48));
-    let server = Server { child, url };
+    let token = value.strip_prefix("Bearer ").unwrap();
+    assert!(name == "Authorization" && token.len() >= 32, "{header}");
     // Without a session there is nothing to hear, but the token is known.
     assert_eq!(send(&server, "GET", &[("authorization", value), ("accept", "text/event-stream")], "").0, 400);
 }

@@ -1,7 +1,7 @@
 //! The official Python client, over standard streams and over HTTP, in both lives of the protocol.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
@@ -31,23 +31,31 @@ pub(crate) struct Official {
 
 /// A server over HTTP.
 pub(crate) struct Server {
-    pub(crate) child: Child,
+    child: Child,
     pub(crate) url: String,
 }
 
 pub(crate) const TOKEN: &str = "a-token-for-tests";
 
 impl Server {
-    /// Starts `cellist mcp` with these words, at a port of its own.
+    /// Starts `cellist mcp` with these words and a token that is known, at a port of its own.
     pub(crate) fn start(mut command: Command) -> Server {
-        command.args(["--http", "127.0.0.1:0"]).env("CELLIST_MCP_TOKEN", TOKEN);
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-        let first = said.next().unwrap().unwrap();
-        let url = first.strip_prefix("MCP at ").unwrap_or_else(|| panic!("{first}")).to_owned();
+        command.env("CELLIST_MCP_TOKEN", TOKEN);
+        let (server, said) = Server::spawn(command);
         // What else it says is not lost on whoever looks at the test.
         thread::spawn(move || said.map_while(Result::ok).for_each(|line| eprintln!("{line}")));
-        Server { child, url }
+        server
+    }
+
+    /// The same without a token, and what it says after its address.
+    pub(crate) fn spawn(mut command: Command) -> (Server, Lines<BufReader<ChildStderr>>) {
+        let mut child = command.args(["--http", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+        // From here on it ends with the test, however that ends.
+        let mut server = Server { child, url: String::new() };
+        let first = said.next().unwrap().unwrap();
+        server.url = first.strip_prefix("MCP at ").unwrap_or_else(|| panic!("{first}")).to_owned();
+        (server, said)
     }
 }
 
