@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::answer::{Answer, Format};
 use crate::command::{
     artifact, cell, completions, context, diff, doctor, edit, editor, exec, gateway, git_setup, guard,
-    history, kernels, mcp, merge, new, open, prompt, read, repl, run, serve, sessions, settings, status,
+    history, kernels, man, mcp, merge, new, open, prompt, read, repl, run, serve, sessions, settings, status,
     stop, trust, undo, view, write,
 };
 use crate::error::CliError;
@@ -72,6 +72,7 @@ enum Command {
     Trust(trust::Arguments),
     Doctor(doctor::Arguments),
     Completions(completions::Arguments),
+    Man(man::Arguments),
     Guard(guard::Arguments),
 }
 
@@ -113,6 +114,7 @@ impl Cli {
             Command::Trust(arguments) => trust::run(arguments),
             Command::Doctor(arguments) => doctor::run(arguments),
             Command::Completions(arguments) => completions::run(arguments),
+            Command::Man(arguments) => man::run(arguments),
             Command::Guard(arguments) => guard::run(arguments),
         }
     }

@@ -14,6 +14,7 @@ pub(crate) mod git_setup;
 pub(crate) mod guard;
 pub(crate) mod history;
 pub(crate) mod kernels;
+pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod merge;
 pub(crate) mod new;

@@ -12,6 +12,7 @@ mod host;
 mod input;
 mod interrupts;
 mod kernel;
+mod listing;
 mod load;
 mod memory;
 mod owner;

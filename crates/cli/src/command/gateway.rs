@@ -13,6 +13,7 @@ use crate::command::exec::working_folder;
 use crate::error::CliError;
 use crate::host;
 use crate::kernel::KernelFlags;
+use crate::listing::table;
 
 /// Show, start or stop the Jupyter gateway that is shared between processes
 ///
@@ -55,19 +56,15 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
 }
 
 fn status(running: &[Standing]) -> Answer {
-    let line = |standing: &Standing| {
+    let row = |standing: &Standing| {
         let known = &standing.announcement;
-        let kernels = match standing.kernels {
-            None => "does not answer".to_owned(),
-            Some(1) => "1 kernel".to_owned(),
-            Some(count) => format!("{count} kernels"),
-        };
-        let (url, pid, python) = (known.gateway().url().to_owned(), known.pid, known.python.display());
-        format!("{url}  process {pid} · {kernels} · {python}\n")
+        let kernels = standing.kernels.map_or_else(|| "does not answer".into(), |count| count.to_string());
+        let python = known.python.to_string_lossy().into_owned();
+        vec![known.gateway().url().to_owned(), known.pid.to_string(), kernels, python]
     };
     let text = match running {
         [] => "No shared gateway is running.\n".to_owned(),
-        some => some.iter().map(line).collect(),
+        some => table(&["gateway", "process", "kernels", "python"], some.iter().map(row)),
     };
     let json = |standing: &Standing| {
         let mut json = to_json(&standing.announcement);

@@ -13,6 +13,7 @@ use crate::answer::Answer;
 use crate::error::CliError;
 use crate::host;
 use crate::kernel::KernelFlags;
+use crate::listing::table;
 use crate::paint::{Ink, Paint, When};
 
 /// List what can run code: Pythons and Jupyter kernels
@@ -93,17 +94,16 @@ fn elsewhere(url: &str, token: Option<String>) -> Result<Value, CliError> {
 fn gateway_for_people(gateway: &Value, paint: Paint) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let listed = |key: &str| gateway[key].as_array().cloned().unwrap_or_default();
-    let mut lines =
-        vec![String::new(), paint.line(Ink::Title, &format!("Gateway {}", text(&gateway["url"])))];
-    for kernel in listed("kernels") {
-        let detail = format!("{} · {}", text(&kernel["display_name"]), text(&kernel["language"]));
-        lines.push(format!("  {}  {}", text(&kernel["name"]), paint.line(Ink::Aside, &detail)));
-    }
-    for kernel in listed("running") {
-        let detail = format!("runs {}", text(&kernel["name"]));
-        lines.push(format!("  {}  {}", text(&kernel["id"]), paint.line(Ink::Aside, &detail)));
-    }
-    lines.join("\n") + "\n"
+    let mut said = format!("\n{}\n", paint.line(Ink::Title, &format!("Gateway {}", text(&gateway["url"]))));
+    let can = listed("kernels").into_iter().map(|kernel| {
+        let named = ["display_name", "language"].map(|key| text(&kernel[key]));
+        [vec![format!("  {}", text(&kernel["name"]))], named.into()].concat()
+    });
+    said += &table(&[], can);
+    let runs = listed("running")
+        .into_iter()
+        .map(|kernel| vec![format!("  {}", text(&kernel["id"])), format!("runs {}", text(&kernel["name"]))]);
+    said + &table(&[], runs)
 }
 
 fn python_json(found: &Found, candidate: &Candidate, used: Option<&Path>) -> Value {
@@ -140,52 +140,52 @@ fn broken_json(file: &Path, why: &str) -> Value {
 
 fn for_people(pythons: &[Value], kernels: &[Value], paint: Paint) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let mut lines = vec![paint.line(Ink::Title, "Python")];
+    let mut said = paint.line(Ink::Title, "Python") + "\n";
     if pythons.is_empty() {
-        lines.push("  none: install Python 3.8 or newer, or name one with --python PATH".to_owned());
+        said.push_str("  none: install Python 3.8 or newer, or name one with --python PATH\n");
     }
-    for python in pythons {
-        let usable = python["usable"] == true;
-        let mark = match (python["used"] == true, usable) {
-            (true, _) => paint.line(Ink::Added, "→"),
-            (false, true) => " ".to_owned(),
-            (false, false) => paint.line(Ink::Removed, "✗"),
-        };
-        let detail = if usable {
+    let (usable, flawed) = apart(pythons);
+    said += &table(
+        &[],
+        usable.iter().map(|python| {
+            let mark = if python["used"] == true { "→" } else { " " };
             let ways = if python["ipykernel"] == true { "runner, ipykernel" } else { "runner" };
-            let version = python["version"].as_str().map_or_else(String::new, |it| format!("{it} · "));
-            format!("{version}{ways} · from {}", origin(&text(&python["origin"])))
-        } else {
-            text(&python["reason"])
-        };
-        lines.push(format!("{mark} {}  {}", text(&python["path"]), paint.line(Ink::Aside, &detail)));
-        if let Some(hint) = python["hint"].as_str() {
-            lines.push(format!("    {}", paint.line(Ink::Aside, hint)));
-        }
-    }
-    lines.push(String::new());
-    lines.push(paint.line(Ink::Title, "Jupyter kernels"));
+            let origin = format!("from {}", origin(&text(&python["origin"])));
+            vec![format!("{mark} {}", text(&python["path"])), text(&python["version"]), ways.into(), origin]
+        }),
+    );
+    said += &flaws(&flawed, |python| text(&python["path"]), paint);
+    said += &format!("\n{}\n", paint.line(Ink::Title, "Jupyter kernels"));
     if kernels.is_empty() {
-        lines.push("  none".to_owned());
+        said.push_str("  none\n");
     }
-    for kernel in kernels {
-        let usable = kernel["usable"] == true;
-        let mark = if usable { " ".to_owned() } else { paint.line(Ink::Removed, "✗") };
-        let detail = match kernel["reason"].as_str() {
-            Some(reason) => reason.to_owned(),
-            None => format!(
-                "{} · {} · {}",
-                text(&kernel["display_name"]),
-                text(&kernel["language"]),
-                text(&kernel["path"])
-            ),
-        };
-        lines.push(format!("{mark} {}  {}", text(&kernel["name"]), paint.line(Ink::Aside, &detail)));
-        if let Some(hint) = kernel["hint"].as_str() {
-            lines.push(format!("    {}", paint.line(Ink::Aside, hint)));
+    let (usable, flawed) = apart(kernels);
+    said += &table(
+        &[],
+        usable.iter().map(|kernel| {
+            let named = ["display_name", "language", "path"].map(|key| text(&kernel[key]));
+            [vec![format!("  {}", text(&kernel["name"]))], named.into()].concat()
+        }),
+    );
+    said + &flaws(&flawed, |kernel| text(&kernel["name"]), paint)
+}
+
+/// What can be used, and what cannot.
+fn apart(all: &[Value]) -> (Vec<&Value>, Vec<&Value>) {
+    all.iter().partition(|one| one["usable"] == true)
+}
+
+/// What cannot be used, why, and what to do about it.
+fn flaws(flawed: &[&Value], name: impl Fn(&Value) -> String, paint: Paint) -> String {
+    let mut said = String::new();
+    for one in flawed {
+        let reason = paint.line(Ink::Aside, one["reason"].as_str().unwrap_or_default());
+        said += &format!("{} {}  {reason}\n", paint.line(Ink::Removed, "✗"), name(one));
+        if let Some(hint) = one["hint"].as_str() {
+            said += &format!("    {}\n", paint.line(Ink::Aside, hint));
         }
     }
-    lines.join("\n") + "\n"
+    said
 }
 
 fn origin(word: &str) -> &'static str {

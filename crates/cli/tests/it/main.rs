@@ -19,6 +19,7 @@ mod history;
 mod host;
 mod kernels;
 mod loading;
+mod man;
 mod many_writers;
 mod mcp;
 mod merge;

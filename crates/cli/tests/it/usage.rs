@@ -104,6 +104,7 @@ fn the_first_page_shows_what_there_is() {
       trust        Trust what the .cellist of a folder holds
       doctor       Check all that running code depends on, and say what to do
       completions  Print a completion script for a shell
+      man          Print a manual page, or write all of them to a folder
       help         Print this message or the help of the given subcommand(s)
 
     Options:

@@ -12,7 +12,7 @@ use crate::answer::Answer;
 use crate::clock::ago;
 use crate::error::CliError;
 use crate::host;
-use crate::paint::{Ink, Paint, When, visible};
+use crate::listing::table;
 
 /// List the sessions, the oldest first
 #[derive(Args, Debug)]
@@ -27,8 +27,10 @@ pub(super) fn run(_: Arguments) -> Result<Answer, CliError> {
         Some(Reply::Sessions(sessions)) => sessions,
         Some(other) => return Err(host::unexpected(&other)),
     };
-    let paint = Paint::for_stdout(When::Auto);
-    let text: String = sessions.iter().map(|session| line(session, paint)).collect();
+    let text = match sessions.is_empty() {
+        true => String::new(),
+        false => table(&COLUMNS, sessions.iter().map(row)),
+    };
     let rows: Vec<Value> = sessions.iter().map(to_json).collect();
     let answer = Answer::new(text, json!({ "sessions": rows }));
     Ok(match sessions.is_empty() {
@@ -37,7 +39,9 @@ pub(super) fn run(_: Arguments) -> Result<Answer, CliError> {
     })
 }
 
-fn line(session: &SessionView, paint: Paint) -> String {
+const COLUMNS: [&str; 6] = ["session", "state", "runs on", "process", "used", "folder or notebook"];
+
+fn row(session: &SessionView) -> Vec<String> {
     let age = SystemTime::now().duration_since(UNIX_EPOCH + Duration::from_millis(session.last_used_ms));
     let state = match session.state {
         SessionState::Starting => "starting",
@@ -46,17 +50,19 @@ fn line(session: &SessionView, paint: Paint) -> String {
         SessionState::Silent => "does not answer",
         SessionState::Dead => "without a kernel",
     };
-    let mut aside = vec![session.backend.to_string()];
-    aside.extend(session.pid.map(|pid| format!("process {pid}")));
-    aside.extend((session.queued > 0).then(|| format!("{} waiting", session.queued)));
-    aside.push(format!("used {}", ago(age.unwrap_or_default())));
-    let place = session.notebook.as_ref().unwrap_or(&session.cwd).to_string_lossy();
-    format!(
-        "{}  {state}  {}  {}\n",
-        visible(&session.id),
-        visible(&place),
-        paint.line(Ink::Aside, &aside.join(" · "))
-    )
+    let state = match session.queued {
+        0 => state.to_owned(),
+        waiting => format!("{state}, {waiting} waiting"),
+    };
+    let place = session.notebook.as_ref().unwrap_or(&session.cwd).to_string_lossy().into_owned();
+    vec![
+        session.id.clone(),
+        state,
+        session.backend.to_string(),
+        session.pid.map(|pid| pid.to_string()).unwrap_or_default(),
+        ago(age.unwrap_or_default()),
+        place,
+    ]
 }
 
 fn to_json(session: &SessionView) -> Value {

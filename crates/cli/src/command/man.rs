@@ -1,0 +1,86 @@
+//! `cellist man`: the manual pages, one for each command.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Command, CommandFactory};
+use clap_mangen::Man;
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::args::Cli;
+use crate::error::{CliError, reason};
+
+/// Print a manual page, or write all of them to a folder
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist man | man -l -
+  cellist man sessions | man -l -
+  cellist man --dir ~/.local/share/man/man1")]
+pub(crate) struct Arguments {
+    /// A command, as in `cellist man cell`
+    #[arg(value_name = "COMMAND", conflicts_with = "dir")]
+    command: Option<String>,
+    /// A folder for the pages of all commands
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    let all = pages(Cli::command())?;
+    if let Some(folder) = arguments.dir {
+        return write_all(&all, &folder);
+    }
+    let name = arguments.command.map_or_else(|| "cellist".to_owned(), |command| format!("cellist-{command}"));
+    let page = all.into_iter().find(|page| page.name == name).ok_or_else(|| {
+        let command = name.trim_start_matches("cellist-");
+        CliError::input("no_such_command", format!("there is no command {command}"))
+            .with_hint("`cellist --help` lists the commands")
+    })?;
+    let json = json!({ "name": page.name, "page": String::from_utf8_lossy(&page.text) });
+    Ok(Answer::new(page.text, json))
+}
+
+/// What stands at the foot of each page.
+const SOURCE: &str = concat!("cellist ", env!("CARGO_PKG_VERSION"));
+
+/// One manual page.
+struct Page {
+    name: String,
+    text: Vec<u8>,
+}
+
+/// The page of a program and those of its commands, which are named after both.
+fn pages(mut program: Command) -> Result<Vec<Page>, CliError> {
+    program.build();
+    let commands =
+        program.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help");
+    std::iter::once(&program).chain(commands).cloned().map(page).collect()
+}
+
+fn page(command: Command) -> Result<Page, CliError> {
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
+    let mut text = Vec::new();
+    Man::new(command)
+        .source(SOURCE)
+        .manual("Notebooks")
+        .render(&mut text)
+        .map_err(|error| failed(Path::new(&name), &error))?;
+    Ok(Page { name, text })
+}
+
+fn write_all(all: &[Page], folder: &Path) -> Result<Answer, CliError> {
+    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+    for page in all {
+        let file = folder.join(format!("{}.1", page.name));
+        fs::write(&file, &page.text).map_err(|error| failed(&file, &error))?;
+    }
+    let names: Vec<&str> = all.iter().map(|page| page.name.as_str()).collect();
+    let text = format!("Wrote {} pages to {}.\n", all.len(), folder.display());
+    Ok(Answer::new(text, json!({ "folder": folder.to_string_lossy(), "pages": names })))
+}
+
+fn failed(path: &Path, error: &io::Error) -> CliError {
+    CliError::input("cannot_write", format!("{} cannot be written: {}", path.display(), reason(error)))
+}
