@@ -16,6 +16,9 @@ pub(crate) use composed::{Composed, fit};
 pub(crate) use gallery::Gallery;
 pub(crate) use outputs::shown;
 
+/// What a heading and a notice take at most.
+const SAID: usize = 256;
+
 /// How many bytes of text an answer may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Budget(usize);
@@ -33,7 +36,8 @@ impl Budget {
 
     /// How output is collected so that there is room for what is said about it.
     pub(crate) fn reading(self) -> Reading {
-        let said = (self.0 / 4).min(1024);
+        // A heading and what is said of output that was cut, and more of that where there is much of it.
+        let said = (self.0 / 4).clamp(SAID, 1024).min(self.0 / 2);
         Reading::for_model(self.0 - said)
     }
 }
@@ -91,7 +95,7 @@ impl Ran {
             self.pictures = Pictures::default();
             let what = match self.text.is_empty() {
                 true => "[Its pictures are those of the run before]".to_owned(),
-                false => format!("[Output unchanged since the run before: {} bytes]", self.text.len()),
+                false => "[Output unchanged since the run before]".to_owned(),
             };
             self.text = what;
         }

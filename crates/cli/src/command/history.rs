@@ -43,12 +43,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     entries.reverse();
     let mut text = String::new();
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let width = entries.iter().map(|entry| entry.turn.len()).max().unwrap_or_default();
     for entry in &entries {
         let Entry { number, turn, .. } = entry;
         let when = clock::ago(now.saturating_sub(Duration::from_millis(entry.until)));
         let (who, what) = (&entry.actor.name, told(entry));
         let undone = entry.undone_by.map_or_else(String::new, |by| format!(" (taken back by {by})"));
-        let _ = writeln!(text, "{number:>4}  {when:<14}  {who:<12}  {turn:<5}  {what}{undone}");
+        let _ = writeln!(text, "{number:>4}  {when:<14}  {who:<12}  {turn:<width$}  {what}{undone}");
     }
     if entries.is_empty() {
         text = format!("Nothing is known of changes to {}.\n", path.display());

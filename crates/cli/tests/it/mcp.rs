@@ -1,6 +1,7 @@
 //! `cellist mcp` from outside, as clients of the protocol see it.
 
 mod client;
+mod day;
 mod docs;
 mod http;
 mod inspector;

@@ -12,8 +12,17 @@ use crate::desk::{Desk, notebook};
 const BOTH: [Backend; 2] = [Backend::BareRunner, Backend::Ipykernel];
 
 impl Desk {
-    fn notebook_json(&self, name: &str) -> Value {
+    pub(crate) fn notebook_json(&self, name: &str) -> Value {
         serde_json::from_slice(&self.read(name)).unwrap()
+    }
+
+    /// Runs a notebook with nbclient and keeps what comes of it under another name.
+    pub(crate) fn run_with_nbclient(&self, name: &str, reference: &str) {
+        let mut command = Command::new(testkit::python("kernels"));
+        command.arg(testkit::repo_root().join("testkit/python/reference.py")).args([name, reference]);
+        self.prepare(&mut command);
+        let done = command.output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     }
 
     /// The outputs of a cell of `nb.ipynb`.
@@ -54,13 +63,7 @@ fn the_file_is_what_nbclient_writes() {
         let desk = Desk::unjudged();
         let suite = testkit::repo_root().join("crates/cli/tests/suite").join(format!("{name}.ipynb"));
         desk.write("nb.ipynb", std::fs::read(suite).unwrap());
-        let mut reference = Command::new(testkit::python("kernels"));
-        reference
-            .arg(testkit::repo_root().join("testkit/python/reference.py"))
-            .args(["nb.ipynb", "reference.ipynb"]);
-        desk.prepare(&mut reference);
-        let done = reference.output().unwrap();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        desk.run_with_nbclient("nb.ipynb", "reference.ipynb");
         let ran = desk.run_on(Backend::Ipykernel, &["run", "nb.ipynb"]);
         assert_eq!(ran.exit, 0, "{}", ran.all());
         let (ours, theirs) = (desk.notebook_json("nb.ipynb"), desk.notebook_json("reference.ipynb"));
@@ -74,7 +77,7 @@ fn the_file_is_what_nbclient_writes() {
 
 /// A cell without what differs from one run of nbclient to the next: where a stream is cut, memory addresses, the
 /// process in file names. The folder that we put first on the path is the one thing that is ours.
-fn comparable(cell: &Value) -> Value {
+pub(crate) fn comparable(cell: &Value) -> Value {
     let mut cell = cell.clone();
     if cell["id"] == "c17" && crate::desk::source(&cell["source"]).contains("sys.path[0]") {
         cell["outputs"] = json!([]);

@@ -2,7 +2,7 @@
 //! between two ways to run code is a closed list, in `suite/same.rs`; anything else fails.
 
 mod behaviour;
-mod same;
+pub(crate) mod same;
 
 use std::fs;
 use std::path::PathBuf;

@@ -12,7 +12,22 @@ use crate::budget;
 pub(super) struct Done {
     pub(super) outcomes: Vec<Outcome>,
     pub(super) revision: Revision,
+    /// What to call the notebook.
+    name: String,
+    /// The text that each was to have, where that was said.
+    wanted: Vec<Option<String>>,
     others: Others,
+}
+
+/// What became of a text that was to replace another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Replaced {
+    /// It is there, or nothing was to be replaced.
+    Whole,
+    /// It is there together with what others changed.
+    Merged,
+    /// It is what the agent had read, and others have changed that since: theirs stays.
+    Not,
 }
 
 impl Toolbox {
@@ -76,11 +91,22 @@ impl Open {
     ) -> Result<Done, Answer> {
         let changed = self.change(call, move |notebook, base| {
             let count = base.map_or(notebook.cells().len(), |base| base.cells.len());
-            notebook.perform(&operations(count), base)
+            let operations = operations(count);
+            let outcomes = notebook.perform(&operations, base)?;
+            Ok((outcomes, operations.into_iter().map(wanted).collect()))
         });
-        let (Edited { value, notebook, .. }, others) = changed.await?;
-        let outcomes = value.into_iter().map(|outcome| with_name(outcome, &notebook)).collect();
-        Ok(Done { outcomes, revision: notebook.revision(), others })
+        let (Edited { value: (outcomes, wanted), notebook, .. }, others) = changed.await?;
+        let outcomes = Vec::into_iter(outcomes).map(|outcome| with_name(outcome, &notebook)).collect();
+        let name = self.name().to_owned();
+        Ok(Done { outcomes, revision: notebook.revision(), name, wanted, others })
+    }
+}
+
+/// The text that a cell is to have.
+fn wanted(operation: Operation) -> Option<String> {
+    match operation {
+        Operation::Edit { source, .. } => Some(source),
+        _ => None,
     }
 }
 
@@ -96,7 +122,9 @@ fn with_name(mut outcome: Outcome, notebook: &Notebook) -> Outcome {
 impl Done {
     /// What was done and what others did, where a later revision is told.
     pub(super) fn without_revision(&self) -> String {
-        let lines: Vec<String> = std::iter::once(self.sentences()).chain(self.others.sentence()).collect();
+        let mut lines = vec![self.sentences()];
+        lines.extend(self.other_texts());
+        lines.extend(self.others.sentence());
         lines.join("\n")
     }
 
@@ -110,12 +138,60 @@ impl Done {
             let source = budget::cut(cell_source.trim_end_matches('\n'), budget::USUAL / deleted.len());
             lines.push(format!("[{cell_index}]{id} {cell_type}\n{source}"));
         }
+        lines.extend(self.other_texts());
         lines.extend(self.others.sentence());
         let text = lines.join("\n");
-        let is_gone = |outcome: &Outcome| outcome.effect == Effect::Gone;
-        match self.outcomes.iter().all(is_gone) {
-            true => Answer::failure(text),
+        let is_lost = |at: usize, outcome: &Outcome| {
+            outcome.effect == Effect::Gone || self.replaced(at) == Replaced::Not
+        };
+        match self.outcomes.iter().enumerate().all(|(at, outcome)| is_lost(at, outcome)) {
+            true => Answer::failure(format_args!("{}: {text}", self.name)),
             false => Answer::text(text),
+        }
+    }
+
+    fn replaced(&self, at: usize) -> Replaced {
+        let (outcome, wanted) = (&self.outcomes[at], self.wanted.get(at).and_then(Option::as_deref));
+        match (wanted.is_none_or(|wanted| wanted == outcome.cell_source), outcome.effect) {
+            (true, _) | (_, Effect::Gone) => Replaced::Whole,
+            (false, Effect::Changed) => Replaced::Merged,
+            (false, Effect::Unchanged) => Replaced::Not,
+        }
+    }
+
+    /// Cells that have another text than the agent gave them.
+    fn other_texts(&self) -> impl Iterator<Item = String> {
+        let merged = self.outcomes.iter().enumerate().filter_map(|(at, outcome)| {
+            let Outcome { cell_index: index, cell_source, .. } = outcome;
+            let source =
+                || budget::cut(cell_source.trim_end_matches('\n'), budget::USUAL / self.outcomes.len());
+            match self.replaced(at) {
+                Replaced::Whole => None,
+                Replaced::Merged => {
+                    Some(format!("Merged with what others changed there. Cell {index} is now:\n{}", source()))
+                }
+                Replaced::Not => Some(format!(
+                    "Cell {index} is now:\n{}\nUpdate it again to have your text instead.",
+                    source()
+                )),
+            }
+        });
+        merged.collect::<Vec<_>>().into_iter()
+    }
+
+    fn sentence(&self, at: usize) -> String {
+        let outcome = &self.outcomes[at];
+        match self.replaced(at) {
+            Replaced::Whole | Replaced::Merged => outcome.sentence(),
+            Replaced::Not => {
+                let Outcome { cell_index: index, cell_id, cell_type: kind, total_cells, .. } = outcome;
+                let id = cell_id.as_ref().map_or_else(String::new, |id| format!(" ({id})"));
+                let cells = if *total_cells == 1 { "cell" } else { "cells" };
+                format!(
+                    "Changed nothing: {kind} cell {index}{id} was changed by someone else since you read it; the \
+                     notebook has {total_cells} {cells}."
+                )
+            }
         }
     }
 
@@ -128,17 +204,17 @@ impl Done {
     /// What was done.
     fn sentences(&self) -> String {
         let said: Vec<String> = match self.outcomes.as_slice() {
-            [only] => vec![only.sentence()],
+            [_] => vec![self.sentence(0)],
             several => {
                 let last = several.len() - 1;
-                let sentence = |(at, outcome): (usize, &Outcome)| {
-                    let whole = outcome.sentence();
+                let sentence = |at: usize| {
+                    let whole = self.sentence(at);
                     // How many cells there are is said once.
                     let end = whole.rfind("; the notebook has").filter(|_| at < last).unwrap_or(whole.len());
                     let dot = if at < last { "." } else { "" };
                     format!("{}{dot}", &whole[..end])
                 };
-                several.iter().enumerate().map(sentence).collect()
+                (0..several.len()).map(sentence).collect()
             }
         };
         said.join(" ")

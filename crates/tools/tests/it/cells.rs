@@ -175,8 +175,28 @@ async fn a_change_goes_beside_what_a_person_did_meanwhile_or_is_refused_with_bot
     // Other lines of the same cell: merged.
     bed.person_writes(&path, "bb", "y = 20\nprint(y)").await;
     let merged = json!({ "notebook": "nb.ipynb", "cell": "bb", "content": "y = 2\nprint(y)\nprint(y + 1)" });
-    bed.told("update_notebook_cell", merged).await;
+    insta::assert_snapshot!(bed.told("update_notebook_cell", merged).await, @r"
+    Replaced the source of code cell 1 (bb); the notebook has 3 cells. Revision REV.
+    Merged with what others changed there. Cell 1 is now:
+    y = 20
+    print(y)
+    print(y + 1)
+    Since you last looked, others changed or added cells 1 (bb).
+    ");
     assert_eq!(sources(&path)[1], "y = 20\nprint(y)\nprint(y + 1)");
+    // What the agent had read itself: the person's text stays until the agent has seen it.
+    bed.person_writes(&path, "12", "z = 34").await;
+    let as_it_was = json!({ "notebook": "nb.ipynb", "cell": "12", "content": "z = 33", "run": true });
+    insta::assert_snapshot!(bed.refused("update_notebook_cell", as_it_was).await, @r"
+    Error: nb.ipynb: Changed nothing: code cell 2 (12) was changed by someone else since you read it; the notebook has 3 cells. Revision REV.
+    Cell 2 is now:
+    z = 34
+    Update it again to have your text instead.
+    Since you last looked, others changed or added cells 2 (12).
+    ");
+    let again = json!({ "notebook": "nb.ipynb", "cell": "12", "content": "z = 33" });
+    bed.told("update_notebook_cell", again).await;
+    assert_eq!(sources(&path)[2], "z = 33");
     // The same line: refused with both, and nothing is lost.
     bed.person_writes(&path, "aa", "x = 1000").await;
     let refused = json!({ "notebook": "nb.ipynb", "cell": "aa", "content": "x = 7" });

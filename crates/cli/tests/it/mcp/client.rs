@@ -26,9 +26,12 @@ impl Client {
     /// Starts a server and says nothing yet.
     pub(crate) fn start(mut command: Command) -> Client {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        let child = command.spawn().unwrap();
         let (sender, lines) = channel();
-        let output = BufReader::new(child.stdout.take().unwrap());
+        let (answers, notifications) = (HashMap::new(), Vec::new());
+        let mut client = Client { child, input: None, lines, answers, notifications, next: 1 };
+        client.input = client.child.stdin.take();
+        let output = BufReader::new(client.child.stdout.take().unwrap());
         thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
                 let message = serde_json::from_str(&line)
@@ -38,8 +41,7 @@ impl Client {
                 }
             }
         });
-        let input = child.stdin.take();
-        Client { child, input, lines, answers: HashMap::new(), notifications: Vec::new(), next: 1 }
+        client
     }
 
     /// Starts a server and shakes hands with it, as clients of this version do.
@@ -82,11 +84,18 @@ impl Client {
     /// Calls a tool that must be known; its text, and whether it failed.
     #[track_caller]
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> (String, bool) {
-        let answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
-        let result = &answer["result"];
-        let content = result["content"].as_array().unwrap_or_else(|| panic!("no result: {answer}"));
+        let (content, failed) = self.blocks(tool, arguments);
         let texts = content.iter().filter_map(|block| block["text"].as_str());
-        (texts.collect::<Vec<_>>().join("\n"), result["isError"] == true)
+        (texts.collect::<Vec<_>>().join("\n"), failed)
+    }
+
+    /// Calls a tool that must be known; all that it answers, and whether it failed.
+    #[track_caller]
+    pub(crate) fn blocks(&mut self, tool: &str, arguments: Value) -> (Vec<Value>, bool) {
+        let mut answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
+        let content = answer["result"]["content"].take();
+        let Value::Array(content) = content else { panic!("no result: {answer}") };
+        (content, answer["result"]["isError"] == true)
     }
 
     /// Waits until something was heard.
@@ -112,7 +121,7 @@ impl Client {
                 return status.code().expect("it ends by itself");
             }
             assert!(Instant::now() < deadline, "the server stays");
-            thread::yield_now();
+            thread::sleep(Duration::from_millis(5));
         }
     }
 

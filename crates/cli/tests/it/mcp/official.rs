@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -94,16 +95,17 @@ impl Official {
                 None
             }
         };
-        let mut client = client.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let client = client.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (sender, said) = channel();
-        let output = BufReader::new(client.stdout.take().unwrap());
+        let mut official = Official { client, input: None, said, server };
+        official.input = official.client.stdin.take();
+        let output = BufReader::new(official.client.stdout.take().unwrap());
         thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
                 let _ = sender.send(serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}")));
             }
         });
-        let input = client.stdin.take();
-        Official { client, input, said, server }
+        official
     }
 
     /// Asks for something and waits for what comes of it.
@@ -134,8 +136,13 @@ impl Official {
 
 impl Drop for Official {
     fn drop(&mut self) {
-        // It ends its server and then itself.
+        // It ends its server and then itself, or is ended.
         drop(self.input.take());
+        let deadline = Instant::now() + LONG / 2;
+        while Instant::now() < deadline && matches!(self.client.try_wait(), Ok(None)) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let _ = self.client.kill();
         let _ = self.client.wait();
         drop(self.server.take());
     }

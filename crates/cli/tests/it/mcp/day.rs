@@ -1,0 +1,218 @@
+//! A whole working day of an agent, on real kernels: what it is told at each step, and what is in the file at the end.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::client::Client;
+use crate::bench::{Backend, Mark, without_environments};
+use crate::desk::Desk;
+use crate::run::comparable;
+use crate::suite::same::differences;
+
+const NB: &str = "day.ipynb";
+
+/// An agent, its desk and the person beside it.
+struct Day<'a> {
+    desk: &'a Desk,
+    client: Client,
+}
+
+/// A server whose kernels run on this.
+fn server(desk: &Desk, backend: Backend, mark: &Mark) -> Command {
+    let flags = backend.flags();
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let mut command = desk.command(&[&["mcp"], flags.as_slice()].concat());
+    mark.put_on(&mut command);
+    without_environments(&mut command);
+    command
+}
+
+impl Day<'_> {
+    fn begin<'a>(desk: &'a Desk, backend: Backend, mark: &Mark) -> Day<'a> {
+        Day { desk, client: Client::greet(server(desk, backend, mark), "2025-11-25") }
+    }
+
+    #[track_caller]
+    fn told(&mut self, tool: &str, arguments: Value) -> String {
+        let (text, failed) = self.client.call(tool, arguments);
+        assert!(!failed, "{tool}: {text}");
+        text
+    }
+
+    #[track_caller]
+    fn refused(&mut self, tool: &str, arguments: Value) -> String {
+        let (text, failed) = self.client.call(tool, arguments);
+        assert!(failed && text.starts_with("Error: "), "{tool}: {text}");
+        text
+    }
+
+    /// Adds a code cell, runs it, and says its id.
+    #[track_caller]
+    fn adds(&mut self, content: &str) -> String {
+        let told = self.told("add_notebook_cell", added(content));
+        id_in(&told)
+    }
+
+    /// Someone else gives a cell another text.
+    #[track_caller]
+    fn person_writes(&self, cell: &str, source: &str) {
+        self.desk.run(&["cell", "edit", NB, cell, "--source", source]).ok();
+    }
+
+    /// Runs everything in a new kernel, and finds what nbclient makes of the same cells.
+    #[track_caller]
+    fn runs_all_as_nbclient(&mut self, backend: Backend) {
+        let told = self.told("notebook_kernel", json!({ "notebook": NB, "action": "restart" }));
+        assert!(told.contains("the kernel was restarted"), "{told}");
+        let told = self.told("run_notebook_cells", json!({ "notebook": NB, "soft_wait": 300 }));
+        assert!(told.contains("· ok") && !told.contains("stale"), "{told}");
+        self.desk.run_with_nbclient(NB, "reference.ipynb");
+        let (ours, theirs) = (self.desk.notebook_json(NB), self.desk.notebook_json("reference.ipynb"));
+        if backend == Backend::Ipykernel {
+            assert_eq!(ours["metadata"], theirs["metadata"]);
+            let cells = |notebook: &Value| {
+                notebook["cells"].as_array().unwrap().iter().map(comparable).collect::<Vec<_>>()
+            };
+            assert_eq!(cells(&ours), cells(&theirs));
+        } else {
+            let differences = differences(&theirs, &ours);
+            assert!(differences.is_empty(), "{}", differences.join("\n"));
+        }
+    }
+
+    fn sources(&self) -> Vec<(String, String)> {
+        let notebook = self.desk.notebook_json(NB);
+        let cell =
+            |cell: &Value| (cell["id"].as_str().unwrap().to_owned(), crate::desk::source(&cell["source"]));
+        notebook["cells"].as_array().unwrap().iter().map(cell).collect()
+    }
+}
+
+fn added(content: &str) -> Value {
+    json!({ "notebook": NB, "type": "code", "content": content, "run": true, "soft_wait": 300 })
+}
+
+fn updated(cell: &str, content: &str) -> Value {
+    json!({ "notebook": NB, "cell": cell, "content": content })
+}
+
+/// The id in the first sentence of an answer.
+fn id_in(told: &str) -> String {
+    told.split(['(', ')']).nth(1).unwrap_or_else(|| panic!("{told}")).to_owned()
+}
+
+/// What stands in a text from one word up to the next blank.
+fn after<'a>(text: &'a str, word: &str) -> &'a str {
+    let rest = text.split_once(word).unwrap_or_else(|| panic!("no {word:?}: {text}")).1;
+    rest.split([' ', ']', '\n']).next().unwrap_or_default()
+}
+
+#[track_caller]
+fn a_day_on(backend: Backend) {
+    backend.tally();
+    let (desk, mark) = (Desk::new(), Mark::new());
+    let mut day = Day::begin(&desk, backend, &mark);
+
+    // A notebook, cells, an error and its repair.
+    day.told("create_notebook", json!({ "notebook": NB }));
+    day.told("add_notebook_cell", json!({ "notebook": NB, "type": "markdown", "content": "# Sales" }));
+    let sales = day.adds("import math\nsales = [3, 1, 4]\nprint(len(sales))");
+    let broken = day.refused("add_notebook_cell", added("total = sum(sale)\ntotal"));
+    assert!(broken.starts_with("Error: day.ipynb: cell 2 (") && broken.contains("NameError"), "{broken}");
+    let total = after(&broken, "cell 2 (").trim_end_matches("):").to_owned();
+    let mut repair = updated(&total, "total = sum(sales)\ntotal");
+    repair["run"] = json!(true);
+    let told = day.told("update_notebook_cell", repair);
+    assert!(told.contains("· ok") && told.contains("\n8\n"), "{told}");
+
+    // What is there now.
+    let told = day.told("get_variables", json!({ "notebook": NB }));
+    assert!(told.contains("sales: list of 3 = [3, 1, 4]\n") && told.contains("total: int = 8"), "{told}");
+
+    // More than an answer holds, read piece by piece.
+    let told = day.told("add_notebook_cell", added("for n in range(5000):\n    print('row', n)"));
+    assert!(told.len() <= 16 * 1024 + 100 && told.contains(" of 5000 lines "), "{}", told.len());
+    let artifact = after(&told, "artifact://").to_owned();
+    let read = |lines: &str| json!({ "id": artifact.clone(), "lines": lines });
+    let told = day.told("read_artifact", read("2500-2502"));
+    assert!(told.contains("row 2499\n") && told.contains("row 2501") && !told.contains("row 2502"), "{told}");
+    let told = day.told("read_artifact", read("2503-2504"));
+    assert!(told.contains("row 2502\n") && told.contains("row 2503"), "{told}");
+    let told = day.told("read", json!({ "path": format!("artifact://{artifact}:1-2") }));
+    assert!(told.contains("row 0\nrow 1"), "{told}");
+    let told = day.told("get_cell_outputs", json!({ "notebook": NB, "cell": 3, "max_output": 600 }));
+    assert!(told.len() <= 600 && told.matches("[…]").count() == 1 && told.contains("artifact://"), "{told}");
+
+    // A picture comes as one.
+    let plot = "import matplotlib.pyplot as plt\nplt.plot(sales)\nplt.show()";
+    let (blocks, failed) = day.client.blocks("add_notebook_cell", added(plot));
+    let images: Vec<&Value> = blocks.iter().filter(|block| block["type"] == "image").collect();
+    assert!(!failed && images.len() == 1 && images[0]["mimeType"] == "image/png", "{blocks:?}");
+
+    // What takes too long is handed over, interrupted and thrown away; the state stays.
+    let mut endless = added("import time\nprint('begun', flush=True)\nwhile True:\n    time.sleep(0.01)");
+    endless["soft_wait"] = json!(0);
+    let told = day.told("add_notebook_cell", endless);
+    let execution = after(&told, "as execution ").to_owned();
+    let told = day.told("notebook_kernel", json!({ "notebook": NB, "action": "interrupt" }));
+    assert!(told.contains("interrupted"), "{told}");
+    let told = day.refused("wait", json!({ "execution": execution, "timeout": 300 }));
+    assert!(told.contains("cancelled"), "{told}");
+    let told = day.told("delete_notebook_cells", json!({ "notebook": NB, "cells": [5] }));
+    assert!(told.contains("time.sleep"), "{told}");
+    let told = day.told("get_variables", json!({ "notebook": NB, "names": ["total"] }));
+    assert!(told.contains("total: int = 8"), "{told}");
+
+    // An edit of the text, and edits of cells that a person changes at the same time.
+    day.told("read", json!({ "path": NB }));
+    let told = day.told("edit", json!({ "path": NB, "old": "[3, 1, 4]", "new": "[3, 1, 4, 1, 5]" }));
+    assert!(told.contains(&format!("changed 1 ({sales})")), "{told}");
+    day.person_writes(&sales, "import math, sys\nsales = [3, 1, 4, 1, 5]\nprint(len(sales))");
+    let ours = updated(&sales, "import math\nsales = [3, 1, 4, 1, 5]\nprint(len(sales), 'sales')");
+    let told = day.told("update_notebook_cell", ours);
+    let merged = "import math, sys\nsales = [3, 1, 4, 1, 5]\nprint(len(sales), 'sales')";
+    assert!(
+        told.contains(&format!("Merged with what others changed there. Cell 1 is now:\n{merged}\n")),
+        "{told}"
+    );
+    day.person_writes(&total, "total = sum(sales) + 1\ntotal");
+    let told = day.refused("update_notebook_cell", updated(&total, "total = sum(sales) - 1\ntotal"));
+    assert!(told.contains("sum(sales) - 1") && told.contains("sum(sales) + 1"), "{told}");
+    let told = day.refused("update_notebook_cell", updated(&total, "total = sum(sales)\ntotal"));
+    assert!(told.starts_with("Error: day.ipynb: Changed nothing: code cell 2 ("), "{told}");
+    assert!(told.contains("Cell 2 is now:\ntotal = sum(sales) + 1\ntotal\n"), "{told}");
+    let told = day.told("update_notebook_cell", updated(&total, "total = sum(sales)\ntotal"));
+    assert!(told.starts_with("Replaced the source of code cell 2 ("), "{told}");
+
+    // All of it, as nbclient would have left it.
+    day.runs_all_as_nbclient(backend);
+    let evening = day.sources();
+    assert_eq!(evening[1], (sales.clone(), merged.to_owned()));
+
+    // Another agent's turn is taken back whole.
+    assert_eq!(day.client.leave(), 0);
+    let mut day = Day::begin(&desk, backend, &mark);
+    let mut wrong = updated(&sales, "sales = []");
+    wrong["run"] = json!(true);
+    day.told("update_notebook_cell", wrong);
+    day.told("delete_notebook_cells", json!({ "notebook": NB, "cells": [total] }));
+    day.told("move_notebook_cell", json!({ "notebook": NB, "cell": sales, "index": 0 }));
+    day.adds("print('in the way')");
+    let history = desk.json(&["history", NB]);
+    let turn = history["entries"][0]["turn"].as_str().unwrap();
+    desk.run(&["undo", NB, "--turn", turn]).ok();
+    assert_eq!(day.sources(), evening);
+    day.runs_all_as_nbclient(backend);
+    assert_eq!(day.client.leave(), 0);
+}
+
+#[test]
+fn a_working_day_on_the_runner() {
+    a_day_on(Backend::Runner);
+}
+
+#[test]
+fn a_working_day_on_ipykernel() {
+    a_day_on(Backend::Ipykernel);
+}
