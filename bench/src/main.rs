@@ -10,10 +10,12 @@ mod edit;
 mod flood;
 mod made;
 mod measure;
+mod pty;
 mod round_trip;
 mod start;
 mod streams;
 mod table;
+mod terminal;
 mod text;
 mod warm;
 
@@ -36,6 +38,7 @@ const BENCHES: &[Bench] = &[
     ("flood", "a program that prints 2 GB", flood::run),
     ("crowd", "many sessions at once", crowd::run),
     ("document", "an open notebook that several clients edit", document::run),
+    ("terminal", "what a person sees on a terminal", terminal::run),
 ];
 
 fn main() -> ExitCode {

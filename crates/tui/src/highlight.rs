@@ -9,35 +9,22 @@ use tree_sitter_highlight::{HighlightConfiguration, HighlightEvent, Highlighter}
 use crate::look::Role;
 use crate::text::{clamped, plain_lines, visible};
 
-/// The names that the grammar's queries have for what they find, with what that is to us.
-const NAMES: [(&str, Role); 20] = [
-    ("keyword", Role::Keyword),
-    ("operator", Role::Plain),
-    ("string", Role::Literal),
-    ("escape", Role::Constant),
-    ("embedded", Role::Plain),
+/// What our query finds, with what that is to us.
+const NAMES: [(&str, Role); 7] = [
     ("comment", Role::Comment),
-    ("number", Role::Constant),
+    ("string", Role::Literal),
     ("constant", Role::Constant),
-    ("constant.builtin", Role::Constant),
+    ("keyword", Role::Keyword),
     ("function", Role::Function),
-    ("function.builtin", Role::Function),
-    ("function.method", Role::Function),
     ("type", Role::Type),
-    ("constructor", Role::Type),
-    ("property", Role::Plain),
-    ("variable", Role::Plain),
-    ("variable.builtin", Role::Keyword),
-    ("punctuation", Role::Plain),
-    ("punctuation.special", Role::Constant),
-    ("attribute", Role::Function),
+    ("plain", Role::Plain),
 ];
 
 /// More code than this is shown without colour.
 const MOST: usize = 256 * 1024;
 
 thread_local! {
-    /// Made when first needed: it takes a few milliseconds, which a command that shows no code does not spend.
+    /// Made when first needed: it takes some milliseconds, which a command that shows no code does not spend.
     static PYTHON: OnceCell<Option<HighlightConfiguration>> = const { OnceCell::new() };
 }
 
@@ -55,7 +42,7 @@ pub fn highlighted(code: &str, language: &str) -> Vec<Line<'static>> {
 fn configuration() -> Option<HighlightConfiguration> {
     let language = tree_sitter_python::LANGUAGE.into();
     let mut made =
-        HighlightConfiguration::new(language, "python", tree_sitter_python::HIGHLIGHTS_QUERY, "", "").ok()?;
+        HighlightConfiguration::new(language, "python", include_str!("python.scm"), "", "").ok()?;
     made.configure(&NAMES.map(|(name, _)| name));
     Some(made)
 }
@@ -111,6 +98,14 @@ mod tests {
         {
             assert!(found.contains(&(expected.0.to_owned(), expected.1)), "{expected:?} in {found:?}");
         }
+    }
+
+    #[test]
+    fn a_word_that_is_a_keyword_only_here_and_there_is_coloured_only_there() {
+        let found = roles("match x:\n    case 1:\n        pass\n");
+        assert!(found.contains(&("match".to_owned(), Role::Keyword)), "{found:?}");
+        assert!(found.contains(&("case".to_owned(), Role::Keyword)), "{found:?}");
+        assert_eq!(roles("match = case"), []);
     }
 
     #[test]

@@ -1,0 +1,94 @@
+//! A person's terminal: how soon a notebook is on the screen, how soon a key has its frame, and what a stream costs there.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::made;
+use crate::measure::{Took, cellist, in_ms, in_turn, median, run as run_to_its_end};
+use crate::pty::Terminal;
+use crate::table::{Figure, Target};
+
+const ROUNDS: usize = 9;
+const KEYS: usize = 100;
+/// A screen that is silent for this long is finished.
+const QUIET: Duration = Duration::from_millis(20);
+
+pub(crate) fn run() -> Vec<Figure> {
+    let folder = tempfile::tempdir_in(testkit::target_dir()).expect("the target folder can be written");
+    let mut figures = viewing(folder.path());
+    figures.push(streaming(folder.path()));
+    figures
+}
+
+fn command(folder: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(cellist());
+    command.args(words).current_dir(folder).env("CELLIST_HOME", folder.join("home")).env_remove("NO_COLOR");
+    command
+}
+
+/// A notebook of 1,000 cells: its first screen, and the frames while someone walks through it.
+fn viewing(folder: &Path) -> Vec<Figure> {
+    made::thousand_cells(&folder.join("nb.ipynb"));
+    let (mut first, mut frames) = (Vec::new(), Vec::new());
+    for round in 0..=ROUNDS {
+        let began = Instant::now();
+        let mut terminal = Terminal::start(command(folder, &["view", "nb.ipynb", "--standalone"]));
+        terminal.until("cell 0 of 1000");
+        let took = began.elapsed();
+        terminal.settle(QUIET);
+        let mut walked = Vec::new();
+        for _ in 0..KEYS {
+            terminal.keys("j");
+            walked.push(terminal.next().as_secs_f64());
+            terminal.settle(Duration::from_millis(2));
+        }
+        terminal.keys("q");
+        terminal.finish();
+        if round > 0 {
+            first.push(took.as_secs_f64());
+            frames.push(median(walked.into_iter()).unwrap_or(f64::NAN));
+        }
+    }
+    let figure = |promise, times: Vec<f64>, most: f64| {
+        let value = median(times.into_iter()).unwrap_or(f64::NAN);
+        Figure {
+            promise,
+            other: ("the time it may take", format!("{most:.1} ms")),
+            ours: in_ms(Duration::from_secs_f64(value)),
+            value: value * 1000.0,
+            unit: " ms",
+            target: Target::AtMost(most),
+        }
+    };
+    vec![
+        figure("view: first screen of 1,000 cells, whole process", first, 50.0),
+        figure("view: from a key to the frame that scrolls", frames, 5.0),
+    ]
+}
+
+/// 100,000 lines of a cell, on a terminal and as plain text.
+fn streaming(folder: &Path) -> Figure {
+    let source = "for i in range(100_000):\n    print(i, 'a line as programs print them, not very long')";
+    made::code_cells(&folder.join("flood.ipynb"), &[source]);
+    let words = ["run", "flood.ipynb", "--output", "done.ipynb", "--backend", "runner"];
+    let mut plain = |_| {
+        let text = File::create(folder.join("plain.txt")).expect("there is room");
+        run_to_its_end(command(folder, &words).stdout(text))
+    };
+    let mut on_terminal = |_| {
+        let began = Instant::now();
+        Terminal::start(command(folder, &words)).finish();
+        Took { wall: began.elapsed(), peak_bytes: 0 }
+    };
+    let [plain, shown] = in_turn(ROUNDS, [&mut plain, &mut on_terminal]);
+    Figure {
+        promise: "run: a cell that prints 100,000 lines, on a terminal",
+        other: ("as plain text", in_ms(plain.wall())),
+        ours: in_ms(shown.wall()),
+        value: shown.ratio(&plain),
+        unit: "x",
+        target: Target::AtMost(1.2),
+    }
+}
