@@ -60,6 +60,8 @@ pub enum Backend {
     Jupyter,
     /// A Jupyter kernel behind a gateway.
     Gateway,
+    /// A shell, whose commands are processes of their own.
+    Shell,
     /// A recorded transcript.
     Scripted,
 }
@@ -70,6 +72,7 @@ impl fmt::Display for Backend {
             Backend::Runner => "runner",
             Backend::Jupyter => "jupyter",
             Backend::Gateway => "gateway",
+            Backend::Shell => "shell",
             Backend::Scripted => "scripted",
         })
     }

@@ -21,6 +21,7 @@ pub mod python;
 pub mod registration;
 pub mod runner;
 pub mod scripted;
+pub mod shell;
 mod trace;
 pub mod zmq;
 

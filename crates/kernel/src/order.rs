@@ -15,7 +15,7 @@ use crate::guard::Guard;
 use crate::launch::{Launch, Module, Started};
 use crate::trace::Trace;
 use crate::zmq::{self, KernelCommand};
-use crate::{Backend, gateway, runner};
+use crate::{Backend, gateway, runner, shell};
 
 pub use portable::{Portable, deserialize, serialize};
 
@@ -69,6 +69,12 @@ pub enum Way {
         #[serde(with = "crate::order")]
         home: PathBuf,
     },
+    /// A shell, for commands.
+    Shell {
+        /// The program.
+        #[serde(with = "crate::order")]
+        program: PathBuf,
+    },
 }
 
 impl Order {
@@ -89,6 +95,7 @@ impl Order {
             Way::Jupyter(command) => zmq::start(command.clone(), launch, guard).await?,
             Way::Gateway(target) => gateway::start(target.clone(), launch).await?,
             Way::SharedGateway { python, home } => gateway::start_shared(home, python, launch).await?,
+            Way::Shell { program } => shell::start(program, launch, guard)?,
         };
         started.notices.splice(0..0, self.notices.iter().cloned());
         Ok(started)
@@ -100,6 +107,7 @@ impl Order {
             Way::Runner { .. } => Backend::Runner,
             Way::Jupyter(_) => Backend::Jupyter,
             Way::Gateway(_) | Way::SharedGateway { .. } => Backend::Gateway,
+            Way::Shell { .. } => Backend::Shell,
         }
     }
 
@@ -112,6 +120,7 @@ impl Order {
                 wanted.language.as_deref().unwrap_or("python")
             }
             Way::Gateway(_) => "python",
+            Way::Shell { .. } => "bash",
         }
     }
 
@@ -120,7 +129,7 @@ impl Order {
         match &self.way {
             Way::Runner { python } | Way::SharedGateway { python, .. } => Some(python),
             Way::Jupyter(command) => command.python.as_deref(),
-            Way::Gateway(_) => None,
+            Way::Gateway(_) | Way::Shell { .. } => None,
         }
     }
 }

@@ -172,17 +172,15 @@ pub fn restarted_too_often() -> String {
     "Python kernel restarted too many times in this session".to_owned()
 }
 
-/// A kernel that was killed because it ignored an interrupt.
-pub fn killed_after_interrupt(grace_seconds: u64) -> String {
-    format!(
-        "The kernel did not stop within {} of the interrupt and was killed.",
-        counted(grace_seconds, "second")
-    )
+/// A kernel or a command that was killed because it ignored an interrupt.
+pub fn killed_after_interrupt(what: &str, grace_seconds: u64) -> String {
+    let grace = counted(grace_seconds, "second");
+    format!("The {what} did not stop within {grace} of the interrupt and was killed.")
 }
 
-/// A kernel that was killed because whoever asked it to stop asked again.
-pub fn killed_when_asked_twice() -> String {
-    "The kernel was asked to stop a second time and was killed.".to_owned()
+/// A kernel or a command that was killed because whoever asked it to stop asked again.
+pub fn killed_when_asked_twice(what: &str) -> String {
+    format!("The {what} was asked to stop a second time and was killed.")
 }
 
 /// A run that was ended by a restart of its kernel.
@@ -317,10 +315,13 @@ mod tests {
             (retried(), "[The kernel died and was restarted; the code was run a second time.]"),
             (restarted_too_often(), "Python kernel restarted too many times in this session"),
             (
-                killed_after_interrupt(5),
+                killed_after_interrupt("kernel", 5),
                 "The kernel did not stop within 5 seconds of the interrupt and was killed.",
             ),
-            (killed_when_asked_twice(), "The kernel was asked to stop a second time and was killed."),
+            (
+                killed_when_asked_twice("command"),
+                "The command was asked to stop a second time and was killed.",
+            ),
             (restarted_meanwhile(), "The run was ended: someone asked for a restart of its kernel."),
             (stopped_meanwhile(), "The run was ended: someone asked for the end of its session."),
             (late_output(), "[Output that came after the cell had ended:]"),

@@ -3,6 +3,7 @@
 
 mod error;
 mod found;
+mod shell;
 mod tool_mode;
 mod writing;
 
@@ -21,6 +22,7 @@ use crate::settings::{Faults, Resolved, Settings, Sources, resolve};
 pub use cellist_kernel::choice::Wanted;
 pub use error::CannotOrder;
 pub use found::{Found, Named};
+pub use shell::{ShellOrder, shell};
 
 /// Someone who wants code to run, as far as it decides on what.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

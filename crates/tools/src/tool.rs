@@ -50,8 +50,6 @@ pub struct Offer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum NotOffered {
-    #[error("{0} is not there yet")]
-    NotYet(ToolName),
     #[error("{0} is not among your tools: a person starts you with `--tools all` for that")]
     Set(ToolName),
     #[error("{0} is not among your tools: python.tool_mode leaves it out, or there is no Python")]
@@ -201,9 +199,6 @@ impl Offer {
         match (tool, self.tools, self.tool_mode) {
             (ToolName::Bash, ToolSet::Notebook, _) => Err(NotOffered::Set(tool)),
             (ToolName::Bash, ToolSet::All, ToolMode::IpyOnly) => Err(NotOffered::ToolMode(tool)),
-            (ToolName::Bash, ToolSet::All, ToolMode::Both | ToolMode::BashOnly) => {
-                Err(NotOffered::NotYet(tool))
-            }
             (ToolName::Python | ToolName::Eval, _, ToolMode::BashOnly) => Err(NotOffered::ToolMode(tool)),
             _ => Ok(()),
         }
@@ -258,10 +253,15 @@ mod tests {
             let names = offer.tool_names().into_iter().filter(|tool| tool.access() == Access::Run);
             names.map(ToolName::as_str).collect::<Vec<_>>().join(" ")
         };
-        for tools in [ToolSet::Notebook, ToolSet::All] {
-            assert_eq!(names(tools, ToolMode::Both), "python eval");
-            assert_eq!(names(tools, ToolMode::IpyOnly), "python eval");
-            assert_eq!(names(tools, ToolMode::BashOnly), "");
+        for (tools, tool_mode, expected) in [
+            (ToolSet::Notebook, ToolMode::Both, "python eval"),
+            (ToolSet::Notebook, ToolMode::IpyOnly, "python eval"),
+            (ToolSet::Notebook, ToolMode::BashOnly, ""),
+            (ToolSet::All, ToolMode::Both, "python eval bash"),
+            (ToolSet::All, ToolMode::IpyOnly, "python eval"),
+            (ToolSet::All, ToolMode::BashOnly, "bash"),
+        ] {
+            assert_eq!(names(tools, tool_mode), expected, "{tools:?} {tool_mode:?}");
         }
         let refused = |tools, tool_mode, tool| {
             Offer { tools, tool_mode, ..Offer::new(Mode::Agent, true) }.check(tool).unwrap_err()

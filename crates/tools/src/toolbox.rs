@@ -2,6 +2,7 @@
 //! calls, and only then handed to the tool. One tool a file.
 
 mod access;
+mod bash;
 mod changes;
 mod context;
 mod create_notebook;
@@ -107,7 +108,10 @@ impl Toolbox {
     ) -> Answer {
         let (caller, _busy) = (agent.caller(), agent.begin());
         if let Err(refusal) = Offer::set(caller).check(tool) {
-            return Answer::failure(refusal);
+            return match self.stand_in(caller, refusal).await {
+                Some(why) => Answer::failure(why),
+                None => Answer::failure(refusal),
+            };
         }
         let arguments = match Arguments::check(Definition::of(tool), arguments) {
             Ok(arguments) => arguments,
@@ -136,8 +140,8 @@ impl Toolbox {
             ToolName::GetVariables => self.get_variables(call).await,
             ToolName::Python => self.python(call).await,
             ToolName::Eval => self.eval(call).await,
+            ToolName::Bash => self.bash(call).await,
             ToolName::Wait => self.wait(call).await,
-            _ => Err(Answer::failure(format_args!("{tool} cannot be called yet"))),
         };
         answer.unwrap_or_else(|failure| failure)
     }

@@ -67,7 +67,7 @@ pub(crate) struct Arguments {
 enum Set {
     /// Those for notebooks and for running code
     Notebook,
-    /// Also those for files of every kind
+    /// Also a shell, and those for files of every kind
     All,
 }
 

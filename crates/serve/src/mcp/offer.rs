@@ -17,8 +17,8 @@ pub fn tools(mode: Mode, set: ToolSet) -> Vec<Tool> {
 /// Whether a set has a tool, in whichever mode.
 pub(super) fn is_in(name: ToolName, set: ToolSet) -> bool {
     match set {
-        // No call of a shell is carried out yet, so it is in neither.
-        ToolSet::Notebook | ToolSet::All => name != ToolName::Bash,
+        ToolSet::Notebook => name != ToolName::Bash,
+        ToolSet::All => true,
     }
 }
 
@@ -84,6 +84,7 @@ mod tests {
              delete_notebook_cells move_notebook_cell create_notebook notebook_kernel notebook read edit write \
              python eval get_variables wait read_artifact"
         );
+        assert!(names(Mode::Agent, ToolSet::All).contains("write python eval bash get_variables"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
-use cellist_kernel::{Death, Event, Identity, Status as KernelStatus};
+use cellist_kernel::{Backend, Death, Event, Identity, Status as KernelStatus};
 use cellist_output::{Ansi, Drawn, Limits, Output, Sink, drawn, notices, trimmed_traceback};
 use serde::{Deserialize, Serialize};
 
@@ -368,11 +368,12 @@ impl Record {
             Some(Cause::Ending(Ending::Stop)) => said.push(notices::stopped_meanwhile()),
             None => {}
         }
+        let what = if told.identity.backend == Backend::Shell { "command" } else { "kernel" };
         match told.pace.killed() {
             Some(Killed::AfterGrace) => {
-                said.push(notices::killed_after_interrupt(told.pace.grace().as_secs()));
+                said.push(notices::killed_after_interrupt(what, told.pace.grace().as_secs()));
             }
-            Some(Killed::AskedTwice) => said.push(notices::killed_when_asked_twice()),
+            Some(Killed::AskedTwice) => said.push(notices::killed_when_asked_twice(what)),
             Some(Killed::AtOnce) | None => {}
         }
         said

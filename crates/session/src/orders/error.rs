@@ -24,6 +24,8 @@ pub enum CannotOrder {
     NoGateway,
     #[error("no kernel `{0}`")]
     NoSpec(String),
+    #[error("no shell was found: neither bash nor sh is on PATH")]
+    NoShell,
     #[error("what there is to run code with could not be looked for")]
     Lost,
 }
@@ -37,6 +39,7 @@ impl CannotOrder {
             CannotOrder::BadPython { .. } => "no_python",
             CannotOrder::BadGateway(_) | CannotOrder::NoGateway => "no_gateway",
             CannotOrder::NoSpec(_) => "no_kernel",
+            CannotOrder::NoShell => "no_shell",
             CannotOrder::Lost => "system",
         }
     }
@@ -49,7 +52,7 @@ impl CannotOrder {
             CannotOrder::BadPython { .. } => Some("name another one with --python PATH".to_owned()),
             CannotOrder::BadGateway(_) => Some("give one like http://127.0.0.1:8888".to_owned()),
             CannotOrder::NoGateway => Some("name it with --gateway URL or PI_PYTHON_GATEWAY_URL".to_owned()),
-            CannotOrder::NoSpec(_) | CannotOrder::Lost => None,
+            CannotOrder::NoSpec(_) | CannotOrder::NoShell | CannotOrder::Lost => None,
         }
     }
 }

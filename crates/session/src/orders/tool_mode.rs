@@ -23,8 +23,7 @@ impl Asker {
                 )),
             }
         }
-        let is_elsewhere = self.gateway.is_some() || variables.text("PI_PYTHON_GATEWAY_URL").is_some();
-        if mode != ToolMode::BashOnly && !is_elsewhere {
+        if mode != ToolMode::BashOnly && !self.is_elsewhere() {
             let found = Found::pythons(self, home, vec![folder.to_owned()]);
             if found.interpreter().is_none() {
                 notices.push(format!(
@@ -35,6 +34,16 @@ impl Asker {
             }
         }
         (mode, notices)
+    }
+
+    /// Whether there is a Python for work in a folder, here or on a gateway.
+    pub fn has_python(&self, home: &Home, folder: &Path) -> bool {
+        self.is_elsewhere() || Found::pythons(self, home, vec![folder.to_owned()]).interpreter().is_some()
+    }
+
+    /// Whether their code runs on a gateway that was named.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.gateway.is_some() || self.environment().text("PI_PYTHON_GATEWAY_URL").is_some()
     }
 }
 

@@ -72,6 +72,8 @@ pub enum Kind {
     },
     /// For someone at a terminal.
     Terminal,
+    /// For one command of a shell, with which it ends.
+    Command,
 }
 
 impl Kind {
@@ -79,7 +81,7 @@ impl Kind {
     pub fn notebook(&self) -> Option<&PathBuf> {
         match self {
             Kind::Notebook { path } => Some(path),
-            Kind::Tool | Kind::Terminal => None,
+            Kind::Tool | Kind::Terminal | Kind::Command => None,
         }
     }
 }

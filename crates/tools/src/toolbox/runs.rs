@@ -11,7 +11,7 @@ use cellist_session::execution::{KernelReport, Limit};
 use cellist_session::order::Order;
 use cellist_session::orders::{self, CannotOrder, Job, Wanted};
 use cellist_session::sessions::{
-    Call as SessionCall, CallReport, CallView, Code, Kind, SessionError, SessionKey, Stage,
+    Call as SessionCall, CallReport, CallView, Code, Kind, OwnerId, SessionError, SessionKey, Stage,
 };
 use cellist_session::settings::Settings;
 
@@ -26,22 +26,31 @@ const KERNELS: usize = 1000;
 /// The longest that a call waits before it hands a run over, whatever it asks for.
 const LONGEST_WAIT: f64 = 3600.0;
 
-/// Kernels whose interpreter was told already, the newest last.
+/// What was told already, the newest last: kernels by their ids.
 #[derive(Debug, Default)]
 pub(super) struct Introduced(Mutex<VecDeque<String>>);
 
 impl Introduced {
     /// The interpreter of a kernel, where nothing was told of it yet.
     pub(super) fn line(&self, kernel_id: &str, kernel: &KernelReport) -> Option<String> {
+        if self.is_new(kernel_id) { result::introduced(kernel) } else { None }
+    }
+
+    fn is_new(&self, name: &str) -> bool {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.iter().any(|id| id == kernel_id) {
-            return None;
+        if known.iter().any(|known| known == name) {
+            return false;
         }
         if known.len() >= KERNELS {
             known.pop_front();
         }
-        known.push_back(kernel_id.to_owned());
-        result::introduced(kernel)
+        known.push_back(name.to_owned());
+        true
+    }
+
+    /// What is told to an agent once.
+    pub(super) fn once(&self, owner: &OwnerId, what: &str) -> Option<String> {
+        self.is_new(&format!("{owner} {what}")).then(|| what.to_owned())
     }
 }
 
@@ -257,7 +266,7 @@ pub(super) fn standing(view: &CallView, label: Option<&str>) -> Standing {
 }
 
 /// A folder to run in.
-fn folder_at(cwd: &Path, named: &str) -> Result<PathBuf, Answer> {
+pub(super) fn folder_at(cwd: &Path, named: &str) -> Result<PathBuf, Answer> {
     let folder = cwd.join(named.trim());
     match folder.canonicalize() {
         Ok(real) if real.is_dir() => Ok(real),

@@ -31,6 +31,7 @@ fn calls() -> Vec<(&'static str, Value, Mode)> {
         ("write", json!({ "path": "new.ipynb", "content": "# %% [code]\nx\n" }), Mode::Agent),
         ("write", json!({ "path": "a.py", "content": "x = 2" }), Mode::Edit),
         ("python", json!({ "code": "open('made', 'w')" }), Mode::Agent),
+        ("bash", json!({ "command": "touch made" }), Mode::Agent),
         ("eval", json!({ "cells": [{ "language": "py", "code": "open('made', 'w')" }] }), Mode::Agent),
     ]
 }
@@ -76,14 +77,17 @@ async fn tools_that_a_caller_does_not_have_are_refused() {
     );
     let shell = bed.also(|caller| caller.tool_mode = cellist_session::settings::ToolMode::BashOnly);
     let answer = bed.answer_to(&shell, "python", json!({ "code": "1" })).await;
-    assert!(answer.is_failure && answer.all_text().contains("python.tool_mode leaves it out"));
+    assert_eq!(
+        answer.all_text(),
+        "Error: python is not among your tools: no Python was found; a person starts you with `--tools all` for a shell instead"
+    );
     bed.close().await;
 }
 
 #[tokio::test]
 async fn wrong_arguments_of_every_tool_are_refused_with_what_is_valid() {
-    let bed = Bed::new();
-    for tool in ToolName::ALL.into_iter().filter(|tool| *tool != ToolName::Bash) {
+    let bed = Bed::with(|caller| caller.tools = cellist_tools::ToolSet::All);
+    for tool in ToolName::ALL {
         let refused = bed.refused(tool.as_str(), json!([1])).await;
         assert_eq!(refused, "Error: the arguments must be an object", "{tool}");
         let refused = bed.refused(tool.as_str(), json!({ "colour": "red" })).await;

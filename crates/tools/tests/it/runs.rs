@@ -1,5 +1,6 @@
 //! Tools that run code, on real kernels: our own runner and ipykernel.
 
+mod bash;
 mod desk;
 mod kernels;
 mod large;

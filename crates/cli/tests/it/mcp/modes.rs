@@ -53,6 +53,7 @@ fn table() -> Vec<(&'static str, Value, From)> {
         ("write", json!({ "path": "notes.txt", "content": "two\n" }), From::Edit),
         ("run_notebook_cells", json!({ "notebook": nb }), From::Agent),
         ("python", json!({ "code": "open('trace', 'w')" }), From::Agent),
+        ("bash", json!({ "command": "touch trace" }), From::Agent),
         ("eval", json!({ "cells": [{ "language": "py", "code": "open('trace', 'w')" }] }), From::Agent),
         ("notebook_kernel", json!({ "notebook": nb, "action": "restart" }), From::Agent),
         ("notebook_kernel", json!({ "notebook": nb, "action": "interrupt" }), From::Agent),

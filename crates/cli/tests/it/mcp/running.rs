@@ -59,6 +59,29 @@ fn cancelling_a_call_interrupts_what_it_runs_and_keeps_the_state() {
 }
 
 #[test]
+fn a_command_of_the_shell_goes_with_all_that_it_started_when_its_call_is_cancelled() {
+    let bed = Bed::new();
+    let mut command = bed.command();
+    command.args(["--tools", "all"]);
+    let mut client = Client::greet(command, "2025-11-25");
+    let (text, failed) = client.call("bash", json!({ "command": "echo hello; exit 4" }));
+    assert_eq!((text.as_str(), failed), (FAILED, true));
+    let waits = "(echo $BASHPID > pid; mv pid begun; while [ ! -e go ]; do sleep 0.01; done) & wait";
+    let arguments = json!({ "command": waits, "soft_wait": 300, "timeout": 600 });
+    let call = client.begin("tools/call", json!({ "name": "bash", "arguments": arguments }));
+    until("the command runs", || bed.has("begun"));
+    let child = format!("/proc/{}/cmdline", bed.desk.text("begun").trim());
+    client.notify("notifications/cancelled", json!({ "requestId": call, "reason": "enough" }));
+    until("what it started is gone", || fs::read(&child).unwrap_or_default().is_empty());
+    let (text, failed) = client.call("bash", json!({ "command": "echo next" }));
+    assert_eq!((text.as_str(), failed), ("next", false));
+    assert_eq!(client.leave(), 0);
+}
+
+/// What is told of a command that says hello and fails.
+const FAILED: &str = "Error: CommandFailed: exit code 4\nhello\nCommandFailed: exit code 4";
+
+#[test]
 fn the_official_client_gives_up_a_call_over_every_transport() {
     for way in WAYS {
         let bed = Bed::new();

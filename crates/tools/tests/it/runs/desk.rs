@@ -8,7 +8,7 @@ use cellist_session::Home;
 use cellist_session::artifact::{Artifacts, Retention};
 use cellist_session::execution::{Cancel, Canceller};
 use cellist_session::orders::Asker;
-use cellist_tools::{Agent, Answer, Block, Progress, ToolName};
+use cellist_tools::{Agent, Answer, Block, Caller, Progress, ToolName};
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -36,6 +36,11 @@ pub(super) struct Calling {
 impl Desk {
     /// One whose code runs by this backend.
     pub(super) fn new(backend: &str) -> Desk {
+        Desk::with(backend, |_| {})
+    }
+
+    /// The same for an agent that is set up otherwise.
+    pub(super) fn with(backend: &str, change: impl FnOnce(&mut Caller)) -> Desk {
         let python = testkit::python("kernels");
         let bed = Bed::with(|caller| {
             let home = caller.cwd.clone();
@@ -43,6 +48,7 @@ impl Desk {
             let variables = vec![("PATH".into(), path), ("HOME".into(), home.into())];
             caller.asker = Asker { variables, python: Some(python), ..Asker::default() };
             caller.asker.backend = serde_json::from_value(backend.into()).unwrap();
+            change(caller);
         });
         let agent = bed.also(|_| {});
         Desk { bed, agent }

@@ -1,0 +1,81 @@
+//! The order for a shell, whose commands get the variables that a kernel in the same folder would get.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cellist_kernel::environment::{Filtered, Variables, filter, for_interpreter};
+use cellist_kernel::order::{Order, Way};
+
+use super::{Asker, CannotOrder, Found};
+use crate::home::Home;
+use crate::settings::Settings;
+
+/// An order for a shell, with what was noticed on the way.
+#[derive(Clone, Debug)]
+pub struct ShellOrder {
+    /// The order.
+    pub order: Order,
+    /// The settings of the folder to run in.
+    pub settings: Settings,
+    /// Whether there is a Python for work in that folder.
+    pub has_python: bool,
+}
+
+/// Writes the order for a shell in a folder, on a thread where that may take its time. Nothing is started yet.
+pub async fn shell(asker: &Asker, home: &Home, cwd: PathBuf) -> Result<ShellOrder, CannotOrder> {
+    let (asker, home) = (asker.clone(), home.clone());
+    let looked = tokio::task::spawn_blocking(move || {
+        let resolved = asker.settings(&home, &cwd)?;
+        let found = Found::pythons(&asker, &home, vec![cwd.clone()]);
+        let Filtered { mut variables, mut removed } =
+            filter(&found.variables, &asker.passes(&resolved.settings));
+        removed.extend(asker.withheld.iter().cloned());
+        if let Some(interpreter) = found.interpreter() {
+            variables = for_interpreter(variables, interpreter);
+        }
+        let program = program(&variables).ok_or(CannotOrder::NoShell)?;
+        let order = Order {
+            way: Way::Shell { program },
+            cwd,
+            environment: variables.into_list(),
+            hidden_variables: removed,
+            has_pip: false,
+            prelude: None,
+            modules: Vec::new(),
+            startup_timeout: Duration::ZERO,
+            traced: false,
+            notices: resolved.notices,
+        };
+        let has_python = asker.is_elsewhere() || found.interpreter().is_some();
+        Ok(ShellOrder { order, settings: resolved.settings, has_python })
+    });
+    looked.await.map_err(|_| CannotOrder::Lost)?
+}
+
+/// The shell itself: bash, or the plain one where there is no bash.
+fn program(variables: &Variables) -> Option<PathBuf> {
+    let mut folders = variables.path_folders();
+    folders.extend(["/bin", "/usr/bin"].map(PathBuf::from));
+    let find = |name: &str| folders.iter().map(|folder| folder.join(name)).find(|path| Path::is_file(path));
+    find("bash").or_else(|| find("sh"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_shell_gets_what_a_kernel_would_get_and_no_secret() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("home"));
+        let variables = [("PATH", "/nowhere"), ("OPENAI_API_KEY", "k"), ("OTHER", "o"), ("PI_MARK", "m")];
+        let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let asker = Asker { variables, ..Asker::default() };
+        let ShellOrder { order, has_python, .. } =
+            shell(&asker, &home, folder.path().to_owned()).await.unwrap();
+        assert!(!has_python && order.hidden_variables.contains("OPENAI_API_KEY"));
+        let names: Vec<_> = order.environment.iter().map(|(name, _)| name.to_string_lossy()).collect();
+        assert_eq!(names, ["PATH", "PI_MARK"]);
+        assert!(matches!(order.way, Way::Shell { program } if program.is_file()));
+    }
+}

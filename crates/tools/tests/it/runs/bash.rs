@@ -1,0 +1,164 @@
+//! Commands of a shell: told of, limited, stopped and kept as code is.
+
+use std::fs;
+use std::path::Path;
+
+use cellist_session::settings::ToolMode;
+use cellist_tools::{Block, ToolSet};
+use serde_json::json;
+
+use super::desk::{Desk, LONG, artifact, execution};
+
+fn desk() -> Desk {
+    Desk::with("runner", |caller| caller.tools = ToolSet::All)
+}
+
+/// A command that waits until a file is there.
+fn waits_for(file: &Path) -> String {
+    format!("while [ ! -e '{}' ]; do sleep 0.01; done", file.display())
+}
+
+/// Whether a process that wrote its number into a file is there no more.
+async fn is_gone(file: &Path) {
+    let pid = fs::read_to_string(file).unwrap();
+    let process = Path::new("/proc").join(pid.trim());
+    let gone = async {
+        // A zombie that nobody waits for has no command any more.
+        while !fs::read(process.join("cmdline")).unwrap_or_default().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(LONG, gone).await.expect("it is still there");
+}
+
+#[tokio::test]
+async fn both_streams_come_in_their_order_and_a_failure_names_the_exit_code() {
+    let desk = desk();
+    let told = desk.told("bash", json!({ "command": "echo one; echo two >&2; echo three; pwd" })).await;
+    assert_eq!(told, format!("one\ntwo\nthree\n{}", desk.bed.work().display()));
+    assert_eq!(desk.told("bash", json!({ "command": "true" })).await, "[No output]");
+    let failed = desk.refused("bash", json!({ "command": "echo half; exit 3" })).await;
+    assert_eq!(failed, "Error: CommandFailed: exit code 3\nhalf\nCommandFailed: exit code 3");
+    let failed = desk.refused("bash", json!({ "command": "kill -SEGV $$" })).await;
+    assert!(failed.starts_with("Error: CommandFailed: it was ended by SIGSEGV"), "{failed}");
+    let failed = desk.refused("bash", json!({ "command": " " })).await;
+    assert!(failed.contains("`command` is empty"), "{failed}");
+    let failed = desk.refused("bash", json!({ "command": "pwd", "cwd": "nowhere" })).await;
+    assert!(failed.contains("there is no such folder"), "{failed}");
+    // Nobody can answer, so nobody is waited for.
+    assert_eq!(desk.told("bash", json!({ "command": "cat; read x || echo none" })).await, "none");
+    desk.bed.close().await;
+}
+
+#[tokio::test]
+async fn what_is_too_long_is_cut_and_kept_whole() {
+    let desk = desk();
+    let answer = desk.call("bash", json!({ "command": "seq 200000", "max_output": 2000 })).await;
+    let text = answer.all_text();
+    assert!(!answer.is_failure && text.len() <= 2000, "{text}");
+    assert!(text.starts_with("1\n2\n") && text.contains("\n200000\n"), "{text}");
+    assert!(answer.blocks.iter().any(|block| matches!(block, Block::Link { .. })), "{text}");
+    let last = json!({ "id": artifact(&answer), "tail": 1 });
+    assert!(desk.told("read_artifact", last).await.contains("200000"));
+    desk.bed.close().await;
+}
+
+#[tokio::test]
+async fn a_command_that_takes_too_long_goes_with_all_that_it_started() {
+    let desk = desk();
+    let (child, never) = (desk.signal("child"), desk.signal("never"));
+    let command =
+        format!("echo begun; (echo $BASHPID > '{}'; {}) & wait", child.display(), waits_for(&never));
+    let failed = desk.refused("bash", json!({ "command": command, "timeout": 1 })).await;
+    assert!(failed.starts_with("Error: Command timed out after 1 seconds\nbegun"), "{failed}");
+    assert!(!failed.contains("kernel"), "{failed}");
+    is_gone(&child).await;
+    desk.bed.close().await;
+}
+
+#[tokio::test]
+async fn one_that_does_not_listen_is_killed_after_the_grace() {
+    let desk = Desk::with("runner", |caller| {
+        caller.tools = ToolSet::All;
+        caller.asker.set = vec!["python.interrupt_grace=1".to_owned()];
+    });
+    let (child, never) = (desk.signal("child"), desk.signal("never"));
+    let command =
+        format!("trap '' INT TERM; echo $$ > '{}'; echo deaf; {}", child.display(), waits_for(&never));
+    let mut calling = desk.start("bash", json!({ "command": command, "soft_wait": 600 }));
+    calling.until(|progress| progress.message == "deaf").await;
+    calling.canceller.cancel();
+    let text = calling.answer().await.all_text();
+    assert!(text.starts_with("Error: Execution was cancelled\ndeaf\n"), "{text}");
+    assert!(
+        text.ends_with("The command did not stop within 1 second of the interrupt and was killed."),
+        "{text}"
+    );
+    is_gone(&child).await;
+    desk.bed.close().await;
+}
+
+#[tokio::test]
+async fn a_command_is_handed_over_and_waited_for_beside_others() {
+    let desk = desk();
+    let signal = desk.signal("go");
+    let command = format!("echo begun; {}; echo done", waits_for(&signal));
+    let handed = desk.told("bash", json!({ "command": command, "soft_wait": 0 })).await;
+    let id = execution(&handed);
+    // Neither other commands nor Python wait for it.
+    assert_eq!(desk.told("bash", json!({ "command": "echo beside" })).await, "beside");
+    fs::write(&signal, "").unwrap();
+    assert_eq!(desk.told("wait", json!({ "execution": id, "timeout": 100 })).await, "begun\ndone");
+    let handed =
+        desk.told("bash", json!({ "command": waits_for(&desk.signal("never")), "soft_wait": 0 })).await;
+    let id = execution(&handed);
+    desk.told("notebook_kernel", json!({ "execution": id, "action": "interrupt" })).await;
+    let text = desk.refused("wait", json!({ "execution": id, "timeout": 100 })).await;
+    assert!(text.starts_with("Error: Execution was cancelled"), "{text}");
+    desk.bed.close().await;
+}
+
+#[tokio::test]
+async fn what_is_left_in_the_background_goes_with_the_command() {
+    let desk = desk();
+    let child = desk.signal("child");
+    let command = format!("sleep 1000 & echo $! > '{}'; echo done", child.display());
+    assert_eq!(desk.told("bash", json!({ "command": command })).await, "done");
+    is_gone(&child).await;
+    desk.bed.close().await;
+}
+
+#[tokio::test]
+async fn a_command_gets_the_variables_of_a_kernel_and_no_secret() {
+    let desk = Desk::with("runner", |caller| {
+        caller.tools = ToolSet::All;
+        for name in ["OPENAI_API_KEY", "GH_TOKEN", "PI_MARK"] {
+            caller.asker.variables.push((name.into(), "value-of-it".into()));
+        }
+    });
+    let told = desk.told("bash", json!({ "command": "env" })).await;
+    let has = |name: &str| told.lines().any(|line| line.starts_with(&format!("{name}=")));
+    assert!(has("PI_MARK") && has("PI_SESSION_FILE") && has("PI_ARTIFACTS_DIR"), "{told}");
+    assert!(!has("OPENAI_API_KEY") && !has("GH_TOKEN"), "{told}");
+    desk.bed.close().await;
+}
+
+#[tokio::test]
+async fn without_any_python_the_shell_stands_in_and_says_so_once() {
+    let desk = Desk::with("runner", |caller| {
+        caller.tools = ToolSet::All;
+        caller.asker.python = None;
+        caller.asker.backend = None;
+        caller.asker.variables = vec![("PATH".into(), "/nowhere".into())];
+        let home = cellist_session::Home::at(caller.cwd.join("home"));
+        let settings = cellist_session::settings::Settings::default();
+        (caller.tool_mode, _) = caller.asker.tool_mode(&home, &caller.cwd, &settings);
+        assert_eq!(caller.tool_mode, ToolMode::BashOnly);
+    });
+    let told = desk.told("bash", json!({ "command": "echo one" })).await;
+    assert_eq!(told, "[no Python was found: python and eval are not among your tools]\none");
+    assert_eq!(desk.told("bash", json!({ "command": "echo two" })).await, "two");
+    let refused = desk.refused("python", json!({ "code": "1" })).await;
+    assert_eq!(refused, "Error: python is not among your tools: no Python was found; use bash instead");
+    desk.bed.close().await;
+}
