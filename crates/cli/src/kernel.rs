@@ -64,6 +64,11 @@ impl Particular {
         self.kernel.is_some() || self.kernel_id.is_some()
     }
 
+    /// Whether it is a kernel that somebody else runs and that only this process can join.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.existing.is_some()
+    }
+
     /// The kernel on a gateway that is meant, if one in particular is.
     pub(crate) fn running(&self) -> Option<Running> {
         self.kernel_id.clone().map(Running::Id)

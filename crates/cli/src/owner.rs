@@ -1,13 +1,14 @@
 //! The host as the owner of a notebook that it has open: what commands do goes through it, so that whoever has the
 //! notebook open sees who did it, and a reader sees what is not saved yet.
 
+use std::future::Future;
 use std::path::{Path, PathBuf};
 
 use cellist_link::{
     Address, Host, Link, NotebookAsk, NotebookEdit, NotebookEdited, NotebookReply, NotebookState, OnNotebook,
     Reply, Request,
 };
-use cellist_notebook::{CellRef, Ids, Notebook, Operation, Revision};
+use cellist_notebook::{CellId, CellRef, Ids, Notebook, Operation, Revision};
 use cellist_session::live::{Entry, Undo};
 use cellist_session::{Changed, Home, Opened};
 use clap::Args;
@@ -37,6 +38,15 @@ pub(crate) struct Owner {
     real: PathBuf,
 }
 
+/// A notebook as its owner has it.
+pub(crate) struct Whole {
+    pub(crate) notebook: Notebook,
+    /// What its owner calls the cells, in order.
+    pub(crate) names: Vec<CellId>,
+    /// Why not all of it is on disk.
+    problem: Option<String>,
+}
+
 impl Owner {
     /// The owner of a notebook, where it has one. None is started for it.
     pub(crate) fn of(path: &Path, alone: Alone) -> Option<Owner> {
@@ -59,14 +69,37 @@ impl Owner {
 
     /// The notebook as it is now.
     pub(crate) fn read(&self) -> Result<Opened, CliError> {
-        let NotebookState { news, text, .. } = match self.ask(NotebookAsk::Read(author().actor))? {
-            NotebookReply::State(state) => *state,
-            other => return Err(unexpected(&Reply::Notebook(other))),
-        };
+        let Whole { notebook, problem, .. } = self.wait(self.whole())?;
+        let notices = problem.map(|problem| format!("not all of it is on disk: {problem}"));
+        Ok(Opened { notebook, path: self.real.clone(), notices: notices.into_iter().collect() })
+    }
+
+    /// All of the notebook as it is now.
+    pub(crate) async fn whole(&self) -> Result<Whole, CliError> {
+        let NotebookState { news, text, cells, .. } =
+            match self.asked(NotebookAsk::Read(author().actor)).await? {
+                NotebookReply::State(state) => *state,
+                other => return Err(unexpected(&Reply::Notebook(other))),
+            };
         let notebook = Notebook::parse(text.into_bytes(), Ids::seeded(news.version))
             .map_err(|error| CliError::notebook(&self.named, &error))?;
-        let notices = news.problem.map(|problem| format!("not all of it is on disk: {problem}"));
-        Ok(Opened { notebook, path: self.real.clone(), notices: notices.into_iter().collect() })
+        let names = cells.into_iter().map(|(name, _)| name).collect();
+        Ok(Whole { notebook, names, problem: news.problem })
+    }
+
+    /// The way to the host.
+    pub(crate) fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// The notebook's file itself.
+    pub(crate) fn file(&self) -> &Path {
+        &self.real
+    }
+
+    /// Waits for something that is asked of the host.
+    pub(crate) fn wait<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
     }
 
     /// Changes the notebook as someone does who has seen a revision of it.
@@ -110,8 +143,13 @@ impl Owner {
     }
 
     fn ask(&self, ask: NotebookAsk) -> Result<NotebookReply, CliError> {
+        self.wait(self.asked(ask))
+    }
+
+    /// What the notebook answers.
+    pub(crate) async fn asked(&self, ask: NotebookAsk) -> Result<NotebookReply, CliError> {
         let asked = OnNotebook { path: self.real.clone(), ask };
-        match self.runtime.block_on(self.link.ask(Request::Notebook(Box::new(asked)))) {
+        match self.link.ask(Request::Notebook(Box::new(asked))).await {
             Ok(Reply::Notebook(reply)) => Ok(reply),
             Ok(other) => Err(unexpected(&other)),
             Err(error) => Err(CliError::from(error).about(&self.named.display().to_string())),

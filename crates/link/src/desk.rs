@@ -22,6 +22,7 @@ use tokio::time::{Instant, sleep};
 use crate::error::Failure;
 use crate::request::{Event, Reply, Request};
 use notebooks::Held;
+use runs::Runs;
 use tools::Callers;
 
 /// Answers requests. Cheap to clone; all clones are one desk.
@@ -32,6 +33,7 @@ pub struct Desk {
     held: Held,
     toolbox: Toolbox,
     callers: Callers,
+    runs: Runs,
     clients: Arc<AtomicU64>,
 }
 
@@ -54,8 +56,8 @@ impl Desk {
     /// A desk that keeps these sessions, notebooks and artifacts.
     pub fn new(sessions: Sessions, documents: Documents, artifacts: Artifacts) -> Desk {
         let toolbox = Toolbox::new(sessions.clone(), documents.clone(), artifacts);
-        let (held, callers, clients) = (Held::default(), Callers::default(), Arc::default());
-        Desk { sessions, documents, held, toolbox, callers, clients }
+        let (held, callers, runs) = (Held::default(), Callers::default(), Runs::default());
+        Desk { sessions, documents, held, toolbox, callers, runs, clients: Arc::default() }
     }
 
     /// Someone new.
@@ -130,6 +132,7 @@ impl Desk {
                 Ok(Reply::Done)
             }
             Request::Run(run) => self.run(client, *run, events, cancel).await,
+            Request::RunNews { run, from } => Ok(Reply::RunNews(self.runs.news(&run, from))),
             Request::Editor(report) => {
                 let editor = match report {
                     Some(report) => self.toolbox.hear(*report),

@@ -23,7 +23,7 @@ pub use notebook::{
     NotebookAsk, NotebookEdit, NotebookEdited, NotebookNews, NotebookReply, NotebookState, OnNotebook,
 };
 pub use request::{ContextTold, Event, PageAsk, Reply, Request};
-pub use run::{NotebookRun, RunView};
+pub use run::{NotebookRun, RunNews, RunView};
 
 // What requests and replies are made of, for front ends that stand on this crate alone.
 pub use cellist_session::execution::{Bar, Report, Status};

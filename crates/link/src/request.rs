@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::call::{Call, Named};
 use crate::notebook::{NotebookNews, NotebookReply, OnNotebook};
-use crate::run::{NotebookRun, RunView};
+use crate::run::{NotebookRun, RunNews, RunView};
 
 /// What may be asked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -51,6 +51,13 @@ pub enum Request {
     Notebook(Box<OnNotebook>),
     /// Runs cells of a notebook.
     Run(Box<NotebookRun>),
+    /// What has happened in a run that goes on; its answer has all of it when it has ended.
+    RunNews {
+        /// What whoever asked for it called it.
+        run: String,
+        /// How many of its news are known.
+        from: usize,
+    },
     /// What is in front of a person, after what an editor has to report.
     Editor(Option<Box<EditorReport>>),
     /// The state of the notebook that is worked on, as an agent is told it.
@@ -126,6 +133,8 @@ pub enum Reply {
     Notebook(NotebookReply),
     /// What came of running cells.
     Ran(#[serde(with = "crate::run")] Box<RunReport>),
+    /// What has happened in a run.
+    RunNews(Vec<RunNews>),
     /// What is in front of a person.
     Editor(Box<Editor>),
     /// The notebook that is worked on, if one is.

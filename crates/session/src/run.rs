@@ -12,6 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use cellist_kernel::{Event, Kernel, Request};
 use cellist_notebook::CellId;
+use serde::{Deserialize, Serialize};
 
 use crate::artifact::{Artifacts, Origin, first_line};
 use crate::error::{Error, in_words};
@@ -32,7 +33,7 @@ pub use crate::execution::{
 };
 pub use cells::{Selection, title, why_nothing};
 pub use document::Document;
-pub use parameters::{Literal, ParameterError};
+pub use parameters::{Literal, ParameterError, assignments, parameters_at, put_parameters};
 
 /// Where a notebook keeps what its kernel said of its language.
 pub(crate) const LANGUAGE: &str = "language_info";
@@ -66,7 +67,7 @@ pub struct Plan {
 }
 
 /// A cell that is about to run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// Where it stands in the notebook.
     pub index: usize,
@@ -115,13 +116,12 @@ pub fn prepare(document: &mut Document, plan: &Plan, language: &str) -> Result<V
     if plan.parameters.is_empty() {
         return Ok(cells);
     }
-    let injected = document.change(|notebook| parameters::inject(notebook, &plan.parameters, language));
-    let (id, unmarked) = injected?;
-    if unmarked {
-        document.note("no cell is tagged `parameters`, so the parameters come first");
-    }
-    if !cells.contains(&id) {
-        cells.push(id);
+    let source = assignments(&plan.parameters, language)?;
+    let said = document.change(|notebook| put_parameters(notebook, &source));
+    said.into_iter().for_each(|said| document.note(said));
+    let injected = parameters_at(document.notebook()).map(|index| document.notebook().cells()[index].id());
+    if let Some(id) = injected.filter(|id| !cells.contains(id)) {
+        cells.push(id.clone());
     }
     let order: Vec<CellId> = document.notebook().cells().iter().map(|cell| cell.id().clone()).collect();
     cells.sort_by_key(|cell| order.iter().position(|known| known == cell));

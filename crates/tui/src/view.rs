@@ -163,6 +163,7 @@ impl Viewing {
             max_output,
             timing: self.timing,
             author,
+            name: None,
         };
         let pending = link.begin(Request::Run(Box::new(run)));
         let stop = pending.stop();

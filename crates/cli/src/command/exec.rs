@@ -2,6 +2,8 @@
 
 mod session;
 
+pub(crate) use session::on_what;
+
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! `cellist run`: the cells of a notebook, in order, with their outputs saved.
 
+mod open;
+
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,6 +23,7 @@ use crate::answer::{Answer, Format, print_aside};
 use crate::clock::{some_seconds, spoken};
 use crate::error::{CliError, Exit};
 use crate::kernel::{KernelFlags, Particular};
+use crate::owner::{Alone, Owner};
 use crate::paint::{Ink, Paint, When};
 use crate::parameters::{self, Assignment};
 use crate::progress::{Look, Progress};
@@ -34,6 +37,9 @@ use crate::{interrupts, load};
 /// may fail; cells tagged `skip-execution` are left alone. Parameters go into a cell of their own behind the one
 /// tagged `parameters`; a second run replaces it. The kernel is a new one that ends with the run, unless
 /// one that runs already is joined with --existing.
+///
+/// A notebook that somebody has open, on the page, on a screen or by an agent, is run by the host: all of them see the
+/// cells run, and what they type meanwhile stays.
 ///
 /// With --json, `status` is how the run ended: a run that reaches its end is `ok`, also where cells failed that
 /// may (`failed` counts them, and each cell has a status of its own).
@@ -78,6 +84,8 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["kernel", "kernel_id", "existing"])]
     join: bool,
     #[command(flatten)]
+    alone: Alone,
+    #[command(flatten)]
     particular: Particular,
     #[command(flatten)]
     flags: KernelFlags,
@@ -91,26 +99,22 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
     let settings = arguments.flags.settings(&cwd)?;
     let plan = arguments.plan(&settings.settings, parameters, paint, format);
     let store = load::store();
+    if let Some(owner) = arguments.owner() {
+        store.check_writable(&target.path)?;
+        let run = open::Run { owner: &owner, arguments: &arguments, plan: &plan, settings: &settings, cwd };
+        return owner.wait(run.carry_out(paint, format));
+    }
     let mut document = open(&store, &target.path, arguments.output.as_deref())?;
     let wanted = Wanted::of_metadata(&document.notebook().metadata());
-    let language = arguments.particular.kernel.clone().map_or_else(|| wanted.language.clone(), |_| None);
     let refused = |error| CliError::cannot_run(&target.path, &error);
-    let cells = prepare(&mut document, &plan, language.as_deref().unwrap_or("python")).map_err(refused)?;
+    let cells = prepare(&mut document, &plan, &arguments.language(&wanted)).map_err(refused)?;
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| CliError::new("system", Exit::NoKernel, error.to_string()))?;
     let (ran, notices) = runtime.block_on(async {
         let (canceller, mut cancel) = Cancel::channel();
         interrupts::hand_on(&canceller);
-        let mut folders = vec![cwd.clone()];
-        folders.extend(std::env::current_dir().ok());
-        let running = match arguments.join {
-            true => {
-                Some(Running::OfNotebook(std::path::absolute(&target.path).unwrap_or(target.path.clone())))
-            }
-            false => None,
-        };
-        let job = Job { cwd: cwd.clone(), folders, wanted, running, ..Job::default() };
+        let job = arguments.job(cwd.clone(), wanted);
         let starting = arguments.flags.start(&settings, &arguments.particular, job, Some(&target.path));
         let ready = tokio::select! {
             ready = starting => ready?,
@@ -119,10 +123,9 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
         let mut progress = match format {
             Format::Json => Progress::silent(),
             Format::People => {
-                print_aside_heading(&target.path, &ready.kernel.identity(), paint);
-                let language = ready.kernel.identity().language;
-                let look = Look { paint, images: settings.settings.terminal.images, language };
-                Progress::on_stdout(look, !Variables::of_process().is_on("PI_PYTHON_IPC_TRACE"))
+                let identity = ready.kernel.identity();
+                print_aside_heading(&target.path, &on_what(&identity), paint);
+                on_stdout(paint, &settings.settings, identity.language)
             }
         };
         let ran = run_cells(
@@ -139,10 +142,41 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
         progress.end();
         Ok((ran, ready.notices))
     })?;
-    answer(ran, notices, paint)
+    let Ran { mut report, save_error } = ran;
+    report.notices.splice(0..0, notices);
+    if let Some(error) = &save_error {
+        report.notices.push(error.to_string());
+        report.notices.extend(error.hint());
+    }
+    Ok(answer(report, save_error.map(CliError::from), paint))
 }
 
 impl Arguments {
+    /// The host, where it has the notebook open and the outputs are to go there.
+    fn owner(&self) -> Option<Owner> {
+        let real = |path: &Path| path.canonicalize().ok();
+        let is_in_place = self.output.as_ref().is_none_or(|output| real(output) == real(&self.notebook));
+        if !is_in_place || self.particular.is_elsewhere() {
+            return None;
+        }
+        Owner::of(&self.notebook, self.alone)
+    }
+
+    /// What a kernel is wanted for.
+    fn job(&self, cwd: PathBuf, wanted: Wanted) -> Job {
+        let mut folders = vec![cwd.clone()];
+        folders.extend(std::env::current_dir().ok());
+        let whole = || std::path::absolute(&self.notebook).unwrap_or(self.notebook.clone());
+        let running = self.join.then(|| Running::OfNotebook(whole()));
+        Job { cwd, folders, wanted, running, ..Job::default() }
+    }
+
+    /// The language of the notebook's code, as far as it is known before a kernel is there.
+    fn language(&self, wanted: &Wanted) -> String {
+        let said = wanted.language.clone().filter(|_| self.particular.kernel.is_none());
+        said.unwrap_or_else(|| "python".to_owned())
+    }
+
     fn plan(
         &self,
         settings: &Settings,
@@ -192,9 +226,15 @@ fn folder_of(path: &Path) -> Result<PathBuf, CliError> {
     Ok(whole.parent().unwrap_or(Path::new("/")).to_owned())
 }
 
-fn print_aside_heading(path: &Path, identity: &cellist_kernel::Identity, paint: Paint) {
+/// Someone who shows the run on standard output.
+fn on_stdout(paint: Paint, settings: &Settings, language: String) -> Progress {
+    let look = Look { paint, images: settings.terminal.images, language };
+    Progress::on_stdout(look, !Variables::of_process().is_on("PI_PYTHON_IPC_TRACE"))
+}
+
+fn print_aside_heading(path: &Path, on_what: &str, paint: Paint) {
     if io::stdout().is_terminal() {
-        let heading = format!("{} · {}", path.display(), on_what(identity));
+        let heading = format!("{} · {on_what}", path.display());
         let _ = crate::answer::print(format!("{}\n\n", paint.line(Ink::Aside, &heading)).as_bytes());
     }
 }
@@ -211,28 +251,24 @@ pub(crate) fn on_what(identity: &cellist_kernel::Identity) -> String {
     }
 }
 
-fn answer(ran: Ran, notices: Vec<String>, paint: Paint) -> Result<Answer, CliError> {
-    let Ran { mut report, save_error } = ran;
-    report.notices.splice(0..0, notices);
+fn answer(mut report: RunReport, unsaved: Option<CliError>, paint: Paint) -> Answer {
     let mut exit = match report.status {
         Status::Ok => Exit::Done,
         Status::Error => Exit::CodeFailed,
         Status::Timeout => Exit::TimedOut,
         Status::Cancelled => Exit::Interrupted,
     };
-    if let Some(error) = &save_error {
+    if unsaved.is_some() {
         exit = Exit::NotSaved;
-        report.notices.push(error.to_string());
-        report.notices.extend(error.hint());
     }
-    let unsaved = save_error.map(|error| CliError::from(error).to_json()["error"].take());
+    let unsaved = unsaved.map(|error| error.to_json()["error"].take());
     let notices = std::mem::take(&mut report.notices);
     let text = summary(&report, paint);
     let mut json = serde_json::to_value(&report).unwrap_or_else(|_| json!({}));
     if let Some(unsaved) = unsaved {
         json["error"] = unsaved;
     }
-    Ok(Answer::new(text, json).with_notices(notices).with_exit(exit))
+    Answer::new(text, json).with_notices(notices).with_exit(exit)
 }
 
 /// One line at the end of it all.

@@ -26,6 +26,7 @@ mod merge;
 mod new;
 mod notebooks;
 mod old_host;
+mod open_run;
 mod read;
 mod repl;
 mod run;

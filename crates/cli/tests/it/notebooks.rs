@@ -12,10 +12,10 @@ use tokio::runtime::Runtime;
 use crate::desk::Desk;
 
 /// Longer than anything takes on a busy machine.
-const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// Someone who has `nb.ipynb` open.
-struct Page {
+pub(crate) struct Page {
     runtime: Runtime,
     link: Link,
     path: PathBuf,
@@ -23,7 +23,7 @@ struct Page {
 
 impl Page {
     /// Starts a host and opens the notebook in it.
-    fn open(desk: &Desk) -> Page {
+    pub(crate) fn open(desk: &Desk) -> Page {
         desk.json(&["serve", "--background"]);
         let runtime = Runtime::new().unwrap();
         let host = Host::of(&Home::at(desk.state()), env!("CARGO_PKG_VERSION"));
@@ -33,7 +33,7 @@ impl Page {
         page
     }
 
-    fn ask(&self, ask: NotebookAsk) -> NotebookReply {
+    pub(crate) fn ask(&self, ask: NotebookAsk) -> NotebookReply {
         let asked = Request::Notebook(Box::new(OnNotebook { path: self.path.clone(), ask }));
         let answer = async { tokio::time::timeout(LONG, self.link.ask(asked)).await.unwrap().unwrap() };
         match self.runtime.block_on(answer) {
@@ -42,18 +42,18 @@ impl Page {
         }
     }
 
-    fn state(&self) -> NotebookState {
+    pub(crate) fn state(&self) -> NotebookState {
         match self.ask(NotebookAsk::Open) {
             NotebookReply::State(state) => *state,
             other => panic!("{other:?}"),
         }
     }
 
-    fn version(&self) -> u64 {
+    pub(crate) fn version(&self) -> u64 {
         self.state().news.version
     }
 
-    fn since(&self, version: u64) -> Vec<Change> {
+    pub(crate) fn since(&self, version: u64) -> Vec<Change> {
         match self.ask(NotebookAsk::Since(version)) {
             NotebookReply::Changes(changes) => changes,
             other => panic!("{other:?}"),
@@ -61,7 +61,7 @@ impl Page {
     }
 
     /// Types into a cell.
-    fn type_into(&self, cell: &str, source: &str) {
+    pub(crate) fn type_into(&self, cell: &str, source: &str) {
         let op = Op::Write { cell: serde_json::from_value(json!(cell)).unwrap(), source: source.into() };
         let submission = Submission { base: self.version(), tag: None, ops: vec![op] };
         let author = Actor::new(ActorKind::Person, "page").into();

@@ -26,13 +26,13 @@ impl Desk {
     }
 
     /// The outputs of a cell of `nb.ipynb`.
-    fn outputs(&self, index: usize) -> Value {
+    pub(crate) fn outputs(&self, index: usize) -> Value {
         self.notebook_json("nb.ipynb")["cells"][index]["outputs"].clone()
     }
 }
 
 /// A notebook with one tag on one of its cells.
-fn tagged(sources: &[&str], index: usize, tag: &str) -> String {
+pub(crate) fn tagged(sources: &[&str], index: usize, tag: &str) -> String {
     let mut notebook: Value = serde_json::from_str(&notebook(sources)).unwrap();
     notebook["cells"][index]["metadata"]["tags"] = json!([tag]);
     notebook.to_string()

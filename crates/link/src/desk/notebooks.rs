@@ -9,6 +9,7 @@ use cellist_notebook::{
 };
 use cellist_session::execution::Cancel;
 use cellist_session::live::{Author, Document, DocumentError, Edited, Refusal, View};
+use cellist_session::run::put_parameters;
 use tokio::sync::watch;
 
 use super::{Client, Desk};
@@ -151,7 +152,7 @@ async fn change(
                 operations.iter().cloned().map(serde_json::from_value).collect();
             parsed.map_err(|error| Failure::bad_input("invalid_operation", error.to_string()))?
         }
-        NotebookEdit::Text(_) | NotebookEdit::Replace { .. } => Vec::new(),
+        NotebookEdit::Text(_) | NotebookEdit::Replace { .. } | NotebookEdit::Parameters(_) => Vec::new(),
     };
     let edited = document.edit(base, author, move |notebook, snapshot| match &edit {
         NotebookEdit::Text(text) => {
@@ -160,6 +161,10 @@ async fn change(
         NotebookEdit::Replace { old, new } => {
             let text = replaced(snapshot.map_or_else(|| notebook.to_text(), Snapshot::to_text), old, new)?;
             notebook.apply_text(&text, snapshot).map(|(applied, notices)| (Vec::new(), applied, notices))
+        }
+        NotebookEdit::Parameters(source) => {
+            let said = put_parameters(notebook, source).map(str::to_owned);
+            Ok((Vec::new(), Applied::default(), said.into_iter().collect()))
         }
         NotebookEdit::Operations(_) => {
             notebook.perform(&operations, snapshot).map(|outcomes| (outcomes, Applied::default(), Vec::new()))

@@ -72,6 +72,7 @@ fn run(bed: &Bed, path: &Path, cells: &[&str], order: Option<Order>) -> Request 
         max_output: None,
         timing: false,
         author: Actor::new(ActorKind::Person, "one").into(),
+        name: None,
     }))
 }
 

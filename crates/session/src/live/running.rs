@@ -15,7 +15,7 @@ use super::document::{Document, DocumentError, now};
 use crate::execution::{Cancel, CellReport, Kept, KernelState, RunReport, Status, count_failed};
 use crate::names;
 use crate::receipts::{Receipt, mark};
-use crate::run::{LANGUAGE, Shown, TIMING, Timing, is_run, may_fail, title};
+use crate::run::{LANGUAGE, Observer, Shown, Step, TIMING, Timing, is_run, may_fail, title};
 use crate::sessions::{Call, CallView, Code, CodeReport, SessionError, Sessions};
 
 /// How often those who watch are shown something new.
@@ -73,7 +73,19 @@ impl Document {
         sessions: &Sessions,
         batch: Batch,
         author: Author,
+        cancel: Cancel,
+    ) -> Result<RunReport, RunError> {
+        self.run_watched(sessions, batch, author, cancel, None).await
+    }
+
+    /// Runs cells, and tells someone of each when it begins, what it shows, and when it has ended.
+    pub async fn run_watched(
+        &self,
+        sessions: &Sessions,
+        batch: Batch,
+        author: Author,
         mut cancel: Cancel,
+        observer: Option<&mut (dyn Observer + Send + Sync)>,
     ) -> Result<RunReport, RunError> {
         let begun = Instant::now();
         let notebook = self.view().notebook.clone();
@@ -83,8 +95,17 @@ impl Document {
         let resting = Resting { document: self, cells: &cells };
         let reset = batch.call.reset;
         let (shown, written, position) = (Shown::default(), 0, (0, 0));
-        let mut run =
-            Run { document: self, sessions, batch: &batch, author, reset, shown, written, position };
+        let mut run = Run {
+            document: self,
+            sessions,
+            batch: &batch,
+            author,
+            reset,
+            shown,
+            written,
+            position,
+            observer,
+        };
         let (mut reports, mut notices, mut status) = (Vec::new(), Vec::new(), Status::Ok);
         for (position, id) in cells.iter().enumerate() {
             if cancel.is_asked() {
@@ -112,6 +133,9 @@ impl Document {
             };
             if ends || report.report.status == Status::Timeout {
                 status = report.report.status;
+            }
+            if let Some(observer) = &mut run.observer {
+                observer.finished(&report);
             }
             reports.push(report);
             if ends {
@@ -148,7 +172,7 @@ enum Ran {
 }
 
 /// A run that is going on.
-struct Run<'a> {
+struct Run<'a, 'o> {
     document: &'a Document,
     sessions: &'a Sessions,
     batch: &'a Batch,
@@ -160,9 +184,10 @@ struct Run<'a> {
     written: usize,
     /// How many cells are before the one that runs, and how many there are.
     position: (usize, usize),
+    observer: Option<&'o mut (dyn Observer + Send + Sync)>,
 }
 
-impl Run<'_> {
+impl Run<'_, '_> {
     /// Runs one cell. What is to be said about its kernel goes to the notices.
     async fn cell(
         &mut self,
@@ -177,18 +202,22 @@ impl Run<'_> {
         let stored = cell.is_named_by_stored_id().then(|| id.to_string());
         let may_fail = self.batch.allow_errors || may_fail(cell);
         let (listener, mut events) = mpsc::channel(EVENTS);
-        let title = Some(title(&notebook, index));
+        let title = title(&notebook, index);
         let (name, ran) = (name(cell, index), mark(&source));
-        let code = Code { code: source, title, ..Code::default() };
-        let reset = std::mem::take(&mut self.reset);
         let (position, count) = self.position;
+        if let Some(observer) = &mut self.observer {
+            let (title, source) = (title.clone(), source.clone());
+            observer.started(&Step { index, position, count, title, source });
+        }
+        let code = Code { code: source, title: Some(title), ..Code::default() };
+        let reset = std::mem::take(&mut self.reset);
         let reading = self.batch.call.reading.next(self.written, position + 1 == count);
         let (cells, listener) = (vec![code], Some(listener));
         let call = Call { cells, listener, reset, reading, ..self.batch.call.clone() };
         let (started, started_ms) = (Instant::now(), now());
         let ticket = self.sessions.call(call);
         let (watcher, mut view) = (self.batch.watcher.as_ref(), ticket.watch());
-        let mut is_watched = watcher.is_some();
+        let mut is_watched = watcher.is_some() || self.observer.is_some();
         let mut kept = Kept::new(self.batch.max_output);
         let mut timing = Timing::default();
         let mut number = None;
@@ -205,6 +234,9 @@ impl Run<'_> {
                 changed = view.changed(), if is_watched => {
                     is_watched = changed.is_ok();
                     let cell = view.borrow_and_update().clone();
+                    if let Some(observer) = self.observer.as_mut().filter(|_| !cell.text.is_empty()) {
+                        observer.shows(cell.text.clone(), cell.bar.as_ref());
+                    }
                     if let Some(watcher) = watcher {
                         watcher.send_replace(Some(Standing { index, position, count, cell }));
                     }

@@ -19,7 +19,7 @@ pub enum Selection {
 
 impl Selection {
     /// The cells meant, by name, in the order of the notebook.
-    pub(crate) fn resolve(&self, notebook: &Notebook) -> cellist_notebook::Result<Vec<CellId>> {
+    pub fn resolve(&self, notebook: &Notebook) -> cellist_notebook::Result<Vec<CellId>> {
         let names = match self {
             Selection::All => return Ok(notebook.cells().iter().map(|cell| cell.id().clone()).collect()),
             Selection::Named(names) => names,

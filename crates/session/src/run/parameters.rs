@@ -1,7 +1,7 @@
 //! Parameters of a run: values given from outside, written into a cell of their own behind the one that holds
 //! the defaults. Names and tags are those of papermill.
 
-use cellist_notebook::{CellId, CellType, Notebook};
+use cellist_notebook::{CellType, Notebook};
 use serde_json::{Value, json};
 
 /// Marks the cell that holds the defaults.
@@ -90,29 +90,32 @@ impl ParameterError {
     }
 }
 
-/// Puts the cell with the parameters into a notebook, in place of the one of an earlier run, and says which
-/// it is. The other value tells that no cell is marked as holding the defaults.
-pub(crate) fn inject(
-    notebook: &mut Notebook,
-    parameters: &[(String, Literal)],
-    language: &str,
-) -> Result<(CellId, bool), ParameterError> {
-    let source = assignments(parameters, language)?;
-    let tagged = |tag: &str| notebook.cells().iter().position(|cell| cell.has_tag(tag));
-    let (injected, defaults) = (tagged(INJECTED), tagged(DEFAULTS));
-    let index = match (injected, defaults) {
-        (Some(index), _) => {
-            notebook.set_source(index, &source);
-            index
-        }
+/// What is said where no cell is marked as holding the defaults.
+pub(crate) const UNMARKED: &str = "no cell is tagged `parameters`, so the parameters come first";
+
+/// Puts a cell with this text into a notebook as its parameters, in place of the one of an earlier run. Returns what
+/// people should know.
+pub fn put_parameters(notebook: &mut Notebook, source: &str) -> Option<&'static str> {
+    let defaults = tagged(notebook, DEFAULTS);
+    match (parameters_at(notebook), defaults) {
+        (Some(index), _) => notebook.set_source(index, source),
         (None, defaults) => {
             let index = defaults.map_or(0, |index| index + 1);
-            notebook.insert(index, CellType::Code, &source);
+            notebook.insert(index, CellType::Code, source);
             notebook.set_cell_metadata(index, "tags", &json!([INJECTED]));
-            index
+            return defaults.is_none().then_some(UNMARKED);
         }
-    };
-    Ok((notebook.cells()[index].id().clone(), injected.is_none() && defaults.is_none()))
+    }
+    None
+}
+
+/// Where the cell with the parameters is, if a notebook has one.
+pub fn parameters_at(notebook: &Notebook) -> Option<usize> {
+    tagged(notebook, INJECTED)
+}
+
+fn tagged(notebook: &Notebook, tag: &str) -> Option<usize> {
+    notebook.cells().iter().position(|cell| cell.has_tag(tag))
 }
 
 /// How a language spells values.
@@ -154,7 +157,8 @@ const R: Dialect = Dialect {
 
 const LANGUAGES: &[Dialect] = &[PYTHON, R, JULIA];
 
-fn assignments(parameters: &[(String, Literal)], language: &str) -> Result<String, ParameterError> {
+/// The text of the cell that gives these parameters their values.
+pub fn assignments(parameters: &[(String, Literal)], language: &str) -> Result<String, ParameterError> {
     let dialect = (LANGUAGES.iter().find(|dialect| dialect.name.eq_ignore_ascii_case(language)))
         .ok_or_else(|| ParameterError::Language { language: language.to_owned() })?;
     let mut lines = vec!["# Parameters".to_owned()];
@@ -276,12 +280,11 @@ mod tests {
     fn the_cell_goes_behind_the_defaults_and_is_replaced_by_the_next_run() {
         let mut notebook = notebook(&[&[], &["parameters"], &[]]);
         let given = |x: &str| vec![("x".to_owned(), Literal::typed(x))];
-        let (id, unmarked) = inject(&mut notebook, &given("5"), "python").unwrap();
-        assert!(!unmarked);
+        let said = put_parameters(&mut notebook, &assignments(&given("5"), "python").unwrap());
+        assert_eq!((said, parameters_at(&notebook)), (None, Some(2)));
         assert_eq!(sources(&notebook), ["x = 1\n", "x = 1\n", "# Parameters\nx = 5\n", "x = 1\n"]);
         assert!(notebook.cells()[2].has_tag("injected-parameters"));
-        let (again, _) = inject(&mut notebook, &given("6"), "Python").unwrap();
-        assert_eq!(again, id);
+        put_parameters(&mut notebook, &assignments(&given("6"), "Python").unwrap());
         assert_eq!(sources(&notebook)[2], "# Parameters\nx = 6\n");
         assert_eq!(notebook.cells().len(), 4);
     }
@@ -289,18 +292,16 @@ mod tests {
     #[test]
     fn without_defaults_the_cell_goes_first_and_that_is_told() {
         let mut notebook = notebook(&[&[]]);
-        let (_, unmarked) = inject(&mut notebook, &[("x".into(), Literal::Null)], "R").unwrap();
-        assert!(unmarked);
+        let source = assignments(&[("x".into(), Literal::Null)], "R").unwrap();
+        assert_eq!(put_parameters(&mut notebook, &source), Some(UNMARKED));
         assert_eq!(sources(&notebook)[0], "# Parameters\nx = NULL\n");
     }
 
     #[test]
     fn what_cannot_be_written_is_refused() {
-        let mut notebook = notebook(&[&[]]);
-        let name = inject(&mut notebook, &[("a b".into(), Literal::Null)], "python").unwrap_err();
+        let name = assignments(&[("a b".into(), Literal::Null)], "python").unwrap_err();
         assert_eq!(name.to_string(), "`a b` cannot be the name of a parameter in python");
-        let language = inject(&mut notebook, &[], "cobol").unwrap_err();
+        let language = assignments(&[], "cobol").unwrap_err();
         assert_eq!(language.to_string(), "parameters cannot be given to a notebook in cobol");
-        assert_eq!(notebook.cells().len(), 1);
     }
 }

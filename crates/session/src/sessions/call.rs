@@ -70,6 +70,12 @@ pub enum Kind {
         #[serde(with = "cellist_kernel::order")]
         path: PathBuf,
     },
+    /// For one run of a notebook, which ends when whoever asked for it goes.
+    Run {
+        /// Its file.
+        #[serde(with = "cellist_kernel::order")]
+        path: PathBuf,
+    },
     /// For someone at a terminal.
     Terminal,
     /// For one command of a shell, with which it ends.
@@ -80,7 +86,7 @@ impl Kind {
     /// The notebook.
     pub fn notebook(&self) -> Option<&PathBuf> {
         match self {
-            Kind::Notebook { path } => Some(path),
+            Kind::Notebook { path } | Kind::Run { path } => Some(path),
             Kind::Tool | Kind::Terminal | Kind::Command => None,
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use cellist_kernel::{Event, Request};
 use cellist_output::notices;
 
-use super::call::{CallReport, Code, CodeReport, KernelMode};
+use super::call::{CallReport, Code, CodeReport, KernelMode, Kind};
 use super::error::SessionError;
 use super::gone::Gone;
 use super::retry::{Crash, Remedy, remedy};
@@ -234,7 +234,8 @@ impl Task {
             told.before.extend(why.as_ref().map(|why| notices::new_kernel(&why.words())));
             told.before.extend(was_retried.then(notices::retried));
             told.restarted = was_retried || why.is_some();
-            told.lasting = queued.call.mode == KernelMode::Session;
+            let is_run = matches!(queued.call.kind, Kind::Run { .. });
+            told.lasting = queued.call.mode == KernelMode::Session && !is_run;
             if told.lasting {
                 self.tell();
             }

@@ -157,7 +157,7 @@ fn told(mut report: CallReport, format: Format) -> Result<Answer, CliError> {
     Ok(answer)
 }
 
-fn on_what(kernel: &KernelReport) -> String {
+pub(crate) fn on_what(kernel: &KernelReport) -> String {
     match &kernel.python {
         Some(python) => format!("{} · {}", kernel.backend, python.display()),
         None => kernel.backend.to_string(),
