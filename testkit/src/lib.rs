@@ -8,6 +8,7 @@ mod parts;
 mod scratch;
 mod tally;
 mod target;
+mod terminal;
 
 pub use corpus::{fixture, fixtures, repo_root};
 pub use judge::{Invalid, assert_valid, validate, validate_bytes};
@@ -16,3 +17,4 @@ pub use parts::{Kind, NeededBy, PARTS, Part, node, node_folder, python};
 pub use scratch::Scratch;
 pub use tally::{TALLY, tally};
 pub use target::target_dir;
+pub use terminal::{Ended, Terminal};

@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod fuzz;
+mod screens;
 mod setup;
 mod test;
 mod web;
@@ -35,6 +36,12 @@ pub(crate) const COMMANDS: &[Command] = &[
         arguments: "",
         about: "format, lints, documentation and the gates, without tests",
         run: check::run,
+    },
+    Command {
+        name: "screens",
+        arguments: "",
+        about: "draw the README's screens anew, from real runs",
+        run: screens::run,
     },
     Command { name: "web", arguments: "", about: "build the page, which is kept in web/dist", run: web::run },
     Command {

@@ -10,6 +10,7 @@ mod metadata;
 mod process;
 mod product;
 mod report;
+mod svg;
 mod tokens;
 
 use std::env;

@@ -1,13 +1,15 @@
 //! Code typed and run on a terminal.
 
+use testkit::Terminal;
+
 use crate::bench::Backend;
-use crate::screen::Screen;
+use crate::screen;
 use crate::sessions::Bed;
 
-fn repl(bed: &Bed, more: &[&str]) -> Screen {
+fn repl(bed: &Bed, more: &[&str]) -> Terminal {
     let flags = Backend::BareRunner.flags();
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-    Screen::open(&bed.desk, (70, 24), &[&["repl"], more, flags.as_slice()].concat(), &[])
+    screen::open(&bed.desk, (70, 24), &[&["repl"], more, flags.as_slice()].concat(), &[])
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! A notebook on the screen: what is seen there, what others do to it meanwhile, and the terminal afterwards.
 
+use testkit::Terminal;
+
 use crate::bench::Backend;
 use crate::desk::notebook;
-use crate::screen::Screen;
+use crate::screen;
 use crate::sessions::{Bed, until};
 
 fn bed(sources: &[&str]) -> Bed {
@@ -11,10 +13,10 @@ fn bed(sources: &[&str]) -> Bed {
     bed
 }
 
-fn view(bed: &Bed, more: &[&str]) -> Screen {
+fn view(bed: &Bed, more: &[&str]) -> Terminal {
     let flags = Backend::BareRunner.flags();
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-    Screen::open(&bed.desk, (60, 20), &[&["view", "nb.ipynb"], more, flags.as_slice()].concat(), &[])
+    screen::open(&bed.desk, (60, 20), &[&["view", "nb.ipynb"], more, flags.as_slice()].concat(), &[])
 }
 
 #[test]
@@ -57,7 +59,7 @@ fn a_terminal_is_given_back_by_a_viewer_that_is_asked_to_end() {
         let bed = bed(&["1"]);
         let screen = view(&bed, &["--standalone"]);
         screen.wait_for("cell 0 of 1");
-        let killed = std::process::Command::new("kill").args([signal, &screen.pid.to_string()]).status();
+        let killed = std::process::Command::new("kill").args([signal, &screen.pid().to_string()]).status();
         assert!(killed.unwrap().success());
         assert!(screen.end().1.is_restored, "{signal}");
     }

@@ -1,7 +1,7 @@
 //! Runs as people watch them on a terminal.
 
 use crate::desk::Desk;
-use crate::screen::Screen;
+use crate::screen;
 
 /// Shows a picture of one red pixel, 20 cells wide on a terminal whose cells are 10 pixels wide.
 const PICTURE: &str = r#"
@@ -19,7 +19,7 @@ fn watch(desk: &Desk, images: &str) -> String {
     let python = testkit::python("kernels");
     let python = python.to_str().unwrap();
     let variables = [("CELLIST_TERMINAL_IMAGES", images), ("COLORTERM", "truecolor")];
-    let screen = Screen::open(desk, (80, 40), &["run", "nb.ipynb", "--python", python], &variables);
+    let screen = screen::open(desk, (80, 40), &["run", "nb.ipynb", "--python", python], &variables);
     let (exit, ended) = screen.end();
     assert_eq!(exit, 0, "{}", ended.raw);
     ended.raw
@@ -30,7 +30,7 @@ fn a_run_is_seen_cell_by_cell_and_only_the_end_of_long_output() {
     let desk = Desk::with(&["# count\nfor i in range(30): print('row', i)", "6 * 7"]);
     let python = testkit::python("kernels");
     let screen =
-        Screen::open(&desk, (60, 40), &["run", "nb.ipynb", "--python", python.to_str().unwrap()], &[]);
+        screen::open(&desk, (60, 40), &["run", "nb.ipynb", "--python", python.to_str().unwrap()], &[]);
     let (exit, ended) = screen.end();
     assert_eq!(exit, 0);
     let shown = ended.screen;

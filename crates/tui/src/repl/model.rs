@@ -29,8 +29,7 @@ const PREVIEW: usize = 20;
 const MATCHES: usize = 8;
 const PROMPT: &str = ">>> ";
 const GOES_ON: &str = "... ";
-const HELP: &str = "Enter runs, Alt-Enter a new line · Tab completes, name? explains · Ctrl-O unfolds, PgUp scrolls · \
-    Ctrl-C interrupts, Ctrl-D leaves · %notebook FILE saves, %restart";
+const HELP: &str = "Tab completes · name? explains · Ctrl-O unfolds · Ctrl-D leaves";
 
 /// What is to be done about a key.
 #[derive(Debug, PartialEq, Eq)]

@@ -32,7 +32,7 @@ fn code_of_several_lines_runs_when_it_is_whole() {
     >>> if x:
     ...     print(x)
     ...
-    work · Enter runs, Alt-Enter a new line…
+    work · Tab completes · name? explains ·…
     ");
     assert_eq!(type_in(&mut model, "\n"), Deed::Run("if x:\n    print(x)".into()));
     insta::assert_snapshot!(shown(&mut model, 40, 6), @"
@@ -41,7 +41,7 @@ fn code_of_several_lines_runs_when_it_is_whole() {
      │     print(x)
 
     >>>
-    work · Enter runs, Alt-Enter a new line…
+    work · Tab completes · name? explains ·…
     ");
     assert_eq!(type_in(&mut model, "y\n"), Deed::Nothing, "something runs");
     assert_eq!(key(&mut model, KeyCode::Char('c'), KeyModifiers::CONTROL), Deed::Interrupt);
@@ -72,7 +72,7 @@ fn a_completion_is_taken_over_as_far_as_it_is_sure_and_then_chosen() {
     >>> os.path
         os.path
         os.pathsep
-    work · Enter runs, Alt-Enter a new line…
+    work · Tab completes · name? explains ·…
     ");
     key(&mut model, KeyCode::Tab, KeyModifiers::NONE);
     key(&mut model, KeyCode::Tab, KeyModifiers::NONE);
