@@ -30,7 +30,8 @@ use crate::error::CliError;
   cellist cell insert nb.ipynb end --source 'print(1)'
   cellist diff old.ipynb new.ipynb
 
-State is kept in ~/.cellist, or where CELLIST_HOME says."
+State is kept in ~/.cellist, or where CELLIST_HOME says.
+CELLIST_AGENT=NAME marks changes as an agent's, for review and undo."
 )]
 pub(crate) struct Cli {
     /// Print one JSON object, for errors too

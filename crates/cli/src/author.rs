@@ -4,8 +4,17 @@ use std::env;
 
 use cellist_session::live::{Actor, ActorKind, Author};
 
-/// The author of what a command changes.
+/// Names the agent that works in a shell.
+const AGENT: &str = "CELLIST_AGENT";
+
+/// No name of an agent is longer, in characters.
+const LONGEST: usize = 64;
+
+/// The author of what a command changes: the agent that says so, or else a person.
 pub(crate) fn author() -> Author {
+    if let Some(agent) = env::var(AGENT).ok().as_deref().and_then(agent) {
+        return agent.into();
+    }
     let user = ["USER", "LOGNAME"].into_iter().filter_map(|name| env::var(name).ok());
     let name = user.into_iter().find(|name| !name.is_empty());
     let mut actor = Actor::new(ActorKind::Person, "command-line");
@@ -13,4 +22,24 @@ pub(crate) fn author() -> Author {
         actor.name = name;
     }
     actor.into()
+}
+
+/// The agent of this name, if it is one.
+fn agent(name: &str) -> Option<Actor> {
+    let name: String = name.trim().chars().filter(|letter| !letter.is_control()).take(LONGEST).collect();
+    (!name.is_empty()).then(|| Actor { id: format!("shell-{name}"), name, kind: ActorKind::Agent })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_has_a_name_that_can_be_shown() {
+        let named = |name: &str| agent(name).map(|agent| (agent.id, agent.name));
+        assert_eq!(named(" scribe "), Some(("shell-scribe".into(), "scribe".into())));
+        assert_eq!(named("a\u{1b}[31mb"), Some(("shell-a[31mb".into(), "a[31mb".into())));
+        assert_eq!(named("x".repeat(100).as_str()).unwrap().1.len(), 64);
+        assert_eq!((named(""), named(" \n")), (None, None));
+    }
 }

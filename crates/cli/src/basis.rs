@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cellist_link::{NotebookEdit, NotebookEdited};
+use cellist_link::{self as link, Failure, NotebookEdit, NotebookEdited};
 use cellist_notebook::{self as notebook, Notebook, Revision, Snapshot};
 use cellist_session::{Changed, Missing, Store, live};
 
@@ -97,6 +97,28 @@ impl Basis {
         let snapshot = self.snapshot_for(path, &copy)?;
         let edit = attempt(&mut copy, snapshot).map_err(|error| CliError::notebook(path, &error))?;
         owner.edit(edit, self.revision().unwrap_or(current))
+    }
+
+    /// Makes `given` of a notebook that the host has open, byte for byte, unless it has moved on.
+    pub(crate) fn replace_at(
+        &self,
+        owner: &Owner,
+        path: &Path,
+        given: &Notebook,
+    ) -> Result<Changed<()>, CliError> {
+        let current = owner.read()?.notebook.revision();
+        if let Some(base) = self.revision().filter(|base| *base != current) {
+            let stale = Failure::stale(Some(base), current);
+            return Err(CliError::from(link::Error::Refused(Box::new(stale)))
+                .about(&path.display().to_string())
+                .with_detail("base", base.to_string())
+                .with_detail("current", current.to_string()));
+        }
+        // What is in it was read as text.
+        let text = String::from_utf8_lossy(&given.to_bytes()).into_owned();
+        let Changed { notebook, revision, written, notices, .. } =
+            owner.edit(NotebookEdit::Raw(text), current)?;
+        Ok(Changed { value: (), notebook, revision, written, notices })
     }
 
     fn snapshot_for(&self, path: &Path, notebook: &Notebook) -> Result<Option<&Snapshot>, CliError> {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use cellist_notebook as notebook;
+use cellist_notebook::{self as notebook, Revision};
 use cellist_session::ErrorKind;
 use cellist_session::live::{DocumentError, Unchanged};
 use cellist_session::sessions::SessionError;
@@ -80,6 +80,16 @@ impl Failure {
     /// There is nothing to run code with.
     pub fn no_kernel(kind: impl Into<String>, message: impl Into<String>) -> Failure {
         Failure { class: Class::NoKernel, ..Failure::bad_input(kind, message) }
+    }
+
+    /// A notebook is not as it was when a change of all of it was made.
+    pub fn stale(base: Option<Revision>, current: Revision) -> Failure {
+        let message = match base {
+            Some(base) => format!("has changed since revision {base}: it is at {current} now"),
+            None => format!("has changed since it was read: it is at revision {current} now"),
+        };
+        Failure { class: Class::NotSaved, ..Failure::bad_input("stale", message) }
+            .with_hint("read it again and make the change on what is there now")
     }
 
     /// Says what to do about it.

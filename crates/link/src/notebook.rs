@@ -85,6 +85,8 @@ pub enum NotebookEdit {
         /// What takes its place.
         new: String,
     },
+    /// Makes this its file, byte for byte, where nobody has changed it since.
+    Raw(String),
     /// Makes this the text of the cell with the parameters of a run.
     Parameters(String),
     /// Changes single cells, all of them or none, each as in `{"action": "edit", "cell": 3, "content": "x = 1"}`.

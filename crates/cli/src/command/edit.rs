@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use cellist_link::NotebookEdit;
-use cellist_notebook::{self as notebook, Notebook, Revision, Selector, Snapshot, replace_once};
-use cellist_session::{ErrorKind, Missing, Store};
+use cellist_notebook::{self as notebook, Ids, Notebook, Revision, Selector, Snapshot, replace_once};
+use cellist_session::{Missing, Store};
 use clap::Args;
 
 use crate::answer::Answer;
@@ -117,9 +117,12 @@ fn edit_raw(
     alone: Alone,
 ) -> Result<Answer, CliError> {
     let path = &target.path;
-    Owner::of(path, alone).map_or(Ok(()), |owner| owner.save())?;
+    let owner = Owner::of(path, alone);
     for attempt in 1.. {
-        let bytes = store.read_file(path)?;
+        let bytes = match &owner {
+            Some(owner) => owner.read()?.notebook.to_bytes(),
+            None => store.read_file(path)?,
+        };
         let revision = Revision::of([bytes.as_slice()]);
         let text = String::from_utf8(bytes).map_err(|error| {
             let offset = error.utf8_error().valid_up_to();
@@ -128,8 +131,17 @@ fn edit_raw(
         })?;
         let text = replace_once(&text, &edit.old, &edit.new)
             .map_err(|error| explain_empty(CliError::notebook(path, &error)))?;
-        match replace_raw(store, path, text.into_bytes(), Some(base.unwrap_or(revision))) {
-            Err(error) if error.kind() == ErrorKind::Conflict && base.is_none() && attempt < ATTEMPTS => {}
+        let made_for = base.unwrap_or(revision);
+        let changed = match &owner {
+            Some(owner) => {
+                let given = Notebook::parse(text.into_bytes(), Ids::seeded(0));
+                let given = given.map_err(|error| CliError::notebook(path, &error))?;
+                Basis::named(store, path, Some(made_for)).replace_at(owner, path, &given)
+            }
+            None => replace_raw(store, path, text.into_bytes(), Some(made_for)).map_err(CliError::from),
+        };
+        match changed {
+            Err(error) if error.kind == "stale" && base.is_none() && attempt < ATTEMPTS => {}
             changed => {
                 let changed = changed?;
                 keep(store, path, &changed.notebook);

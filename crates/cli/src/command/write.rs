@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use cellist_link::NotebookEdit;
-use cellist_notebook::{self as notebook, Revision, Selector, parse_text};
+use cellist_notebook::{self as notebook, Ids, Notebook, Revision, Selector, parse_text};
 use cellist_session::{Missing, Problem, Store};
 use clap::Args;
 
@@ -106,14 +106,19 @@ fn write_raw(
     let path = &target.path;
     target.check_name()?;
     let bytes = content.bytes("write")?;
-    Owner::of(path, alone).map_or(Ok(()), |owner| owner.save())?;
     let basis = Basis::of_whole(store, path, base);
-    let changed =
-        replace_raw(store, path, bytes, basis.revision()).map_err(|error| match error.problem() {
+    let changed = match Owner::of(path, alone) {
+        Some(owner) => {
+            let given = Notebook::parse(bytes, Ids::seeded(0));
+            let given = given.map_err(|error| CliError::asked(&error).about(&content.name()))?;
+            basis.replace_at(&owner, path, &given)?
+        }
+        None => replace_raw(store, path, bytes, basis.revision()).map_err(|error| match error.problem() {
             // It is what was given that is no notebook, not the file.
             Problem::Refused(problem) => CliError::asked(problem).about(&content.name()),
             _ => error.into(),
-        })?;
+        })?,
+    };
     store.remember(path, &changed.notebook.snapshot());
     Ok(report::replaced(path, changed))
 }

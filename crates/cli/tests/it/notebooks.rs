@@ -180,3 +180,76 @@ fn a_command_that_is_to_stand_alone_or_is_about_another_notebook_uses_the_file()
     drop(page);
     desk.run(&["stop"]).ok();
 }
+
+#[test]
+fn the_json_of_an_open_notebook_is_changed_through_it_and_loses_nobodys_edit() {
+    let desk = Desk::with(&["one", "two"]);
+    let page = Page::open(&desk);
+    let before = page.version();
+    let given = desk.text("nb.ipynb").replace("\"two\"", "\"TWO\"").replace("\"metadata\"", "\"metadata\" ");
+    desk.feed(&["write", "nb.ipynb:raw"], &given).ok();
+    assert_eq!(desk.text("nb.ipynb"), given, "byte for byte");
+    let seen = page.since(before);
+    assert!(seen.iter().all(|change| change.actor.id == "command-line") && !seen.is_empty(), "{seen:?}");
+    assert_eq!(page.state().text, given);
+    let cells: Vec<String> = page.state().cells.iter().map(|(id, _)| id.to_string()).collect();
+    assert_eq!(cells, ["a", "b"]);
+
+    // What is typed and not saved yet is what the edit is made on.
+    page.type_into("a", "typed");
+    desk.run(&["edit", "nb.ipynb:raw", "--old", "TWO", "--new", "2"]).ok();
+    assert_eq!(desk.sources(), ["typed", "2"]);
+
+    // A file made from what was read before somebody typed is refused.
+    let read = desk.run(&["read", "nb.ipynb:raw"]).ok();
+    let base = desk.revision();
+    page.type_into("b", "later");
+    let stale = desk.feed(&["write", "nb.ipynb:raw", "--base", &base], read.replace("typed", "mine"));
+    let said = stale.refused(4);
+    assert!(
+        said.contains("nb.ipynb: has changed since revision ") && said.contains("read it again"),
+        "{said}"
+    );
+    let stale = desk.run(&["edit", "nb.ipynb:raw", "--base", &base, "--old", "typed", "--new", "mine"]);
+    assert!(stale.refused(4).contains("nb.ipynb: has changed since revision "));
+    let broken = desk.feed(&["write", "nb.ipynb:raw"], "{}");
+    assert!(broken.refused(2).contains("standard input"), "it is what was given that is wrong");
+    let read = desk.json(&["read", "nb.ipynb"]);
+    assert_eq!(
+        (&read["cells"][0]["source"], &read["cells"][1]["source"]),
+        (&json!("typed"), &json!("later"))
+    );
+}
+
+#[test]
+fn what_an_agent_does_from_a_shell_waits_for_review_and_is_taken_back_as_a_turn() {
+    for is_open in [false, true] {
+        let desk = Desk::with(&["one", "two"]);
+        let before = desk.read("nb.ipynb");
+        let page = is_open.then(|| Page::open(&desk));
+        for change in [
+            ["cell", "edit", "nb.ipynb", "a", "--source", "ONE"].as_slice(),
+            &["cell", "insert", "nb.ipynb", "end", "--source", "three"],
+        ] {
+            let ran = crate::desk::Ran::of(desk.command(change).env("CELLIST_AGENT", "scribe"));
+            assert_eq!(ran.exit, 0, "{ran:?}");
+        }
+        let page = page.unwrap_or_else(|| Page::open(&desk));
+        assert_eq!(page.state().review.cells.len(), 2, "both cells wait for review");
+        desk.run(&["cell", "edit", "nb.ipynb", "b", "--source", "a person's"]).ok();
+        let history = desk.json(&["history", "nb.ipynb"]);
+        let agents: Vec<&Value> = history["entries"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|entry| entry["actor"]["kind"] == "agent")
+            .collect();
+        assert_eq!((agents.len(), &agents[0]["actor"]["name"]), (2, &json!("scribe")));
+        assert_eq!(agents[0]["turn"], agents[1]["turn"]);
+        desk.run(&["undo", "nb.ipynb", "--turn", agents[0]["turn"].as_str().unwrap()]).ok();
+        assert_eq!(desk.sources(), ["one", "a person's"]);
+        desk.run(&["undo", "nb.ipynb", "--entry", &history["entries"][0]["number"].to_string()]).ok();
+        assert_eq!(desk.read("nb.ipynb"), before);
+        assert_eq!(page.state().review.cells.len(), 0);
+    }
+}

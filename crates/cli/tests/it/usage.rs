@@ -122,6 +122,7 @@ fn the_first_page_shows_what_there_is() {
       cellist diff old.ipynb new.ipynb
 
     State is kept in ~/.cellist, or where CELLIST_HOME says.
+    CELLIST_AGENT=NAME marks changes as an agent's, for review and undo.
     ");
     assert_eq!(desk.run(&[]).exit, 2);
     assert_eq!(desk.run(&["--version"]).ok(), concat!("cellist ", env!("CARGO_PKG_VERSION"), "\n"));

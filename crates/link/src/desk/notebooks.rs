@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cellist_notebook::{
-    self as notebook, Applied, Notebook, Operation, Outcome, Revision, Snapshot, replace_once,
+    self as notebook, Applied, Ids, Notebook, OnConflict, Operation, Outcome, Revision, Snapshot, merge,
+    replace_once,
 };
 use cellist_session::execution::Cancel;
 use cellist_session::live::{Author, Document, DocumentError, Edited, Refusal, View};
@@ -146,31 +147,52 @@ async fn change(
     base: Option<Revision>,
     author: Author,
 ) -> Result<Edited<Done>, Failure> {
-    let operations = match &edit {
-        NotebookEdit::Operations(operations) => {
+    let (mut operations, mut whole) = (Vec::new(), None);
+    match &edit {
+        NotebookEdit::Operations(given) => {
             let parsed: Result<Vec<Operation>, _> =
-                operations.iter().cloned().map(serde_json::from_value).collect();
-            parsed.map_err(|error| Failure::bad_input("invalid_operation", error.to_string()))?
+                given.iter().cloned().map(serde_json::from_value).collect();
+            operations =
+                parsed.map_err(|error| Failure::bad_input("invalid_operation", error.to_string()))?;
         }
-        NotebookEdit::Text(_) | NotebookEdit::Replace { .. } | NotebookEdit::Parameters(_) => Vec::new(),
-    };
+        NotebookEdit::Raw(text) => {
+            let ids = Ids::seeded(document.view().version);
+            let parsed = Notebook::parse(text.clone().into_bytes(), ids);
+            whole = Some(parsed.map_err(|error| Failure::bad_input("invalid_notebook", error.to_string()))?);
+        }
+        NotebookEdit::Text(_) | NotebookEdit::Replace { .. } | NotebookEdit::Parameters(_) => {}
+    }
     let edited = document.edit(base, author, move |notebook, snapshot| match &edit {
         NotebookEdit::Text(text) => {
-            notebook.apply_text(text, snapshot).map(|(applied, notices)| (Vec::new(), applied, notices))
+            let (applied, notices) = notebook.apply_text(text, snapshot)?;
+            Ok(Some((Vec::new(), applied, notices)))
         }
         NotebookEdit::Replace { old, new } => {
             let text = replaced(snapshot.map_or_else(|| notebook.to_text(), Snapshot::to_text), old, new)?;
-            notebook.apply_text(&text, snapshot).map(|(applied, notices)| (Vec::new(), applied, notices))
+            let (applied, notices) = notebook.apply_text(&text, snapshot)?;
+            Ok(Some((Vec::new(), applied, notices)))
+        }
+        NotebookEdit::Raw(_) => {
+            // What others changed since cannot be told apart from what its author took out.
+            let Some(whole) = whole.filter(|_| snapshot.is_none()) else { return Ok(None) };
+            // Cells that are the same keep what they are called here.
+            *notebook = merge(notebook, notebook, &whole, OnConflict::Refuse)?.notebook;
+            Ok(Some((Vec::new(), Applied::default(), Vec::new())))
         }
         NotebookEdit::Parameters(source) => {
             let said = put_parameters(notebook, source).map(str::to_owned);
-            Ok((Vec::new(), Applied::default(), said.into_iter().collect()))
+            Ok(Some((Vec::new(), Applied::default(), said.into_iter().collect())))
         }
         NotebookEdit::Operations(_) => {
-            notebook.perform(&operations, snapshot).map(|outcomes| (outcomes, Applied::default(), Vec::new()))
+            let outcomes = notebook.perform(&operations, snapshot)?;
+            Ok(Some((outcomes, Applied::default(), Vec::new())))
         }
     });
-    Ok(edited.await?)
+    let Edited { value, version, notebook, changed } = edited.await?;
+    match value {
+        Some(value) => Ok(Edited { value, version, notebook, changed }),
+        None => Err(Failure::stale(base, notebook.revision())),
+    }
 }
 
 fn replaced(text: String, old: &str, new: &str) -> notebook::Result<String> {
