@@ -73,6 +73,8 @@ pub struct HostState {
     pub clients: usize,
     /// Where it writes down what it does, if anywhere.
     pub log: Option<PathBuf>,
+    /// The port at which it serves the page and programs, if it does.
+    pub page: Option<u16>,
 }
 
 impl HostState {

@@ -170,6 +170,7 @@ impl Shared {
             notebooks: keeping.notebooks,
             clients: self.clients.load(Ordering::SeqCst),
             log: self.serving.log.clone(),
+            page: self.page.get().map(|page| page.port()),
         }
     }
 

@@ -2,6 +2,7 @@
 //! answered by `link`'s desk.
 
 mod first;
+mod guard;
 mod host;
 mod idle;
 mod log;
@@ -13,4 +14,5 @@ mod visitor;
 
 pub use first::say;
 pub use host::{CannotServe, Host, Serving, Staying};
+pub use page::token;
 pub use secret::random;

@@ -7,14 +7,19 @@ mod offer;
 mod pace;
 mod product;
 mod server;
+mod setup;
 mod source;
 mod stdio;
 
 pub use agent::Reach;
+pub(crate) use http::router;
 pub use http::{Door, Listening, listen};
 pub use offer::tools;
 pub use product::Product;
+pub(crate) use product::path_of;
 pub use server::Server;
+pub(crate) use setup::at_host;
+pub use setup::prompts;
 pub use source::{Call, Client, Source};
 pub use stdio::serve_stdio;
 

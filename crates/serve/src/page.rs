@@ -3,9 +3,9 @@
 
 mod assets;
 mod door;
+mod editor;
 mod feed;
 mod files;
-mod guard;
 mod kernel;
 mod presence;
 mod routes;
@@ -27,12 +27,15 @@ use cellist_session::orders::Asker;
 use cellist_session::{Home, Store};
 use tokio::net::TcpListener;
 
+use crate::guard::{Guard, MCP};
 use crate::host::Shared;
 use crate::log::note;
+use crate::mcp::{Server, at_host, router};
 use door::Door;
-use guard::Guard;
 use kernel::{Bench, Runs};
 use presence::Presence;
+
+pub use door::token;
 
 /// The page's server.
 pub(crate) struct Page {
@@ -69,15 +72,16 @@ impl Page {
         door.keep(&home, port)?;
         let page = Arc::new(Page {
             shared: shared.clone(),
+            guard: Guard::new(port, Some(door.bearer())),
             home,
             door,
-            guard: Guard { port },
             opened: Mutex::new(Opened { asker: ask.asker.clone(), folder: ask.folder.clone() }),
             presence: Presence::default(),
             runs: Runs::default(),
             visits: AtomicU64::new(0),
         });
-        let router = routes::router(page.clone());
+        let agents = at_host(&page.home, ask, page.shared.desk.clone()).await?;
+        let router = routes::router(page.clone(), router(move || Server(agents.another())));
         tokio::spawn(async move {
             // What is said is small and wanted at once.
             let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
@@ -87,6 +91,9 @@ impl Page {
             }
         });
         note(format_args!("the page is at http://127.0.0.1:{port}/"));
+        note(format_args!(
+            "MCP is at http://127.0.0.1:{port}{MCP} for whoever shows the token that `cellist status --token` prints"
+        ));
         Ok(page)
     }
 
@@ -96,7 +103,7 @@ impl Page {
         let path = ask.path.as_ref().map(|path| format!("&path={}", shown::encoded(&path.to_string_lossy())));
         Ok(format!(
             "http://127.0.0.1:{}/?code={}{}",
-            self.guard.port,
+            self.guard.port(),
             self.door.code()?,
             path.unwrap_or_default()
         ))
@@ -104,7 +111,7 @@ impl Page {
 
     /// The port that it listens at.
     pub(crate) fn port(&self) -> u16 {
-        self.guard.port
+        self.guard.port()
     }
 
     fn opened(&self) -> MutexGuard<'_, Opened> {

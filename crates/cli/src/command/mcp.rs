@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cellist_serve::mcp::{Door, Product, Reach, Server, listen, serve_stdio};
+use cellist_serve::mcp::{Door, Product, Reach, Server, listen, prompts, serve_stdio};
 use cellist_session::Home;
 use cellist_session::settings::Resolved;
-use cellist_tools::prompt::{FOLDER, Prompts};
+use cellist_tools::prompt::Prompts;
 use cellist_tools::{Caller, Mode, ToolSet};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
@@ -75,7 +75,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let cwd = working_folder(arguments.cwd.as_deref())?;
     let settings = arguments.flags.settings(&cwd)?;
     let caller = arguments.caller(cwd, &settings)?;
-    let prompts = prompts(&settings)?;
+    let (prompts, said) = prompts(&Home::from_env(), &settings.prompts);
+    said.iter().for_each(|said| print_aside(&format!("note: {said}")));
     let serving = async {
         let (reach, here) = if arguments.standalone {
             let desk = host::desk(&Home::from_env(), &settings.settings, false);
@@ -123,18 +124,6 @@ async fn over_http(address: SocketAddr, product: Product) -> Result<(), CliError
         print_aside(&format!("Authorization: Bearer {token}"));
     }
     listening.run().await.map_err(failed)
-}
-
-/// The files with instructions; where one of the user's is broken, that is said and ours alone are used.
-fn prompts(settings: &Resolved) -> Result<Prompts, CliError> {
-    let own = Prompts::with_folder(&Home::from_env().path().join(FOLDER));
-    match own.and_then(|own| own.with_files(&settings.prompts)) {
-        Ok(prompts) => Ok(prompts),
-        Err(error) => {
-            print_aside(&format!("note: {error}; only the instructions that come with the program are used"));
-            Ok(Prompts::ours())
-        }
-    }
 }
 
 impl Arguments {

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cellist_link::hello::HostState;
+use cellist_serve::token;
 use cellist_session::Home;
 use clap::Args;
 use serde_json::{Value, json};
@@ -20,12 +21,25 @@ use crate::host::{self, VERSION};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist status
-  cellist status --json")]
-pub(crate) struct Arguments {}
+  cellist status --json
+  curl -H \"Authorization: Bearer $(cellist status --token)\" http://127.0.0.1:8080/editor")]
+pub(crate) struct Arguments {
+    /// Print the token alone that programs show to the host over HTTP
+    #[arg(long)]
+    token: bool,
+}
 
-pub(crate) fn run(_: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let home = Home::from_env();
     let state = host::wait(async { Ok(host::ours().state().await?) })?;
+    if arguments.token {
+        let served = state.is_some_and(|state| state.page.is_some());
+        let token = token(&home).filter(|_| served).ok_or_else(|| {
+            CliError::input("no_page", "no host serves anything over HTTP")
+                .with_hint("`cellist serve --port 8080` and `cellist open` do")
+        })?;
+        return Ok(Answer::new(format!("{token}\n"), json!({ "token": token })));
+    }
     let text = match &state {
         Some(state) => for_people(state, &home),
         None => "No host is running. One starts when it is needed, as with `cellist exec --session NAME`.\n"
@@ -43,7 +57,8 @@ pub(crate) fn to_json(state: &HostState) -> Value {
 }
 
 fn for_people(state: &HostState, home: &Home) -> String {
-    let HostState { version, pid, started, background, sessions, busy, notebooks, clients, log } = state;
+    let HostState { version, pid, started, background, sessions, busy, notebooks, clients, log, page } =
+        state;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let age = now.saturating_sub(Duration::from_millis(*started));
     let mut text = format!("The host is running as process {pid}, for {}.\n", spoken(age));
@@ -61,6 +76,10 @@ fn for_people(state: &HostState, home: &Home) -> String {
     }
     row("notebooks", notebooks);
     row("clients", clients);
+    if let Some(port) = page {
+        row("page", &format_args!("http://127.0.0.1:{port}/"));
+        row("mcp", &format_args!("http://127.0.0.1:{port}/mcp, with what `cellist status --token` prints"));
+    }
     if let Some(log) = log {
         row("log", &log.display());
     }

@@ -6,10 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Request, State};
-use axum::http::{StatusCode, header};
-use axum::middleware::{self, Next};
-use axum::response::{IntoResponse, Response};
+use axum::middleware::from_fn_with_state;
 use axum::serve::ListenerExt;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -17,10 +14,8 @@ use tokio::net::TcpListener;
 
 use super::server::Server;
 use super::source::Source;
-use crate::secret::is_same;
+use crate::guard::{Guard, MCP, check};
 
-/// Where it is served.
-const PATH: &str = "/mcp";
 /// The most that a request may hold: above what a call may, so that a call that is too large is told so in its result.
 const MOST_BODY: usize = 16 << 20;
 /// How long a client that says nothing is remembered.
@@ -54,13 +49,15 @@ pub async fn listen<S: Source>(
     }
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
-    Ok(Listening { address, listener, router: router(door, another) })
+    let guard = Guard::new(address.port(), door.token.as_deref());
+    let router = router(another).layer(from_fn_with_state(guard, check));
+    Ok(Listening { address, listener, router })
 }
 
 impl Listening {
     /// Its address for a client.
     pub fn url(&self) -> String {
-        format!("http://{}{PATH}", self.address)
+        format!("http://{}{MCP}", self.address)
     }
 
     /// Serves until it fails.
@@ -72,28 +69,14 @@ impl Listening {
 }
 
 /// What answers requests that were let in.
-fn router<S: Source>(door: Door, another: impl Fn() -> Server<S> + Send + Sync + 'static) -> Router {
-    let local = |scheme: &str| ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("{scheme}://{host}:*"));
-    let origins = local("http").into_iter().chain(local("https"));
+pub(crate) fn router<S: Source>(another: impl Fn() -> Server<S> + Send + Sync + 'static) -> Router {
+    // Who may come is for the guard to say.
     let config = StreamableHttpServerConfig::default()
-        .with_allowed_origins(origins)
-        .enforce_origin_validation()
+        .disable_allowed_hosts()
+        .disable_allowed_origins()
         .with_max_request_body_bytes(MOST_BODY);
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(REMEMBERED);
     let service = StreamableHttpService::new(move || Ok(another()), Arc::new(sessions), config);
-    Router::new().route_service(PATH, service).layer(middleware::from_fn_with_state(door, check))
-}
-
-async fn check(State(door): State<Door>, request: Request, next: Next) -> Response {
-    let Some(token) = &door.token else { return next.run(request).await };
-    let shown = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let shown = shown.and_then(|value| value.split_once(' '));
-    let is_known = shown
-        .is_some_and(|(scheme, shown)| scheme.eq_ignore_ascii_case("bearer") && is_same(shown.trim(), token));
-    if is_known {
-        return next.run(request).await;
-    }
-    let told = "the token is missing or wrong: send `Authorization: Bearer TOKEN`\n";
-    (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")], told).into_response()
+    Router::new().route_service(MCP, service)
 }

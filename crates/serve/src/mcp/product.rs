@@ -250,7 +250,7 @@ fn instructions(mode: Mode) -> String {
 }
 
 /// The path that a file's address stands for.
-fn path_of(uri: &str) -> Option<String> {
+pub(crate) fn path_of(uri: &str) -> Option<String> {
     let rest = uri.strip_prefix("file://")?;
     let encoded = rest.strip_prefix("localhost").unwrap_or(rest);
     if !encoded.starts_with('/') {

@@ -21,6 +21,9 @@ const VALID: Duration = Duration::from_secs(300);
 struct Kept {
     /// What cookies hold.
     token: String,
+    /// What programs show.
+    #[serde(default)]
+    bearer: String,
     /// The port that it listened at.
     port: Option<u16>,
 }
@@ -29,19 +32,32 @@ struct Kept {
 #[derive(Debug)]
 pub(crate) struct Door {
     token: String,
+    bearer: String,
     codes: Mutex<HashMap<String, Instant>>,
+}
+
+impl Kept {
+    fn read(home: &Home) -> Option<Kept> {
+        let bytes = fs::read(home.path().join("run").join("page.json")).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+}
+
+/// What programs show to the host of a state folder over HTTP.
+pub fn token(home: &Home) -> Option<String> {
+    Kept::read(home).map(|kept| kept.bearer).filter(|bearer| !bearer.is_empty())
 }
 
 impl Door {
     /// The door of a state folder, and the port that was used last.
     pub(crate) fn open(home: &Home) -> io::Result<(Door, Option<u16>)> {
-        let file = home.folder("run")?.join("page.json");
-        let kept = fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok());
-        let (token, port) = match kept {
-            Some(Kept { token, port }) if token.len() == 64 => (token, port),
-            Some(_) | None => (random()?, None),
+        home.folder("run")?;
+        let (token, bearer, port) = match Kept::read(home) {
+            Some(Kept { token, bearer, port }) if token.len() == 64 => (token, bearer, port),
+            Some(_) | None => (random()?, String::new(), None),
         };
-        Ok((Door { token, codes: Mutex::default() }, port))
+        let bearer = if bearer.len() == 64 { bearer } else { random()? };
+        Ok((Door { token, bearer, codes: Mutex::default() }, port))
     }
 
     /// Keeps what the next host has to know.
@@ -49,10 +65,15 @@ impl Door {
         let folder = home.folder("run")?;
         let (file, fresh) =
             (folder.join("page.json"), folder.join(format!("page.{}.new", std::process::id())));
-        let kept = Kept { token: self.token.clone(), port: Some(port) };
+        let kept = Kept { token: self.token.clone(), bearer: self.bearer.clone(), port: Some(port) };
         let mut out = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
         out.write_all(serde_json::to_string(&kept)?.as_bytes())?;
         fs::rename(&fresh, &file)
+    }
+
+    /// What programs show.
+    pub(crate) fn bearer(&self) -> &str {
+        &self.bearer
     }
 
     /// A code that works once.
@@ -95,6 +116,8 @@ mod tests {
         let cookie = door.redeem(&code).unwrap().to_owned();
         assert!(door.redeem(&code).is_none() && door.redeem("").is_none());
         door.keep(&home, 4321).unwrap();
+        assert_eq!(token(&home).as_deref(), Some(door.bearer()));
+        assert!(!door.knows(door.bearer()) && door.bearer().len() == 64);
         let mode = fs::metadata(scratch.path().join("run/page.json")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
 

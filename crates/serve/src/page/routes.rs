@@ -17,9 +17,10 @@ use cellist_session::sessions::SessionKey;
 
 use super::Page;
 use super::assets::{FILES, FRAME, INDEX};
-use super::guard::check;
+use super::editor;
 use super::shown::{encoded, value};
 use super::socket;
+use crate::guard::{EDITOR, check};
 use crate::secret::random;
 
 /// The largest message of a page: a cell may hold a lot of text.
@@ -29,20 +30,22 @@ const MOST_MESSAGE: usize = 64 << 20;
 const FRAME_POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob:; \
                             style-src 'unsafe-inline'; img-src data: blob:; font-src data:; frame-ancestors 'self'";
 
-pub(super) fn router(page: Arc<Page>) -> Router {
+/// The page, and beside it what programs ask for.
+pub(super) fn router(page: Arc<Page>, programs: Router) -> Router {
     let mut router = Router::new()
         .route("/", get(index))
         .route("/session", get(session))
         .route("/socket", get(connect))
         .route("/output", get(output))
         .route("/plotly.js", get(plotly))
-        .route("/frame.html", get(frame));
+        .route("/frame.html", get(frame))
+        .route(EDITOR, get(editor::look).post(editor::report));
     for (name, kind, content) in FILES {
         let file = move || async move { ([(CONTENT_TYPE, *kind), (CACHE_CONTROL, "no-cache")], *content) };
         router = router.route(name, get(file));
     }
-    let guard = page.guard;
-    router.layer(middleware::from_fn_with_state(guard, check)).with_state(page)
+    let guard = page.guard.clone();
+    router.with_state(page).merge(programs).layer(middleware::from_fn_with_state(guard, check))
 }
 
 type Asked = Query<HashMap<String, String>>;

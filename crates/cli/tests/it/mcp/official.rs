@@ -73,10 +73,22 @@ impl Official {
         Official::with(desk, desk.command(&[&["mcp"], words].concat()), (way, mode))
     }
 
-    pub(crate) fn with(desk: &Desk, command: Command, (way, mode): (Way, &str)) -> Official {
+    /// A client of a server that is there.
+    pub(crate) fn to(desk: &Desk, url: &str, token: &str, mode: &str) -> Official {
+        let mut client = Official::program(desk, mode);
+        client.args(["http", url, token]);
+        Official::run(client, None)
+    }
+
+    fn program(desk: &Desk, mode: &str) -> Command {
         let mut client = Command::new(testkit::python("mcp"));
         desk.prepare(&mut client);
         client.arg(testkit::repo_root().join("crates/cli/tests/mcp/official.py")).arg(mode);
+        client
+    }
+
+    pub(crate) fn with(desk: &Desk, command: Command, (way, mode): (Way, &str)) -> Official {
+        let mut client = Official::program(desk, mode);
         let server = match way {
             Way::Http => {
                 let server = Server::start(command);
@@ -95,6 +107,10 @@ impl Official {
                 None
             }
         };
+        Official::run(client, server)
+    }
+
+    fn run(mut client: Command, server: Option<Server>) -> Official {
         let client = client.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (sender, said) = channel();
         let mut official = Official { client, input: None, said, server };

@@ -1,0 +1,57 @@
+//! What agents that come are set up with.
+
+use std::io;
+use std::path::PathBuf;
+
+use cellist_link::{Desk, PageAsk};
+use cellist_session::Home;
+use cellist_session::settings::Settings;
+use cellist_tools::prompt::{FOLDER, Prompts};
+use cellist_tools::{Caller, Mode, ToolSet};
+
+use super::agent::Reach;
+use super::product::Product;
+use crate::log::note;
+
+/// The files with instructions; where one of the user's is broken, ours alone are used, and it is said why.
+pub fn prompts(home: &Home, of_project: &[PathBuf]) -> (Prompts, Option<String>) {
+    let own = Prompts::with_folder(&home.path().join(FOLDER));
+    match own.and_then(|own| own.with_files(of_project)) {
+        Ok(prompts) => (prompts, None),
+        Err(error) => {
+            let said = format!("{error}; only the instructions that come with the program are used");
+            (Prompts::ours(), Some(said))
+        }
+    }
+}
+
+/// For agents that come to the host's own address: they work in the folder that the page was first opened in.
+pub(crate) async fn at_host(home: &Home, ask: &PageAsk, desk: Desk) -> io::Result<Product> {
+    let (home, asker, cwd) = (home.clone(), ask.asker.clone(), ask.folder.clone());
+    let deciding = tokio::task::spawn_blocking(move || {
+        let (settings, of_project) = match asker.settings(&home, &cwd) {
+            Ok(resolved) => (resolved.settings, resolved.prompts),
+            Err(faults) => {
+                note(format_args!("the defaults are used instead of the settings: {faults}"));
+                (Settings::default(), Vec::new())
+            }
+        };
+        let (tool_mode, notices) = asker.tool_mode(&home, &cwd, &settings);
+        let (prompts, said) = prompts(&home, &of_project);
+        notices.into_iter().chain(said).for_each(note);
+        let caller = Caller {
+            name: "agent".into(),
+            session: String::new(),
+            mode: Mode::Agent,
+            tools: ToolSet::Notebook,
+            tool_mode,
+            roots: settings.tools.roots.iter().map(|root| cwd.join(root)).collect(),
+            cwd,
+            requires_active: false,
+            attached: Vec::new(),
+            asker,
+        };
+        Product::for_many(caller, Reach::Here(desk), &prompts)
+    });
+    deciding.await.map_err(io::Error::other)
+}
