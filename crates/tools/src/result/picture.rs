@@ -6,6 +6,8 @@ use cellist_session::execution::Picture;
 #[cfg(feature = "images")]
 mod drawn;
 #[cfg(feature = "images")]
+mod rows;
+#[cfg(feature = "images")]
 mod smaller;
 
 /// The longest side that models look at; what is larger they make smaller themselves.
@@ -151,6 +153,9 @@ mod tests {
         let fitted = fit(&large).unwrap();
         assert_eq!((size(&fitted), fitted.mime), ((1568, 784), "image/png"));
         assert_eq!(fitted.changed.as_deref(), Some("10000×5000, shown at 1568×784"));
+        // One whose points would all have to be there at once is too much.
+        let jpeg = picture(&RgbImage::new(6000, 5000).into(), ImageFormat::Jpeg, "image/jpeg");
+        assert_eq!(fit(&jpeg).unwrap_err(), "its 6000×5000 pixels are too many");
         let jpeg = picture(&RgbImage::new(2000, 3000).into(), ImageFormat::Jpeg, "image/jpeg");
         assert_eq!(size(&fit(&jpeg).unwrap()), (1045, 1568));
     }

@@ -5,10 +5,12 @@ use std::io::Cursor;
 use image::codecs::jpeg::JpegEncoder;
 use image::{DynamicImage, ImageFormat, ImageReader, Limits, Rgb, RgbImage};
 
-use super::{MAX_BYTES, MAX_SIDE};
+use super::{MAX_BYTES, MAX_SIDE, rows};
 
-/// More points are not read: at four bytes each, and eight at the worst, they are what a picture may take of memory.
+/// More points are not read, so that a picture does not take all of the time that there is.
 const MAX_PIXELS: u64 = 64 * 1024 * 1024;
+/// More points are not kept at once: at three or four bytes each, they are what a picture may take of memory.
+const MAX_AT_ONCE: u64 = 24 * 1024 * 1024;
 
 /// A picture that was made.
 pub(super) struct Made {
@@ -25,17 +27,28 @@ pub(super) fn size(mime: &str, bytes: &[u8]) -> Result<(u32, u32), String> {
 /// Makes a picture small enough.
 pub(super) fn make(mime: &str, bytes: &[u8]) -> Result<Made, String> {
     let (width, height) = size(mime, bytes)?;
-    if u64::from(width) * u64::from(height) > MAX_PIXELS {
-        return Err(format!("its {width}×{height} pixels are too many"));
+    let (pixels, too_many) =
+        (u64::from(width) * u64::from(height), || format!("its {width}×{height} pixels are too many"));
+    if pixels > MAX_PIXELS {
+        return Err(too_many());
     }
-    let mut reader = reader(mime, bytes)?;
-    let mut limits = Limits::default();
-    limits.max_alloc = Some(8 * MAX_PIXELS + MAX_BYTES as u64);
-    reader.limits(limits);
-    let mut image = reader.decode().map_err(|error| cannot(&error))?;
-    if width.max(height) > MAX_SIDE {
-        image = image.thumbnail(MAX_SIDE, MAX_SIDE);
-    }
+    let wanted = within(width, height);
+    let by_rows = match mime {
+        "image/png" if wanted != (width, height) => rows::shrink(bytes, wanted)?,
+        _ => None,
+    };
+    let image = match by_rows {
+        Some(image) => image,
+        None if pixels > MAX_AT_ONCE => return Err(too_many()),
+        None => {
+            let mut reader = reader(mime, bytes)?;
+            let mut limits = Limits::default();
+            limits.max_alloc = Some(8 * MAX_AT_ONCE + MAX_BYTES as u64);
+            reader.limits(limits);
+            let image = reader.decode().map_err(|error| cannot(&error))?;
+            if wanted == (width, height) { image } else { image.thumbnail_exact(wanted.0, wanted.1) }
+        }
+    };
     let size = (image.width(), image.height());
     let image = match image.color().has_alpha() {
         true => DynamicImage::from(image.into_rgba8()),
@@ -58,6 +71,19 @@ pub(super) fn make(mime: &str, bytes: &[u8]) -> Result<Made, String> {
         }
     }
     Err("it cannot be made small enough".to_owned())
+}
+
+/// The size at which the longer side is as long as may be, if it is longer.
+fn within(width: u32, height: u32) -> (u32, u32) {
+    let longest = u64::from(width.max(height));
+    if longest <= u64::from(MAX_SIDE) {
+        return (width, height);
+    }
+    let side = |side: u32| {
+        let side = (u64::from(side) * u64::from(MAX_SIDE) + longest / 2) / longest;
+        u32::try_from(side).unwrap_or(MAX_SIDE).max(1)
+    };
+    (side(width), side(height))
 }
 
 fn reader<'a>(mime: &str, bytes: &'a [u8]) -> Result<ImageReader<Cursor<&'a [u8]>>, String> {
