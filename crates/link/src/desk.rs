@@ -140,6 +140,7 @@ impl Desk {
                 };
                 Ok(Reply::Editor(Box::new(editor)))
             }
+            Request::NextEditor(known) => Ok(self.next_editor(&known, cancel).await),
             Request::Context(editor) => self.context(&editor).await,
             Request::Introduce(caller) => {
                 self.callers.introduce(client, *caller);

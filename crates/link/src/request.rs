@@ -60,6 +60,8 @@ pub enum Request {
     },
     /// What is in front of a person, after what an editor has to report.
     Editor(Option<Box<EditorReport>>),
+    /// What is in front of a person, as soon as that is something else than this, or after a minute.
+    NextEditor(Box<Editor>),
     /// The state of the notebook that is worked on, as an agent is told it.
     Context(Box<Editor>),
     /// Says who calls tools over this link from now on.

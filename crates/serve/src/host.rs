@@ -97,8 +97,9 @@ impl Host {
         Ok(Host { serving, socket, claim, started: now() })
     }
 
-    /// Serves until it is time to leave; everything that it keeps has ended then.
-    pub async fn run(self, desk: Desk) {
+    /// Serves until it is time to leave; everything that it keeps has ended then. Fails when it cannot serve what it was
+    /// to serve from the start.
+    pub async fn run(self, desk: Desk) -> Result<(), Failure> {
         let Host { serving, socket, claim, started } = self;
         note(format_args!(
             "cellist {} serves {} as process {}",
@@ -115,11 +116,12 @@ impl Host {
             leaving: watch::Sender::new(None),
             page: OnceCell::new(),
         });
+        let mut served = Ok(());
         if let Some(ask) = &shared.serving.page {
             match shared.page(ask).await {
                 Ok(link) => note(format_args!("open it once with {link}")),
                 Err(failure) => {
-                    note(failure.message);
+                    served = Err(failure);
                     shared.leave("the page cannot be served");
                 }
             }
@@ -150,6 +152,7 @@ impl Host {
             note("not all kernels ended in time; the guard ends them");
         }
         drop(claim);
+        served
     }
 }
 
@@ -183,7 +186,8 @@ impl Shared {
     pub(crate) async fn page(self: &Arc<Shared>, ask: &PageAsk) -> Result<String, Failure> {
         let failed = |error: io::Error| {
             let port = ask.port.map(|port| format!(" at port {port}")).unwrap_or_default();
-            Failure::bad_input("no_page", format!("the page cannot be served{port}: {error}"))
+            let why = cellist_session::in_words(&error);
+            Failure::bad_input("no_page", format!("the page cannot be served{port}: {why}"))
         };
         let page = self.page.get_or_try_init(|| Page::listen(self.clone(), ask)).await.map_err(failed)?;
         if let Some(port) = ask.port.filter(|port| *port != page.port()) {

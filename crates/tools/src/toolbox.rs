@@ -25,7 +25,7 @@ mod target;
 mod text;
 mod wait;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use cellist_session::artifact::Artifacts;
 use cellist_session::execution::Cancel;
@@ -53,7 +53,7 @@ pub struct Toolbox {
     documents: Documents,
     artifacts: Artifacts,
     /// What an editor reported last.
-    editor: Arc<Mutex<Editor>>,
+    editor: Arc<watch::Sender<Editor>>,
     executions: Executions,
     gallery: Gallery,
     introduced: Arc<Introduced>,
@@ -86,14 +86,18 @@ impl Toolbox {
 
     /// What an editor reported last.
     pub fn editor(&self) -> Editor {
-        self.editor.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.editor.borrow().clone()
+    }
+
+    /// What an editor reported last, and what it reports from now on.
+    pub fn editor_news(&self) -> watch::Receiver<Editor> {
+        self.editor.subscribe()
     }
 
     /// Takes what an editor reports, and tells what is in front of a person now.
     pub fn hear(&self, report: EditorReport) -> Editor {
-        let mut editor = self.editor.lock().unwrap_or_else(PoisonError::into_inner);
-        editor.hear(report);
-        editor.clone()
+        self.editor.send_modify(|editor| editor.hear(report));
+        self.editor()
     }
 
     /// Carries a call out. Dropping the future gives up on the answer, not on what was begun; what is not wanted any

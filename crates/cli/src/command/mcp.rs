@@ -110,6 +110,7 @@ async fn over_http(address: SocketAddr, product: Product) -> Result<(), CliError
     let failed = |error: std::io::Error| {
         let message = format!("cannot serve at {address}: {}", reason(&error));
         CliError::new("cannot_listen", Exit::NoKernel, message)
+            .with_hint("stop what listens there, or give another port; 0 is one that is free")
     };
     let given = std::env::var(TOKEN).ok().filter(|token| !token.is_empty());
     let is_made = given.is_none();
@@ -129,8 +130,18 @@ async fn over_http(address: SocketAddr, product: Product) -> Result<(), CliError
 impl Arguments {
     /// Agents, as they are set up here.
     fn caller(&self, cwd: PathBuf, settings: &Resolved) -> Result<Caller, CliError> {
-        let real =
-            |path: &PathBuf| fs::canonicalize(path).map_err(|error| CliError::unreadable(path, &error));
+        let real = |path: &PathBuf| match fs::canonicalize(path) {
+            Ok(real) if real.is_file() && real.extension().is_some_and(|ending| ending == "ipynb") => {
+                Ok(real)
+            }
+            Ok(real) => {
+                let what = if real.is_dir() { "is a folder" } else { "is not a notebook" };
+                Err(CliError::input("not_a_notebook", format!("{}: {what}", path.display()))
+                    .with_hint("attach a notebook, whose name ends in .ipynb"))
+            }
+            Err(error) => Err(CliError::unreadable(path, &error)
+                .with_hint("check the name; an agent makes a notebook with create_notebook")),
+        };
         let mut asker = self.flags.asker();
         let (tool_mode, notices) = asker.tool_mode(&Home::from_env(), &cwd, &settings.settings);
         notices.iter().for_each(|notice| print_aside(&format!("note: {notice}")));

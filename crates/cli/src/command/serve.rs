@@ -70,8 +70,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         }
         match opened {
             Ok(host) => {
-                host.run(host::desk(&home, &settings, true)).await;
-                Ok(())
+                let served = host.run(host::desk(&home, &settings, true)).await;
+                served.map_err(|failure| {
+                    CliError::new("no_page", Exit::NoKernel, failure.message)
+                        .with_hint("stop what listens there, or give another port")
+                })
             }
             Err(error) => Err(refused(&error)),
         }

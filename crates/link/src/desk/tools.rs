@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use cellist_session::execution::Cancel;
 use cellist_tools::{Agent, Answer, Caller, Editor, Progress, ToolName};
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use tokio::time::sleep;
 
 use super::{Client, Desk};
 use crate::error::Failure;
@@ -35,7 +37,21 @@ impl Callers {
     }
 }
 
+/// How long something else is waited for; whoever asked asks again.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 impl Desk {
+    /// What is in front of a person, as soon as that is something else.
+    pub(super) async fn next_editor(&self, known: &Editor, mut cancel: Cancel) -> Reply {
+        let mut news = self.toolbox.editor_news();
+        tokio::select! {
+            _ = news.wait_for(|editor| editor != known) => {}
+            () = cancel.asked() => {}
+            () = sleep(PATIENCE) => {}
+        }
+        Reply::Editor(Box::new(self.toolbox.editor()))
+    }
+
     /// What an agent is told of the notebook that is worked on.
     pub(super) async fn context(&self, editor: &Editor) -> Result<Reply, Failure> {
         let told = self.toolbox.context(editor).await?;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cellist_link::{Desk, Error, Event, Host, Link, Reply, Request, Starter};
-use cellist_tools::{Answer, Caller, Definition, Progress, ToolName};
+use cellist_tools::{Answer, Caller, Definition, Editor, Progress, ToolName};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use serde_json::Value;
@@ -101,6 +101,18 @@ impl Agent {
     /// Asks something that is answered at once.
     pub(super) async fn ask(&self, request: Request, name: Option<&str>) -> Result<Reply, Unreachable> {
         Ok(self.attach(name).await?.ask(request).await?)
+    }
+
+    /// What is in front of a person; as soon as that is something else than what is known, where something is.
+    pub(super) async fn editor(&self, known: Option<&Editor>, name: Option<&str>) -> Option<Editor> {
+        let request = match known {
+            Some(known) => Request::NextEditor(Box::new(known.clone())),
+            None => Request::Editor(None),
+        };
+        match self.ask(request, name).await {
+            Ok(Reply::Editor(editor)) => Some(*editor),
+            Ok(_) | Err(_) => None,
+        }
     }
 
     /// Calls a tool.

@@ -3,18 +3,18 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use cellist_link::{Reply, Request};
 use cellist_tools::context::file_uri;
 use cellist_tools::prompt::Prompts;
-use cellist_tools::{Answer, Caller, Mode, Offer, ToolName};
-use rmcp::ErrorData;
+use cellist_tools::{Answer, Caller, Editor, Mode, Offer, ToolName};
 use rmcp::model::{
     CallToolResponse, GetPromptResponse, GetPromptResult, Implementation, JsonObject, Prompt, PromptArgument,
     PromptMessage, Resource, ResourceContents, ResourceTemplate, Role, ServerCapabilities, ServerConfig,
     Tool,
 };
+use rmcp::{ErrorData, Peer, RoleServer};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -35,7 +35,9 @@ const MOST_CLIENTS: usize = 64;
 pub struct Product {
     shared: Arc<Shared>,
     /// The agent of a client that stays.
-    own: OnceLock<Agent>,
+    own: OnceLock<Arc<Agent>>,
+    /// What it was offered last.
+    offered: Arc<Mutex<Option<Offer>>>,
 }
 
 struct Shared {
@@ -73,12 +75,17 @@ impl Product {
         let (prompt, _) = prompts.for_mode(setup.mode);
         let instructions = instructions(setup.mode);
         let shared = Shared { setup, reach, tools, instructions, prompt, gone, passing };
-        Product { shared: Arc::new(shared), own: OnceLock::new() }
+        Product { shared: Arc::new(shared), own: OnceLock::new(), offered: Arc::default() }
     }
 
     /// For another client.
     pub fn another(&self) -> Product {
-        Product { shared: self.shared.clone(), own: OnceLock::new() }
+        Product { shared: self.shared.clone(), own: OnceLock::new(), offered: Arc::default() }
+    }
+
+    /// The agent of a client that stays.
+    fn own(&self) -> &Arc<Agent> {
+        self.own.get_or_init(|| Arc::new(self.shared.agent()))
     }
 
     /// Does something with the agent that a client is.
@@ -89,7 +96,7 @@ impl Product {
                 let agent = self.shared.passing_by(passing, name.unwrap_or_default());
                 work(&agent, name).await
             }
-            Some(_) | None => work(self.own.get_or_init(|| self.shared.agent()), name).await,
+            Some(_) | None => work(self.own(), name).await,
         }
     }
 
@@ -132,11 +139,31 @@ impl Source for Product {
             .with_instructions(self.shared.instructions.clone())
     }
 
-    fn met(&self, client: &Client) {
+    fn met(&self, client: &Client, peer: &Peer<RoleServer>) {
         // A first call then finds the host running.
         if !client.is_stateless || self.shared.passing.is_none() {
-            drop(self.own.get_or_init(|| self.shared.agent()).attach(client.name.as_deref()));
+            drop(self.own().attach(client.name.as_deref()));
         }
+        if !client.is_stateless && self.tells_of_tools() {
+            let (agent, offered) = (Arc::downgrade(self.own()), self.offered.clone());
+            tokio::spawn(tell(agent, client.name.clone(), self.shared.clone(), offered, peer.clone()));
+        }
+    }
+
+    fn tells_of_tools(&self) -> bool {
+        self.shared.setup.requires_active
+    }
+
+    async fn offered(&self, client: &Client) -> Vec<Tool> {
+        let mut tools = self.shared.tools.clone();
+        if self.shared.setup.requires_active {
+            let asked = async |agent: &Agent, name: Option<&str>| agent.editor(None, name).await;
+            let editor = self.with(client, asked).await.unwrap_or_default();
+            let offer = Offer::to(&self.shared.setup, &editor);
+            *self.offered.lock().unwrap_or_else(PoisonError::into_inner) = Some(offer);
+            tools.retain(|tool| ToolName::from_name(&tool.name).is_some_and(|name| offer.has(name)));
+        }
+        tools
     }
 
     fn tools(&self) -> &[Tool] {
@@ -230,6 +257,29 @@ impl Source for Product {
             return Err(ErrorData::resource_not_found(answer.all_text(), Some(json!({ "uri": uri }))));
         }
         Ok(ResourceContents::text(answer.all_text(), uri))
+    }
+}
+
+/// Tells a client that has asked for the tools when it is offered others, for as long as it stays.
+async fn tell(
+    agent: Weak<Agent>,
+    name: Option<String>,
+    shared: Arc<Shared>,
+    offered: Arc<Mutex<Option<Offer>>>,
+    peer: Peer<RoleServer>,
+) {
+    let mut known: Option<Editor> = None;
+    while let Some(agent) = agent.upgrade().filter(|_| !peer.is_transport_closed()) {
+        let Some(editor) = agent.editor(known.as_ref(), name.as_deref()).await else { return };
+        let offer = Offer::to(&shared.setup, &editor);
+        let is_other = {
+            let mut offered = offered.lock().unwrap_or_else(PoisonError::into_inner);
+            offered.as_mut().is_some_and(|told| std::mem::replace(told, offer) != offer)
+        };
+        if is_other && peer.notify_tool_list_changed().await.is_err() {
+            return;
+        }
+        known = Some(editor);
     }
 }
 

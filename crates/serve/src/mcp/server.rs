@@ -37,12 +37,17 @@ impl<S: Source> ServerHandler for Server<S> {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
-        self.0.met(&Client::of(&context));
-        self.negotiate_initialize(&request)
+        self.0.met(&Client::of(&context), &context.peer);
+        let mut agreed = self.negotiate_initialize(&request)?;
+        // Whoever sends requests that stand alone is not there to be told.
+        if let Some(tools) = agreed.capabilities.tools.as_mut().filter(|_| self.0.tells_of_tools()) {
+            tools.list_changed = Some(true);
+        }
+        Ok(agreed)
     }
 
     async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        self.0.met(&Client::of(&context));
+        self.0.met(&Client::of(&context), &context.peer);
         let versions = self.supported_protocol_versions().into_owned();
         Ok(DiscoverResult::from_server_info(versions, self.get_info()))
     }
@@ -50,9 +55,9 @@ impl<S: Source> ServerHandler for Server<S> {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.0.tools().to_vec()))
+        Ok(ListToolsResult::with_all_items(self.0.offered(&Client::of(&context)).await))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

@@ -8,7 +8,7 @@ use rmcp::model::{
     ResourceContents, ResourceTemplate, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
-use rmcp::{ErrorData, RoleServer};
+use rmcp::{ErrorData, Peer, RoleServer};
 use tokio::sync::watch;
 
 /// What a server has to offer.
@@ -16,11 +16,21 @@ pub trait Source: Send + Sync + 'static {
     /// What the server says of itself.
     fn config(&self) -> ServerConfig;
 
-    /// A client is there. Must not wait.
-    fn met(&self, client: &Client);
+    /// A client is there, and may be told things. Must not wait.
+    fn met(&self, client: &Client, peer: &Peer<RoleServer>);
 
     /// The tools, in their order.
     fn tools(&self) -> &[Tool];
+
+    /// Those of them that a client is offered now.
+    fn offered(&self, _: &Client) -> impl Future<Output = Vec<Tool>> + Send {
+        std::future::ready(self.tools().to_vec())
+    }
+
+    /// Whether a client that stays is told when it is offered others.
+    fn tells_of_tools(&self) -> bool {
+        false
+    }
 
     /// Whether a call of this name can be carried out, or at least be refused with a reason.
     fn knows(&self, tool: &str) -> bool {

@@ -79,7 +79,11 @@ fn answer(status: StatusCode, said: &Value) -> Response {
 }
 
 fn read(body: &[u8]) -> Result<EditorReport, String> {
-    let said: Said = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    let said: Value = serde_json::from_slice(body).map_err(|error| format!("this is no JSON: {error}"))?;
+    if !said.is_object() {
+        return Err("a report is an object".to_owned());
+    }
+    let said: Said = serde_json::from_value(said).map_err(|error| error.to_string())?;
     if said.attach && said.detach {
         return Err("`attach` and `detach` exclude each other".to_owned());
     }
@@ -148,7 +152,7 @@ mod tests {
             assert!(why.contains(expected), "{said}: {why}");
         };
         check(json!({}), "missing field `notebook`");
-        check(json!([]), "missing field `notebook`");
+        check(json!([null, [], null, true, false]), "is an object");
         check(json!({ "notebook": 3 }), "`notebook` is 3");
         check(json!({ "notebook": "nb.ipynb" }), "must be an absolute path");
         check(json!({ "notebook": "/no/such/nb.ipynb" }), "/no/such/nb.ipynb: ");

@@ -32,7 +32,8 @@ impl Bed {
         let serving =
             Serving { home: self.home.clone(), version: version.into(), staying, log: None, page: None };
         let host = Host::open(serving, &Guard::none()).unwrap();
-        tokio::spawn(host.run(self.desk()))
+        let (serving, desk) = (host, self.desk());
+        tokio::spawn(async move { serving.run(desk).await.expect("it was to serve no page") })
     }
 
     fn desk(&self) -> Desk {

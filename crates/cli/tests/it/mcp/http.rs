@@ -193,6 +193,18 @@ fn an_address_that_others_can_reach_is_refused() {
 }
 
 #[test]
+fn a_port_that_is_taken_is_said_to_be_and_fails() {
+    let desk = Desk::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    for words in [["mcp", "--http", &port], ["serve", "--port", &port]] {
+        let refused = desk.run(&words).refused(3);
+        assert!(refused.contains(&port) && refused.contains("in use"), "{refused}");
+        assert!(refused.contains("another port") && !refused.contains("os error"), "{refused}");
+    }
+}
+
+#[test]
 fn a_token_is_made_and_told_where_none_is_given() {
     let desk = Desk::new();
     let (server, mut said) = Server::spawn(desk.command(&["mcp", "--standalone"]));

@@ -31,6 +31,21 @@ impl Caller {
     }
 }
 
+impl Caller {
+    /// The names of the tools that are offered now.
+    #[track_caller]
+    fn tools(&mut self) -> Vec<String> {
+        match self {
+            Caller::ByHand(client) => {
+                let listed = client.ask("tools/list", json!({}));
+                let tools = listed["result"]["tools"].as_array().unwrap_or_else(|| panic!("{listed}"));
+                tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+            }
+            Caller::Official(client) => client.tools(),
+        }
+    }
+}
+
 /// What a mode allows on a notebook that is worked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Works {
@@ -45,6 +60,17 @@ enum Works {
 /// Tries to look and to change, with the notebook named and without.
 #[track_caller]
 fn check(desk: &Desk, caller: &mut Caller, scenario: &str, expected: Works) {
+    let offered = caller.tools();
+    for (tool, expected) in [
+        ("get_notebook_cells", expected != Works::Off),
+        ("get_cell_outputs", expected != Works::Off),
+        ("notebook_kernel", expected != Works::Off),
+        ("update_notebook_cell", expected == Works::Full),
+        ("run_notebook_cells", expected == Works::Full),
+        ("read", true),
+    ] {
+        assert_eq!(offered.iter().any(|name| name == tool), expected, "{scenario}: {tool} in {offered:?}");
+    }
     for arguments in [json!({}), json!({ "notebook": "nb.ipynb" })] {
         let before = desk.read("nb.ipynb");
         let with = |more: Value| {
@@ -101,4 +127,30 @@ fn the_eight_scenarios_hold_on_standard_streams() {
 #[test]
 fn the_eight_scenarios_hold_over_http() {
     all_modes(Way::Http);
+}
+
+#[test]
+fn a_client_is_told_when_the_notebook_in_front_changes_what_it_is_offered() {
+    let desk = Desk::with(&["x = 1"]);
+    let command = desk.command(&["mcp", "--require-active", "--attach", "nb.ipynb"]);
+    let mut client = Client::start(command);
+    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let greeting = client.ask("initialize", hello);
+    assert_eq!(greeting["result"]["capabilities"]["tools"]["listChanged"], true, "{greeting}");
+    client.notify("notifications/initialized", json!({}));
+    let mut caller = Caller::ByHand(client);
+    assert!(!caller.tools().iter().any(|tool| tool == "get_notebook_cells"));
+    for (words, count) in
+        [["editor", "nb.ipynb"], ["editor", "--none"], ["editor", "nb.ipynb"]].iter().zip(1..)
+    {
+        desk.run(words).ok();
+        if let Caller::ByHand(client) = &mut caller {
+            client.hear(|client| {
+                let changes = client.notifications.iter();
+                changes.filter(|told| told["method"] == "notifications/tools/list_changed").count() == count
+            });
+        }
+        let is_on = words[1] != "--none";
+        assert_eq!(caller.tools().iter().any(|tool| tool == "get_notebook_cells"), is_on, "{words:?}");
+    }
 }

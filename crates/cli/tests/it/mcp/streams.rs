@@ -144,3 +144,18 @@ fn prompts_and_resources_are_offered() {
     }
     assert_eq!(client.leave(), 0);
 }
+
+#[test]
+fn only_a_notebook_that_is_there_can_be_attached() {
+    let desk = Desk::with(&["x = 1"]);
+    desk.write("notes.txt", "one");
+    std::fs::create_dir(desk.path().join("folder")).unwrap();
+    for (name, why) in
+        [("folder", "is a folder"), ("notes.txt", "is not a notebook"), ("none.ipynb", "no such file")]
+    {
+        let refused = desk.run(&["mcp", "--attach", name]).refused(2);
+        assert!(refused.contains(&format!("{name}: {why}")) && refused.contains("hint: "), "{refused}");
+    }
+    // Whoever goes away at once has done nothing wrong.
+    assert_eq!(desk.run(&["mcp", "--attach", "nb.ipynb"]).ok(), "");
+}

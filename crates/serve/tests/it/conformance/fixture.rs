@@ -102,7 +102,7 @@ impl Source for Fixture {
         ServerConfig::new(capabilities)
     }
 
-    fn met(&self, _: &Client) {}
+    fn met(&self, _: &Client, _: &Peer<RoleServer>) {}
 
     fn tools(&self) -> &[Tool] {
         &self.0
