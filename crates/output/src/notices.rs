@@ -53,6 +53,11 @@ pub fn frames_left_out(count: usize) -> String {
     format!("[{} of libraries left out]", counted(count as u64, "frame"))
 }
 
+/// Stands in a traceback for frames that are like the one before.
+pub fn frames_repeated(count: usize) -> String {
+    format!("[the same frame {count} more times]")
+}
+
 /// Points to the artifact of a text that was not cut.
 pub fn kept_in(artifact_id: &str) -> String {
     format!("[All output: {}]", artifact(artifact_id))
@@ -275,6 +280,7 @@ mod tests {
             (left_out(12, None), "[12 bytes of output left out here]\n"),
             (left_out(1, Some("7")), "[1 byte of output left out here. All of it: artifact://7]\n"),
             (frames_left_out(1), "[1 frame of libraries left out]"),
+            (frames_repeated(39), "[the same frame 39 more times]"),
             (kept_in("7"), "[All output: artifact://7]"),
             (not_kept("the disk is full"), "[The whole output could not be kept: the disk is full.]"),
             (

@@ -1,5 +1,6 @@
-//! Tracebacks without most of the frames inside libraries, for a reader who wrote the cell and not the libraries. Knows the
-//! layout of Python itself and that of IPython; what is of neither layout stays as it is.
+//! Tracebacks without most of the frames inside libraries, for a reader who wrote the cell and not the libraries, and
+//! without those of a recursion but one. Knows the layout of Python itself and that of IPython; what is of neither
+//! layout stays as it is.
 
 use crate::clean::{Ansi, clean};
 use crate::notices;
@@ -8,23 +9,34 @@ use crate::sink::Part;
 /// How many frames in a row may be of libraries: where they are entered, and where the exception was raised.
 const IN_A_ROW: usize = 2;
 
-/// A traceback in parts, of which the frames in the middle of libraries are left out. Its colours may still be in it.
+/// How often the same frame may stand there one after the other.
+const THE_SAME: usize = 2;
+
+/// A traceback in parts, of which the frames in the middle of libraries are left out, and those that are like the one
+/// before. Its colours may still be in it.
 pub fn trimmed(traceback: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut shown_from = 0;
     let frames = frames(traceback);
-    for run in frames.chunk_by(|one, next| one.is_library && next.is_library && one.to == next.from) {
-        if !run[0].is_library || run.len() <= IN_A_ROW {
-            continue;
-        }
-        let left_out = &run[1..run.len() - 1];
+    let text = |frame: &Frame| &traceback[frame.from..frame.to];
+    let belong = |one: &Frame, next: &Frame| {
+        one.to == next.from && (one.is_library && next.is_library || text(one) == text(next))
+    };
+    for run in frames.chunk_by(belong) {
+        let (left_out, what) = match (run[0].is_library, run.len()) {
+            (true, count) if count > IN_A_ROW => {
+                (&run[1..count - 1], notices::frames_left_out(count - IN_A_ROW))
+            }
+            (false, count) if count > THE_SAME => (&run[1..], notices::frames_repeated(count - 1)),
+            _ => continue,
+        };
         let (from, to) = (left_out[0].from, left_out[left_out.len() - 1].to);
         if shown_from < from {
             parts.push(Part::Shown(&traceback[shown_from..from]));
         }
         // Frames of IPython stand apart, each with an empty line behind it.
         let gap = if traceback[from..to].ends_with("\n\n") { "\n\n" } else { "\n" };
-        let notice = format!("{}{gap}", notices::frames_left_out(left_out.len()));
+        let notice = format!("{what}{gap}");
         parts.push(Part::LeftOut { text: &traceback[from..to], notice });
         shown_from = to;
     }
@@ -216,6 +228,33 @@ KeyError: 'b'";
 
         KeyError: 'b'
         ");
+    }
+
+    #[test]
+    fn a_frame_of_a_recursion_stands_there_once() {
+        let frame =
+            "Cell In[2], line 9, in deep(n)\n      7     if n == 0:\n----> 9     return deep(n - 1)\n\n";
+        let last =
+            "Cell In[2], line 8, in deep(n)\n----> 8     return 1 / n\n\nZeroDivisionError: division by zero";
+        let traceback = |count: usize| {
+            format!("Cell In[2], line 11\n---> 11 deep({count})\n\n{}{last}", frame.repeat(count))
+        };
+        assert_snapshot!(shown(&traceback(40)), @r"
+        Cell In[2], line 11
+        ---> 11 deep(40)
+
+        Cell In[2], line 9, in deep(n)
+              7     if n == 0:
+        ----> 9     return deep(n - 1)
+
+        [the same frame 39 more times]
+
+        Cell In[2], line 8, in deep(n)
+        ----> 8     return 1 / n
+
+        ZeroDivisionError: division by zero
+        ");
+        assert_eq!(shown(&traceback(2)), traceback(2));
     }
 
     #[test]

@@ -107,7 +107,8 @@ impl Kind {
         match self {
             Kind::Text => json!({ "type": "string" }),
             Kind::Flag => json!({ "type": "boolean" }),
-            Kind::Whole(least) => json!({ "type": "integer", "minimum": least }),
+            // What is the least is said by whoever refuses less.
+            Kind::Whole(_) => json!({ "type": "integer" }),
             Kind::Seconds => json!({ "type": "number" }),
             Kind::Cell => cell(),
             Kind::Cells => json!({ "type": "array", "items": cell() }),

@@ -3,25 +3,19 @@
 use super::{Definition, Field, Kind};
 use crate::tool::ToolName;
 
-const NOTEBOOK: Field =
-    Field::new("notebook", Kind::Text, "Path of the .ipynb; may be left out where one notebook is active");
+// What many tools have is explained with the first of them alone, or by its name: a model reads it with each.
+const NOTEBOOK: Field = Field::new("notebook", Kind::Text, "Path");
 const CELL: Field = Field::new("cell", Kind::Cell, "Id or 0-based index").required();
 const CONTENT: Field = Field::new("content", Kind::Text, "").required();
-const RUN: Field = Field::new("run", Kind::Flag, "Also run it and return what it shows");
-const REVISION: Field = Field::new(
-    "revision",
-    Kind::Text,
-    "Revision that was read; what others changed since is merged or refused",
-);
-const MAX_OUTPUT: Field = Field::new("max_output", Kind::Whole(200), "Most bytes of output to return");
-const SOFT_WAIT: Field =
-    Field::new("soft_wait", Kind::Seconds, "After so long return a handle for `wait`; the code runs on");
+const RUN: Field = Field::new("run", Kind::Flag, "Also run it");
+const REVISION: Field = Field::new("revision", Kind::Text, "");
+const MAX_OUTPUT: Field = Field::new("max_output", Kind::Whole(200), "Bytes");
+const SOFT_WAIT: Field = Field::new("soft_wait", Kind::Seconds, "Then return a handle for `wait`");
 const TIMEOUT: Field = Field::new("timeout", Kind::Seconds, "Interrupt after so long");
 const CALL_TIMEOUT: Field = Field::new("timeout", Kind::Seconds, "1 to 600, default 30");
-const CWD: Field = Field::new("cwd", Kind::Text, "Folder to run in");
+const CWD: Field = Field::new("cwd", Kind::Text, "");
 const SESSION: Field =
-    Field::new("session", Kind::Text, "Session whose variables to use; left out, your own")
-        .also(&["kernelId"]);
+    Field::new("session", Kind::Text, "Whose variables to use; left out: your own").also(&["kernelId"]);
 const RESET: Field = Field::new("reset", Kind::Flag, "Start with an empty kernel");
 const TITLE: Field = Field::new("title", Kind::Text, "");
 const CODE: Field = Field::new("code", Kind::Text, "").required();
@@ -39,7 +33,10 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
         name: ToolName::GetNotebookCells,
         description: "Text and state of a notebook's cells: all, or those named. A long notebook without `cells` comes as an \
                           outline. Returns the revision that edits are based on.",
-        fields: &[NOTEBOOK, Field::new("cells", Kind::Cells, "Ids or 0-based indexes")],
+        fields: &[
+            Field { description: "Path; left out: the active notebook", ..NOTEBOOK },
+            Field::new("cells", Kind::Cells, "Ids or 0-based indexes"),
+        ],
     },
     Definition {
         name: ToolName::GetCellOutputs,
@@ -61,7 +58,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::AddNotebookCell,
-        description: "Inserts a cell; with `run` it runs at once. Returns its id.",
+        description: "Inserts a cell. Returns its id.",
         fields: &[
             NOTEBOOK,
             Field::new("type", Kind::Choice(TYPES), "").required(),
@@ -75,7 +72,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::UpdateNotebookCell,
-        description: "Replaces the whole text of a cell; with `run` it runs at once. Type, metadata and outputs stay.",
+        description: "Replaces the whole text of a cell. Type, metadata and outputs stay.",
         fields: &[NOTEBOOK, CELL, CONTENT, RUN, REVISION, MAX_OUTPUT, SOFT_WAIT],
     },
     Definition {
@@ -120,9 +117,9 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
                 "operations",
                 Kind::Objects(&[
                     Field { required: true, ..ACTION },
-                    Field { required: true, ..CELL_INDEX },
+                    Field { required: true, description: "", ..CELL_INDEX },
                     Field::new("content", Kind::Text, ""),
-                    CELL_TYPE,
+                    Field { description: "", ..CELL_TYPE },
                 ]),
                 "",
             ),
@@ -156,7 +153,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
         description: "Runs Python. Variables last in the session. Output streams and is cut in the middle, the whole of it is in an \
                           artifact. `plt.show()` is headless: return the figure or save it. To work on a notebook use its own tools.",
         fields: &[
-            Field::new("code", Kind::Text, "One piece of code"),
+            Field::new("code", Kind::Text, ""),
             Field::new(
                 "cells",
                 Kind::Objects(&[CODE, TITLE]),

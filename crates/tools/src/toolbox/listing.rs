@@ -9,6 +9,8 @@ use cellist_session::live::{Activity, CellState};
 use crate::budget;
 use crate::context::first_line;
 
+const NOT_RUN: &str = "not run";
+
 /// What is shown of a notebook's cells.
 pub(super) struct Listing<'a> {
     pub(super) notebook: &'a Notebook,
@@ -50,15 +52,16 @@ impl Listing<'_> {
         shown
     }
 
-    /// A line for each cell, as far as there is room.
+    /// A line for each cell, as far as there is room. A code cell without a number was not run.
     pub(super) fn outline(&self, indexes: &[usize], room: usize) -> String {
         let mut shown = String::new();
         for (done, index) in indexes.iter().enumerate() {
-            let line = format!(
-                "{} | {}\n",
-                self.heading(*index),
-                first_line(&self.notebook.cells()[*index].source())
-            );
+            let cell = &self.notebook.cells()[*index];
+            let mut line = format!("{index} {} {}", cell.id(), cell.cell_type());
+            self.standing(cell).iter().filter(|part| *part != NOT_RUN).for_each(|part| {
+                let _ = write!(line, " · {part}");
+            });
+            let _ = writeln!(line, " | {}", first_line(&cell.source()));
             if shown.len() + line.len() > room.max(budget::USUAL / 4) {
                 let last = indexes.last().unwrap_or(index);
                 let left = indexes.len() - done;
@@ -74,13 +77,18 @@ impl Listing<'_> {
     pub(super) fn heading(&self, index: usize) -> String {
         let cell = &self.notebook.cells()[index];
         let mut heading = format!("[{index}] id={} {}", cell.id(), cell.cell_type());
-        if cell.cell_type() == CellType::Code {
-            for part in standing(cell, self.states.get(cell.id())) {
-                heading.push_str(" · ");
-                heading.push_str(&part);
-            }
+        for part in self.standing(cell) {
+            heading.push_str(" · ");
+            heading.push_str(&part);
         }
         heading
+    }
+
+    fn standing(&self, cell: &Cell) -> Vec<String> {
+        match cell.cell_type() {
+            CellType::Code => standing(cell, self.states.get(cell.id())),
+            CellType::Markdown | CellType::Raw => Vec::new(),
+        }
     }
 
     /// The lines of the notebook's text that a cell has.
@@ -102,7 +110,7 @@ fn standing(cell: &Cell, state: Option<&CellState>) -> Vec<String> {
     }
     match cell.execution_count() {
         Some(count) => parts.push(format!("In[{count}]")),
-        None if last.is_none() => parts.push("not run".to_owned()),
+        None if last.is_none() => parts.push(NOT_RUN.to_owned()),
         None => {}
     }
     if let Some(last) = last {
