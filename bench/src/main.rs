@@ -9,6 +9,7 @@ mod document;
 mod edit;
 mod flood;
 mod made;
+mod mcp;
 mod measure;
 mod pty;
 mod round_trip;
@@ -37,6 +38,7 @@ const BENCHES: &[Bench] = &[
     ("streams", "floods of output, kept whole", streams::run),
     ("flood", "a program that prints 2 GB", flood::run),
     ("crowd", "many sessions at once", crowd::run),
+    ("mcp", "what an agent waits for and reads, over MCP", mcp::run),
     ("document", "an open notebook that several clients edit", document::run),
     ("terminal", "what a person sees on a terminal", terminal::run),
 ];

@@ -43,6 +43,13 @@ impl Side {
         median(pairs.map(|(one, other)| one.wall.as_secs_f64() / other.wall.as_secs_f64()))
             .unwrap_or(f64::NAN)
     }
+
+    /// How many seconds longer this side takes than `other`: the median over the rounds.
+    pub(crate) fn beyond(&self, other: &Side) -> f64 {
+        let pairs = self.runs.iter().zip(&other.runs);
+        median(pairs.map(|(one, other)| one.wall.as_secs_f64() - other.wall.as_secs_f64()))
+            .unwrap_or(f64::NAN)
+    }
 }
 
 /// Runs the sides in turn, `rounds` times each, after one round that does not count. Each gets the number of the

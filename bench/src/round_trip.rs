@@ -105,7 +105,7 @@ async fn per_cell(kernel: &dyn Kernel) -> Duration {
 }
 
 /// A peer that measures itself: it runs a batch of cells for each line it gets, and answers with the median.
-struct Script {
+pub(crate) struct Script {
     name: String,
     process: Child,
     requests: ChildStdin,
@@ -114,7 +114,7 @@ struct Script {
 }
 
 impl Script {
-    fn start(python: &Path, name: &str) -> Script {
+    pub(crate) fn start(python: &Path, name: &str) -> Script {
         let script = peer(name);
         assert!(script.is_file(), "{} is not there", script.display());
         let aside = Aside::new();
@@ -131,7 +131,7 @@ impl Script {
     }
 
     /// The peer's answer; other lines, which its libraries may print, are none.
-    fn per_cell(&mut self) -> Duration {
+    pub(crate) fn per_cell(&mut self) -> Duration {
         let asked = writeln!(self.requests, "{CELLS}");
         let answer = self.answers.by_ref().map_while(Result::ok).find_map(|line| line.trim().parse().ok());
         match (asked, answer) {

@@ -20,9 +20,11 @@ pub enum Flavour {
     JupyterServer,
     /// Jupyter Enterprise Gateway.
     EnterpriseGateway,
+    /// Jupyter Server as benchmarks have it, with what lets several work on one notebook.
+    Collaboration,
 }
 
-/// A server that runs until this is dropped. Its kernels run in the environment `kernels`.
+/// A server that runs until this is dropped.
 #[derive(Debug)]
 pub struct Jupyter {
     child: Child,
@@ -51,13 +53,22 @@ impl Flavour {
         match self {
             Flavour::KernelGateway | Flavour::JupyterServer => "gateway",
             Flavour::EnterpriseGateway => "enterprise",
+            Flavour::Collaboration => "bench-mcp",
+        }
+    }
+
+    /// The environment that its kernels run in.
+    fn kernels(self) -> &'static str {
+        match self {
+            Flavour::KernelGateway | Flavour::JupyterServer | Flavour::EnterpriseGateway => "kernels",
+            Flavour::Collaboration => self.environment(),
         }
     }
 
     fn module(self) -> &'static str {
         match self {
             Flavour::KernelGateway => "kernel_gateway",
-            Flavour::JupyterServer => "jupyter_server",
+            Flavour::JupyterServer | Flavour::Collaboration => "jupyter_server",
             Flavour::EnterpriseGateway => "enterprise_gateway",
         }
     }
@@ -65,7 +76,7 @@ impl Flavour {
     fn arguments(self, port: u16, scratch: &Path) -> Vec<String> {
         let app = match self {
             Flavour::KernelGateway => "KernelGatewayApp",
-            Flavour::JupyterServer => "ServerApp",
+            Flavour::JupyterServer | Flavour::Collaboration => "ServerApp",
             Flavour::EnterpriseGateway => "EnterpriseGatewayApp",
         };
         let mut arguments = vec![
@@ -78,7 +89,7 @@ impl Flavour {
                 format!("--{app}.auth_token={TOKEN}"),
                 "--JupyterWebsocketPersonality.list_kernels=True".to_owned(),
             ]),
-            Flavour::JupyterServer => arguments.extend([
+            Flavour::JupyterServer | Flavour::Collaboration => arguments.extend([
                 format!("--IdentityProvider.token={TOKEN}"),
                 format!("--{app}.root_dir={}", scratch.join("root").display()),
                 format!("--{app}.allow_root=True"),
@@ -125,7 +136,7 @@ impl Jupyter {
     fn try_start(flavour: Flavour, more: &[&str]) -> Option<Jupyter> {
         let scratch = Scratch::new();
         let port = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a port").port();
-        let kernel = python("kernels");
+        let kernel = python(flavour.kernels());
         let spec = serde_json::json!({
             "argv": [kernel, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
             "display_name": "Python 3", "language": "python",
@@ -209,7 +220,7 @@ impl Jupyter {
 impl Flavour {
     fn without_limits(self) -> &'static [&'static str] {
         match self {
-            Flavour::KernelGateway | Flavour::JupyterServer => {
+            Flavour::KernelGateway | Flavour::JupyterServer | Flavour::Collaboration => {
                 &["--ZMQChannelsWebsocketConnection.limit_rate=False"]
             }
             Flavour::EnterpriseGateway => &[],

@@ -48,6 +48,7 @@ pub const PARTS: &[Part] = &[
     Part { name: "bench-lean", kind: Kind::Python, needed_by: NeededBy::Bench },
     Part { name: "bench-jupytext", kind: Kind::Python, needed_by: NeededBy::Bench },
     Part { name: "bench-kernels", kind: Kind::Python, needed_by: NeededBy::Bench },
+    Part { name: "bench-mcp", kind: Kind::Python, needed_by: NeededBy::Bench },
 ];
 
 const STAMP: &str = "cellist-stamp";

@@ -1,0 +1,83 @@
+//! A client that speaks MCP by hand with a server on standard streams, so that every side is asked in the same way.
+
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::measure::Aside;
+
+/// A server that was started, and is killed when this is dropped.
+pub(super) struct Client {
+    child: Child,
+    requests: ChildStdin,
+    lines: Lines<BufReader<ChildStdout>>,
+    aside: Aside,
+    next: u64,
+}
+
+impl Client {
+    /// Starts a server and shakes hands with it; also what it tells a model first.
+    pub(super) fn start(command: &mut Command) -> (Client, String) {
+        let aside = Aside::new();
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(aside.writer())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
+        let requests = child.stdin.take().expect("it is piped");
+        let lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+        let mut client = Client { child, requests, lines, aside, next: 1 };
+        let greeting = client.ask(
+            "initialize",
+            json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "bench", "version": "1" } }),
+        );
+        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        let first = greeting["instructions"].as_str().unwrap_or_default().to_owned();
+        (client, first)
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The tools, as they are listed.
+    pub(super) fn tools(&mut self) -> Vec<Value> {
+        let listed = self.ask("tools/list", json!({}));
+        listed["tools"].as_array().cloned().unwrap_or_else(|| panic!("no list: {listed}"))
+    }
+
+    /// The blocks of a tool's answer.
+    pub(super) fn call(&mut self, tool: &str, arguments: &Value) -> Vec<Value> {
+        let result = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
+        result["content"].as_array().cloned().unwrap_or_else(|| panic!("no answer of {tool}: {result}"))
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.next;
+        self.next += 1;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        // Servers also tell of progress, and some print what is no message at all.
+        let mut messages =
+            self.lines.by_ref().map_while(Result::ok).filter_map(|line| serde_json::from_str(&line).ok());
+        let answer: Option<Value> =
+            messages.find(|message: &Value| message["id"] == id && message.get("method").is_none());
+        match answer {
+            Some(mut answer) if answer.get("result").is_some() => answer["result"].take(),
+            other => panic!("{method} is answered with {other:?}:\n{}", self.aside.text()),
+        }
+    }
+
+    fn send(&mut self, message: &Value) {
+        let sent = writeln!(self.requests, "{message}").and_then(|()| self.requests.flush());
+        sent.unwrap_or_else(|error| panic!("the server does not listen: {error}:\n{}", self.aside.text()));
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
