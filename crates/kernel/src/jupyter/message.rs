@@ -10,6 +10,10 @@ use sha2::Sha256;
 const DELIMITER: &[u8] = b"<IDS|MSG>";
 const PROTOCOL: &str = "5.3";
 
+/// A content below this size is copied. It stands in the buffer that it was read into, which is about as large; many that wait
+/// for a reader would keep as many buffers.
+const LARGE: usize = 64 * 1024;
+
 /// What signs messages. An empty key signs nothing and takes everything, as the protocol has it.
 #[derive(Clone)]
 pub(crate) struct Key(Option<Hmac<Sha256>>);
@@ -77,6 +81,7 @@ impl Message {
         let parent = serde_json::from_slice::<Parent>(parent).ok().and_then(|parent| parent.msg_id);
         // Python writes what was no character in the first place as the bytes it came from.
         let content = match std::str::from_utf8(&content) {
+            Ok(_) if content.len() < LARGE => Bytes::copy_from_slice(&content),
             Ok(_) => content,
             Err(_) => Bytes::from(String::from_utf8_lossy(&content).into_owned()),
         };
@@ -251,6 +256,20 @@ mod tests {
             assert_eq!(parse(&frames, &key).unwrap_err(), Garbled::WrongSignature);
         }
         assert!(parse(&built("whatever"), &Key::new("")).is_ok());
+    }
+
+    #[test]
+    fn a_message_that_waits_keeps_the_buffer_it_was_read_into_only_if_it_is_most_of_it() {
+        let shares = |length: usize| {
+            let buffer = Bytes::from(vec![b' '; LARGE + length]);
+            let header = br#"{"msg_id":"1","msg_type":"stream"}"#;
+            let message = Message::of_parts(header, b"{}", b"{}", buffer.slice(LARGE..)).unwrap();
+            assert_eq!(message.content.len(), length);
+            !buffer.is_unique()
+        };
+        assert!(!shares(1));
+        assert!(!shares(LARGE - 1));
+        assert!(shares(LARGE));
     }
 
     #[test]
