@@ -252,6 +252,8 @@ class Outlet:
         # Whether marks are being written, and frames that came in between: from a signal handler.
         self.inside = False
         self.later = []
+        # A frame that goes along with the next one, unless text comes before that.
+        self.held = None
         self.streams = [TextStream(self, STDOUT), TextStream(self, STDERR)]
 
     def _mark(self, kind):
@@ -273,7 +275,10 @@ class Outlet:
                 return
             self.inside = True
             try:
-                if self.written is not None:
+                if self.held is not None:
+                    self.flush()
+                    self._send_one(self._with_held(None))
+                elif self.written is not None:
                     self.flush()
                     if not self.forked:
                         write_each(self._mark(b"t"))
@@ -298,9 +303,25 @@ class Outlet:
             try:
                 while self.later:
                     self.flush()
-                    self._send_one(self.later.pop(0))
+                    self._send_one(self._with_held(self.later.pop(0)))
             finally:
                 self.inside = False
+
+    @interrupts.whole
+    def _hold(self, body):
+        with self.order:
+            if self.inside or self.held is not None or len(body) > ONE_PIECE:
+                self._send(body)
+                return
+            self.held = body
+            self.written = None
+
+    def _with_held(self, body):
+        """A frame, and before it the one that was held: lines that share a mark."""
+        held, self.held = self.held, None
+        if held is None or body is None:
+            return held or body
+        return held + b'\n{"mark":%d,' % (self.number + 1) + body[1:]
 
     def _send_one(self, body):
         targets = self._mark(b"f")
@@ -321,6 +342,16 @@ class Outlet:
 
     def send(self, frame, **fields):
         """Sends a frame that has a place among the text."""
+        self._put(self._send, frame, fields)
+
+    def send_last(self, frame, **fields):
+        """Sends a frame that the end of the cell is to follow at once, together with that.
+
+        What Python writes in between comes behind it all the same.
+        """
+        self._put(self._hold, frame, fields)
+
+    def _put(self, send, frame, fields):
         if self.forked:
             return
         fields["frame"] = frame
@@ -330,7 +361,7 @@ class Outlet:
                 "a %s of %d bytes is too large to be shown: the limit is %d bytes"
                 % (frame, len(body), LARGEST_FRAME)
             )
-        self._send(body)
+        send(body)
         interrupts.settle()
 
     def reply(self, request, **fields):
@@ -3366,6 +3397,8 @@ class Runner:
         self.count = 0
         self.sources = {}
         self.cell_name = "<cell>"
+        # Whether the cell ends with what is shown now.
+        self.ends = False
         self.raw_inputs = [""]
         self.future_flags = 0
         self.tasks = Tasks()
@@ -3593,7 +3626,7 @@ class Runner:
         if events.callbacks["pre_execute"] or events.callbacks["pre_run_cell"]:
             events.trigger("pre_execute")
             events.trigger("pre_run_cell", types.SimpleNamespace(raw_cell=source, cell_id=None))
-        self.run_source(source, filename, True)
+        self.run_source(source, filename, True, True)
         cell.ran = True
 
     def remember(self, source):
@@ -3608,12 +3641,19 @@ class Runner:
         namespace["_i%d" % self.count] = source
         inputs.append(source)
 
-    def run_source(self, source, filename, show):
-        """Runs source on the user's variables; the value of the last expression is shown."""
+    def run_source(self, source, filename, show, ends=False):
+        """Runs source on the user's variables; the value of the last expression is shown.
+
+        `ends` says that the cell ends with it.
+        """
         shown = self.shell.interactivity() if show else "last_expr"
         value = self.run_parts(self.compile_cell(source, filename, shown))
         if show and value is not None:
-            sys.displayhook(value)
+            self.ends = ends
+            try:
+                sys.displayhook(value)
+            finally:
+                self.ends = False
 
     def compile_cell(self, source, filename, shown="last_expr"):
         """Compiles a cell: its statements, and its last expression apart, or what else is to be shown."""
@@ -3740,7 +3780,8 @@ class Runner:
             if self.outlet.forked:
                 print(data.get("text/plain", ""))
                 return
-            self.outlet.send("result", execution_count=self.count, data=data, metadata=metadata)
+            send = self.outlet.send_last if self.ends else self.outlet.send
+            send("result", execution_count=self.count, data=data, metadata=metadata)
 
     def forget_results(self, results):
         """Lets go of the oldest results, as IPython does: they may hold a lot of memory."""
@@ -3770,7 +3811,10 @@ class Runner:
         if self.outlet.forked:
             return
         events = self.shell.events
-        if events.callbacks["post_execute"] or events.callbacks["post_run_cell"]:
+        hooks = events.callbacks["post_execute"] or events.callbacks["post_run_cell"]
+        if self.outlet.held is not None and (hooks or "matplotlib" in sys.modules):
+            self.outlet.turn(None)
+        if hooks:
             events.trigger("post_execute")
             events.trigger("post_run_cell", types.SimpleNamespace(success=True, result=None))
         if "matplotlib" in sys.modules:

@@ -57,7 +57,7 @@ assert hear('started')['execution_count'] == 1
 result = hear('result')
 assert result['data'] == {'text/plain': '2'} and result['mark'] == 3, result
 done = hear('done')
-assert done == {'mark': 4, 'execution': 7, 'status': 'ok', 'execution_count': 1, 'cancelled': False, 'frame': 'done'}, done
+assert done == {'mark': 3, 'execution': 7, 'status': 'ok', 'execution_count': 1, 'cancelled': False, 'frame': 'done'}, done
 ask(request='execute', execution=8, code='import time\\ndisplay(1)\\ntime.sleep(600)')
 hear('display')
 ask(request='interrupt', id=3, execution=7)

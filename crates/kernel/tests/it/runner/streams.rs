@@ -342,3 +342,28 @@ async fn bytes_that_begin_like_a_mark_come_through() {
     );
     session.end().await;
 }
+
+#[tokio::test]
+async fn what_comes_after_the_value_of_a_cell_is_heard_after_it() {
+    let session = Bed::new().start().await;
+    session
+        .check(&[
+            ("print('before')\n1", "stdout before\\n\nresult text/plain=1"),
+            (
+                "import sys\nshow = sys.displayhook\ndef both(value):\n    show(value)\n    print('behind', end='')\nsys.displayhook = both\n2",
+                "result text/plain=2\nstdout behind",
+            ),
+            ("sys.displayhook = show\n3", "result text/plain=3"),
+            (
+                "def hook(*_): print('hook'); sys.stderr.write('end')\nget_ipython().events.register('post_run_cell', hook)\n4",
+                "result text/plain=4\nstdout hook\\n\nstderr end",
+            ),
+            ("get_ipython().events.unregister('post_run_cell', hook)\n5", "result text/plain=5"),
+            (
+                "import subprocess\nclass Shell:\n    def __repr__(self): return 'shell'\n    def __del__(self): subprocess.run(['echo', 'child'])\nsys.displayhook = lambda value: show(str(value))\nShell()",
+                "result text/plain='shell'\nstdout child\\n",
+            ),
+        ])
+        .await;
+    session.end().await;
+}
