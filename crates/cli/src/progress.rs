@@ -5,6 +5,7 @@ mod live;
 mod plain;
 
 use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -20,6 +21,10 @@ pub(crate) use live::picturing_for;
 
 /// How often the screen is drawn anew while something runs.
 const FRAME: Duration = Duration::from_millis(100);
+
+/// How long what is told waits for more after something was shown: cells that follow each other fast are shown together, and
+/// cost no turn of a thread each.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// What the thread is told.
 enum Told {
@@ -49,6 +54,7 @@ pub(crate) struct Progress(Option<Shown>);
 struct Shown {
     tell: Sender<Told>,
     showing: Arc<Mutex<Option<Showing>>>,
+    is_over: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
 
@@ -65,36 +71,72 @@ impl Progress {
         let seen = Arc::clone(&showing);
         let is_live =
             alone && io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let is_over: Arc<AtomicBool> = Arc::default();
+        let over = Arc::clone(&is_over);
         let thread = std::thread::spawn(move || {
-            let Look { paint, images, language } = look;
-            let mut live = is_live.then(|| Live::new(paint, images, language));
+            let mut view = View {
+                live: is_live.then(|| Live::new(look.paint, look.images, look.language)),
+                paint: look.paint,
+            };
             // The answer comes after all of this, and tells of a broken standard output.
-            let show = |text: &str| drop(print(text.as_bytes()));
+            let show = |text: &str| {
+                if !text.is_empty() {
+                    let _ = print(text.as_bytes());
+                }
+            };
             loop {
-                match (told.recv_timeout(FRAME), &mut live) {
-                    (Ok(Told::Started(step, at)), Some(live)) => show(&live.start(step, at)),
-                    (Ok(Told::Started(step, _)), None) => show(&plain::opening(&step, paint)),
-                    (Ok(Told::Finished(report)), Some(live)) => show(&live.finish(&report)),
-                    (Ok(Told::Finished(report)), None) => show(&plain::closing(&report, paint)),
-                    (Err(RecvTimeoutError::Timeout), Some(live)) => {
-                        let newest = seen.lock().unwrap_or_else(PoisonError::into_inner).take();
-                        show(&live.draw(newest, Instant::now()));
+                match told.recv_timeout(FRAME) {
+                    Ok(first) => {
+                        let all = std::iter::once(first).chain(told.try_iter());
+                        show(&all.map(|told| view.hear(told)).collect::<String>());
                     }
-                    (Err(RecvTimeoutError::Timeout), None) => {}
-                    (Err(RecvTimeoutError::Disconnected), Some(live)) => return show(&live.clear()),
-                    (Err(RecvTimeoutError::Disconnected), None) => return,
+                    Err(RecvTimeoutError::Timeout) => {
+                        let newest = seen.lock().unwrap_or_else(PoisonError::into_inner).take();
+                        show(&view.draw(newest));
+                    }
+                    Err(RecvTimeoutError::Disconnected) => return show(&view.clear()),
+                }
+                if !over.load(Ordering::Acquire) {
+                    std::thread::park_timeout(PAUSE);
                 }
             }
         });
-        Progress(Some(Shown { tell, showing, thread }))
+        Progress(Some(Shown { tell, showing, is_over, thread }))
     }
 
     /// Waits until all is shown.
     pub(crate) fn end(self) {
-        if let Some(Shown { tell, thread, .. }) = self.0 {
+        if let Some(Shown { tell, is_over, thread, .. }) = self.0 {
+            is_over.store(true, Ordering::Release);
             drop(tell);
+            thread.thread().unpark();
             let _ = thread.join();
         }
+    }
+}
+
+/// How a run is put into words, or onto a screen.
+struct View {
+    live: Option<Live>,
+    paint: Paint,
+}
+
+impl View {
+    fn hear(&mut self, told: Told) -> String {
+        match (told, &mut self.live) {
+            (Told::Started(step, at), Some(live)) => live.start(step, at),
+            (Told::Started(step, _), None) => plain::opening(&step, self.paint),
+            (Told::Finished(report), Some(live)) => live.finish(&report),
+            (Told::Finished(report), None) => plain::closing(&report, self.paint),
+        }
+    }
+
+    fn draw(&mut self, newest: Option<Showing>) -> String {
+        self.live.as_mut().map(|live| live.draw(newest, Instant::now())).unwrap_or_default()
+    }
+
+    fn clear(&mut self) -> String {
+        self.live.as_mut().map(Live::clear).unwrap_or_default()
     }
 }
 

@@ -66,17 +66,15 @@ impl Receipts {
 
     /// Adds what just ran.
     pub fn add(&self, notebook: &Path, receipt: &Receipt) -> io::Result<()> {
+        self.open(notebook)?.add(receipt)
+    }
+
+    /// Opens the receipts of one notebook, for many that come soon after each other.
+    pub(crate) fn open(&self, notebook: &Path) -> io::Result<Opened> {
         self.home.folder(FOLDER)?;
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
-        let mut file = platform::private(&mut options).open(self.path(notebook))?;
-        file.lock()?;
-        if file.metadata()?.len() > LARGEST {
-            forget_half(&mut file)?;
-        }
-        let mut line = serde_json::to_vec(receipt)?;
-        line.push(b'\n');
-        file.write_all(&line)
+        Ok(Opened(platform::private(&mut options).open(self.path(notebook))?))
     }
 
     /// All that ran, in order, as far back as is known. A line that cannot be read is passed over.
@@ -90,6 +88,29 @@ impl Receipts {
         let real = notebook.canonicalize().unwrap_or_else(|_| notebook.to_owned());
         let name = Revision::of([real.as_os_str().as_encoded_bytes()]);
         self.home.path().join(FOLDER).join(format!("{name}.jsonl"))
+    }
+}
+
+/// The receipts of one notebook, open.
+#[derive(Debug)]
+pub(crate) struct Opened(File);
+
+impl Opened {
+    /// Adds what just ran.
+    pub(crate) fn add(&mut self, receipt: &Receipt) -> io::Result<()> {
+        let mut line = serde_json::to_vec(receipt)?;
+        line.push(b'\n');
+        self.0.lock()?;
+        let added = self.append(&line);
+        self.0.unlock()?;
+        added
+    }
+
+    fn append(&mut self, line: &[u8]) -> io::Result<()> {
+        if self.0.metadata()?.len() > LARGEST {
+            forget_half(&mut self.0)?;
+        }
+        self.0.write_all(line)
     }
 }
 
@@ -140,6 +161,19 @@ mod tests {
             let mode = fs::metadata(receipts.path(&one)).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
+    }
+
+    #[test]
+    fn those_who_have_them_open_take_turns() {
+        let scratch = Scratch::new();
+        let receipts = Receipts::new(&Home::at(scratch.path()));
+        let notebook = scratch.write("nb.ipynb", "");
+        let mut opened = receipts.open(&notebook).unwrap();
+        opened.add(&receipt("a", 1)).unwrap();
+        receipts.add(&notebook, &receipt("b", 2)).unwrap();
+        opened.add(&receipt("c", 3)).unwrap();
+        let all = [receipt("a", 1), receipt("b", 2), receipt("c", 3)];
+        assert_eq!(receipts.of(&notebook), all);
     }
 
     #[test]

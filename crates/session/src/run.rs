@@ -164,6 +164,7 @@ pub async fn run(
     };
     let mut reports: Vec<CellReport> = Vec::new();
     let mut status = Status::Ok;
+    let mut written_down: Option<receipts::Opened> = None;
     for (position, id) in cells.iter().enumerate() {
         // Cancelled while nothing ran: the next cell does not begin.
         if cancel.is_asked() {
@@ -234,7 +235,13 @@ pub async fn run(
                 status: report.status,
                 artifact: report.artifact.clone(),
             };
-            if let Err(error) = receipts.add(run.document.path(), &receipt) {
+            let added = match &mut written_down {
+                Some(opened) => opened.add(&receipt),
+                None => receipts
+                    .open(run.document.path())
+                    .and_then(|opened| written_down.insert(opened).add(&receipt)),
+            };
+            if let Err(error) = added {
                 let notice = format!("what ran could not be written down: {}", in_words(&error));
                 if !run.notices.contains(&notice) {
                     run.notices.push(notice);

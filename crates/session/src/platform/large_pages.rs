@@ -1,8 +1,8 @@
 //! Asks Linux to back a large buffer by large pages: a big notebook is then read without a page fault for
 //! every 4 KiB of it.
 
-/// From which size on it pays.
-const LARGE: usize = 4 << 20;
+/// From which size on it pays: what is rounded up to a large page is memory too.
+const LARGE: usize = 16 << 20;
 const PAGE: usize = 4096;
 
 /// Asks for large pages behind the room that `buffer` has. Only advice: a refusal changes nothing.
