@@ -120,7 +120,8 @@ const LOOK: Duration = Duration::from_millis(2);
 fn peak_while_it_runs(pid: u32, ended: &AtomicBool) -> Option<u64> {
     let mut peak = None;
     while !ended.load(Ordering::Relaxed) {
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        // It may be gone a moment before we hear of it; what was seen until then still holds.
+        let Ok(status) = fs::read_to_string(format!("/proc/{pid}/status")) else { break };
         let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kib = most.and_then(|most| most.trim().strip_suffix(" kB")?.parse::<u64>().ok());
         peak = kib.map(|kib| kib * 1024).or(peak);
