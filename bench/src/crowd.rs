@@ -18,7 +18,7 @@ use cellist_session::sessions::{
 };
 use tokio::time::timeout;
 
-use crate::measure::{in_mb, in_ms};
+use crate::measure::{in_mb, in_ms, median};
 use crate::table::{Figure, Target};
 
 const SESSIONS: usize = 16;
@@ -27,6 +27,9 @@ const ALL: Duration = Duration::from_secs(60);
 /// No call may wait this long: then it is stuck.
 const STUCK: Duration = Duration::from_secs(60);
 const CELLS: usize = 500;
+/// How often memory is looked at for one figure, and how long in between.
+const READINGS: u32 = 21;
+const PAUSE: Duration = Duration::from_millis(100);
 
 pub(crate) fn run() -> Vec<Figure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -104,11 +107,12 @@ async fn crowd() -> Vec<Figure> {
         })
         .collect();
     tokio::time::sleep(EARLY).await;
-    let early = memory();
+    let early = held().await;
+    tokio::time::sleep((ALL - READINGS * PAUSE * 2).saturating_sub(start.elapsed())).await;
+    let late = held().await;
     for worker in workers {
         worker.await.expect("a worker ends by itself");
     }
-    let late = memory();
     in_time(place.sessions.close(), "the end of all sessions").await;
     let left = running_in(place.folder.path());
     let (calls, answers) = (calls.load(Ordering::Relaxed), answers.load(Ordering::Relaxed));
@@ -130,7 +134,7 @@ async fn crowd() -> Vec<Figure> {
             target: Target::AtMost(0.0),
         },
         Figure {
-            promise: "16 sessions for a minute, disturbed: memory after it",
+            promise: "16 sessions for a minute, disturbed: memory at its end",
             other: ("after 10 seconds", in_mb(early)),
             ours: in_mb(late),
             value: late as f64 / early as f64,
@@ -239,7 +243,18 @@ impl Dice {
     }
 }
 
-/// What this process holds in memory.
+/// What this process holds in memory while the sessions work. What is on its way at one moment is chance, so it is the
+/// median of some readings.
+async fn held() -> u64 {
+    let mut readings = Vec::new();
+    for _ in 0..READINGS {
+        readings.push(memory() as f64);
+        tokio::time::sleep(PAUSE).await;
+    }
+    median(readings.into_iter()).map_or(0, |bytes| bytes as u64)
+}
+
+/// What this process holds in memory now.
 fn memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("a system that tells of processes");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a line about memory");
