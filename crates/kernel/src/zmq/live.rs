@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use zeromq::{ReqSocket, Socket, SocketRecv, SocketSend, ZmqMessage};
 
 use super::connection::{Connection, Place, Private, Sockets};
@@ -32,6 +32,9 @@ use crate::process::{Process, Spawn};
 
 /// How long a kernel may take to leave when asked, as long as Jupyter gives it.
 const LEAVE: Duration = Duration::from_secs(5);
+
+/// How long a kernel may take to leave that has nothing to say any more.
+const CLOSED: Duration = Duration::from_millis(300);
 
 /// How long a kernel that runs already may take to answer.
 const JOIN: Duration = Duration::from_secs(5);
@@ -245,7 +248,17 @@ impl Live {
                 let client = &self.client;
                 let (_, frames) = client.session.build("shutdown_request", None, &json!({"restart": false}));
                 client.control.send(frames).await;
-                let _ = tokio::time::timeout(LEAVE, process.wait()).await;
+                // ipykernel closes what it publishes on when all that users want done at the end is done, and may then
+                // wait for ten seconds for a thread of its own that waits for what was closed.
+                let closed = async {
+                    self.lost.notified().await;
+                    sleep(CLOSED).await;
+                };
+                tokio::select! {
+                    _ = process.wait() => {}
+                    () = closed => {}
+                    () = sleep(LEAVE) => {}
+                }
             }
             process.kill_tree().await;
         } else {
