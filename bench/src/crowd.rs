@@ -77,6 +77,7 @@ impl Place {
                 modules: Vec::new(),
                 startup_timeout: STUCK,
                 traced: false,
+                inherits_bridge: false,
                 notices: Vec::new(),
             },
             cells: vec![Code { code: code.to_owned(), ..Code::default() }],
@@ -87,6 +88,7 @@ impl Place {
             mode: KernelMode::Session,
             reading: Reading { limits: Limits::for_screen(), ansi: Ansi::Remove, reader: Reader::default() },
             rights: None,
+            caller: None,
             listener: None,
         }
     }

@@ -8,6 +8,7 @@ use cellist_session::sessions::{Means, Sessions};
 use cellist_session::settings::Settings;
 use cellist_session::{Home, Store};
 
+use crate::answer::print_aside;
 use crate::error::{CliError, Exit};
 use crate::kernel::guard;
 use crate::settings::artifacts;
@@ -38,6 +39,15 @@ pub(crate) fn desk(home: &Home, settings: &Settings, remembers: bool) -> Desk {
     Desk::new(sessions, Documents::new(Store::new(home.clone())), artifacts(settings))
 }
 
+/// A desk for this process alone, whose code can call tools.
+pub(crate) async fn desk_here(settings: &Settings) -> Desk {
+    let desk = desk(&Home::from_env(), settings, false);
+    if let Err(error) = cellist_serve::bridge::open(&desk).await {
+        print_aside(&format!("note: code cannot call tools: {error}"));
+    }
+    desk
+}
+
 /// A way to whoever keeps sessions.
 pub(crate) struct Reach {
     link: Link,
@@ -49,7 +59,7 @@ impl Reach {
     /// To the host, which is started if need be; or to this process alone. Needs a runtime.
     pub(crate) async fn open(standalone: bool, settings: &Settings) -> Result<Reach, CliError> {
         if standalone {
-            let desk = desk(&Home::from_env(), settings, false);
+            let desk = desk_here(settings).await;
             return Ok(Reach { link: Link::in_process(&desk), here: Some(desk) });
         }
         Ok(Reach { link: Link::attach_or_start(&ours(), &starter()?).await?, here: None })

@@ -142,7 +142,7 @@ impl KernelFlags {
         let job = Job { kernel: particular.kernel.clone(), running, ..job };
         let mut order = self.order(settings, job, &mut stages).await?;
         let whereabouts = Whereabouts::new(&home, &artifacts(&settings.settings), &cwd, notebook);
-        order.environment.extend(whereabouts.variables());
+        whereabouts.equip(&mut order);
         let ready = start(&order, &home).await?;
         stages.done("the kernel is ready");
         Ok(Ready { _whereabouts: Some(whereabouts), ..ready })

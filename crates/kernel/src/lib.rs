@@ -16,6 +16,7 @@ mod kernel;
 pub mod kernelspec;
 mod launch;
 pub mod order;
+pub mod prelude;
 pub mod process;
 pub mod python;
 pub mod registration;

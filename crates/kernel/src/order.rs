@@ -42,6 +42,9 @@ pub struct Order {
     pub startup_timeout: Duration,
     /// Whether every message is to be written down.
     pub traced: bool,
+    /// Whether what the kernel starts may call the host's tools, too.
+    #[serde(default)]
+    pub inherits_bridge: bool,
     /// What was noticed while deciding and its user should know.
     pub notices: Vec<String>,
 }
@@ -152,6 +155,7 @@ mod tests {
             modules: vec![Module { name: "m".into(), path: PathBuf::from(strange()).join("m.py") }],
             startup_timeout: Duration::from_millis(1500),
             traced: true,
+            inherits_bridge: true,
             notices: vec!["one was passed over".into()],
         }
     }

@@ -100,6 +100,7 @@ impl Call {
             mode: self.mode,
             reading: self.reading,
             rights: self.rights,
+            caller: None,
             listener: None,
         }
     }
@@ -137,6 +138,7 @@ mod tests {
             modules: Vec::new(),
             startup_timeout: Duration::ZERO,
             traced: false,
+            inherits_bridge: false,
             notices: Vec::new(),
         }
     }

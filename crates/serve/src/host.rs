@@ -17,6 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{OnceCell, watch};
 use tokio::time::Instant;
 
+use crate::bridge;
 use crate::idle::Idle;
 use crate::log::note;
 use crate::page::Page;
@@ -125,6 +126,9 @@ impl Host {
                     shared.leave("the page cannot be served");
                 }
             }
+        }
+        if let Err(error) = bridge::open(&shared.desk).await {
+            note(format_args!("code cannot call tools: {error}"));
         }
         let watching = tokio::spawn(watch_over(shared.clone()));
         let mut look = tokio::time::interval(HOLD);

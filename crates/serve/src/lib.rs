@@ -1,6 +1,8 @@
-//! Everything that listens: the host's socket, MCP on standard streams and over HTTP, and the page. What is asked there is
+//! Everything that listens: the host's socket, MCP on standard streams and over HTTP, the page, and the way from code to
+//! tools. What is asked there is
 //! answered by `link`'s desk.
 
+pub mod bridge;
 mod first;
 mod guard;
 mod host;

@@ -2,6 +2,7 @@
 //! does one thing after the other; who comes in and who has to go is decided in one table, by rules that are tested alone.
 
 mod book;
+mod bridge;
 mod call;
 mod error;
 mod file;
@@ -33,7 +34,8 @@ use look::Look;
 use task::Task;
 use ticket::Queued;
 
-pub use call::{Call, CallReport, Code, CodeReport, KernelMode, Kind};
+pub use bridge::Bridge;
+pub use call::{Call, CallReport, Code, CodeReport, KernelMode, Kind, Principal};
 pub use error::SessionError;
 pub use file::Whereabouts;
 pub use key::{ExecutionId, OwnerId, SessionKey};
@@ -149,6 +151,16 @@ impl Sessions {
     /// What the kernel of a session was started by, or will be.
     pub fn order(&self, key: &SessionKey) -> Option<Order> {
         self.0.book().order(key)
+    }
+
+    /// The way from the code in them to tools.
+    pub fn bridge(&self) -> &Bridge {
+        &self.0.means.bridge
+    }
+
+    /// Who started the code that runs in a session, as far as that is known; `None` when no code runs there.
+    pub fn acting(&self, key: &SessionKey) -> Option<Option<Principal>> {
+        self.0.book().acting(key)
     }
 
     /// How code could go on, by a session's kernel; `None` when there is none that has time for it.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use cellist_notebook::Revision;
 use cellist_session::live::{Author, Document};
-use cellist_session::sessions::OwnerId;
+use cellist_session::sessions::{OwnerId, SessionKey};
 
 use crate::caller::Caller;
 
@@ -27,13 +27,25 @@ pub struct Agent {
     turn: Mutex<Turn>,
     /// The revisions of notebooks whose whole text it knows.
     texts: Mutex<HashMap<PathBuf, Revision>>,
+    /// The session that its code runs in, where it is code that calls.
+    within: Option<SessionKey>,
 }
 
 impl Agent {
     /// An agent, which owns what it starts under this name.
     pub fn new(caller: Caller, owner: OwnerId) -> Agent {
         let (held, texts, turn) = (Mutex::default(), Mutex::default(), Mutex::new(Turn::new()));
-        Agent { caller, owner, held, turn, texts }
+        Agent { caller, owner, held, turn, texts, within: None }
+    }
+
+    /// The same for code that runs in a session.
+    pub(crate) fn inside(self, session: SessionKey) -> Agent {
+        Agent { within: Some(session), ..self }
+    }
+
+    /// The session that its code runs in, where it is code that calls.
+    pub(crate) fn within(&self) -> Option<&SessionKey> {
+        self.within.as_ref()
     }
 
     /// Who it is.

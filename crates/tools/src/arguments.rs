@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use cellist_notebook::CellRef;
 use serde_json::{Map, Value};
 
+use crate::budget;
 use crate::definition::{Definition, Field, Kind};
 
 /// Arguments that were checked.
@@ -54,6 +55,12 @@ impl Arguments {
             },
             Value::Bool(_) | Value::Number(_) | Value::Array(_) => Err(BadArguments::NotAnObject),
         }
+    }
+
+    /// The same for a caller who takes answers of any length, unless it says otherwise.
+    pub(crate) fn without_budget(mut self) -> Arguments {
+        self.0.entry("max_output").or_insert(Argument::Whole(budget::WHOLE));
+        self
     }
 
     /// Whether a flag is set.

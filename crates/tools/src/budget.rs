@@ -6,11 +6,18 @@ use crate::arguments::Arguments;
 pub(crate) const USUAL: usize = 16 * 1024;
 const LEAST: usize = 256;
 const MOST: usize = 1024 * 1024;
+/// Stands for no budget; no caller can write it.
+pub(crate) const WHOLE: i64 = -1;
+/// What is whole is still bounded: memory is.
+const WHOLE_BYTES: usize = 64 * 1024 * 1024;
 
 /// How many bytes an answer may have.
 pub(crate) fn budget(arguments: &Arguments) -> usize {
-    let wanted = arguments.whole("max_output").map(|bytes| usize::try_from(bytes).unwrap_or(MOST));
-    wanted.unwrap_or(USUAL).clamp(LEAST, MOST)
+    match arguments.whole("max_output") {
+        Some(WHOLE) => WHOLE_BYTES,
+        Some(wanted) => usize::try_from(wanted).unwrap_or(MOST).clamp(LEAST, MOST),
+        None => USUAL,
+    }
 }
 
 /// The beginning of a text, up to so many bytes and not within a character.

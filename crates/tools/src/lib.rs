@@ -26,4 +26,4 @@ pub use editor::{Editor, EditorReport, Selection};
 pub use mode::{Access, Mode, Refusal, UnknownMode};
 pub use reference::{Attachment, References, ToolReference, references};
 pub use tool::{NotOffered, Offer, ToolName};
-pub use toolbox::Toolbox;
+pub use toolbox::{NotCalled, Toolbox};

@@ -3,6 +3,7 @@
 
 mod access;
 mod bash;
+mod bridge;
 mod changes;
 mod context;
 mod create_notebook;
@@ -44,6 +45,7 @@ use crate::executions::Executions;
 use crate::result::Gallery;
 use crate::tool::{Offer, ToolName};
 use access::{access, names_notebook};
+pub use bridge::NotCalled;
 use runs::Introduced;
 
 /// All tools. Cheap to clone; all clones are one.
@@ -118,6 +120,8 @@ impl Toolbox {
             };
         }
         let arguments = match Arguments::check(Definition::of(tool), arguments) {
+            // Code takes in what a model cannot.
+            Ok(arguments) if agent.within().is_some() => arguments.without_budget(),
             Ok(arguments) => arguments,
             Err(error) => return Answer::failure(error),
         };

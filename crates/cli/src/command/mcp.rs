@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     said.iter().for_each(|said| print_aside(&format!("note: {said}")));
     let serving = async {
         let (reach, here) = if arguments.standalone {
-            let desk = host::desk(&Home::from_env(), &settings.settings, false);
+            let desk = host::desk_here(&settings.settings).await;
             (Reach::Here(desk.clone()), Some(desk))
         } else {
             (Reach::Host { host: host::ours(), starter: host::starter()? }, None)

@@ -132,6 +132,7 @@ impl Bench<'_> {
             mode: KernelMode::Session,
             reading: Reading { limits: Limits::for_screen(), ansi: Ansi::Remove, reader: Reader::Person },
             rights: None,
+            caller: None,
             listener: None,
         };
         Ok((call, settings.settings.notebook.timing))

@@ -36,7 +36,7 @@ impl Bed {
         tokio::spawn(async move { serving.run(desk).await.expect("it was to serve no page") })
     }
 
-    fn desk(&self) -> Desk {
+    pub(crate) fn desk(&self) -> Desk {
         let artifacts = Artifacts::new(&self.home, Retention::default());
         let means = Means::local(Guard::none(), None, self.home.clone(), artifacts.clone());
         let sessions = Sessions::new(Policy::default(), means);

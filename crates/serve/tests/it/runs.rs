@@ -42,6 +42,7 @@ fn order(bed: &Bed) -> Order {
         modules: Vec::new(),
         startup_timeout: LONG,
         traced: false,
+        inherits_bridge: false,
         notices: Vec::new(),
     }
 }

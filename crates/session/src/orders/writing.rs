@@ -117,6 +117,7 @@ impl Asker {
             modules: modules(found.home.path(), &settings.modules),
             startup_timeout,
             traced: found.variables.is_on("PI_PYTHON_IPC_TRACE"),
+            inherits_bridge: settings.settings.bridge.inherit,
             notices,
         };
         order.has_pip = order.python().is_some_and(|python| found.has_module(python, "pip"));

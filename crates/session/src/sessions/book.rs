@@ -7,7 +7,7 @@ use cellist_kernel::Order;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
-use super::call::{Call, Kind};
+use super::call::{Call, Kind, Principal};
 use super::error::SessionError;
 use super::gone::Gone;
 use super::key::{ExecutionId, OwnerId, SessionKey};
@@ -296,6 +296,11 @@ impl Book {
 
     pub(super) fn order(&self, key: &SessionKey) -> Option<Order> {
         self.find(key).and_then(|number| self.seats.get(&number)).map(|seat| seat.order.clone())
+    }
+
+    /// Who started the code that runs in a session.
+    pub(super) fn acting(&self, key: &SessionKey) -> Option<Option<Principal>> {
+        self.find(key).and_then(|number| self.seats.get(&number)).and_then(Seat::acting)
     }
 
     pub(super) fn ticket(&self, id: &ExecutionId) -> Option<Ticket> {

@@ -1,6 +1,8 @@
 //! What is asked of a session, and what came of it.
 
+use std::any::Any;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use cellist_kernel::{Event, Order};
@@ -38,10 +40,16 @@ pub struct Call {
     pub reading: Reading,
     /// What the one who calls may do, in the word that tools have for it; code can look it up.
     pub rights: Option<String>,
+    /// Who calls, for those who know what that is: code that calls tools acts for them.
+    #[serde(skip)]
+    pub caller: Option<Principal>,
     /// Who must hear every event. The code waits for them. One that is run again clears its output first.
     #[serde(skip)]
     pub listener: Option<mpsc::Sender<Event>>,
 }
+
+/// Someone for whom code acts, as only those know who let them in.
+pub type Principal = Arc<dyn Any + Send + Sync>;
 
 /// One piece of code.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,8 +5,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use cellist_kernel::Order;
 use serde::Serialize;
 
+use super::bridge::equip;
 use super::call::Call;
 use super::key::{OwnerId, SessionKey};
 use crate::artifact::Artifacts;
@@ -97,9 +99,10 @@ impl Whereabouts {
         Whereabouts { file: file.ok(), artifacts: artifacts.made_folder() }
     }
 
-    /// The variables that say so.
-    pub fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> {
-        variables(self.file.as_ref(), self.artifacts.clone())
+    /// Gives an order the variables that say so, and helpers.
+    pub fn equip(&self, order: &mut Order) {
+        order.environment.extend(variables(self.file.as_ref(), self.artifacts.clone()));
+        equip(order, None);
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cellist_kernel::guard::Guard;
 use cellist_kernel::{Future, Order, Result, Started, Trace};
 
+use super::bridge::Bridge;
 use crate::artifact::Artifacts;
 use crate::home::Home;
 
@@ -24,6 +25,8 @@ pub struct Means {
     pub home: Home,
     /// Where outputs go that are too large to be shown.
     pub artifacts: Artifacts,
+    /// The way from the code in them to tools.
+    pub bridge: Bridge,
     /// Whether sessions are written down for the next host, which says that their state is gone.
     pub remembers: bool,
 }
@@ -33,7 +36,8 @@ impl Means {
     pub fn local(guard: Guard, trace: Option<Trace>, home: Home, artifacts: Artifacts) -> Means {
         // Stays from one start to the next, so that the runner is compiled once.
         let runtime_dir = home.path().join("run");
-        Means { launcher: Arc::new(Local { guard, trace, runtime_dir }), home, artifacts, remembers: false }
+        let launcher = Arc::new(Local { guard, trace, runtime_dir });
+        Means { launcher, home, artifacts, bridge: Bridge::default(), remembers: false }
     }
 }
 

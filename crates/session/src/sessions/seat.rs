@@ -9,7 +9,7 @@ use cellist_kernel::{Identity, Order};
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 
-use super::call::{Call, Kind};
+use super::call::{Call, Kind, Principal};
 use super::error::SessionError;
 use super::gone::Gone;
 use super::key::{ExecutionId, OwnerId, SessionKey};
@@ -70,6 +70,8 @@ struct Running {
     canceller: Canceller,
     /// Whether it is code of a user, that can be interrupted.
     is_call: bool,
+    /// Who started it.
+    caller: Option<Principal>,
     is_resetting: bool,
 }
 
@@ -134,13 +136,14 @@ impl Seat {
             Job::Call(queued) => Running {
                 canceller: queued.canceller.clone(),
                 is_call: true,
+                caller: queued.call.caller.clone(),
                 is_resetting: job.begins_with_reset(),
             },
             Job::Restart { canceller, .. } => {
-                Running { canceller: canceller.clone(), is_call: false, is_resetting: true }
+                Running { canceller: canceller.clone(), is_call: false, caller: None, is_resetting: true }
             }
             Job::Look { canceller, .. } => {
-                Running { canceller: canceller.clone(), is_call: false, is_resetting: false }
+                Running { canceller: canceller.clone(), is_call: false, caller: None, is_resetting: false }
             }
         });
         self.touch();
@@ -186,6 +189,11 @@ impl Seat {
             running.canceller.cancel();
         }
         call.is_some()
+    }
+
+    /// Who started the code that runs.
+    pub(super) fn acting(&self) -> Option<Option<Principal>> {
+        self.running.as_ref().filter(|running| running.is_call).map(|running| running.caller.clone())
     }
 
     /// Whether a kernel is being restarted on somebody's wish, or is about to be.

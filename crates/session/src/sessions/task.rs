@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use super::book::{Newcomer, Next};
+use super::bridge::{Pass, equip};
 use super::call::Call;
 use super::error::SessionError;
 use super::file::{SessionFile, variables};
@@ -43,6 +44,8 @@ pub(super) struct Live {
     pub(super) around: Surroundings,
     /// Whether it has run code of its user.
     pub(super) has_run: bool,
+    /// What lets its code call tools, while it lives.
+    _pass: Option<Pass>,
 }
 
 /// Why there is no kernel.
@@ -107,11 +110,13 @@ impl Task {
         }
     }
 
-    /// What a kernel is given beside what was ordered: where its session and the artifacts are.
-    fn given(&self, order: &Order) -> Order {
+    /// What a kernel is given beside what was ordered: where its session and the artifacts are, helpers, and the way to
+    /// tools.
+    fn given(&self, order: &Order, pass: Option<&Pass>) -> Order {
         let mut order = order.clone();
         let artifacts = self.inner.means.artifacts.made_folder();
         order.environment.extend(variables(self.file.as_ref(), artifacts));
+        equip(&mut order, pass);
         order
     }
 
@@ -236,7 +241,9 @@ impl Task {
             seat.order = order.clone();
         });
         self.order = Some(order.clone());
-        let order = &self.given(order);
+        let key = self.inner.book().seat(self.seat).map(|seat| seat.key.clone());
+        let pass = key.and_then(|key| self.inner.means.bridge.pass(order, &key));
+        let order = &self.given(order, pass.as_ref());
         let started = match self.inner.means.launcher.launch(order).await {
             Err(error) if error.is_out_of_files() || !has_files_for_a_kernel() => {
                 let shed = self.inner.book().shed();
@@ -255,7 +262,7 @@ impl Task {
             seat.set_kernel(Some(shown));
             seat.restarts = restarts;
         });
-        self.live = Some(Live { kernel, id, around, has_run: false });
+        self.live = Some(Live { kernel, id, around, has_run: false, _pass: pass });
         Ok(notices)
     }
 }

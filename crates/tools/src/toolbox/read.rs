@@ -54,24 +54,25 @@ impl Toolbox {
         if let Some(address) = path.strip_prefix(SCHEME) {
             let (id, lines) =
                 address.split_once(':').map_or((address, None), |(id, lines)| (id, Some(lines)));
-            return self.artifact_lines(id, lines, budget::USUAL).await;
+            return self.artifact_lines(id, lines, budget::budget(call.arguments)).await;
         }
         let editor = self.editor();
         let target = self.sight(&call, &editor).target(path)?;
         match target.place.is_notebook() {
             true => self.read_notebook(&call, target).await,
-            false => read_file(target).await,
+            false => read_file(target, budget::budget(call.arguments)).await,
         }
     }
 
     async fn read_notebook(&self, call: &Call<'_>, target: Target) -> Result<Answer, Answer> {
         let Target { place, part } = target;
+        let most = budget::budget(call.arguments);
         let open = match (self.open(call, place.clone()).await, &part) {
             (Ok(open), _) => open,
             // What is wrong with a file can only be mended by someone who sees it.
             (Err(failure), Some(Selector::Raw)) if place.real.is_file() => {
                 let text = text_of(place.clone()).await?;
-                let excerpt = Excerpt::whole(&text, &format!("{}:raw", place.name), budget::USUAL);
+                let excerpt = Excerpt::whole(&text, &format!("{}:raw", place.name), most);
                 return Ok(shown(excerpt.text, format!("{}; {}", failure.all_text(), excerpt.about)));
             }
             (Err(failure), _) => return Err(failure),
@@ -84,15 +85,15 @@ impl Toolbox {
             Some(Selector::Cell(cell)) => {
                 let at = open.find(&notebook, &CellRef::Name(cell.clone()))?;
                 let heading = format!("cell {at} of {}", notebook.cells().len());
-                let excerpt = Excerpt::whole(&notebook.cell_text(at), &heading, budget::USUAL);
+                let excerpt = Excerpt::whole(&notebook.cell_text(at), &heading, most);
                 return Ok(shown(excerpt.text, format!("{name}: {}; revision {revision}", excerpt.about)));
             }
         };
         let excerpt = match &part {
-            Some(Selector::Lines(ranges)) => Excerpt::lines(&text, ranges, name, budget::USUAL)
+            Some(Selector::Lines(ranges)) => Excerpt::lines(&text, ranges, name, most)
                 .map_err(|error| open.failure(&error, error.hint()))?,
-            Some(Selector::Raw) => Excerpt::whole(&text, &format!("{name}:raw"), budget::USUAL),
-            Some(Selector::Cell(_)) | None => Excerpt::whole(&text, name, budget::USUAL),
+            Some(Selector::Raw) => Excerpt::whole(&text, &format!("{name}:raw"), most),
+            Some(Selector::Cell(_)) | None => Excerpt::whole(&text, name, most),
         };
         if is_all && excerpt.is_complete {
             call.agent.knows_text(open.path(), revision);
@@ -106,7 +107,7 @@ impl Toolbox {
     }
 }
 
-async fn read_file(target: Target) -> Result<Answer, Answer> {
+async fn read_file(target: Target, most: usize) -> Result<Answer, Answer> {
     let Target { place, part } = target;
     let text = text_of(place.clone()).await?;
     let all: &[LineRange] = &[];
@@ -118,8 +119,8 @@ async fn read_file(target: Target) -> Result<Answer, Answer> {
         }
     };
     let excerpt = match ranges {
-        [] => Excerpt::whole(&text, &place.name, budget::USUAL),
-        ranges => Excerpt::lines(&text, ranges, &place.name, budget::USUAL)
+        [] => Excerpt::whole(&text, &place.name, most),
+        ranges => Excerpt::lines(&text, ranges, &place.name, most)
             .map_err(|error| place.failure(&error, error.hint()))?,
     };
     let about = format!("{} · {}", place.name, excerpt.about);

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use super::changes::Done;
 use super::listing::seconds;
 use super::open::Open;
-use super::runs::{Plan, failure, session_call, standing};
+use super::runs::{Plan, failure, not_within, session_call, standing};
 use super::{Call, Toolbox};
 use crate::agent::Agent;
 use crate::answer::{Answer, Block};
@@ -66,7 +66,7 @@ impl Toolbox {
         if let Some(why) = why_nothing(&before, &cells) {
             return Err(open.failure(format_args!("there was nothing to run: {why}"), None));
         }
-        let key = SessionKey::of_notebook(document.path());
+        let key = not_within(&call, SessionKey::of_notebook(document.path()))?;
         let settings = self.settings(call.caller(), &key.cwd).await?;
         let wanted = Wanted::of_metadata(&before.metadata());
         let order = self.order(call.caller(), &key, wanted, false).await;

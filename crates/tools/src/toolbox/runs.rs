@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cellist_output::notices;
@@ -11,7 +11,8 @@ use cellist_session::execution::{KernelReport, Limit};
 use cellist_session::order::Order;
 use cellist_session::orders::{self, CannotOrder, Job, Wanted};
 use cellist_session::sessions::{
-    Call as SessionCall, CallReport, CallView, Code, Kind, OwnerId, SessionError, SessionKey, Stage,
+    Call as SessionCall, CallReport, CallView, Code, Kind, OwnerId, Principal, SessionError, SessionKey,
+    Stage,
 };
 use cellist_session::settings::Settings;
 
@@ -98,15 +99,22 @@ impl Toolbox {
         let cwd = call.arguments.text("cwd").map(|folder| folder_at(&caller.cwd, folder)).transpose()?;
         let named = call.arguments.text("session").map(str::trim).filter(|name| !name.is_empty());
         let Some(named) = named else {
-            return Ok(SessionKey::new(caller.session.as_str(), cwd.unwrap_or_else(|| caller.cwd.clone())));
+            let own = SessionKey::new(caller.session.as_str(), cwd.unwrap_or_else(|| caller.cwd.clone()));
+            return match call.agent.within() {
+                Some(within) => Err(busy(within)),
+                None => Ok(own),
+            };
         };
-        match self.sessions.find(named, cwd.as_deref()) {
-            Ok(key) => Ok(key),
+        let key = match self.sessions.find(named, cwd.as_deref()) {
+            Ok(key) => key,
             Err(SessionError::NoSuchSession { .. }) => {
-                Ok(SessionKey::new(named, cwd.unwrap_or_else(|| caller.cwd.clone())))
+                SessionKey::new(named, cwd.unwrap_or_else(|| caller.cwd.clone()))
             }
-            Err(error) => Err(failure(&error, Some("name its folder too, with `cwd`".to_owned()))),
-        }
+            Err(error) => {
+                return Err(failure(&error, Some("name its folder too, with `cwd`".to_owned())));
+            }
+        };
+        not_within(call, key)
     }
 
     /// Begins a run and waits for it as long as the call wants; then it goes on under its name.
@@ -173,6 +181,19 @@ impl Toolbox {
     }
 }
 
+/// A session to run code in, unless it is the one whose code asks for that: it would wait for itself.
+pub(super) fn not_within(call: &Call<'_>, key: SessionKey) -> Result<SessionKey, Answer> {
+    match call.agent.within() {
+        Some(within) if *within == key => Err(busy(within)),
+        Some(_) | None => Ok(key),
+    }
+}
+
+fn busy(session: &SessionKey) -> Answer {
+    let what = format_args!("session {} is busy: it runs the code that makes this call", session.id);
+    failure(&what, Some("run the code right here, or name another `session`".to_owned()))
+}
+
 /// A call that runs code in a session of tools, with all that is usual.
 pub(super) fn session_call(
     call: &Call<'_>,
@@ -194,6 +215,7 @@ pub(super) fn session_call(
         mode: settings.python.kernel_mode,
         reading: Budget::of(call.arguments).reading(),
         rights: Some(call.caller().mode.as_str().to_owned()),
+        caller: Some(Arc::clone(call.agent) as Principal),
         listener: None,
     }
 }

@@ -112,7 +112,8 @@ impl Bed {
     fn at(policy: Policy, mill: Mill, scratch: Scratch) -> Bed {
         let (mill, home) = (Arc::new(mill), Home::at(scratch.path()));
         let artifacts = Artifacts::new(&home, Retention::default());
-        let means = Means { launcher: mill.clone(), home, artifacts, remembers: true };
+        let means =
+            Means { launcher: mill.clone(), home, artifacts, bridge: Default::default(), remembers: true };
         Bed { sessions: Sessions::new(policy, means), mill, scratch }
     }
 
@@ -165,6 +166,7 @@ pub(crate) fn call(session: &str, cells: &[&str]) -> Call {
             modules: Vec::new(),
             startup_timeout: Duration::from_secs(10),
             traced: false,
+            inherits_bridge: false,
             notices: Vec::new(),
         },
         cells: cells.iter().map(code).collect(),
@@ -175,6 +177,7 @@ pub(crate) fn call(session: &str, cells: &[&str]) -> Call {
         mode: KernelMode::Session,
         reading: Reading::new(Limits::for_screen(), Ansi::Remove),
         rights: None,
+        caller: None,
         listener: None,
     }
 }

@@ -83,6 +83,7 @@ impl Bed {
                 modules: Vec::new(),
                 startup_timeout: LONG,
                 traced: false,
+                inherits_bridge: false,
                 notices: Vec::new(),
             },
             cells: cells.iter().map(code).collect(),
@@ -93,6 +94,7 @@ impl Bed {
             mode: KernelMode::Session,
             reading: Reading::new(Limits::for_screen(), Ansi::Remove),
             rights: None,
+            caller: None,
             listener: None,
         }
     }

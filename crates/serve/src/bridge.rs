@@ -1,0 +1,127 @@
+//! The way from code in a kernel to the tools: HTTP on this machine alone, for whoever shows the token of a session whose
+//! code is running.
+
+use std::io;
+use std::net::Ipv4Addr;
+
+use axum::Router;
+use axum::body::to_bytes;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::serve::ListenerExt;
+use cellist_link::Desk;
+use cellist_session::execution::{Cancel, Canceller};
+use cellist_session::sessions::SessionKey;
+use cellist_tools::{Answer, Block, NotCalled};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+/// Where calls go.
+const PATH: &str = "/call";
+/// The most that a call may hold.
+const MOST_BODY: usize = 16 << 20;
+
+/// A call.
+#[derive(Deserialize)]
+struct Asked {
+    session: String,
+    tool: String,
+    #[serde(default)]
+    arguments: Value,
+}
+
+/// Listens from now on, for the sessions of a desk. Needs a runtime, and ends with it.
+pub async fn open(desk: &Desk) -> io::Result<()> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let url = format!("http://{}{PATH}", listener.local_addr()?);
+    // An answer is small and wanted at once.
+    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+    let router = Router::new().route(PATH, post(answer)).with_state(desk.clone());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    desk.sessions().bridge().open(url);
+    Ok(())
+}
+
+async fn answer(State(desk): State<Desk>, request: Request) -> Response {
+    match carry_out(&desk, request).await {
+        Ok(answer) => told(StatusCode::OK, &whole(&answer)),
+        Err((status, why)) => told(status, &json!({ "text": why, "failed": true })),
+    }
+}
+
+fn told(status: StatusCode, content: &Value) -> Response {
+    (status, [(header::CONTENT_TYPE, "application/json")], content.to_string()).into_response()
+}
+
+async fn carry_out(desk: &Desk, request: Request) -> Result<Answer, (StatusCode, String)> {
+    let key = visitor(desk, request.headers())?;
+    let too_large = || {
+        let why = format!("the call is too large: at most {MOST_BODY} bytes");
+        (StatusCode::PAYLOAD_TOO_LARGE, why)
+    };
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    if length.and_then(|length| length.parse::<usize>().ok()).is_some_and(|length| length > MOST_BODY) {
+        return Err(too_large());
+    }
+    let body = to_bytes(request.into_body(), MOST_BODY).await.map_err(|_| too_large())?;
+    let Asked { session, tool, arguments } = serde_json::from_slice(&body)
+        .map_err(|error| (StatusCode::BAD_REQUEST, format!("the call cannot be read: {error}")))?;
+    if session != key.id {
+        let why = format!("the token is not that of session {session}");
+        return Err((StatusCode::FORBIDDEN, why));
+    }
+    let (canceller, cancel) = Cancel::channel();
+    let _given_up = GivenUp(canceller);
+    let called = desk.toolbox().call_from(&key, &tool, &arguments, cancel).await;
+    called.map_err(|not| match &not {
+        NotCalled::Nobody { .. } => (StatusCode::CONFLICT, not.to_string()),
+        NotCalled::Unknown { .. } => (StatusCode::NOT_FOUND, not.to_string()),
+    })
+}
+
+/// The session that calls. A page that a browser shows has no business here.
+fn visitor(desk: &Desk, headers: &HeaderMap) -> Result<SessionKey, (StatusCode, String)> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let is_local = text(header::HOST).is_some_and(|host| host.starts_with("127.0.0.1:"));
+    if !is_local || headers.contains_key(header::ORIGIN) {
+        return Err((StatusCode::FORBIDDEN, "only code in a kernel may call".to_owned()));
+    }
+    let token = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
+    token.and_then(|token| desk.sessions().bridge().session(token.trim())).ok_or_else(|| {
+        let why = "the token is missing or wrong: send `Authorization: Bearer TOKEN`";
+        (StatusCode::UNAUTHORIZED, why.to_owned())
+    })
+}
+
+/// All of an answer, for a program: its text, and apart from that what is said about it.
+fn whole(answer: &Answer) -> Value {
+    let image = |block: &Block| match block {
+        Block::Image { mime, data } => Some(json!({ "mime": mime, "data": data })),
+        Block::Text(_) | Block::Link { .. } => None,
+    };
+    let text = |block: &Block| match block {
+        Block::Text(text) => Some(text.clone()),
+        Block::Image { .. } | Block::Link { .. } => None,
+    };
+    let images: Vec<Value> = answer.blocks.iter().filter_map(image).collect();
+    let mut texts = answer.blocks.iter().filter_map(text);
+    json!({
+        "text": texts.next().unwrap_or_default(),
+        "about": texts.collect::<Vec<_>>().join("\n"),
+        "images": images,
+        "data": answer.keys,
+        "failed": answer.is_failure,
+    })
+}
+
+/// Stops what a call runs when nobody waits for its answer any more.
+struct GivenUp(Canceller);
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}

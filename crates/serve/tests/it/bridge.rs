@@ -1,0 +1,303 @@
+//! Code in real kernels that calls tools and uses helpers.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use cellist_link::Desk;
+use cellist_output::Ansi;
+use cellist_session::execution::{Cancel, Limit, Reading, Status};
+use cellist_session::order::{Order, Way};
+use cellist_session::orders::Asker;
+use cellist_session::sessions::{
+    Call, Code, KernelMode, Kind, OwnerId, Principal, RetryOnCrash, SessionKey, Ticket,
+};
+use cellist_session::settings::ToolMode;
+use cellist_tools::{Agent, Caller, Mode, ToolName, ToolSet};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+use crate::bed::{Bed, LONG, soon};
+
+/// The kernels that every rule is tried on.
+const BOTH: [&str; 2] = ["runner", "jupyter"];
+
+struct Site {
+    /// The folder goes with it.
+    _bed: Bed,
+    desk: Desk,
+    agent: Arc<Agent>,
+}
+
+impl Site {
+    async fn new(backend: &str, change: impl FnOnce(&mut Caller)) -> Site {
+        let bed = Bed::new();
+        let desk = bed.desk();
+        cellist_serve::bridge::open(&desk).await.unwrap();
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let home = bed.scratch.path().as_os_str().to_owned();
+        let mut asker = Asker {
+            variables: vec![("PATH".into(), path), ("HOME".into(), home)],
+            python: Some(testkit::python("kernels")),
+            ..Asker::default()
+        };
+        asker.backend = serde_json::from_value(backend.into()).unwrap();
+        let mut caller = Caller {
+            name: "robot".to_owned(),
+            session: "own".to_owned(),
+            mode: Mode::Agent,
+            tools: ToolSet::All,
+            tool_mode: ToolMode::Both,
+            cwd: bed.scratch.path().canonicalize().unwrap(),
+            roots: Vec::new(),
+            requires_active: false,
+            attached: Vec::new(),
+            asker,
+        };
+        change(&mut caller);
+        let agent = Arc::new(Agent::new(caller, OwnerId("robot".to_owned())));
+        Site { _bed: bed, desk, agent }
+    }
+
+    /// The text that code of the agent comes to, and whether it failed.
+    async fn python(&self, code: &str) -> (String, bool) {
+        let (news, _heard) = watch::channel(None);
+        let arguments = json!({ "code": code, "soft_wait": 100, "timeout": 100, "max_output": 100_000 });
+        let toolbox = self.desk.toolbox();
+        let call = toolbox.call(&self.agent, ToolName::Python, &arguments, &news, Cancel::never());
+        let answer = soon(call).await;
+        (answer.all_text(), answer.is_failure)
+    }
+
+    async fn told(&self, code: &str) -> String {
+        let (text, failed) = self.python(code).await;
+        assert!(!failed, "{text}");
+        text
+    }
+
+    fn key(&self) -> SessionKey {
+        SessionKey::new("own", self.agent.caller().cwd.as_path())
+    }
+
+    /// Code in the runner, for someone else.
+    fn run_for(&self, caller: Option<Principal>, code: &str) -> Ticket {
+        let key = SessionKey::new("other", self.key().cwd);
+        let way = Way::Runner { python: testkit::python("nbformat") };
+        let order = Order { way, cwd: self.key().cwd, ..order() };
+        self.desk.sessions().call(Call { key, order, caller, ..call(code) })
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.key().cwd.join(name)
+    }
+
+    /// Asks by hand, and tells the status and what was said.
+    async fn ask(&self, url: &str, token: &str, length: usize, body: &[u8]) -> (u16, String) {
+        let address = url.strip_prefix("http://").unwrap().strip_suffix("/call").unwrap();
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let head = format!(
+            "POST /call HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(body).await.unwrap();
+        let mut answer = String::new();
+        soon(stream.read_to_string(&mut answer)).await.unwrap();
+        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, answer.split("\r\n\r\n").nth(1).unwrap_or_default().to_owned())
+    }
+
+    async fn close(self) {
+        self.desk.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn code_calls_tools_for_whoever_started_it_and_gets_whole_answers() {
+    for backend in BOTH {
+        let site = Site::new(backend, |_| {}).await;
+        std::fs::write(site.file("long.txt"), "line of text\n".repeat(20_000)).unwrap();
+        assert!(site.told("print(len(tool.read(path='long.txt')))").await.contains("260000\n"));
+        let told = site.told("print(tool.python(code='print(6 * 7)', session='second'))").await;
+        assert!(told.contains("42\n"), "{told}");
+        for (call, expected) in [
+            ("tool.python(code='1')", "session own is busy: it runs the code that makes this call"),
+            ("tool.python(code='1', session='own')", "session own is busy"),
+            ("tool.fly()", "there is no tool `fly`; there are get_notebook_cells, "),
+            ("tool.read(path='nothing.txt')", "nothing.txt: "),
+            ("tool.read(colour='red')", "`path` is missing"),
+            ("tool.write(path='a', content='x' * (20 << 20))", "the arguments of write are too large"),
+        ] {
+            let (text, failed) = site.python(call).await;
+            assert!(failed && text.contains("ToolError") && text.contains(expected), "{call}: {text}");
+        }
+        site.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn code_may_do_no_more_than_whoever_started_it() {
+    let site = Site::new("runner", |caller| caller.tools = ToolSet::Notebook).await;
+    let (text, failed) = site.python("tool.bash(command='touch made')").await;
+    assert!(failed && text.contains("bash is not among your tools"), "{text}");
+    let mut looker = site.agent.caller().clone();
+    (looker.mode, looker.tools) = (Mode::Ask, ToolSet::All);
+    let looker = Arc::new(Agent::new(looker, OwnerId("looker".to_owned())));
+    let ticket = site.run_for(Some(looker), "tool.write(path='made', content='')");
+    let report = soon(ticket.done()).await.unwrap();
+    assert_eq!(report.status, Status::Error);
+    assert!(
+        report.cells[0].report.text.contains("that needs Edit mode"),
+        "{:?}",
+        report.cells[0].report.text
+    );
+    assert!(!site.file("made").exists());
+    // What a person runs may do what the person may.
+    let ticket = site.run_for(None, "tool.write(path='made', content='')");
+    let report = soon(ticket.done()).await.unwrap();
+    assert_eq!(report.status, Status::Ok, "{:?}", report.cells[0].report.text);
+    assert!(site.file("made").exists());
+    site.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_that_code_starts_finds_no_token_unless_it_is_meant_to() {
+    let look = "import subprocess, sys\nprint(subprocess.run([sys.executable, '-c', \
+                'import os; print(\"PI_TOOL_BRIDGE_TOKEN\" in os.environ, \"PI_TOOL_BRIDGE_URL\" in os.environ)'], \
+                stdout=subprocess.PIPE).stdout.decode())";
+    for backend in BOTH {
+        for (inherits, expected) in [("false", "False True\n"), ("true", "True True\n")] {
+            let site = Site::new(backend, |caller| {
+                caller.asker.set = vec![format!("bridge.inherit={inherits}")];
+            });
+            let site = site.await;
+            let told = site.told(look).await;
+            assert!(told.contains(expected), "{backend} {inherits}: {told}");
+            site.close().await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_has_no_token_or_that_of_another_session_is_turned_away() {
+    let site = Site::new("runner", |caller| caller.asker.set = vec!["bridge.inherit=true".to_owned()]).await;
+    let told = site
+        .told(
+            "import os\nprint('given', os.environ['PI_TOOL_BRIDGE_URL'], os.environ['PI_TOOL_BRIDGE_TOKEN'])",
+        )
+        .await;
+    let given = told.lines().find_map(|line| line.strip_prefix("given ")).unwrap();
+    let (url, token) = given.split_once(' ').unwrap();
+    let call = |session: &str| {
+        json!({ "session": session, "tool": "read", "arguments": { "path": "x" } }).to_string().into_bytes()
+    };
+    let check = async |token: &str, length: Option<usize>, body: Vec<u8>, status: u16, expected: &str| {
+        let (got, said) = site.ask(url, token, length.unwrap_or(body.len()), &body).await;
+        assert_eq!(got, status, "{said}");
+        assert!(said.contains(expected), "{said}");
+        assert!(serde_json::from_str::<Value>(&said).unwrap()["failed"].as_bool().unwrap(), "{said}");
+    };
+    check("wrong", None, call("own"), 401, "the token is missing or wrong").await;
+    check(token, None, call("second"), 403, "the token is not that of session second").await;
+    // Nothing runs at this moment, so nobody is there whom it would act for.
+    check(token, None, call("own"), 409, "no code runs in session own").await;
+    check(token, Some(100 << 20), Vec::new(), 413, "the call is too large").await;
+    check("wrong", Some(100 << 20), Vec::new(), 401, "the token is missing or wrong").await;
+    check(token, None, b"nonsense".to_vec(), 400, "the call cannot be read").await;
+    soon(site.desk.sessions().stop(&site.key())).await.unwrap();
+    check(token, None, call("own"), 401, "the token is missing or wrong").await;
+    site.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn helpers_work_on_every_kernel_and_stand_in_nobodys_way() {
+    for backend in BOTH {
+        let site = Site::new(backend, |_| {}).await;
+        let told = site
+            .told(
+                "write('sub/a.txt', 'one\\ntwo\\n'); append('sub/a.txt', 'three\\n');\n\
+                 print(read('sub/a.txt').split(), find('*.txt'), grep('t[wh]', 'sub'))\n\
+                 print(bash('echo shell; exit 3', check=False).code, run('echo', 'plain').strip())\n\
+                 setenv('MARK', 5)\nprint(getenv('MARK'), getenv('NOTHING', 'none'))\nhelpers()",
+            )
+            .await;
+        assert!(
+            told.contains(
+                "['one', 'two', 'three'] ['sub/a.txt'] [('sub/a.txt', 2, 'two'), ('sub/a.txt', 3, 'three')]\n\
+                 3 plain\n5 none\n"
+            ),
+            "{told}"
+        );
+        let listed = told.split("5 none\n").nth(1).unwrap();
+        assert!(listed.lines().take(12).all(|line| line.contains(": ")), "{listed}");
+        let (text, failed) = site.python("bash('echo oh; exit 3')").await;
+        assert!(failed && text.contains("failed with exit code 3") && text.contains("oh"), "{text}");
+        // What code calls by these names is its own, and none of them is among its variables.
+        let told = site
+            .told("print([name for name in dir() if not name.startswith('_')])\nread = 5\nprint(read, tool)")
+            .await;
+        assert!(told.contains("5 tool.NAME(…)"), "{told}");
+        assert!(!told.contains("'append'") && !told.contains("'helpers'"), "{told}");
+        site.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_call_of_a_helper_is_told_as_a_status() {
+    for backend in BOTH {
+        let site = Site::new(backend, |_| {}).await;
+        site.told("1").await;
+        let order = site.desk.sessions().order(&site.key()).unwrap();
+        let code = "write('b.txt', 'b')\ntool.read(path='b.txt');";
+        let call = Call { key: site.key(), order, ..call(code) };
+        let report = soon(site.desk.sessions().call(call).done()).await.unwrap();
+        let outputs = serde_json::to_value(&report.cells[0].report.outputs).unwrap();
+        let status = |output: &Value| output["data"]["application/x-cellist-status"].clone();
+        let told: Vec<Value> = outputs.as_array().unwrap().iter().map(status).collect();
+        assert_eq!(
+            told,
+            [
+                json!({ "op": "write", "path": "b.txt", "chars": 1 }),
+                json!({ "op": "tool", "tool": "read", "failed": false })
+            ]
+        );
+        assert_eq!(report.cells[0].report.text, "");
+        site.close().await;
+    }
+}
+
+/// A call of a person.
+fn call(code: &str) -> Call {
+    Call {
+        key: SessionKey::new("", "/"),
+        kind: Kind::Terminal,
+        owner: None,
+        order: order(),
+        cells: vec![Code { code: code.to_owned(), ..Code::default() }],
+        limit: Limit::None,
+        grace: LONG,
+        reset: false,
+        retry: RetryOnCrash::Never,
+        mode: KernelMode::Session,
+        reading: Reading::new(cellist_output::Limits::for_screen(), Ansi::Remove),
+        rights: None,
+        caller: None,
+        listener: None,
+    }
+}
+
+fn order() -> Order {
+    Order {
+        way: Way::Runner { python: PathBuf::new() },
+        cwd: PathBuf::new(),
+        environment: Vec::new(),
+        hidden_variables: Default::default(),
+        has_pip: false,
+        prelude: None,
+        modules: Vec::new(),
+        startup_timeout: LONG,
+        traced: false,
+        inherits_bridge: false,
+        notices: Vec::new(),
+    }
+}

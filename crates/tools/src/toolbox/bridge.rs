@@ -1,0 +1,82 @@
+//! Calls that come from code: a tool is called for whoever started the code, with no more rights than they have.
+
+use std::sync::Arc;
+
+use cellist_session::execution::Cancel;
+use cellist_session::orders::Asker;
+use cellist_session::sessions::{OwnerId, SessionKey};
+use cellist_session::settings::ToolMode;
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::Toolbox;
+use crate::agent::Agent;
+use crate::answer::Answer;
+use crate::caller::{Caller, ToolSet};
+use crate::mode::Mode;
+use crate::tool::{Offer, ToolName};
+
+/// Why a call from code was not even looked at.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
+pub enum NotCalled {
+    #[error("no code runs in session {session}: tools can be called only while it does")]
+    Nobody { session: String },
+    #[error("there is no tool `{tool}`; there are {known}")]
+    Unknown { tool: String, known: String },
+}
+
+impl Toolbox {
+    /// Calls a tool for the code that runs in a session. Answers are whole, however long.
+    pub async fn call_from(
+        &self,
+        session: &SessionKey,
+        tool: &str,
+        arguments: &Value,
+        cancel: Cancel,
+    ) -> Result<Answer, NotCalled> {
+        let agent = self.acting(session)?;
+        let Some(tool) = ToolName::from_name(tool) else {
+            let known = Offer::set(agent.caller()).tool_names();
+            let known = known.into_iter().map(ToolName::as_str).collect::<Vec<_>>().join(", ");
+            return Err(NotCalled::Unknown { tool: tool.to_owned(), known });
+        };
+        let (news, _heard) = watch::channel(None);
+        Ok(self.call(&agent, tool, arguments, &news, cancel).await)
+    }
+
+    /// For whom the code acts that runs in a session.
+    fn acting(&self, session: &SessionKey) -> Result<Arc<Agent>, NotCalled> {
+        let nobody = || NotCalled::Nobody { session: session.id.clone() };
+        let acting = self.sessions.acting(session).ok_or_else(nobody)?;
+        let known = acting.and_then(|who| who.downcast::<Agent>().ok());
+        let (caller, owner) = match known {
+            Some(agent) => (agent.caller().clone(), agent.owner().clone()),
+            None => (self.person(session), OwnerId(format!("code in {}", session.id))),
+        };
+        let caller = Caller { session: session.id.clone(), ..caller };
+        Ok(Arc::new(Agent::new(caller, owner).inside(session.clone())))
+    }
+
+    /// A person who runs code, and may do with tools what the code may do anyway.
+    fn person(&self, session: &SessionKey) -> Caller {
+        let order = self.sessions.order(session);
+        let asker = order.map(|order| Asker {
+            python: order.python().map(ToOwned::to_owned),
+            variables: order.environment,
+            ..Asker::default()
+        });
+        Caller {
+            name: "code".to_owned(),
+            session: session.id.clone(),
+            mode: Mode::Agent,
+            tools: ToolSet::All,
+            tool_mode: ToolMode::Both,
+            cwd: session.cwd.clone(),
+            roots: Vec::new(),
+            requires_active: false,
+            attached: Vec::new(),
+            asker: asker.unwrap_or_default(),
+        }
+    }
+}
