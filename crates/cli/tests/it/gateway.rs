@@ -87,17 +87,17 @@ fn a_notebook_runs_in_the_kernel_that_its_jupyter_server_has_for_it() {
 }
 
 /// A state folder with a gateway, which is ended with it.
-struct Shared {
+pub(crate) struct Shared {
     desk: Desk,
     python: PathBuf,
 }
 
 impl Shared {
-    fn new() -> Shared {
+    pub(crate) fn new() -> Shared {
         Shared { desk: Desk::new(), python: testkit::python("gateway") }
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.desk.command(arguments);
         without_environments(&mut command);
         command.env_remove("PI_PYTHON_GATEWAY_URL").arg("--python").arg(&self.python);
@@ -108,7 +108,7 @@ impl Shared {
         Ran::of(&mut self.command(arguments))
     }
 
-    fn gateways(&self) -> Vec<Value> {
+    pub(crate) fn gateways(&self) -> Vec<Value> {
         self.run(&["gateway", "--json"]).json()["gateways"].as_array().unwrap().clone()
     }
 

@@ -31,6 +31,7 @@ mod read;
 mod repl;
 mod run;
 mod screen;
+mod secrets;
 mod selectors;
 mod sessions;
 mod settings;

@@ -151,7 +151,8 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     Definition {
         name: ToolName::Python,
         description: "Runs Python. Variables last in the session. Output streams and is cut in the middle, the whole of it is in an \
-                          artifact. `plt.show()` is headless: return the figure or save it. To work on a notebook use its own tools.",
+                          artifact. `plt.show()` is headless: return the figure or save it. `helpers()` lists \
+                          helpers for files, search, shell and tools. To work on a notebook use its own tools.",
         fields: &[
             Field::new("code", Kind::Text, ""),
             Field::new(
