@@ -121,13 +121,18 @@ fn peak_while_it_runs(pid: u32, ended: &AtomicBool) -> Option<u64> {
     let mut peak = None;
     while !ended.load(Ordering::Relaxed) {
         // It may be gone a moment before we hear of it; what was seen until then still holds.
-        let Ok(status) = fs::read_to_string(format!("/proc/{pid}/status")) else { break };
-        let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = most.and_then(|most| most.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-        peak = kib.map(|kib| kib * 1024).or(peak);
+        peak = peak_so_far(pid).or(peak);
         thread::park_timeout(LOOK);
     }
     peak
+}
+
+/// The most memory that a process that runs has had.
+pub(crate) fn peak_so_far(pid: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = most.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kib * 1024)
 }
 
 /// Waits for a child, and returns its exit status and the most memory that it or a child of its own had.

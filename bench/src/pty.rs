@@ -7,6 +7,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::measure::peak_so_far;
+
 const COLUMNS: u16 = 120;
 const ROWS: u16 = 40;
 /// Longer than anything that is measured here takes.
@@ -81,14 +83,17 @@ impl Terminal {
         self.answered = 0;
     }
 
-    /// Reads to its end, which must be a good one.
-    pub(crate) fn finish(mut self) {
+    /// Reads to its end, which must be a good one; the most memory that it had.
+    pub(crate) fn finish(mut self) -> u64 {
+        let mut peak = 0;
         while self.read(PATIENCE) {
+            peak = peak_so_far(self.child.id()).unwrap_or(0).max(peak);
             self.shown.clear();
             self.answered = 0;
         }
         let status = self.child.wait().expect("it was started");
         assert!(status.success(), "it ended with {status}");
+        peak
     }
 
     /// Reads what there is; false when nothing comes in time, or ever again.
