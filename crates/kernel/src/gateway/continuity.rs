@@ -75,6 +75,12 @@ impl Requests {
         self.open.iter().any(|request| request.runs_code)
     }
 
+    /// Whether a message is about code whose answer has not come.
+    pub(super) fn is_unanswered(&self, message: &Message) -> bool {
+        let parent = message.parent.as_deref();
+        self.open.iter().any(|request| request.runs_code && Some(request.id.as_str()) == parent)
+    }
+
     /// A message came in. `Some` when it is the answer that tells.
     pub(super) fn hear(&mut self, channel: Channel, message: &Message) -> Option<Aftermath> {
         let parent = message.parent.as_deref()?;

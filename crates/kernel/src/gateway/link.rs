@@ -160,6 +160,7 @@ impl Link {
             numbers: Numbers::default(),
             form: None,
             code: None,
+            idle: None,
         };
         (task.run(socket), Arriving(arriving))
     }
@@ -175,6 +176,8 @@ struct Task {
     form: Option<Form>,
     /// The end of code that ran while a connection broke: whether its answer and its last output were seen.
     code: Option<(bool, bool)>,
+    /// The second of them, held back until the first has come.
+    idle: Option<Message>,
 }
 
 /// How a connection ended.
@@ -313,6 +316,11 @@ impl Task {
                 }
                 if is_idle(&message) {
                     self.notice_end(|(_, idle)| *idle = true);
+                    // With its answer it would end the code, before it is known whether anything is missing.
+                    if self.code.is_some() && self.requests.is_unanswered(&message) {
+                        self.idle = Some(message);
+                        return Ok(None);
+                    }
                 }
                 let lost = self.is_notice_of_loss(&message);
                 self.waiting.push_back(Heard::Message(message));
@@ -333,6 +341,7 @@ impl Task {
             if self.numbers.settle() {
                 self.waiting.push_back(Heard::Lost);
             }
+            self.waiting.extend(self.idle.take().map(Heard::Message));
         }
     }
 
@@ -350,7 +359,7 @@ impl Task {
             "ename": "ConnectionLost",
             "evalue": "the connection to the gateway broke, and how this code ended was not heard",
         });
-        self.code = None;
+        (self.code, self.idle) = (None, None);
         self.numbers.settle();
         self.waiting.push_back(Heard::Lost);
         self.waiting.push_back(Heard::Message(message("status", json!({ "execution_state": "idle" }))));

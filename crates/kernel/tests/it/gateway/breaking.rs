@@ -64,7 +64,8 @@ async fn output_that_went_down_with_a_connection_is_said_to_be_lost() {
     until(&mut execution, |event| matches!(event, Event::Stream { .. })).await;
     std::fs::write(&file, "").unwrap();
     let ran = rest(&mut execution).await;
-    assert!(ran.0.contains(&Event::OutputLost), "{:?}", ran.stdout().len());
+    let lines = bed.lines.lock().unwrap().clone();
+    assert!(ran.0.contains(&Event::OutputLost), "{} bytes after {lines:#?}", ran.stdout().len());
     assert_eq!(ran.status(), Status::Ok);
     assert_eq!(*kernel.kernel.state().borrow(), State::Idle);
     kernel.end().await;
