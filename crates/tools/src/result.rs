@@ -37,7 +37,7 @@ impl Budget {
     /// How output is collected so that there is room for what is said about it.
     pub(crate) fn reading(self) -> Reading {
         // A heading and what is said of output that was cut, and more of that where there is much of it.
-        let said = (self.0 / 4).clamp(SAID, 1024).min(self.0 / 2);
+        let said = (self.0 / 4).clamp(SAID, 1024).min(self.0 / 4 * 3);
         Reading::for_model(self.0 - said)
     }
 }

@@ -22,7 +22,8 @@ use crate::host::{self, VERSION};
 #[command(after_help = "Examples:
   cellist status
   cellist status --json
-  curl -H \"Authorization: Bearer $(cellist status --token)\" http://127.0.0.1:8080/editor")]
+  TOKEN=$(cellist status --token)
+  curl -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:8080/editor")]
 pub(crate) struct Arguments {
     /// Print the token alone that programs show to the host over HTTP
     #[arg(long)]

@@ -59,14 +59,16 @@ impl Reading {
             Reader::Model => {
                 let left = self.limits.max_bytes.saturating_sub(shown);
                 let share = if is_last { left } else { left / 2 };
-                let limits = Limits::new(share.max(LEAST_SHARE), self.limits.max_lines);
+                let least = LEAST_SHARE.min(self.limits.max_bytes);
+                let limits = Limits::new(share.max(least), self.limits.max_lines);
                 Reading { limits, ..self }
             }
         }
     }
 }
 
-/// What a piece of code may show however much was shown before: enough for the message of an error.
+/// What a piece of code may show however much was shown before, where all may show as much: enough for the message of an
+/// error.
 const LEAST_SHARE: usize = 400;
 
 /// How far a progress bar of the program is.

@@ -51,6 +51,19 @@ async fn both_streams_come_in_their_order_and_a_failure_names_the_exit_code() {
 }
 
 #[tokio::test]
+async fn what_is_said_of_a_cut_is_true_however_little_may_be_shown() {
+    let desk = desk();
+    for most in [300, 400, 500, 600, 800, 1500] {
+        let text = desk.told("bash", json!({ "command": "seq 100000", "max_output": most })).await;
+        let (shown, said): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| !line.starts_with('['));
+        let [.., notice] = said.as_slice() else { panic!("{most}: nothing is said: {text}") };
+        let told = format!("[Output cut: {} of 100000 lines", shown.len());
+        assert!(text.len() <= most && notice.starts_with(&told), "{most}: {text}");
+    }
+    desk.bed.close().await;
+}
+
+#[tokio::test]
 async fn what_is_too_long_is_cut_and_kept_whole() {
     let desk = desk();
     let answer = desk.call("bash", json!({ "command": "seq 200000", "max_output": 2000 })).await;
