@@ -1,69 +1,46 @@
-// An agent that works in notebooks of the host, by the host's own socket.
+// An agent that works in notebooks of the host over MCP, with the protocol's own client.
 
-import { readFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { program, target } from './kit.mjs'
+
+const sdk = (name) => import(pathToFileURL(join(target, 'node/mcp-clients/node_modules/@modelcontextprotocol/sdk/dist/esm/client', name)))
+const { Client } = await sdk('index.js')
+const { StdioClientTransport } = await sdk('stdio.js')
+const { StreamableHTTPClientTransport } = await sdk('streamableHttp.js')
 
 export class Agent {
-  static async join(bed, name = 'Agent') {
+  /** Over standard streams, or over HTTP at the host. Whoever joins leaves when the test ends. */
+  static async join(bed, name = 'Agent', over = 'stdio') {
     const agent = new Agent()
-    agent.actor = { id: `agent-${name}`, name, kind: 'agent' }
-    const { socket, version } = JSON.parse(readFileSync(join(bed.home, 'run/host.json'), 'utf8'))
-    agent.socket = connect(socket)
-    agent.waiting = new Map()
-    agent.next = 1
-    let bytes = Buffer.alloc(0)
-    let greeted
-    const hello = new Promise((resolve) => (greeted = resolve))
-    agent.socket.on('data', (data) => {
-      bytes = Buffer.concat([bytes, data])
-      while (bytes.length >= 4 && bytes.length >= 4 + bytes.readUInt32BE(0)) {
-        const length = bytes.readUInt32BE(0)
-        const frame = JSON.parse(bytes.subarray(4, 4 + length).toString())
-        bytes = bytes.subarray(4 + length)
-        if (frame.answer) greeted(frame)
-        else if (frame.done) {
-          const { id, result } = frame.done
-          const { resolve, reject } = agent.waiting.get(id)
-          agent.waiting.delete(id)
-          if ('Ok' in result) resolve(result.Ok)
-          else reject(new Error(JSON.stringify(result.Err)))
-        }
-      }
-    })
-    agent.send({ cellist: version, wish: 'attach' })
-    await hello
+    agent.client = new Client({ name, version: '1.0.0' })
+    const transport = over === 'stdio'
+      ? new StdioClientTransport({ command: program, args: ['mcp'], cwd: bed.work, env: bed.environment, stderr: 'ignore' })
+      : new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${bed.port}/mcp`), {
+          requestInit: { headers: { authorization: `Bearer ${bed.run('status', '--token').trim()}` } },
+        })
+    bed.agents.push(agent)
+    await agent.client.connect(transport)
     return agent
   }
 
-  send(value) {
-    const body = Buffer.from(JSON.stringify(value))
-    const head = Buffer.alloc(4)
-    head.writeUInt32BE(body.length)
-    this.socket.write(Buffer.concat([head, body]))
+  /** Calls a tool; what it says, or an error with what it says. */
+  async call(name, args) {
+    const { content, isError } = await this.client.callTool({ name, arguments: args })
+    const text = content.map((part) => part.text ?? '').join('')
+    if (isError) throw new Error(text)
+    return text
   }
 
-  ask(request) {
-    const id = this.next++
-    return new Promise((resolve, reject) => {
-      this.waiting.set(id, { resolve, reject })
-      this.send({ ask: { id, request } })
-    })
+  read(notebook, ...cells) {
+    return this.call('get_notebook_cells', { notebook, ...(cells.length > 0 ? { cells } : {}) })
   }
 
-  /** The cells of a notebook as they are now, and the revision to base a change on. */
-  async read(path) {
-    const { notebook } = await this.ask({ notebook: { path, ask: { read: this.actor } } })
-    return { cells: JSON.parse(notebook.state.text).cells, base: notebook.state.revision }
-  }
-
-  /** Changes cells, each as in `{action: 'edit', cell: 'a', content: 'x'}`. */
-  edit(path, operations, { turn = null, base = null } = {}) {
-    const author = { actor: this.actor, turn }
-    return this.ask({ notebook: { path, ask: { edit: { edit: { operations }, base, author } } } })
+  update(notebook, cell, content, more = {}) {
+    return this.call('update_notebook_cell', { notebook, cell, content, ...more })
   }
 
   leave() {
-    this.socket.destroy()
+    return this.client.close()
   }
 }

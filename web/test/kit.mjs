@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
 
 const here = dirname(fileURLToPath(import.meta.url))
-const target = process.env.CELLIST_TARGET ?? join(here, '../../target')
-const program = process.env.CELLIST_PROGRAM ?? join(target, 'debug/cellist')
+export const target = process.env.CELLIST_TARGET ?? join(here, '../../target')
+export const program = process.env.CELLIST_PROGRAM ?? join(target, 'debug/cellist')
 const python = join(target, 'python/kernels/bin')
 
 export const SHOTS = process.env.CELLIST_SHOTS
@@ -38,41 +38,50 @@ export async function until(holds, what = 'it') {
   for (;;) {
     const found = await holds()
     if (found) return found
-    if (Date.now() > end) throw new Error(`${what} did not come`)
+    if (Date.now() > end) throw new Error(`${typeof what === 'function' ? what() : what} did not come`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
 
 export class Bed {
-  static async start() {
-    const bed = new Bed()
-    bed.folder = mkdtempSync(join(tmpdir(), 'cellist-page-'))
-    bed.home = join(bed.folder, 'home')
-    bed.work = join(bed.folder, 'work')
-    mkdirSync(bed.home)
-    mkdirSync(bed.work)
-    bed.port = await freePort()
-    bed.environment = {
-      HOME: bed.folder, USER: 'ann', LANG: 'C.UTF-8', CELLIST_HOME: bed.home, CELLIST_PYTHON_BACKEND: 'runner',
+  /** Agents that are there. */
+  agents = []
+  /** What the console said. */
+  complaints = []
+
+  async start() {
+    this.folder = mkdtempSync(join(tmpdir(), 'cellist-page-'))
+    this.home = join(this.folder, 'home')
+    this.work = join(this.folder, 'work')
+    mkdirSync(this.home)
+    mkdirSync(this.work)
+    this.port = await freePort()
+    this.environment = {
+      HOME: this.folder, USER: 'ann', LANG: 'C.UTF-8', CELLIST_HOME: this.home, CELLIST_PYTHON_BACKEND: 'runner',
       PATH: `${python}:/usr/bin:/bin`, MPLBACKEND: 'module://matplotlib_inline.backend_inline',
     }
-    await bed.serve()
-    const profile = join(bed.folder, 'browser')
-    bed.context = await chromium.launchPersistentContext(profile, {
+    await this.serve()
+    const profile = join(this.folder, 'browser')
+    this.context = await chromium.launchPersistentContext(profile, {
       executablePath: '/usr/bin/chromium',
       headless: true,
       args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage', '--host-resolver-rules=MAP evil.test 127.0.0.1'],
       viewport: { width: 1280, height: 900 },
     })
-    bed.context.setDefaultTimeout(LONG)
+    this.context.setDefaultTimeout(LONG)
     // While the page is worked on, its files need not be built into the program.
     if (process.env.CELLIST_WEB) {
       for (const name of ['main.js', 'main.css', 'katex.js']) {
-        await bed.context.route(`**/${name}`, (route) => route.fulfill({ path: join(process.env.CELLIST_WEB, name) }))
+        await this.context.route(`**/${name}`, (route) => route.fulfill({ path: join(process.env.CELLIST_WEB, name) }))
       }
     }
-    bed.complaints = []
-    return bed
+  }
+
+  /** Closes all windows, and lets all agents go. */
+  async clear() {
+    for (const agent of this.agents.splice(0)) await agent.leave()
+    for (const page of this.context.pages()) await page.close()
+    return this.complaints.splice(0)
   }
 
   /** Starts the host, and waits until its page answers. */
@@ -80,6 +89,11 @@ export class Bed {
     this.host = spawn(program, ['serve', '--port', String(this.port)], {
       cwd: this.work, env: this.environment, stdio: ['ignore', 'ignore', 'pipe'],
     })
+    // However the tests end, nothing of theirs goes on.
+    const { host } = this
+    const end = () => host.kill('SIGKILL')
+    process.once('exit', end)
+    host.once('exit', () => process.off('exit', end))
     this.log = ''
     this.host.stderr.on('data', (data) => (this.log += data))
     this.ended = new Promise((resolve) => this.host.once('exit', resolve))
@@ -143,8 +157,8 @@ export class Bed {
   }
 
   async stop() {
-    await this.context.close()
-    this.host.kill('SIGTERM')
+    await this.context?.close()
+    this.host?.kill('SIGTERM')
     await this.ended
     rmSync(this.folder, { recursive: true, force: true })
   }
