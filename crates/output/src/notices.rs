@@ -83,6 +83,11 @@ pub fn image(mime: &str, bytes: usize) -> String {
     format!("[{mime} image, {}]", counted(bytes as u64, "byte"))
 }
 
+/// Stands for a picture that terminals do not show.
+pub fn unshown_image(mime: &str, bytes: usize) -> String {
+    format!("[{mime} image, {}: not shown in a terminal]", counted(bytes as u64, "byte"))
+}
+
 /// Stands for data within a text.
 pub fn data_left_out(bytes: usize) -> String {
     format!("[{}]", counted(bytes as u64, "byte"))

@@ -54,6 +54,8 @@ pub const USUAL_CELL: (u16, u16) = (8, 16);
 const HIGHEST: u16 = 24;
 /// Larger pictures are not decoded.
 const MOST_PIXELS: u64 = 64 << 20;
+/// As many of them are kept as a terminal can show: a notebook may have many photographs.
+const KEPT_PIXELS: u64 = 4 << 20;
 
 impl Picturing {
     /// No pictures.
@@ -81,6 +83,13 @@ pub struct Cells {
     pub columns: u16,
     /// Rows.
     pub rows: u16,
+}
+
+impl Cells {
+    /// How many pixels they are wide and high.
+    fn pixels(self, (across, down): (u16, u16)) -> (u32, u32) {
+        (u32::from(self.columns) * u32::from(across), u32::from(self.rows) * u32::from(down))
+    }
 }
 
 /// A picture made ready for a terminal.
@@ -136,9 +145,10 @@ impl Picture {
         self.0.id
     }
 
-    /// Its pixels, if it can be read.
+    /// Its pixels, if it can be read; of a very large picture as many as a terminal can show.
     pub fn pixels(&self) -> Option<&Pixels> {
-        self.0.pixels.get_or_init(|| decode::pixels(self.0.kind, &self.0.bytes)).as_ref()
+        let read = || Some(decode::pixels(self.0.kind, &self.0.bytes)?.at_most(KEPT_PIXELS));
+        self.0.pixels.get_or_init(read).as_ref()
     }
 
     /// How many cells it takes in its own size, or in as much of it as there is room for.
@@ -165,7 +175,7 @@ impl Picture {
             }
             Protocol::Kitty => {
                 let lines = kitty::placeholders(self.id(), cells)?;
-                let before = Some(kitty::transmission(self, cells, picturing.in_tmux)?);
+                let before = Some(kitty::transmission(self, cells, picturing)?);
                 Some(Prepared { lines, before, over: None })
             }
             Protocol::Iterm => {
@@ -173,10 +183,8 @@ impl Picture {
                 Some(Prepared { lines: room(), before: None, over })
             }
             Protocol::Sixel => {
-                let (across, down) = picturing.cell;
-                let most =
-                    (u32::from(cells.columns) * u32::from(across), u32::from(cells.rows) * u32::from(down));
-                let over = Some(passed(sixel::payload(&self.pixels()?.within(most.0, most.1))));
+                let (width, height) = cells.pixels(picturing.cell);
+                let over = Some(passed(sixel::payload(&self.pixels()?.within(width, height))));
                 Some(Prepared { lines: room(), before: None, over })
             }
         }

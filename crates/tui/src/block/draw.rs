@@ -251,7 +251,7 @@ impl Piece {
                 let tree = json_tree(json, limits);
                 tree.lines().flat_map(|line| broken(&tree_line(line), room)).collect()
             }
-            Piece::Picture(_, words) => wrapped_text(words, room, Role::Aside),
+            Piece::Picture(_, words) | Piece::Unshown(words) => wrapped_text(words, room, Role::Aside),
             Piece::Error { name, message, traceback } => error(name, message, traceback, room),
             Piece::Status(events) => events.iter().map(|event| status(event, room)).collect(),
             Piece::Warning(text) => {

@@ -20,6 +20,8 @@ pub enum Piece {
     Json(String),
     /// A picture, with what is said where it cannot be shown.
     Picture(Picture, String),
+    /// What is said of a picture that no terminal shows.
+    Unshown(String),
     /// What was raised.
     Error {
         /// The exception's type.
@@ -97,6 +99,11 @@ fn shown(data: &MimeBundle, pieces: &mut Vec<Piece>, events: &mut Vec<StatusEven
         pieces.push(Piece::Markdown(markdown.to_owned()));
     } else if let Some(table) = data.get_text("text/html").filter(|html| html.contains("<table")) {
         pieces.push(Piece::Markdown(html_to_markdown(table)));
+    } else if let Some((mime, picture)) = data.picture() {
+        let said = plain.filter(|plain| !plain.starts_with("<IPython."));
+        pieces.extend(said.map(|plain| Piece::Text(clean(plain.as_bytes(), Ansi::KeepColour))));
+        let bytes = if mime == "image/svg+xml" { picture.len() } else { picture.len() / 4 * 3 };
+        pieces.push(Piece::Unshown(notices::unshown_image(mime, bytes)));
     } else if !has_more || plain.is_some_and(|plain| !plain.starts_with('<')) {
         let is_html =
             plain.is_none_or(|plain| plain.starts_with("<IPython.")) && data.get_text("text/html").is_some();

@@ -3,6 +3,9 @@
 use std::io::Cursor;
 
 use cellist_output::ImageType;
+use image::codecs::jpeg::JpegDecoder;
+use image::metadata::Orientation;
+use image::{DynamicImage, ImageDecoder};
 use png::{ColorType, Decoder, Limits, Transformations};
 
 use super::pixels::Pixels;
@@ -19,42 +22,42 @@ pub(super) fn size(kind: ImageType, bytes: &[u8]) -> Option<(u32, u32)> {
             (head.get(4..8)? == b"IHDR").then_some(())?;
             Some((number(8)?, number(12)?))
         }
-        ImageType::Jpeg => jpeg_size(bytes),
+        ImageType::Jpeg => {
+            let (decoder, turned) = jpeg(bytes)?;
+            let (width, height) = decoder.dimensions();
+            use Orientation::{Rotate90, Rotate90FlipH, Rotate270, Rotate270FlipH};
+            match turned {
+                Rotate90 | Rotate270 | Rotate90FlipH | Rotate270FlipH => Some((height, width)),
+                _ => Some((width, height)),
+            }
+        }
     }
 }
 
-/// The frame header of a JPEG has its size.
-fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
-    let mut rest = bytes.strip_prefix(b"\xff\xd8")?;
-    loop {
-        let (&[0xff, marker], behind) = rest.split_first_chunk::<2>()? else { return None };
-        // Fill bytes, and markers that nothing follows.
-        if marker == 0xff {
-            rest = &rest[1..];
-            continue;
-        }
-        if matches!(marker, 0x01 | 0xd0..=0xd8) {
-            rest = behind;
-            continue;
-        }
-        let length = usize::from(u16::from_be_bytes(*behind.first_chunk()?));
-        if matches!(marker, 0xc0..=0xcf) && !matches!(marker, 0xc4 | 0xc8 | 0xcc) {
-            let &[_, high, low, across, cross] = behind.get(2..7)?.first_chunk::<5>()?;
-            return Some((
-                u16::from_be_bytes([across, cross]).into(),
-                u16::from_be_bytes([high, low]).into(),
-            ));
-        }
-        rest = behind.get(length..)?;
-    }
-}
-
-/// Its pixels. Of JPEG only those terminals show pictures that read it themselves.
+/// Its pixels.
 pub(super) fn pixels(kind: ImageType, bytes: &[u8]) -> Option<Pixels> {
     match kind {
         ImageType::Png => png_pixels(bytes),
-        ImageType::Jpeg => None,
+        ImageType::Jpeg => jpeg_pixels(bytes),
     }
+}
+
+/// What reads a JPEG, and how a camera says that it was held.
+fn jpeg(bytes: &[u8]) -> Option<(JpegDecoder<Cursor<&[u8]>>, Orientation)> {
+    let mut decoder = JpegDecoder::new(Cursor::new(bytes)).ok()?;
+    let turned = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    Some((decoder, turned))
+}
+
+fn jpeg_pixels(bytes: &[u8]) -> Option<Pixels> {
+    let (decoder, turned) = jpeg(bytes)?;
+    if decoder.total_bytes() > MOST_BYTES as u64 {
+        return None;
+    }
+    let mut image = DynamicImage::from_decoder(decoder).ok()?;
+    image.apply_orientation(turned);
+    let rgba = image.into_rgba8();
+    Some(Pixels { width: rgba.width(), height: rgba.height(), rgba: rgba.into_raw() })
 }
 
 fn png_pixels(bytes: &[u8]) -> Option<Pixels> {

@@ -8,7 +8,7 @@ use png::{BitDepth, ColorType, Encoder};
 use ratatui_core::style::{Color, Style};
 use ratatui_core::text::{Line, Span};
 
-use super::{Cells, Picture, through_tmux};
+use super::{Cells, Picture, Picturing, Pixels, through_tmux};
 
 /// The letter that stands for a part of a picture.
 const PLACEHOLDER: char = '\u{10eeee}';
@@ -52,10 +52,14 @@ pub(super) fn placeholders(id: u32, cells: Cells) -> Option<Vec<Line<'static>>> 
 }
 
 /// What sends the picture and says how many cells it fills. Each sequence goes through tmux by itself.
-pub(super) fn transmission(picture: &Picture, cells: Cells, in_tmux: bool) -> Option<String> {
+pub(super) fn transmission(picture: &Picture, cells: Cells, picturing: &Picturing) -> Option<String> {
     let file = match picture.kind() {
         ImageType::Png => STANDARD.encode(picture.bytes()),
-        ImageType::Jpeg => STANDARD.encode(as_png(picture)?),
+        // It reads no JPEG. As a PNG a photograph is large, so it gets no more of it than is seen.
+        ImageType::Jpeg => {
+            let (width, height) = cells.pixels(picturing.cell);
+            STANDARD.encode(as_png(&picture.pixels()?.within(width, height))?)
+        }
     };
     let (id, Cells { columns, rows }) = (picture.id(), cells);
     let mut sent = String::with_capacity(file.len() + 256);
@@ -67,13 +71,12 @@ pub(super) fn transmission(picture: &Picture, cells: Cells, in_tmux: bool) -> Op
             _ => format!("q=2,m={more}"),
         };
         let sequence = format!("\x1b_G{keys};{}\x1b\\", std::str::from_utf8(chunk).ok()?);
-        sent.push_str(&if in_tmux { through_tmux(&sequence) } else { sequence });
+        sent.push_str(&if picturing.in_tmux { through_tmux(&sequence) } else { sequence });
     }
     Some(sent)
 }
 
-fn as_png(picture: &Picture) -> Option<Vec<u8>> {
-    let pixels = picture.pixels()?;
+fn as_png(pixels: &Pixels) -> Option<Vec<u8>> {
     let mut file = Vec::new();
     let mut encoder = Encoder::new(&mut file, pixels.width, pixels.height);
     encoder.set_color(ColorType::Rgba);

@@ -21,6 +21,17 @@ impl Pixels {
         }
     }
 
+    /// The picture with no more pixels than this, in its own proportions.
+    pub fn at_most(self, pixels: u64) -> Pixels {
+        let has = u64::from(self.width) * u64::from(self.height);
+        if has <= pixels {
+            return self;
+        }
+        let share = (pixels as f64 / has as f64).sqrt();
+        let count = |side: u32| ((f64::from(side) * share) as u32).max(1);
+        self.scaled(count(self.width), count(self.height))
+    }
+
     /// The picture made small enough, in its own proportions; one that is small enough stays as it is.
     pub fn within(&self, width: u32, height: u32) -> Pixels {
         let scale =

@@ -1,5 +1,8 @@
 //! What is sent to a terminal is decoded again and compared with the picture.
 
+mod jpeg;
+mod sixels;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use png::{BitDepth, ColorType, Encoder};
@@ -7,6 +10,7 @@ use ratatui_core::style::Color;
 
 use super::*;
 use crate::text::line_columns;
+use sixels::drawn_sixels;
 
 /// Four fields of colour, the last of them not there.
 fn field(width: u32, height: u32) -> Pixels {
@@ -50,20 +54,24 @@ fn a_picture_takes_as_many_cells_as_its_pixels_need_and_no_more_than_there_are()
     }
 }
 
-#[test]
-fn kitty_gets_the_file_in_pieces_and_letters_that_number_its_cells() {
-    let picture = picture(300, 100);
-    let prepared = picture.prepare(&by(Protocol::Kitty), 80).unwrap();
-    let sent = prepared.before.unwrap();
-    let mut data = String::new();
-    let mut keys = Vec::new();
+/// What kitty is told, sequence by sequence, and the file that it gets.
+fn sent_to_kitty(sent: &str) -> (Vec<String>, Vec<u8>) {
+    let (mut keys, mut data) = (Vec::new(), String::new());
     for sequence in sent.split("\x1b\\").filter(|it| !it.is_empty()) {
         let (key, chunk) = sequence.strip_prefix("\x1b_G").unwrap().split_once(';').unwrap();
         assert!(chunk.len() <= 4096);
         keys.push(key.to_owned());
         data.push_str(chunk);
     }
-    assert_eq!(STANDARD.decode(data).unwrap(), picture.bytes());
+    (keys, STANDARD.decode(data).unwrap())
+}
+
+#[test]
+fn kitty_gets_the_file_in_pieces_and_letters_that_number_its_cells() {
+    let picture = picture(300, 100);
+    let prepared = picture.prepare(&by(Protocol::Kitty), 80).unwrap();
+    let (keys, file) = sent_to_kitty(&prepared.before.unwrap());
+    assert_eq!(file, picture.bytes());
     let id = picture.id();
     assert!(keys[0].starts_with(&format!("a=T,U=1,f=100,t=d,q=2,i={id},c=30,r=5,m=")), "{keys:?}");
     assert!(keys.last().unwrap().ends_with("m=0"));
@@ -101,14 +109,19 @@ fn a_large_file_goes_in_several_sequences_and_each_through_tmux_by_itself() {
     assert_eq!(unwrapped, plain);
 }
 
+/// What iTerm2 is told, and the file that it gets.
+fn sent_to_iterm(sent: &str) -> (String, Vec<u8>) {
+    let sent = sent.strip_prefix("\x1b]1337;File=").unwrap().strip_suffix('\x07').unwrap();
+    let (keys, data) = sent.split_once(':').unwrap();
+    (keys.to_owned(), STANDARD.decode(data).unwrap())
+}
+
 #[test]
 fn iterm_gets_the_file_and_the_cells_that_it_fills() {
     let picture = picture(300, 100);
     let prepared = picture.prepare(&by(Protocol::Iterm), 20).unwrap();
-    let over = prepared.over.unwrap();
-    let (keys, data) =
-        over.strip_prefix("\x1b]1337;File=").unwrap().strip_suffix('\x07').unwrap().split_once(':').unwrap();
-    assert_eq!(STANDARD.decode(data).unwrap(), picture.bytes());
+    let (keys, file) = sent_to_iterm(&prepared.over.unwrap());
+    assert_eq!(file, picture.bytes());
     assert!(keys.contains("inline=1") && keys.contains("width=20;height=4"), "{keys}");
     assert_eq!(prepared.lines.len(), 4);
 }
@@ -170,71 +183,4 @@ fn what_is_no_picture_is_not_shown_as_one() {
     cut.truncate(60);
     let picture = Picture::new(ImageType::Png, cut).unwrap();
     assert_eq!(picture.prepare(&by(Protocol::HalfBlocks), 80), None);
-}
-
-#[test]
-fn the_size_of_a_jpeg_is_read_from_its_frame() {
-    let head = b"\xff\xd8\xff\xe0\x00\x04\x01\x02\xff\xc0\x00\x0b\x08\x01\x02\x03\x04\x01\x01\x11\x00";
-    assert_eq!(Picture::new(ImageType::Jpeg, head.to_vec()).unwrap().size(), (0x304, 0x102));
-    assert_eq!(Picture::new(ImageType::Jpeg, head[..12].to_vec()), None);
-}
-
-/// Draws sixels as a terminal does.
-fn drawn_sixels(sent: &str) -> Pixels {
-    let body = sent.strip_prefix("\x1bP0;1;0q\"1;1;").unwrap().strip_suffix("\x1b\\").unwrap();
-    let number = |text: &str| {
-        let end = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
-        (text[..end].parse::<u32>().unwrap(), end)
-    };
-    let (width, end) = number(body);
-    let (height, more) = number(&body[end + 1..]);
-    let mut rest = &body[end + 1 + more..];
-    let mut rgba = vec![0; (width * height * 4) as usize];
-    let (mut colours, mut colour, mut x, mut top) = (vec![[0u8; 3]; 256], 0usize, 0u32, 0u32);
-    while let Some(letter) = rest.chars().next() {
-        rest = &rest[1..];
-        let mut count = 1;
-        let mut sixel = letter;
-        match letter {
-            '#' => {
-                let (chosen, end) = number(rest);
-                rest = &rest[end..];
-                colour = chosen as usize;
-                if let Some(values) = rest.strip_prefix(";2;") {
-                    rest = values;
-                    for value in &mut colours[colour] {
-                        let (share, end) = number(rest);
-                        *value = ((share * 255 + 50) / 100) as u8;
-                        rest = rest[end..].strip_prefix(';').unwrap_or(&rest[end..]);
-                    }
-                }
-                continue;
-            }
-            '$' => {
-                x = 0;
-                continue;
-            }
-            '-' => {
-                (x, top) = (0, top + 6);
-                continue;
-            }
-            '!' => {
-                let (many, end) = number(rest);
-                count = many;
-                sixel = rest[end..].chars().next().unwrap();
-                rest = &rest[end + 1..];
-            }
-            _ => {}
-        }
-        let bits = sixel as u8 - b'?';
-        for column in x..x + count {
-            for row in (0..6).filter(|row| bits & (1 << row) != 0) {
-                let [r, g, b] = colours[colour];
-                let at = (((top + row) * width + column) * 4) as usize;
-                rgba[at..at + 4].copy_from_slice(&[r, g, b, 255]);
-            }
-        }
-        x += count;
-    }
-    Pixels { width, height, rgba }
 }

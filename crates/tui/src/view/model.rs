@@ -385,7 +385,7 @@ fn holds(block: &Block, text: &str) -> bool {
             | Piece::Json(text)
             | Piece::Warning(text) => has(text),
             Piece::Error { name, message, traceback } => has(name) || has(message) || has(traceback),
-            Piece::Picture(..) | Piece::Status(_) => false,
+            Piece::Picture(..) | Piece::Unshown(_) | Piece::Status(_) => false,
         })
 }
 
