@@ -11,6 +11,7 @@ mod flood;
 mod made;
 mod mcp;
 mod measure;
+mod page;
 mod pty;
 mod round_trip;
 mod start;
@@ -41,6 +42,7 @@ const BENCHES: &[Bench] = &[
     ("mcp", "what an agent waits for and reads, over MCP", mcp::run),
     ("document", "an open notebook that several clients edit", document::run),
     ("terminal", "what a person sees on a terminal", terminal::run),
+    ("page", "the live page in a real browser", page::run),
 ];
 
 fn main() -> ExitCode {

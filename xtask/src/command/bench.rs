@@ -7,6 +7,8 @@ use crate::failure::Failure;
 use crate::process::{cargo, program, show};
 
 pub(super) fn run(names: &[String]) -> Result<(), Failure> {
+    // The page is measured with what its tests are made of.
+    setup::provide(NeededBy::Tests)?;
     setup::provide(NeededBy::Bench)?;
     show(cargo().args(["build", "--release", "--package", "cellist", "--package", "cellist-bench"]))?;
     let release = testkit::target_dir().join("release");

@@ -1,0 +1,17 @@
+// The least that an editor of Python on a page can be: CodeMirror, and nothing around it.
+
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
+import { python } from '@codemirror/lang-python'
+import { syntaxHighlighting } from '@codemirror/language'
+import { drawSelection, EditorView, keymap } from '@codemirror/view'
+import { classHighlighter } from '@lezer/highlight'
+
+window.editor = new EditorView({
+  doc: window.text,
+  extensions: [
+    history(), drawSelection(), python(), syntaxHighlighting(classHighlighter), EditorView.lineWrapping,
+    keymap.of([...historyKeymap, ...defaultKeymap]),
+  ],
+  parent: document.body,
+})
+window.editor.focus()

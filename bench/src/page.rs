@@ -1,0 +1,77 @@
+//! The live page: what a first visit fetches, what a large notebook costs, and how soon letters and changes are on screen.
+//! The browser is driven by `bench/page/measure.mjs`, which uses what the page's tests are made of.
+
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::measure::cellist;
+use crate::table::{Figure, Target};
+
+pub(crate) fn run() -> Vec<Figure> {
+    let script = testkit::repo_root().join("bench/page/measure.mjs");
+    let measured = Command::new("node")
+        .arg(&script)
+        .env("CELLIST_TARGET", testkit::target_dir())
+        .env("CELLIST_PROGRAM", cellist())
+        .stderr(Stdio::inherit())
+        .output()
+        .unwrap_or_else(|error| panic!("node does not start: {error}"));
+    assert!(measured.status.success(), "{} failed", script.display());
+    let measured: Value = serde_json::from_slice(&measured.stdout).expect("it prints one JSON object");
+    let number = |name: &str| measured[name].as_f64().unwrap_or_else(|| panic!("{name} was not measured"));
+    let at_most = |promise, other, ours, value, unit, most| Figure {
+        promise,
+        other,
+        ours,
+        value,
+        unit,
+        target: Target::AtMost(most),
+    };
+    let ms = |name| format!("{:.1} ms", number(name));
+    let (kilobytes, megabytes) = (number("script_bytes") / 1e3, number("heap_bytes") / 1e6);
+    // Of another notebook page on another machine, once: a direction and no measure.
+    let component = |what: &str| ("JupyterLab's component, once", what.to_owned());
+    vec![
+        at_most(
+            "scripts of a first visit without formulas, packed",
+            component("471 KB"),
+            format!("{kilobytes:.0} KB"),
+            kilobytes,
+            " KB",
+            250.0,
+        ),
+        at_most(
+            "1,000 cells are ready, time of the main thread",
+            component("1478 ms"),
+            ms("cpu_ms"),
+            number("cpu_ms"),
+            " ms",
+            400.0,
+        ),
+        at_most(
+            "1,000 cells, memory of the page's scripts",
+            component("46 MB"),
+            format!("{megabytes:.1} MB"),
+            megabytes,
+            " MB",
+            20.0,
+        ),
+        at_most(
+            "a key to the frame that shows it, in a notebook of 1,000 cells",
+            ("a bare CodeMirror", ms("bare_key_ms")),
+            ms("key_ms"),
+            number("key_ratio"),
+            "x",
+            1.5,
+        ),
+        at_most(
+            "an agent's call over MCP to the frame that shows its change",
+            ("allowed", "100 ms".to_owned()),
+            ms("change_ms"),
+            number("change_ms"),
+            " ms",
+            100.0,
+        ),
+    ]
+}
