@@ -44,6 +44,7 @@ pub const PARTS: &[Part] = &[
     Part { name: "vermin", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "mcp", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "mcp-clients", kind: Kind::Node, needed_by: NeededBy::Tests },
+    Part { name: "models", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "wheel", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "bench-lean", kind: Kind::Python, needed_by: NeededBy::Bench },
     Part { name: "bench-jupytext", kind: Kind::Python, needed_by: NeededBy::Bench },

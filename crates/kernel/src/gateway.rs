@@ -11,7 +11,6 @@ mod notebooks;
 mod rest;
 mod shared;
 mod specs;
-mod stream;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -23,6 +23,7 @@ pub mod registration;
 pub mod runner;
 pub mod scripted;
 pub mod shell;
+pub mod stream;
 mod trace;
 pub mod zmq;
 

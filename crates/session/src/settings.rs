@@ -14,10 +14,12 @@ use cellist_kernel::environment::Variables;
 use crate::home::Home;
 use crate::trust::{self, Ledger};
 
+pub use domain::Secret;
 pub use fault::{Fault, Faults, Line, Origin};
 pub use project::Project;
 pub use table::{
-    Access, Artifacts, Bridge, Images, Notebook, Output, Python, Row, Run, Settings, TABLE, ToolMode, Tools,
+    Access, Artifacts, Bridge, Chat, ChatProvider, Images, Notebook, Output, Python, Row, Run, RunCode,
+    Settings, TABLE, ToolMode, Tools,
 };
 
 pub(crate) use domain::{Base, Written};
@@ -108,6 +110,16 @@ pub fn resolve(sources: &Sources<'_>) -> Result<Resolved, Faults> {
         let base = Base { folder: Some(project.folder()), own: own.as_deref() };
         let mut refused = Vec::new();
         let is_there = layers.file(read(&project.config()), |layers, entry| {
+            if row(&entry.name).is_some_and(|(_, row)| !row.access.is_for_projects()) {
+                notices.push(format!(
+                    "{}:{}: {} has no effect in a project's file: it is set in {}, or by a variable",
+                    entry.line.path.display(),
+                    entry.line.line,
+                    entry.name,
+                    files[0].0.display()
+                ));
+                return;
+            }
             match trust::item_of(&entry).filter(|item| !page.holds(item)) {
                 Some(item) => refused.push(item),
                 None => layers.put(&entry.name, &entry.written, Origin::Project(entry.line), base),
@@ -157,6 +169,9 @@ struct Layers {
 impl Layers {
     fn put(&mut self, name: &str, written: &Written, origin: Origin, base: Base<'_>) {
         match row(name) {
+            Some((_, row)) if row.access == Access::Secret && matches!(origin, Origin::Flag { .. }) => {
+                self.faults.push(Fault::seen_by_others(&origin, row));
+            }
             Some((index, row)) if row.put(&mut self.settings, written, base) => self.origins[index] = origin,
             Some((_, row)) => self.faults.push(Fault::not_valid(&origin, row, written)),
             None => self.faults.push(Fault::unknown(&origin, name)),

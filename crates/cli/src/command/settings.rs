@@ -47,6 +47,7 @@ fn to_json(resolved: &Resolved) -> Value {
             "valid": row.valid(),
             "meaning": row.meaning(),
             "needs_trust": row.access == Access::Trusted,
+            "user_only": !row.access.is_for_projects(),
         })
     };
     let files = resolved.files.iter();

@@ -21,7 +21,6 @@ use super::address::Gateway;
 use super::continuity::{Numbers, Requests, is_idle};
 use super::frames::{Form, PARTS};
 use super::rest::{Refused, Trouble};
-use super::stream::Stream;
 use crate::event::Death;
 use crate::jupyter::client::Answering;
 use crate::jupyter::lane::{Channel, Outgoing};
@@ -30,6 +29,7 @@ use crate::jupyter::message::{Message, Session};
 use crate::jupyter::pending::Pending;
 use crate::jupyter::trace::Tracer;
 use crate::kernel::State;
+use crate::stream::Stream;
 
 /// Messages on their way to the listener: few, since each may be large.
 const HEARD: usize = 2;

@@ -13,8 +13,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::address::{Gateway, TOKEN_VARIABLE};
-use super::stream::Stream;
 use crate::error::Error;
+use crate::stream::Stream;
 
 /// How long a gateway may take to answer a question that starts nothing.
 pub(super) const ANSWER: Duration = Duration::from_secs(15);

@@ -277,6 +277,87 @@ impl Domain<Vec<String>> for Names {
     }
 }
 
+/// Names and paths with `*` and `?` in them.
+pub(super) struct Patterns;
+
+impl Domain<Vec<String>> for Patterns {
+    fn read(&self, written: &Written, _: Base<'_>) -> Option<Vec<String>> {
+        let patterns: Vec<String> = match written {
+            Written::List(patterns) => patterns.clone(),
+            Written::Text(text) => text.split(',').map(str::trim).map(str::to_owned).collect(),
+            Written::Switch(_) | Written::Integer(_) | Written::Number(_) | Written::Other(_) => return None,
+        };
+        Some(patterns.into_iter().filter(|pattern| !pattern.is_empty()).collect())
+    }
+
+    fn valid(&self) -> String {
+        "a list of names of files or folders, with * and ? for what may be anything".into()
+    }
+
+    fn to_json(&self, value: &Vec<String>) -> Value {
+        json!(value)
+    }
+}
+
+/// A line of text, which is said to be this.
+pub(super) struct Line(pub(super) &'static str);
+
+impl Domain<String> for Line {
+    fn read(&self, written: &Written, _: Base<'_>) -> Option<String> {
+        match written {
+            Written::Text(text) => Some(text.trim().to_owned())
+                .filter(|text| !text.is_empty() && !text.contains(char::is_control)),
+            Written::Switch(_)
+            | Written::Integer(_)
+            | Written::Number(_)
+            | Written::List(_)
+            | Written::Other(_) => None,
+        }
+    }
+
+    fn valid(&self) -> String {
+        self.0.to_owned()
+    }
+
+    fn to_json(&self, value: &String) -> Value {
+        json!(value)
+    }
+}
+
+/// Something that nobody is shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// What it is, for the one place that needs it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// Secrets.
+pub(super) struct Hidden;
+
+impl Domain<Secret> for Hidden {
+    fn read(&self, written: &Written, base: Base<'_>) -> Option<Secret> {
+        Line("").read(written, base).map(Secret)
+    }
+
+    fn valid(&self) -> String {
+        "a key".into()
+    }
+
+    fn to_json(&self, _: &Secret) -> Value {
+        json!("(hidden)")
+    }
+}
+
 /// Folders.
 pub(super) struct Folders;
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::domain::Written;
-use super::table::{Row, TABLE};
+use super::table::{Access, Row, TABLE};
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +99,10 @@ impl Fault {
     }
 
     pub(super) fn not_valid(origin: &Origin, row: &Row, written: &Written) -> Fault {
+        let written = match row.access {
+            Access::Secret => "what it is set to".to_owned(),
+            Access::Open | Access::Trusted | Access::User => written.to_string(),
+        };
         Fault {
             place: origin.to_string(),
             message: format!("{} cannot be {written}", row.name),
@@ -120,6 +124,14 @@ impl Fault {
             }
         };
         Fault { place: origin.to_string(), message, hint: Some(hint) }
+    }
+
+    pub(super) fn seen_by_others(origin: &Origin, row: &Row) -> Fault {
+        Fault {
+            place: origin.to_string(),
+            message: format!("{} cannot be set here: other users of this machine see it", row.name),
+            hint: Some(format!("set it in your own file, or by the variable {}", row.variable())),
+        }
     }
 
     pub(super) fn no_value(flag: &str, text: &str) -> Fault {

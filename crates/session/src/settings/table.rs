@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::domain::{
-    Base, Count, Domain, Folders, LARGEST, Names, OrNone, Size, Switch, Time, Words, Written,
+    Base, Count, Domain, Folders, Hidden, LARGEST, Line, Names, OrNone, Patterns, Secret, Size, Switch, Time,
+    Words, Written,
 };
 use crate::artifact::Retention;
 use crate::execution::MAX_OUTPUT;
@@ -34,6 +35,20 @@ pub enum Access {
     Open,
     /// Only where the user trusts the folder.
     Trusted,
+    /// Never: it is for the user to say.
+    User,
+    /// Never, and no flag either: other users see those.
+    Secret,
+}
+
+impl Access {
+    /// Whether a project's file may set it at all.
+    pub fn is_for_projects(self) -> bool {
+        match self {
+            Access::Open | Access::Trusted => true,
+            Access::User | Access::Secret => false,
+        }
+    }
 }
 
 impl Row {
@@ -193,6 +208,56 @@ table! {
         /// Folders that file tools may use besides the one they work in
         roots: Vec<PathBuf> = Vec::new(), Folders, Trusted;
     }
+
+    /// The assistant.
+    chat: Chat {
+        /// Who provides the model: auto means the one whose key is in the environment
+        provider: ChatProvider = ChatProvider::Auto, CHAT_PROVIDERS, User;
+        /// The model that answers
+        model: Option<String> = None, OrNone(Line("the name of a model")), User;
+        /// Where the provider is, if not at its usual address
+        base_url: Option<String> = None, OrNone(Line("an address that begins with http:// or https://")), User;
+        /// The key that lets in; without it, the one in the provider's own variable
+        api_key: Option<Secret> = None, OrNone(Hidden), Secret;
+        /// Whether the assistant asks before it runs code
+        run_code: RunCode = RunCode::Ask, RUN_CODE, User;
+        /// How much of notebooks and files goes along with a message; selected cells come on top
+        context: u64 = 32 << 10, WHAT_A_READER_CAN_TAKE, User;
+        /// How often a model may be asked before an answer has to end
+        max_steps: usize = 100, STEPS, User;
+        /// How long a model's answer may be, in tokens, where the provider wants to know
+        max_tokens: usize = 8192, TOKENS, User;
+        /// Files that never reach a model, besides those that hold secrets by their name
+        exclude: Vec<String> = Vec::new(), Patterns, User;
+    }
+}
+
+/// Who provides models.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChatProvider {
+    /// Whoever there is a key for.
+    #[default]
+    Auto,
+    /// OpenAI, or any server that speaks as it does.
+    OpenAi,
+    /// Anthropic.
+    Anthropic,
+    /// Google.
+    Gemini,
+    /// A server on this machine.
+    Ollama,
+}
+
+/// Whether the assistant asks before it runs code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunCode {
+    /// It asks.
+    #[default]
+    Ask,
+    /// It need not.
+    Allow,
 }
 
 /// Which tools that run code are offered.
@@ -251,6 +316,20 @@ const TOOL_MODES: Words<ToolMode> = Words {
     also: &[],
 };
 
+const CHAT_PROVIDERS: Words<ChatProvider> = Words {
+    words: &[
+        ("auto", ChatProvider::Auto),
+        ("openai", ChatProvider::OpenAi),
+        ("anthropic", ChatProvider::Anthropic),
+        ("gemini", ChatProvider::Gemini),
+        ("ollama", ChatProvider::Ollama),
+    ],
+    also: &[("google", ChatProvider::Gemini)],
+};
+
+const RUN_CODE: Words<RunCode> =
+    Words { words: &[("ask", RunCode::Ask), ("allow", RunCode::Allow)], also: &[] };
+
 const IMAGES: Words<Images> = Words {
     words: &[
         ("auto", Images::Auto),
@@ -269,6 +348,8 @@ const RETRIES: Words<RetryOnCrash> = Words {
 };
 
 const SESSIONS: Count = Count { least: 1, most: 1000 };
+const STEPS: Count = Count { least: 1, most: 10_000 };
+const TOKENS: Count = Count { least: 1, most: 10_000_000 };
 const LINES: Count = Count { least: 1, most: 1_000_000_000 };
 const ANY_TIME: Time = Time { least: Duration::ZERO };
 const A_SECOND_OR_MORE: Time = Time { least: Duration::from_secs(1) };
@@ -317,6 +398,7 @@ mod tests {
     fn what_reaches_beyond_a_folder_needs_trust() {
         let guarded: Vec<&str> =
             TABLE.iter().filter(|row| row.access == Access::Trusted).map(|row| row.name).collect();
+        assert!(TABLE.iter().all(|row| row.name.starts_with("chat.") != row.access.is_for_projects()));
         assert_eq!(
             guarded,
             [

@@ -222,6 +222,31 @@ fn a_strangers_file_cannot_write_on_the_terminal() {
 }
 
 #[test]
+fn a_project_says_nothing_about_models_and_their_keys() {
+    let site = Site::new();
+    let config = "[chat]\nbase_url = \"https://elsewhere.example\"\napi_key = \"theirs\"\n";
+    site.write("repo/.cellist/config.toml", config);
+    let resolved = site.resolve().unwrap();
+    assert_eq!((resolved.settings.chat.base_url, resolved.settings.chat.api_key), (None, None));
+    assert_eq!(resolved.notices.len(), 2, "{:?}", resolved.notices);
+    assert!(resolved.notices[0].contains("config.toml:2: chat.base_url has no effect in a project's file"));
+}
+
+#[test]
+fn a_key_is_taken_from_the_users_own_places_and_shown_to_nobody() {
+    let site = Site::new();
+    site.write("user/.cellist/config.toml", "[chat]\napi_key = \"hush\"\n");
+    let resolved = site.resolve().unwrap();
+    assert_eq!(resolved.settings.chat.api_key.as_ref().unwrap().reveal(), "hush");
+    assert!(!format!("{resolved:?}").contains("hush"));
+    let shown: String = TABLE.iter().map(|row| row.text_of(&resolved.settings)).collect();
+    assert!(shown.contains("(hidden)") && !shown.contains("hush"), "{shown}");
+    site.write("user/.cellist/config.toml", "[chat]\napi_key = [\"hush\"]\n");
+    let fault = site.faults().concat();
+    assert!(fault.contains("chat.api_key cannot be what it is set to") && !fault.contains("hush"), "{fault}");
+}
+
+#[test]
 fn the_page_about_settings_has_a_row_for_each_of_them() {
     let page = fs::read_to_string(testkit::repo_root().join("docs/settings.md")).unwrap();
     let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
@@ -229,7 +254,11 @@ fn the_page_about_settings_has_a_row_for_each_of_them() {
     let expected: Vec<String> = TABLE
         .iter()
         .map(|row| {
-            let mark = if row.access == Access::Trusted { " ✓" } else { "" };
+            let mark = match row.access {
+                Access::Open => "",
+                Access::Trusted => " ✓",
+                Access::User | Access::Secret => " –",
+            };
             format!(
                 "| `{}` | `{}` | {} | {} |{mark} |",
                 row.name,

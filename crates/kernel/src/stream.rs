@@ -14,15 +14,17 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-/// A connection to a gateway.
-pub(super) enum Stream {
+/// A connection to a server, encrypted where its address says so.
+pub struct Stream(Carrier);
+
+enum Carrier {
     Plain(Prompt),
     Encrypted(Box<TlsStream<Prompt>>),
 }
 
 impl Stream {
     /// Connects to the machine of an address.
-    pub(super) async fn open(uri: &Uri) -> io::Result<Stream> {
+    pub async fn open(uri: &Uri) -> io::Result<Stream> {
         let encrypted = uri.scheme_str() == Some("https");
         let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']').to_owned();
         let port = uri.port_u16().unwrap_or(if encrypted { 443 } else { 80 });
@@ -30,11 +32,11 @@ impl Stream {
         socket.set_nodelay(true)?;
         let prompt = Prompt(socket);
         if !encrypted {
-            return Ok(Stream::Plain(prompt));
+            return Ok(Stream(Carrier::Plain(prompt)));
         }
         let name = ServerName::try_from(host).map_err(io::Error::other)?;
         let connector = TlsConnector::from(trust()?);
-        Ok(Stream::Encrypted(Box::new(connector.connect(name, prompt).await?)))
+        Ok(Stream(Carrier::Encrypted(Box::new(connector.connect(name, prompt).await?))))
     }
 }
 
@@ -56,7 +58,7 @@ fn trust() -> io::Result<Arc<ClientConfig>> {
 }
 
 /// A socket that acknowledges at once.
-pub(super) struct Prompt(TcpStream);
+struct Prompt(TcpStream);
 
 impl Prompt {
     /// The system forgets this again and again, so it is said before each read.
@@ -101,32 +103,32 @@ impl AsyncRead for Stream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Stream::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Stream::Encrypted(stream) => Pin::new(stream).poll_read(context, buffer),
+        match &mut self.get_mut().0 {
+            Carrier::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Carrier::Encrypted(stream) => Pin::new(stream).poll_read(context, buffer),
         }
     }
 }
 
 impl AsyncWrite for Stream {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Stream::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-            Stream::Encrypted(stream) => Pin::new(stream).poll_write(context, bytes),
+        match &mut self.get_mut().0 {
+            Carrier::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Carrier::Encrypted(stream) => Pin::new(stream).poll_write(context, bytes),
         }
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Stream::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Stream::Encrypted(stream) => Pin::new(stream).poll_flush(context),
+        match &mut self.get_mut().0 {
+            Carrier::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Carrier::Encrypted(stream) => Pin::new(stream).poll_flush(context),
         }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Stream::Encrypted(stream) => Pin::new(stream).poll_shutdown(context),
+        match &mut self.get_mut().0 {
+            Carrier::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Carrier::Encrypted(stream) => Pin::new(stream).poll_shutdown(context),
         }
     }
 }

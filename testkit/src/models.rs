@@ -1,0 +1,300 @@
+//! A provider of models that says what a test wrote for it, in the words of whichever protocol it is asked in, and keeps
+//! what it was asked.
+
+mod dialect;
+mod strict;
+
+use std::collections::VecDeque;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use dialect::Dialect;
+
+/// Longer than anything takes on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What is said to one request.
+#[derive(Clone, Debug)]
+pub struct Said {
+    pieces: Vec<String>,
+    calls: Vec<(String, Value)>,
+    ending: Ending,
+}
+
+#[derive(Clone, Debug)]
+enum Ending {
+    Whole,
+    /// The connection is closed before the end.
+    Cut,
+    /// The last piece comes when the test lets it.
+    Held,
+    /// The length of answers is limited, and this one reached it.
+    TooLong,
+    /// No answer but a refusal, with headers.
+    Refused(u16, Vec<(String, String)>, String),
+}
+
+/// A request as it was recorded.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// What was asked for.
+    pub path: String,
+    /// All headers, in small letters.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Value,
+}
+
+/// A provider on this machine. It ends when it is dropped.
+pub struct Models {
+    port: u16,
+    shared: Arc<Shared>,
+    listener: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    news: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    script: VecDeque<Said>,
+    asked: Vec<Asked>,
+    released: usize,
+    is_closed: bool,
+    connections: Vec<JoinHandle<()>>,
+}
+
+impl Said {
+    /// A text, in these pieces.
+    pub fn text(pieces: &[&str]) -> Said {
+        let pieces = pieces.iter().map(|piece| (*piece).to_owned()).collect();
+        Said { pieces, calls: Vec::new(), ending: Ending::Whole }
+    }
+
+    /// A call of a tool.
+    pub fn call(tool: &str, arguments: Value) -> Said {
+        Said::text(&[]).and_call(tool, arguments)
+    }
+
+    /// Also a call of a tool.
+    pub fn and_call(mut self, tool: &str, arguments: Value) -> Said {
+        self.calls.push((tool.to_owned(), arguments));
+        self
+    }
+
+    /// The connection breaks after the pieces.
+    pub fn cut(self) -> Said {
+        Said { ending: Ending::Cut, ..self }
+    }
+
+    /// The last piece, and the end, come when [`Models::release`] is called.
+    pub fn held(self) -> Said {
+        Said { ending: Ending::Held, ..self }
+    }
+
+    /// It stops because answers may not be longer.
+    pub fn too_long(self) -> Said {
+        Said { ending: Ending::TooLong, ..self }
+    }
+
+    /// A refusal.
+    pub fn refusal(status: u16, words: &str) -> Said {
+        Said { ending: Ending::Refused(status, Vec::new(), words.to_owned()), ..Said::text(&[]) }
+    }
+
+    /// With a header, for a refusal.
+    pub fn header(mut self, name: &str, value: &str) -> Said {
+        if let Ending::Refused(_, headers, _) = &mut self.ending {
+            headers.push((name.to_owned(), value.to_owned()));
+        }
+        self
+    }
+}
+
+impl Models {
+    /// Starts one that says this, one after the other. When all is said, it has a problem of its own.
+    pub fn start(script: impl IntoIterator<Item = Said>) -> Models {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port can be had");
+        let port = listener.local_addr().expect("it listens").port();
+        let state = State { script: script.into_iter().collect(), ..State::default() };
+        let shared = Arc::new(Shared { state: Mutex::new(state), news: Condvar::new() });
+        let serving = Arc::clone(&shared);
+        let listening = thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                if serving.lock().is_closed {
+                    return;
+                }
+                let at = Arc::clone(&serving);
+                let connection = thread::spawn(move || drop(at.serve(stream)));
+                serving.lock().connections.push(connection);
+            }
+        });
+        Models { port, shared, listener: Some(listening) }
+    }
+
+    /// Says more, after what is left.
+    pub fn say(&self, said: impl IntoIterator<Item = Said>) {
+        self.shared.lock().script.extend(said);
+    }
+
+    /// The address, without any path.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// What was asked so far.
+    pub fn asked(&self) -> Vec<Asked> {
+        self.shared.lock().asked.clone()
+    }
+
+    /// Waits until so much was asked.
+    #[track_caller]
+    pub fn wait_for(&self, count: usize) -> Vec<Asked> {
+        let until = Instant::now() + PATIENCE;
+        let mut state = self.shared.lock();
+        while state.asked.len() < count {
+            let left = until.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "asked {} times, not {count}", state.asked.len());
+            state = self.shared.news.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.asked.clone()
+    }
+
+    /// Lets one answer that is held go on.
+    pub fn release(&self) {
+        self.shared.lock().released += 1;
+        self.shared.news.notify_all();
+    }
+}
+
+impl Drop for Models {
+    fn drop(&mut self) {
+        self.shared.lock().is_closed = true;
+        self.shared.news.notify_all();
+        // The listener looks up when someone comes.
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+        if let Some(listener) = self.listener.take() {
+            let _ = listener.join();
+        }
+        let connections = std::mem::take(&mut self.shared.lock().connections);
+        connections.into_iter().for_each(|connection| drop(connection.join()));
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        let Some(asked) = read(&stream)? else { return Ok(()) };
+        let (path, body) = (asked.path.clone(), asked.body.clone());
+        let (said, number) = {
+            let mut state = self.lock();
+            state.asked.push(asked);
+            (state.script.pop_front(), state.asked.len())
+        };
+        self.news.notify_all();
+        let Some(dialect) = Dialect::of(&path) else {
+            return refuse(
+                &mut stream,
+                404,
+                &[],
+                &json!({ "error": { "message": "there is no such path" } }),
+            );
+        };
+        if let Err(problem) = strict::check(dialect, &body) {
+            return refuse(&mut stream, 400, &[], &dialect.failure(400, &problem));
+        }
+        let said = said.unwrap_or_else(|| Said::refusal(500, "the script has ended"));
+        if let Ending::Refused(status, headers, words) = &said.ending {
+            return refuse(&mut stream, *status, headers, &dialect.failure(*status, words));
+        }
+        write!(
+            stream,
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n"
+        )?;
+        let is_too_long = matches!(said.ending, Ending::TooLong);
+        let answer = dialect.answer(&said.pieces, &said.calls, is_too_long, number);
+        let (before, pieces, after) = (answer.before, answer.pieces, answer.after);
+        send(&mut stream, &before)?;
+        let kept =
+            if matches!(said.ending, Ending::Held) { pieces.len().saturating_sub(1) } else { pieces.len() };
+        for piece in &pieces[..kept] {
+            send(&mut stream, piece)?;
+        }
+        match said.ending {
+            Ending::Cut => return Ok(()),
+            Ending::Held => self.hold(),
+            Ending::Whole | Ending::TooLong | Ending::Refused(..) => {}
+        }
+        for piece in &pieces[kept..] {
+            send(&mut stream, piece)?;
+        }
+        send(&mut stream, &after)?;
+        stream.write_all(b"0\r\n\r\n")
+    }
+
+    /// Waits until an answer may go on.
+    fn hold(&self) {
+        let until = Instant::now() + PATIENCE;
+        let mut state = self.lock();
+        while state.released == 0 && !state.is_closed && Instant::now() < until {
+            state = self
+                .news
+                .wait_timeout(state, Duration::from_millis(500))
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+        state.released = state.released.saturating_sub(1);
+    }
+}
+
+fn read(stream: &TcpStream) -> io::Result<Option<Asked>> {
+    let mut reader = BufReader::new(stream);
+    let mut first = String::new();
+    if reader.read_line(&mut first)? == 0 {
+        return Ok(None);
+    }
+    let path = first.split_whitespace().nth(1).unwrap_or_default().to_owned();
+    let mut headers = Vec::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+    }
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let length = length.and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+    Ok(Some(Asked { path, headers, body }))
+}
+
+fn send(stream: &mut TcpStream, text: &str) -> io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    write!(stream, "{:x}\r\n{text}\r\n", text.len())?;
+    stream.flush()
+}
+
+fn refuse(stream: &mut TcpStream, status: u16, headers: &[(String, String)], body: &Value) -> io::Result<()> {
+    let body = body.to_string();
+    write!(stream, "HTTP/1.1 {status} No\r\ncontent-type: application/json\r\nconnection: close\r\n")?;
+    for (name, value) in headers {
+        write!(stream, "{name}: {value}\r\n")?;
+    }
+    write!(stream, "content-length: {}\r\n\r\n{body}", body.len())
+}
