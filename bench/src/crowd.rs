@@ -18,7 +18,7 @@ use cellist_session::sessions::{
 };
 use tokio::time::timeout;
 
-use crate::measure::{in_mb, in_ms, median};
+use crate::measure::{held_by, in_mb, in_ms, median};
 use crate::table::{Figure, Target};
 
 const SESSIONS: usize = 16;
@@ -40,35 +40,36 @@ pub(crate) fn run() -> Vec<Figure> {
     })
 }
 
-/// Sessions of a process that may have `SESSIONS` of them.
-struct Place {
+/// Sessions of a process that may have so many of them, on kernels of one sort.
+pub(crate) struct Place {
     folder: tempfile::TempDir,
-    sessions: Sessions,
+    pub(crate) sessions: Sessions,
+    way: Way,
 }
 
 impl Place {
-    fn new() -> Arc<Place> {
+    pub(crate) fn new(max_sessions: usize, way: Way) -> Arc<Place> {
         let folder = tempfile::tempdir_in(testkit::target_dir()).expect("the target folder can be written");
         let home = Home::at(folder.path().join("home"));
         // Little room, so that what is kept on disk does not grow for a minute.
         let keep = Retention { max_bytes: 64 << 20, ..Retention::default() };
         let artifacts = Artifacts::new(&home, keep);
         let means = Means::local(Guard::none(), None, home, artifacts);
-        let policy = Policy { max_sessions: SESSIONS, ..Policy::default() };
-        Arc::new(Place { sessions: Sessions::new(policy, means), folder })
+        let policy = Policy { max_sessions, ..Policy::default() };
+        Arc::new(Place { sessions: Sessions::new(policy, means), folder, way })
     }
 
     fn key(&self, session: &str) -> SessionKey {
         SessionKey::new(session, self.folder.path())
     }
 
-    fn call(&self, session: &str, code: &str) -> Call {
+    pub(crate) fn call(&self, session: &str, code: &str) -> Call {
         Call {
             key: self.key(session),
             kind: Kind::Tool,
             owner: None,
             order: Order {
-                way: Way::Runner { python: testkit::python("bench-kernels") },
+                way: self.way.clone(),
                 cwd: self.folder.path().to_owned(),
                 environment: std::env::vars_os().collect(),
                 hidden_variables: Default::default(),
@@ -98,8 +99,12 @@ impl Place {
     }
 }
 
+fn on_runner() -> Way {
+    Way::Runner { python: testkit::python("bench-kernels") }
+}
+
 async fn crowd() -> Vec<Figure> {
-    let place = Place::new();
+    let place = Place::new(SESSIONS, on_runner());
     let (calls, answers) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let start = Instant::now();
     let workers: Vec<_> = (0..SESSIONS)
@@ -194,7 +199,7 @@ async fn answered(waiting: &mut Vec<Ticket>, answers: &AtomicU64) {
 
 /// The slowest of a hundred trivial cells while another session prints without end, as a multiple of the quiet one.
 async fn beside_a_flood() -> Figure {
-    let place = Place::new();
+    let place = Place::new(SESSIONS, on_runner());
     p99(&place).await;
     let quiet = p99(&place).await;
     let flood = place.sessions.call(place.call("flood", "while True:\n    print('x' * 1000)"));
@@ -229,7 +234,7 @@ async fn p99(place: &Place) -> Duration {
     times[CELLS * 99 / 100]
 }
 
-async fn in_time<T>(work: impl Future<Output = T>, what: &str) -> T {
+pub(crate) async fn in_time<T>(work: impl Future<Output = T>, what: &str) -> T {
     timeout(STUCK, work).await.unwrap_or_else(|_| panic!("{what} takes more than {STUCK:?}"))
 }
 
@@ -250,18 +255,11 @@ impl Dice {
 async fn held() -> u64 {
     let mut readings = Vec::new();
     for _ in 0..READINGS {
-        readings.push(memory() as f64);
+        let held = held_by("self").expect("a system that tells of processes");
+        readings.push(held as f64);
         tokio::time::sleep(PAUSE).await;
     }
     median(readings.into_iter()).map_or(0, |bytes| bytes as u64)
-}
-
-/// What this process holds in memory now.
-fn memory() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").expect("a system that tells of processes");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a line about memory");
-    let kib: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
-    kib * 1024
 }
 
 #[expect(unsafe_code, reason = "the standard library kills only children that it has started")]

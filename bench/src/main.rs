@@ -8,6 +8,7 @@ mod crowd;
 mod document;
 mod edit;
 mod flood;
+mod gateway;
 mod made;
 mod mcp;
 mod measure;
@@ -39,6 +40,7 @@ const BENCHES: &[Bench] = &[
     ("streams", "floods of output, kept whole", streams::run),
     ("flood", "a program that prints 2 GB", flood::run),
     ("crowd", "many sessions at once", crowd::run),
+    ("gateway", "kernels behind gateways", gateway::run),
     ("mcp", "what an agent waits for and reads, over MCP", mcp::run),
     ("document", "an open notebook that several clients edit", document::run),
     ("terminal", "what a person sees on a terminal", terminal::run),

@@ -129,9 +129,19 @@ fn peak_while_it_runs(pid: u32, ended: &AtomicBool) -> Option<u64> {
 
 /// The most memory that a process that runs has had.
 pub(crate) fn peak_so_far(pid: u32) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: u64 = most.trim().strip_suffix(" kB")?.parse().ok()?;
+    told_of(&pid.to_string(), "VmHWM:")
+}
+
+/// What a process holds in memory now, by its id or as `self`.
+pub(crate) fn held_by(process: &str) -> Option<u64> {
+    told_of(process, "VmRSS:")
+}
+
+/// What the system tells of a process that runs.
+fn told_of(process: &str, what: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(what))?;
+    let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
     Some(kib * 1024)
 }
 

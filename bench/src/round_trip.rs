@@ -115,11 +115,16 @@ pub(crate) struct Script {
 
 impl Script {
     pub(crate) fn start(python: &Path, name: &str) -> Script {
+        Script::start_with(python, name, &[])
+    }
+
+    pub(crate) fn start_with(python: &Path, name: &str, arguments: &[&str]) -> Script {
         let script = peer(name);
         assert!(script.is_file(), "{} is not there", script.display());
         let aside = Aside::new();
         let mut process = Command::new(python)
             .arg(script)
+            .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(aside.writer())
@@ -130,12 +135,16 @@ impl Script {
         Script { name: name.into(), process, requests, answers, aside }
     }
 
-    /// The peer's answer; other lines, which its libraries may print, are none.
     pub(crate) fn per_cell(&mut self) -> Duration {
-        let asked = writeln!(self.requests, "{CELLS}");
+        Duration::from_secs_f64(self.ask(CELLS))
+    }
+
+    /// The peer's answer; other lines, which its libraries may print, are none.
+    pub(crate) fn ask(&mut self, cells: usize) -> f64 {
+        let asked = writeln!(self.requests, "{cells}");
         let answer = self.answers.by_ref().map_while(Result::ok).find_map(|line| line.trim().parse().ok());
         match (asked, answer) {
-            (Ok(()), Some(seconds)) => Duration::from_secs_f64(seconds),
+            (Ok(()), Some(seconds)) => seconds,
             _ => panic!("{} gave no answer:\n{}", self.name, self.aside.text()),
         }
     }

@@ -34,6 +34,8 @@ pub enum Error {
     Unsupported { message: String, hint: Option<String> },
     #[error("{message}")]
     Gateway { message: String, hint: Option<String> },
+    #[error("the shared gateway {url} has {open} of {most} files open, which leaves none for a kernel")]
+    GatewayFull { url: String, open: u64, most: u64 },
     #[error("{what}: {source}")]
     Io { what: String, source: std::io::Error },
 }
@@ -43,6 +45,7 @@ impl Error {
     pub fn is_out_of_files(&self) -> bool {
         match self {
             Error::Io { source, .. } => is_out_of_files(source),
+            Error::GatewayFull { .. } => true,
             _ => false,
         }
     }
@@ -53,6 +56,9 @@ impl Error {
             Error::NoFolder { .. } => Some("name a folder that exists".into()),
             Error::NotReady { .. } => {
                 Some("raise python.startup_timeout, or look at what the kernel printed".into())
+            }
+            Error::GatewayFull { .. } => {
+                Some("end sessions that are not needed, or raise the limit (`ulimit -n`) and start it anew with `cellist gateway stop`".into())
             }
             Error::Unsupported { hint, .. } | Error::Gateway { hint, .. } => hint.clone(),
             _ => None,

@@ -26,6 +26,7 @@ use crate::kernel::{
     State,
 };
 use crate::launch::{Launch, Started};
+use crate::process::{FOR_A_KERNEL, open_files};
 use frames::Form;
 use live::{Listed, Live, Ours};
 
@@ -92,6 +93,7 @@ pub async fn start_shared(
     let gateways = SharedGateways::of(home);
     let target = |gateway| Target { gateway, kernel: Which::Start(Wanted::default()), variables: Vec::new() };
     let gateway = gateways.obtain(python, &launch.environment).await?;
+    has_room(&gateways, python, &gateway)?;
     match start(target(gateway.clone()), launch.clone()).await {
         // It may have ended between our look and now.
         Err(Error::Gateway { .. }) if specs(&gateway).await.is_err() => {
@@ -99,6 +101,22 @@ pub async fn start_shared(
         }
         started => started,
     }
+}
+
+/// Whether a gateway has files left for one more kernel. Where it has not, the failure of a start may look like anything,
+/// and take as long as a start may.
+fn has_room(gateways: &SharedGateways, python: &std::path::Path, gateway: &Gateway) -> Result<()> {
+    match gateways.process(python).and_then(open_files) {
+        Some((open, most)) if open + u64::from(FOR_A_KERNEL) > most => {
+            Err(Error::GatewayFull { url: gateway.url().to_owned(), open, most })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Ends the shared gateway of an interpreter, unless code runs on it; whether it did. The next kernel starts it anew.
+pub async fn end_shared_unless_busy(home: &std::path::Path, python: &std::path::Path) -> bool {
+    SharedGateways::of(home).end_unless_busy(python).await
 }
 
 /// Starts or joins a kernel and returns when it is ready.

@@ -104,6 +104,14 @@ impl Order {
         Ok(started)
     }
 
+    /// Makes room where a kernel could not be started because too many files were open elsewhere; whether it could.
+    pub async fn make_room(&self) -> bool {
+        match &self.way {
+            Way::SharedGateway { python, home } => gateway::end_shared_unless_busy(home, python).await,
+            Way::Runner { .. } | Way::Jupyter(_) | Way::Gateway(_) | Way::Shell { .. } => false,
+        }
+    }
+
     /// How the kernel will be run.
     pub fn backend(&self) -> Backend {
         match self.way {

@@ -20,6 +20,7 @@ use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+pub(crate) use limits::{FOR_A_KERNEL, open_files};
 pub use limits::{has_files_for_a_kernel, raise_open_files};
 pub use rustix::process::Signal;
 

@@ -19,7 +19,7 @@ use crate::listing::table;
 ///
 /// `--backend gateway` without an address runs code on it, and starts it when it is needed: a Jupyter Kernel Gateway of
 /// the Python that is used, on this machine alone, with a token and without limits that discard output. It runs until
-/// it is stopped. A gateway that is named with --gateway or PI_PYTHON_GATEWAY_URL is never started or stopped.
+/// it is stopped, or has had no kernel for 15 minutes. A gateway that is named with --gateway or PI_PYTHON_GATEWAY_URL is never started or stopped.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist gateway
@@ -48,14 +48,15 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let gateways = SharedGateways::of(home.path());
     host::wait(async {
         match arguments.action {
-            Action::Status => Ok(status(&gateways.list().await)),
+            Action::Status => Ok(status(&gateways, &gateways.list().await)),
             Action::Start => start(&arguments.flags, &home, &gateways).await,
             Action::Stop => Ok(stopped(&gateways.stop().await)),
         }
     })
 }
 
-fn status(running: &[Standing]) -> Answer {
+fn status(gateways: &SharedGateways, running: &[Standing]) -> Answer {
+    let idle = gateways.idle().as_secs();
     let row = |standing: &Standing| {
         let known = &standing.announcement;
         let kernels = standing.kernels.map_or_else(|| "does not answer".into(), |count| count.to_string());
@@ -64,12 +65,17 @@ fn status(running: &[Standing]) -> Answer {
     };
     let text = match running {
         [] => "No shared gateway is running.\n".to_owned(),
-        some => table(&["gateway", "process", "kernels", "python"], some.iter().map(row)),
+        some => format!(
+            "{}One that has had no kernel for {} minutes ends by itself.\n",
+            table(&["gateway", "process", "kernels", "python"], some.iter().map(row)),
+            idle / 60
+        ),
     };
     let json = |standing: &Standing| {
         let mut json = to_json(&standing.announcement);
         json["kernels"] = standing.kernels.into();
         json["healthy"] = standing.kernels.is_some().into();
+        json["idle_timeout"] = idle.into();
         json
     };
     Answer::new(text, json!({ "gateways": running.iter().map(json).collect::<Vec<_>>() }))
@@ -84,13 +90,13 @@ async fn start(flags: &KernelFlags, home: &Home, gateways: &SharedGateways) -> R
     found.variables.remove("PI_PYTHON_GATEWAY_URL");
     let job = Job { cwd, ..Job::default() };
     let (decision, _) = asker.decide(&found, &settings.settings, &job)?;
-    let Decision::SharedGateway(_) = &decision else { return Ok(status(&gateways.list().await)) };
+    let Decision::SharedGateway(_) = &decision else { return Ok(status(gateways, &gateways.list().await)) };
     let order = asker.order_of(&found, &settings, decision, &job).await?;
     if let Way::SharedGateway { python, .. } = &order.way {
         let obtained = gateways.obtain(python, &order.environment).await;
         obtained.map_err(|error| CliError::kernel(&error))?;
     }
-    Ok(status(&gateways.list().await))
+    Ok(status(gateways, &gateways.list().await))
 }
 
 fn stopped(ended: &[Announcement]) -> Answer {

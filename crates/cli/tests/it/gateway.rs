@@ -125,6 +125,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        self.desk.run(&["stop"]);
         self.run(&["gateway", "stop"]);
     }
 }
@@ -185,6 +186,23 @@ fn a_gateway_that_is_gone_or_cannot_be_found_is_replaced() {
     assert!(Command::new("kill").args(["-9", &pid]).status().unwrap().success());
     std::fs::write(shared.entry(), "{\"pid\": 1, \"po").unwrap();
     assert_eq!(shared.exec().exit, 0);
+}
+
+#[test]
+fn kernels_of_a_host_that_was_killed_are_ended_by_the_next_one() {
+    let shared = Shared::new();
+    let exec = |code| shared.run(&["exec", code, "--backend", "gateway", "--session", "s", "--json"]).json();
+    exec("x = 1");
+    let host = shared.desk.json(&["status"])["pid"].to_string();
+    assert!(Command::new("kill").args(["-9", &host]).status().unwrap().success());
+    assert_eq!(shared.gateways()[0]["kernels"], 1, "it stays until someone comes");
+    let report = exec("'x' in globals()");
+    let text = "False\n[New kernel: the host was restarted. Earlier state is gone.]";
+    assert_eq!(report["text"], text, "{report}");
+    assert_eq!(shared.gateways()[0]["kernels"], 1);
+    assert_eq!(shared.gateways()[0]["idle_timeout"], 900);
+    let status = shared.run(&["gateway"]).all();
+    assert!(status.contains("no kernel for 15 minutes ends by itself"), "{status}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use super::rest;
 use crate::detached::Detached;
 use crate::error::{Error, Result};
 use crate::jupyter::message::random_hex;
-use crate::registration::{Claim, Found, Place};
+use crate::registration::{Claim, Found, Place, Turn};
 
 /// How long a gateway may take to start, and whoever waits for its turn to start one.
 const START: Duration = Duration::from_secs(60);
@@ -28,6 +28,10 @@ const WELL: Duration = Duration::from_secs(10);
 const END: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(20);
 
+/// After how much time without a kernel one ends itself. Kernels that nobody is connected to are ended after the same.
+const IDLE: Duration = Duration::from_secs(15 * 60);
+const SCRIPT: &str = include_str!("shared.py");
+
 /// Ports are looked for and then used, and somebody else may be quicker.
 const TRIES: usize = 5;
 
@@ -36,6 +40,7 @@ const TRIES: usize = 5;
 pub struct SharedGateways {
     folder: PathBuf,
     log: PathBuf,
+    idle: Duration,
 }
 
 /// What a shared gateway says of itself.
@@ -71,7 +76,17 @@ pub struct Standing {
 impl SharedGateways {
     /// Those of a state folder.
     pub fn of(home: &Path) -> SharedGateways {
-        SharedGateways { folder: home.join("gateway"), log: home.join("log").join("gateway.log") }
+        SharedGateways { folder: home.join("gateway"), log: home.join("log").join("gateway.log"), idle: IDLE }
+    }
+
+    /// Those that are started from now on end after this time without a kernel.
+    pub fn ending_after(self, idle: Duration) -> SharedGateways {
+        SharedGateways { idle, ..self }
+    }
+
+    /// After how much time without a kernel one ends itself.
+    pub fn idle(&self) -> Duration {
+        self.idle
     }
 
     /// The one of this interpreter, which is started unless it runs. Of many who ask at once one starts it.
@@ -82,13 +97,7 @@ impl SharedGateways {
         {
             return Ok(known.gateway());
         }
-        let waiting = place.clone();
-        let turn = tokio::task::spawn_blocking(move || waiting.turn(START)).await;
-        let turn = turn
-            .unwrap_or_else(|error| Err(io::Error::other(error)))
-            .map_err(|error| self.no_state(error))?;
-        let _turn =
-            turn.ok_or_else(|| cannot(format!("another process has been starting it for {START:?}")))?;
+        let _turn = self.turn(&place).await?;
         // Whoever had the turn before may have started it.
         match place.look::<Announcement>().map_err(|error| self.no_state(error))? {
             Found::Owned(known) if is_well(&known, WELL).await => return Ok(known.gateway()),
@@ -131,6 +140,37 @@ impl SharedGateways {
             }
         }
         ended
+    }
+
+    /// Ends the one of this interpreter, unless code runs on it or it cannot be asked; whether it did.
+    pub(super) async fn end_unless_busy(&self, python: &Path) -> bool {
+        let place = self.place(python);
+        let Ok(_turn) = self.turn(&place).await else { return false };
+        let Ok(Found::Owned(known)) = place.look::<Announcement>() else { return false };
+        let kernels = rest::get::<Vec<serde_json::Value>>(&known.gateway(), "/api/kernels").await;
+        let is_busy = |kernel: &serde_json::Value| kernel["execution_state"] != "idle";
+        if kernels.map_or(true, |kernels| kernels.iter().any(is_busy)) {
+            return false;
+        }
+        end(&place, Some(known.pid)).await;
+        true
+    }
+
+    /// The process of the one of this interpreter, if it runs.
+    pub(super) fn process(&self, python: &Path) -> Option<u32> {
+        match self.place(python).look::<Announcement>() {
+            Ok(Found::Owned(known)) => Some(known.pid),
+            Ok(Found::Nobody | Found::Unsaid) | Err(_) => None,
+        }
+    }
+
+    async fn turn(&self, place: &Place) -> Result<Turn> {
+        let waiting = place.clone();
+        let turn = tokio::task::spawn_blocking(move || waiting.turn(START)).await;
+        let turn = turn
+            .unwrap_or_else(|error| Err(io::Error::other(error)))
+            .map_err(|error| self.no_state(error))?;
+        turn.ok_or_else(|| cannot(format!("another process has been starting it for {START:?}")))
     }
 
     fn place(&self, python: &Path) -> Place {
@@ -194,15 +234,20 @@ impl SharedGateways {
         token: &str,
     ) -> Result<std::process::Child> {
         let log = open_log(&self.log).map_err(|error| self.no_state(error))?;
+        let idle = self.idle.as_secs_f64();
         let arguments = [
-            "-m".to_owned(),
-            "kernel_gateway".to_owned(),
+            "-c".to_owned(),
+            SCRIPT.to_owned(),
+            idle.to_string(),
             "--KernelGatewayApp.ip=127.0.0.1".to_owned(),
             format!("--KernelGatewayApp.port={port}"),
             "--KernelGatewayApp.port_retries=0".to_owned(),
             "--JupyterWebsocketPersonality.list_kernels=True".to_owned(),
             // They throw output away.
             "--ZMQChannelsWebsocketConnection.limit_rate=False".to_owned(),
+            // Only of kernels that nobody is connected to: those of owners who were killed.
+            format!("--MappingKernelManager.cull_idle_timeout={}", idle.ceil()),
+            format!("--MappingKernelManager.cull_interval={}", (idle / 10.0).ceil()),
         ];
         let mut environment = environment.to_vec();
         // Not among the arguments, which everyone on this machine can read; it does not hand it to its kernels.

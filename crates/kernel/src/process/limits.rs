@@ -1,7 +1,7 @@
 //! How many files may be open. A process that owns many kernels needs more than is usual; what it starts does not,
 //! and programs that count on the usual limit get it back.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -25,12 +25,23 @@ pub fn raise_open_files() -> Option<u64> {
     }
 }
 
+/// More than whoever has a kernel needs for it.
+pub(crate) const FOR_A_KERNEL: u32 = 32;
+
 /// Whether a kernel finds the files that it needs. Where it does not, the failure of a start may look like anything.
 pub fn has_files_for_a_kernel() -> bool {
-    const NEEDED: usize = 32;
-    let opened = std::iter::repeat_with(|| File::open("/dev/null")).take(NEEDED);
+    let opened = std::iter::repeat_with(|| File::open("/dev/null")).take(FOR_A_KERNEL as usize);
     let opened: std::io::Result<Vec<File>> = opened.collect();
     !opened.is_err_and(|error| is_out_of_files(&error))
+}
+
+/// How many files a process has open, and how many it may have, where the system tells.
+pub(crate) fn open_files(pid: u32) -> Option<(u64, u64)> {
+    let open = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count() as u64;
+    let limits = fs::read_to_string(format!("/proc/{pid}/limits")).ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    // The first number is the limit; without one there is none.
+    Some((open, line.split_whitespace().next()?.parse().ok()?))
 }
 
 /// Gives the process that `command` starts the limit that we had at first.

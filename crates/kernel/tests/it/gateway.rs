@@ -7,3 +7,4 @@ mod faults;
 mod proxy;
 mod running;
 mod scripted;
+mod shared;

@@ -244,15 +244,17 @@ impl Task {
         let key = self.inner.book().seat(self.seat).map(|seat| seat.key.clone());
         let pass = key.and_then(|key| self.inner.means.bridge.pass(order, &key));
         let order = &self.given(order, pass.as_ref());
-        let started = match self.inner.means.launcher.launch(order).await {
-            Err(error) if error.is_out_of_files() || !has_files_for_a_kernel() => {
-                let shed = self.inner.book().shed();
-                all_gone(shed).await;
-                self.inner.means.launcher.launch(order).await?
-            }
-            started => started?,
-        };
-        let Started { kernel, notices } = started;
+        let launcher = &self.inner.means.launcher;
+        let mut started = launcher.launch(order).await;
+        if is_out_of_files(&started) {
+            let shed = self.inner.book().shed();
+            all_gone(shed).await;
+            started = launcher.launch(order).await;
+        }
+        if is_out_of_files(&started) && order.make_room().await {
+            started = launcher.launch(order).await;
+        }
+        let Started { kernel, notices } = started?;
         let around =
             Surroundings { hidden_variables: order.hidden_variables.clone(), has_pip: order.has_pip };
         let id = names::random();
@@ -265,6 +267,11 @@ impl Task {
         self.live = Some(Live { kernel, id, around, has_run: false, _pass: pass });
         Ok(notices)
     }
+}
+
+/// Whether it failed for want of files, also where the failure looks like another.
+fn is_out_of_files(started: &cellist_kernel::Result<Started>) -> bool {
+    started.as_ref().is_err_and(|error| error.is_out_of_files() || !has_files_for_a_kernel())
 }
 
 fn death(state: Option<&State>) -> Death {

@@ -1,0 +1,104 @@
+//! The gateways that are measured, each gone when it is dropped.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use cellist_kernel::gateway::Gateway;
+use serde_json::Value;
+use tempfile::TempDir;
+use testkit::{Flavour, Jupyter, TOKEN};
+
+use crate::measure::{self, cellist};
+
+/// The gateway that we start for ourselves, in a state folder of its own.
+pub(crate) struct Ours {
+    folder: TempDir,
+}
+
+impl Ours {
+    pub(crate) fn start(python: &Path) -> Ours {
+        let folder = tempfile::tempdir_in(testkit::target_dir()).expect("the target folder can be written");
+        let ours = Ours { folder };
+        measure::run(ours.command().args(["gateway", "start", "--python"]).arg(python).stdout(Stdio::null()));
+        ours
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(cellist());
+        command.current_dir(self.folder()).env("CELLIST_HOME", self.home());
+        command
+    }
+
+    /// Its address and what lets its clients in, as it wrote them down.
+    pub(crate) fn credentials(&self) -> [String; 2] {
+        let mut folders = fs::read_dir(self.home().join("gateway")).expect("its folder").flatten();
+        let entry = folders.next().expect("one of them").path().join("gateway.json");
+        let words: Value =
+            serde_json::from_slice(&fs::read(entry).expect("what it said of itself")).expect("it is JSON");
+        let token = words["token"].as_str().expect("a token").to_owned();
+        [format!("http://127.0.0.1:{}", words["port"]), token]
+    }
+
+    /// A host that may have so many sessions.
+    pub(crate) fn host(&self, sessions: usize) -> Host<'_> {
+        let config = format!("[python]\nmax_sessions = {sessions}\n");
+        fs::write(self.home().join("config.toml"), config).expect("the state folder can be written");
+        Host(self)
+    }
+}
+
+impl Drop for Ours {
+    fn drop(&mut self) {
+        let _ = self.command().args(["gateway", "stop"]).stdout(Stdio::null()).status();
+    }
+}
+
+/// A host, which the first command that needs it starts.
+pub(crate) struct Host<'a>(&'a Ours);
+
+impl Host<'_> {
+    pub(crate) fn command(&self) -> Command {
+        self.0.command()
+    }
+
+    /// What it holds in memory.
+    pub(crate) fn memory(&self) -> u64 {
+        let status = self.command().args(["status", "--json"]).output().expect("it starts");
+        let status: Value = serde_json::from_slice(&status.stdout).expect("it is JSON");
+        let pid = status["pid"].as_u64().expect("a host runs");
+        measure::held_by(&pid.to_string()).expect("a system that tells of processes")
+    }
+}
+
+impl Drop for Host<'_> {
+    fn drop(&mut self) {
+        let _ = self.command().arg("stop").stdout(Stdio::null()).status();
+    }
+}
+
+/// An Enterprise Gateway.
+pub(crate) struct Enterprise(Jupyter);
+
+impl Enterprise {
+    pub(crate) fn start() -> Enterprise {
+        Enterprise(Jupyter::start(Flavour::EnterpriseGateway, &[]))
+    }
+
+    pub(crate) fn gateway(&self) -> Gateway {
+        let [url, token] = self.credentials();
+        Gateway::new(&url, Some(token)).expect("an address")
+    }
+
+    pub(crate) fn credentials(&self) -> [String; 2] {
+        [self.0.url(), TOKEN.to_owned()]
+    }
+}
