@@ -26,12 +26,15 @@ const EARLY: Duration = Duration::from_secs(10);
 const ALL: Duration = Duration::from_secs(60);
 /// No call may wait this long: then it is stuck.
 const STUCK: Duration = Duration::from_secs(60);
-const CELLS: usize = 500;
+/// Enough of them for some seconds: a core is given to another thread for milliseconds at a time.
+const CELLS: usize = 10_000;
 /// How often memory is looked at for one figure, and how long in between.
 const READINGS: u32 = 21;
 const PAUSE: Duration = Duration::from_millis(100);
 
 pub(crate) fn run() -> Vec<Figure> {
+    // As the host does.
+    cellist_session::settle();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.expect("a runtime").block_on(async {
         let mut figures = crowd().await;
