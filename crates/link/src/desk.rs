@@ -1,6 +1,7 @@
 //! Where requests are answered: owns kernel sessions and open notebooks, in whichever process that is.
 
 mod calls;
+mod held;
 mod notebooks;
 mod runs;
 mod tools;
@@ -21,7 +22,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::error::Failure;
 use crate::request::{Event, Reply, Request};
-use notebooks::Held;
+use held::Held;
 use runs::Runs;
 use tools::Callers;
 

@@ -20,7 +20,8 @@ pub use error::{Class, Error, Failure, Result, conflict_json};
 pub use host::{Address, FirstWords, Host, Starter, Stopped};
 pub use link::{Link, Pending, Stop};
 pub use notebook::{
-    NotebookAsk, NotebookEdit, NotebookEdited, NotebookNews, NotebookReply, NotebookState, OnNotebook,
+    NotebookAsk, NotebookCell, NotebookEdit, NotebookEdited, NotebookNewer, NotebookNews, NotebookReply,
+    NotebookState, OnNotebook,
 };
 pub use request::{ContextTold, Event, PageAsk, Reply, Request};
 pub use run::{NotebookRun, RunNews, RunView};

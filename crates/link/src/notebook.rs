@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use cellist_notebook::{Applied, CellId, Outcome};
+use cellist_notebook::{Applied, Cell, CellId, CellType, Outcome};
+use cellist_output::Output;
 use cellist_session::live::{
     Actor, Author, CellState, Change, Entry, Review, Scope, Submission, Undo, Verdict, View,
 };
@@ -24,6 +25,13 @@ pub struct OnNotebook {
 pub enum NotebookAsk {
     /// Keeps it open for as long as whoever asks is there, and tells all of it.
     Open,
+    /// Keeps it open, and tells what is new to someone who knows a version.
+    Newer {
+        /// The version.
+        version: u64,
+        /// The number of the last such answer; how cells stand is told where it is another since. Without one, of all.
+        answer: Option<u64>,
+    },
     /// Lets go of it.
     Close,
     /// Tells all of it to someone who may base an edit on it.
@@ -99,6 +107,8 @@ pub enum NotebookEdit {
 pub enum NotebookReply {
     /// All of it.
     State(Box<NotebookState>),
+    /// What is new.
+    Newer(Box<NotebookNewer>),
     /// The changes since the version that was named.
     Changes(Vec<Change>),
     /// Nothing was done: others have changed what the submission is about.
@@ -136,6 +146,48 @@ pub struct NotebookState {
     pub review: Review,
     /// The cells by their names here, in order; how they stand, for those that can run.
     pub cells: Vec<(CellId, Option<CellState>)>,
+}
+
+/// What is new of a notebook.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NotebookNewer {
+    /// How far it is.
+    pub news: NotebookNews,
+    /// The number of this answer.
+    pub answer: u64,
+    /// All cells in order, where there are others or they stand in another order.
+    pub order: Option<Vec<CellId>>,
+    /// The cells that are new or have changed.
+    pub cells: Vec<NotebookCell>,
+    /// How cells stand, where that is another.
+    pub states: Vec<(CellId, CellState)>,
+}
+
+/// A cell as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotebookCell {
+    /// Its name here.
+    pub id: CellId,
+    /// Its type.
+    pub kind: CellType,
+    /// Its source.
+    pub source: String,
+    /// The number that the kernel gave its last run.
+    pub execution_count: Option<i64>,
+    /// What it showed.
+    pub outputs: Vec<Output>,
+}
+
+impl From<&Cell> for NotebookCell {
+    fn from(cell: &Cell) -> NotebookCell {
+        NotebookCell {
+            id: cell.id().clone(),
+            kind: cell.cell_type(),
+            source: cell.source().into_owned(),
+            execution_count: cell.execution_count(),
+            outputs: cell.outputs(),
+        }
+    }
 }
 
 /// How far a notebook is.

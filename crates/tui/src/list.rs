@@ -63,6 +63,11 @@ impl List {
         self.items.iter().map(|item| item.cached.block())
     }
 
+    /// One of them.
+    pub fn block(&self, at: usize) -> Option<&Block> {
+        self.items.get(at).map(|item| item.cached.block())
+    }
+
     /// Which block is selected.
     pub fn selected(&self) -> usize {
         self.selected

@@ -126,6 +126,7 @@ impl Viewing {
                         is_reading = false;
                         match reply {
                             Ok(Reply::Notebook(NotebookReply::State(state))) => is_behind |= model.update(&state),
+                            Ok(Reply::Notebook(NotebookReply::Newer(newer))) => is_behind |= model.renew(*newer),
                             Ok(_) => {}
                             Err(error) => model.say(&error.to_string()),
                         }
@@ -145,7 +146,7 @@ impl Viewing {
             }
             if is_behind && !is_reading {
                 (is_reading, is_behind) = (true, false);
-                let pending = link.begin(self.about(NotebookAsk::Open));
+                let pending = link.begin(self.about(model.question()));
                 work.spawn(async move { Ended::State(pending.done().await) });
             }
         }

@@ -1,8 +1,7 @@
-//! Open notebooks: who holds them, and what is asked of them.
+//! What is asked of open notebooks.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use cellist_notebook::{
     self as notebook, Applied, Ids, Notebook, OnConflict, Operation, Outcome, Revision, Snapshot, merge,
@@ -19,32 +18,6 @@ use crate::notebook::{
     NotebookAsk, NotebookEdit, NotebookEdited, NotebookNews, NotebookReply, NotebookState, OnNotebook,
 };
 use crate::request::Event;
-
-/// Who keeps which notebooks open.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Held(Arc<Mutex<HashMap<Client, HashMap<PathBuf, Document>>>>);
-
-impl Held {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Client, HashMap<PathBuf, Document>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn hold(&self, client: &Client, document: Document) {
-        self.lock().entry(client.clone()).or_default().insert(document.path().to_owned(), document);
-    }
-
-    fn release(&self, client: &Client, document: &Document) {
-        if let Some(held) = self.lock().get_mut(client) {
-            held.remove(document.path());
-        }
-    }
-
-    /// Lets go of all that someone kept open.
-    pub(super) fn let_go(&self, client: &Client) {
-        let held = self.lock().remove(client);
-        drop(held);
-    }
-}
 
 /// What an edit returns, whatever it was.
 type Done = (Vec<Outcome>, Applied, Vec<String>);
@@ -69,6 +42,7 @@ impl Desk {
                 self.held.hold(client, document);
                 NotebookReply::State(Box::new(state))
             }
+            NotebookAsk::Newer { version, answer } => self.newer(client, document, version, answer).await?,
             NotebookAsk::Close => {
                 self.held.release(client, &document);
                 NotebookReply::Done
@@ -210,7 +184,7 @@ fn edited(edited: Edited<Done>) -> NotebookReply {
     NotebookReply::Edited(Box::new(edited))
 }
 
-fn state(view: &View, notebook: &Notebook) -> NotebookState {
+pub(super) fn state(view: &View, notebook: &Notebook) -> NotebookState {
     let mut states = view.cells();
     let cells = notebook.cells().iter().map(|cell| (cell.id().clone(), states.remove(cell.id())));
     NotebookState {

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cellist_link::{Call, Event, Link, Named, NotebookRun, Reply, Request};
+use cellist_link::{
+    Call, Event, Link, Named, NotebookAsk, NotebookReply, NotebookRun, OnNotebook, Reply, Request,
+};
 use cellist_output::{Ansi, Limits};
 use cellist_serve::Staying;
 use cellist_session::execution::{Limit, Reading, RunReport, Status};
@@ -176,5 +178,76 @@ async fn a_run_that_is_not_wanted_any_more_is_interrupted_and_keeps_its_state() 
     assert_eq!((report.status, report.not_run), (Status::Cancelled, 1));
     let rest = ran(soon(link.ask(run(&bed, &path, &["c"], None))).await.unwrap());
     assert_eq!(rest.cells[0].report.text, "1\n");
+    end(&bed, host).await;
+}
+
+#[tokio::test]
+async fn who_follows_a_long_notebook_is_told_the_cells_that_change_and_no_others() {
+    let bed = Bed::new();
+    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let cell = |at: usize| {
+        let source = match at {
+            500 => "for i in range(300): print('line', i, flush=True)".to_owned(),
+            _ => format!("x = {at}  # {}", "as in any other cell ".repeat(10)),
+        };
+        json!({
+            "cell_type": "code", "execution_count": null, "id": format!("c{at}"), "metadata": {}, "outputs": [], "source": source,
+        })
+    };
+    let cells: Vec<_> = (0..1000).map(cell).collect();
+    let language = json!({ "language_info": { "name": "python" } });
+    let text =
+        json!({ "cells": cells, "metadata": language, "nbformat": 4, "nbformat_minor": 5 }).to_string();
+    let path = bed.scratch.write("nb.ipynb", &text);
+    let (link, looker) = (attached(&bed).await, attached(&bed).await);
+    let about = |ask| Request::Notebook(Box::new(OnNotebook { path: path.clone(), ask }));
+    let Reply::Notebook(NotebookReply::State(state)) =
+        soon(looker.ask(about(NotebookAsk::Open))).await.unwrap()
+    else {
+        panic!("not the state")
+    };
+    // A first run writes into the notebook's own values what its kernel is.
+    ran(soon(link.ask(run(&bed, &path, &["c0"], Some(order(&bed))))).await.unwrap());
+
+    let (mut version, mut answer) = (state.news.version, None);
+    let (mut told, mut bytes, mut answers) = (Vec::new(), 0, 0);
+    let pending = link.begin(run(&bed, &path, &["c500"], None));
+    let running = tokio::spawn(pending.done());
+    let mut last = String::new();
+    loop {
+        let is_over = running.is_finished();
+        let reply = soon(looker.ask(about(NotebookAsk::Newer { version, answer }))).await.unwrap();
+        let size = serde_json::to_vec(&reply).unwrap().len();
+        match reply {
+            Reply::Notebook(NotebookReply::State(state)) => {
+                assert_eq!(answer, None, "all is told once, for the notebook's own values");
+                version = state.news.version;
+            }
+            Reply::Notebook(NotebookReply::Newer(newer)) => {
+                assert_eq!(newer.order, None);
+                // How all cells stand is told once.
+                assert_eq!(newer.states.len() == 1000, answer.is_none(), "{}", newer.states.len());
+                if answer.is_some() {
+                    (bytes, answers) = (bytes + size, answers + 1);
+                }
+                (version, answer) = (newer.news.version, Some(newer.answer));
+                for cell in newer.cells {
+                    last = serde_json::to_string(&cell.outputs).unwrap();
+                    told.push(cell.id.to_string());
+                }
+            }
+            other => panic!("{other:?}"),
+        }
+        if is_over {
+            break;
+        }
+    }
+    assert_eq!(ran(soon(running).await.unwrap().unwrap()).status, Status::Ok);
+    assert!(last.contains("line 0\\n") && last.contains("line 299\\n"), "{last}");
+    told.retain(|cell| cell != "c500" && cell != "c0");
+    assert!(told.is_empty(), "{told:?}");
+    // Never more than the cell that runs, how it stands, and a few words.
+    assert!(bytes <= answers * (last.len() + 2000), "{bytes} bytes in {answers} answers");
+    assert!(last.len() + 2000 < text.len() / 20);
     end(&bed, host).await;
 }

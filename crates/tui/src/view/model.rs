@@ -1,9 +1,11 @@
 //! What the viewer shows and what its keys do, without a terminal or a host.
 
+mod copy;
+
 use std::time::{Duration, Instant};
 
-use cellist_link::{Activity, CellState, NotebookNews, NotebookState, Reply, Status};
-use cellist_notebook::{Cell, CellId, CellType, Ids, Notebook};
+use cellist_link::{Activity, CellState, NotebookNews, Reply, Status};
+use cellist_notebook::CellId;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
@@ -11,7 +13,7 @@ use ratatui_core::text::{Line, Span};
 use ratatui_core::widgets::Widget;
 
 use super::keys::{HELP, Wish, wish};
-use crate::block::{Block, Piece, Source, State, pieces, spoken};
+use crate::block::{Block, Piece, Source, State, spoken};
 use crate::list::List;
 use crate::look::Role;
 use crate::markdown::markdown;
@@ -46,7 +48,13 @@ pub(super) struct Model {
     list: List,
     ids: Vec<CellId>,
     states: Vec<Option<CellState>>,
+    /// The numbers of their last runs.
+    counts: Vec<Option<i64>>,
+    /// The newest version that was heard of.
     version: u64,
+    /// The version that is shown, and the answer that told it.
+    known: u64,
+    answer: Option<u64>,
     saved: u64,
     problem: Option<String>,
     language: String,
@@ -66,7 +74,10 @@ impl Model {
             list: List::new(PREVIEW, picturing),
             ids: Vec::new(),
             states: Vec::new(),
+            counts: Vec::new(),
             version: 0,
+            known: 0,
+            answer: None,
             saved: 0,
             problem: None,
             language: "python".to_owned(),
@@ -77,33 +88,6 @@ impl Model {
             frame: 0,
             since: None,
         }
-    }
-
-    /// Takes a newer state over. Says whether one is known to be newer still.
-    pub(super) fn update(&mut self, state: &NotebookState) -> bool {
-        self.hear(&state.news);
-        let Ok(notebook) = Notebook::parse(state.text.clone().into_bytes(), Ids::seeded(0)) else {
-            self.say("what the notebook holds now cannot be shown");
-            return false;
-        };
-        self.language = language(&notebook);
-        let ids: Vec<CellId> = state.cells.iter().map(|(id, _)| id.clone()).collect();
-        if ids != self.ids {
-            let from: Vec<Option<usize>> =
-                ids.iter().map(|id| self.ids.iter().position(|old| old == id)).collect();
-            self.list.arrange(&from);
-            self.ids = ids;
-        }
-        self.states = state.cells.iter().map(|(_, state)| state.clone()).collect();
-        let running = self.running().map(|at| self.ids[at].clone());
-        if self.since.as_ref().map(|(id, _)| id) != running.as_ref() {
-            self.since = running.map(|id| (id, Instant::now()));
-        }
-        for (at, cell) in notebook.cells().iter().enumerate() {
-            let block = self.block(at, cell);
-            self.list.set(at, block);
-        }
-        self.version > state.news.version
     }
 
     /// Hears how far the notebook is.
@@ -152,47 +136,11 @@ impl Model {
     pub(super) fn tick(&mut self, now: Instant) {
         self.frame = self.frame.wrapping_add(1);
         let Some(at) = self.running() else { return };
-        let block = self.list.blocks().nth(at).cloned();
+        let block = self.list.block(at).cloned();
         if let Some(block) = block {
             let time = self.since.as_ref().map(|(_, since)| now.saturating_duration_since(*since));
             self.list.set(at, Block { state: State::Running(self.frame), time, ..block });
         }
-    }
-
-    fn block(&self, at: usize, cell: &Cell) -> Block {
-        let text = cell.source().into_owned();
-        let label = match cell.execution_count() {
-            Some(count) => format!("[{at}] In[{count}]"),
-            None => format!("[{at}]"),
-        };
-        match cell.cell_type() {
-            CellType::Markdown => return Block { label, source: Source::Markdown(text), ..Block::default() },
-            CellType::Raw => return Block { label, source: Source::Raw(text), ..Block::default() },
-            CellType::Code => {}
-        }
-        let outputs = cell.outputs();
-        let known = self.states.get(at).and_then(Option::as_ref);
-        let last = known.and_then(|known| known.last.as_ref());
-        let pieces = pieces(&outputs);
-        let has_failed = pieces.iter().any(|piece| matches!(piece, Piece::Error { .. }));
-        let state = match (known.map(|known| known.activity).unwrap_or_default(), last) {
-            (Activity::Pending, _) => State::Pending,
-            (Activity::Running, _) => State::Running(self.frame),
-            (Activity::Idle, _) if has_failed => State::Failed,
-            (Activity::Idle, Some(last)) if !last.success => State::Failed,
-            (Activity::Idle, Some(_)) => State::Complete,
-            (Activity::Idle, None) if cell.execution_count().is_some() => State::Complete,
-            (Activity::Idle, None) => State::Resting,
-        };
-        let time = match state {
-            State::Running(_) => self.since.as_ref().map(|(_, since)| since.elapsed()),
-            _ => last.map(|last| Duration::from_millis(last.duration_ms)),
-        };
-        let stale: Vec<String> = known.iter().flat_map(|known| &known.stale).map(|why| why.words()).collect();
-        let remarks =
-            if stale.is_empty() { Vec::new() } else { vec![format!("stale: {}", stale.join(", "))] };
-        let source = Source::Code { text, language: self.language.clone() };
-        Block { state, label, time, remarks, source, pieces, ..Block::default() }
     }
 
     /// What comes of something that happened at the terminal.
@@ -387,14 +335,6 @@ fn holds(block: &Block, text: &str) -> bool {
             Piece::Error { name, message, traceback } => has(name) || has(message) || has(traceback),
             Piece::Picture(..) | Piece::Unshown(_) | Piece::Status(_) => false,
         })
-}
-
-/// The language of a notebook's code.
-fn language(notebook: &Notebook) -> String {
-    let metadata = notebook.metadata();
-    let name =
-        metadata["kernelspec"]["language"].as_str().or_else(|| metadata["language_info"]["name"].as_str());
-    name.unwrap_or("python").to_owned()
 }
 
 #[cfg(test)]

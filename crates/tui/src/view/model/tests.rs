@@ -1,4 +1,6 @@
-use cellist_link::LastRun;
+use cellist_link::{LastRun, NotebookAsk, NotebookCell, NotebookNewer, NotebookState};
+use cellist_notebook::CellType;
+use cellist_output::{Output, StreamName};
 use crossterm::event::KeyModifiers;
 use serde_json::json;
 
@@ -147,4 +149,49 @@ fn what_others_change_is_taken_over_and_the_selection_stays_on_its_cell() {
     assert!(model.update(&newer), "there is something newer still");
     assert_eq!((model.list.len(), model.list.selected()), (2, 1));
     assert!(shown(&mut model, 40, 8).contains("▎│ c"));
+}
+
+#[test]
+fn what_is_new_is_put_into_its_cells_and_the_rest_stays() {
+    let mut model = model(&state(1, &["a", "b", "# c"]));
+    assert!(matches!(model.question(), NotebookAsk::Newer { version: 1, answer: None }));
+    press(&mut model, "j");
+    let cell = |id: &str, source: &str, outputs: Vec<Output>| NotebookCell {
+        id: id.into(),
+        kind: CellType::Code,
+        source: source.into(),
+        execution_count: Some(7),
+        outputs,
+    };
+    let newer = |version: u64| NotebookNewer {
+        news: NotebookNews { version, saved: version, ..NotebookNews::default() },
+        answer: version,
+        order: None,
+        cells: Vec::new(),
+        states: Vec::new(),
+    };
+    // One that runs, one that is new, and one that is gone.
+    let running = CellState { activity: Activity::Running, ..CellState::default() };
+    let is_newer_known = model.renew(NotebookNewer {
+        order: Some(["new", "c1", "c2"].map(CellId::from).to_vec()),
+        cells: vec![
+            cell("new", "x = 1", Vec::new()),
+            cell("c1", "b", vec![Output::stream(StreamName::Stdout, "said\n")]),
+        ],
+        states: vec![("c1".into(), running)],
+        ..newer(2)
+    });
+    assert!(!is_newer_known && model.is_moving());
+    assert!(matches!(model.question(), NotebookAsk::Newer { version: 2, answer: Some(2) }));
+    let seen = shown(&mut model, 40, 10);
+    assert!(seen.starts_with(" ✓ [0] In[7]\n │ x = 1\n\n▎⣾ [1] In[7] "), "{seen}");
+    assert!(seen.contains("▎│ b\n▎  said\n\n · [2]\n   c\n"), "{seen}");
+    // It has ended: nothing else is told.
+    let last = Some(LastRun { order: Some(7), success: true, duration_ms: 420, ended_ms: 0 });
+    model.renew(NotebookNewer {
+        states: vec![("c1".into(), CellState { last, ..CellState::default() })],
+        ..newer(2)
+    });
+    assert!(!model.is_moving());
+    assert!(shown(&mut model, 40, 10).contains("▎✓ [1] In[7] 0.42 s"));
 }
