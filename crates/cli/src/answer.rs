@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use crate::error::{CliError, Exit};
+use crate::waiting;
 
 /// Whom an answer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +76,7 @@ pub(crate) fn deliver(result: Result<Answer, CliError>, format: Format) -> Exit 
 
 /// Writes to standard output. A reader that closed it has read enough.
 pub(crate) fn print(text: &[u8]) -> io::Result<()> {
+    waiting::clear();
     let mut out = io::stdout().lock();
     match out.write_all(text).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -84,6 +86,7 @@ pub(crate) fn print(text: &[u8]) -> io::Result<()> {
 
 /// Writes one or more lines to standard error; where that is closed, nobody is there to be told.
 pub(crate) fn print_aside(line: &str) {
+    waiting::clear();
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 

@@ -13,6 +13,7 @@ use crate::error::{CliError, Exit};
 use crate::kernel::guard;
 use crate::settings::artifacts;
 use crate::startup;
+use crate::waiting::Waiting;
 
 /// The version that hosts and their clients compare.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -62,7 +63,7 @@ impl Reach {
             let desk = desk_here(settings).await;
             return Ok(Reach { link: Link::in_process(&desk), here: Some(desk) });
         }
-        Ok(Reach { link: Link::attach_or_start(&ours(), &starter()?).await?, here: None })
+        Ok(Reach { link: attached().await?, here: None })
     }
 
     pub(crate) fn link(&self) -> &Link {
@@ -75,6 +76,12 @@ impl Reach {
             desk.close().await;
         }
     }
+}
+
+/// The host, which is started if need be.
+pub(crate) async fn attached() -> Result<Link, CliError> {
+    let _waiting = Waiting::new("starting the host");
+    Ok(Link::attach_or_start(&ours(), &starter()?).await?)
 }
 
 /// An answer to something that was not asked.

@@ -6,7 +6,7 @@ use cellist_kernel::Kernel;
 use cellist_kernel::choice::Wish;
 use cellist_kernel::environment::Variables;
 use cellist_kernel::guard::Guard;
-use cellist_kernel::order::Order;
+use cellist_kernel::order::{Order, Way};
 use cellist_kernel::zmq;
 use cellist_session::Home;
 use cellist_session::orders::{Asker, Job, Running};
@@ -18,6 +18,7 @@ use clap::{Args, ValueEnum};
 use crate::error::CliError;
 use crate::settings::{artifacts, settings_in};
 use crate::startup::{self, Stages};
+use crate::waiting::Waiting;
 
 /// What is to run the code.
 #[derive(Args, Clone, Debug, Default)]
@@ -132,8 +133,10 @@ impl KernelFlags {
         job: Job,
         notebook: Option<&Path>,
     ) -> Result<Ready, CliError> {
+        let waiting = Waiting::new("looking for Python");
         let mut stages = Stages::new(&Variables::of_process());
         if let Some(file) = &particular.existing {
+            waiting.now("joining the kernel");
             return join(file, &mut stages).await;
         }
         let home = Home::from_env();
@@ -143,6 +146,7 @@ impl KernelFlags {
         let mut order = self.order(settings, job, &mut stages).await?;
         let whereabouts = Whereabouts::new(&home, &artifacts(&settings.settings), &cwd, notebook);
         whereabouts.equip(&mut order);
+        waiting.now(format!("starting {}", started_by(&order.way)));
         let ready = start(&order, &home).await?;
         stages.done("the kernel is ready");
         Ok(Ready { _whereabouts: Some(whereabouts), ..ready })
@@ -157,6 +161,17 @@ impl KernelFlags {
     ) -> Result<Order, CliError> {
         let order = self.asker().order(&Home::from_env(), settings, &job, |stage| stages.done(stage)).await;
         Ok(order?)
+    }
+}
+
+/// What is started, as people call it.
+fn started_by(way: &Way) -> &'static str {
+    match way {
+        Way::Runner { .. } => "Python",
+        Way::Jupyter(_) => "the Jupyter kernel",
+        Way::Gateway(_) => "a kernel on the gateway",
+        Way::SharedGateway { .. } => "a kernel on the shared gateway",
+        Way::Shell { .. } => "a shell",
     }
 }
 

@@ -25,6 +25,7 @@ mod settings;
 mod startup;
 mod target;
 mod usage;
+mod waiting;
 
 use std::process::ExitCode;
 

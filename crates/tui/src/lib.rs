@@ -26,6 +26,6 @@ pub use repl::{Keeper, Repl};
 pub use screen::{Drawing, Screen, events, restore};
 pub use stream::to_terminal;
 pub use table::{Side, Table};
-pub use terminal::{picturing, size};
+pub use terminal::{picturing, size, width_of};
 pub use text::{columns, fitting, to_plain, visible};
 pub use view::{Orders, Viewing};

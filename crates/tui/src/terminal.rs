@@ -24,6 +24,14 @@ pub fn size() -> (usize, usize) {
     }
 }
 
+/// Columns of the terminal behind a stream.
+pub fn width_of(stream: impl AsFd) -> usize {
+    match tcgetwinsize(stream) {
+        Ok(size) if size.ws_col > 0 => size.ws_col.into(),
+        _ => 80,
+    }
+}
+
 /// How pictures can be shown here. `wanted` is what the user says; without it, what the terminal can do.
 pub fn picturing(wanted: Option<Protocol>, variable: impl Fn(&str) -> Option<String>) -> Picturing {
     let told = Told::read(variable);

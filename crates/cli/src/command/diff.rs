@@ -18,6 +18,7 @@ use crate::error::{CliError, Exit};
 use crate::load;
 use crate::paint::{Paint, When};
 use crate::patch;
+use crate::waiting::Waiting;
 
 /// Show what is different between two notebooks, cell by cell
 ///
@@ -62,6 +63,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let (Some(before), Some(after)) = (arguments.before, arguments.after) else {
         unreachable!("clap asks for both");
     };
+    let _waiting = Waiting::new("comparing the notebooks");
     let sides = Sides {
         names: [before.display().to_string(), after.display().to_string()],
         notebooks: [load::side(&before)?, load::side(&after)?],

@@ -23,6 +23,7 @@ use crate::error::{CliError, Exit};
 use crate::host::{self, VERSION};
 use crate::kernel::{self, KernelFlags};
 use crate::paint::{Ink, Paint, When};
+use crate::waiting::Waiting;
 
 /// Check all that running code depends on, and say what to do
 ///
@@ -88,6 +89,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
 async fn examine(flags: &KernelFlags) -> Vec<Check> {
     let cwd = std::env::current_dir();
     let asker = flags.asker();
+    let waiting = Waiting::new("looking around");
     let found = Found::look(&asker, &Home::from_env(), cwd.iter().cloned().collect());
     let mut checks = Vec::new();
     let folder = match cwd {
@@ -115,11 +117,13 @@ async fn examine(flags: &KernelFlags) -> Vec<Check> {
     };
     checks.extend(pythons(&found));
     if let Some(interpreter) = found.interpreter() {
+        waiting.now("trying the runner");
         checks.push(
             starts("runner", &asker, &settings, &found, Decision::Runner(interpreter.clone()), &folder).await,
         );
         checks.push(match found.has_module(&interpreter.path, "ipykernel") {
             true => {
+                waiting.now("trying ipykernel");
                 starts(
                     "ipykernel",
                     &asker,
@@ -137,8 +141,10 @@ async fn examine(flags: &KernelFlags) -> Vec<Check> {
         });
     }
     checks.extend(kernels(&found));
+    waiting.now("asking the gateway");
     checks.push(gateway(&asker, &found.variables).await);
     checks.push(terminal(&found.variables));
+    waiting.now("asking the host");
     checks.push(host().await);
     checks
 }

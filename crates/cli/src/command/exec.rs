@@ -27,6 +27,7 @@ use crate::kernel::{KernelFlags, Particular};
 use crate::paint::{Paint, When};
 use crate::progress::{Look, Progress};
 use crate::settings::{artifacts, limits};
+use crate::waiting::Waiting;
 
 /// The limits of a time limit, and what it is when nothing is said.
 const SHORTEST: Duration = Duration::from_secs(1);
@@ -105,9 +106,11 @@ fn alone(arguments: &Arguments, code: &str, format: Format) -> Result<Answer, Cl
         let grace = settings.settings.python.interrupt_grace;
         let once = Once { code, timeout, grace, reading: view.reading, artifacts };
         let mut progress = view.progress(code);
+        let waiting = view.waiting(code);
         let shows = |text: String, bar: Option<&Bar>| progress.shows(text, bar);
         let report = execute_once(&*ready.kernel, &once, &ready.around, &mut cancel, shows).await;
         progress.end();
+        drop(waiting);
         let identity = ready.kernel.identity();
         ready.kernel.shutdown().await;
         let report = report.map_err(|error| CliError::kernel(&error))?;
@@ -139,6 +142,11 @@ impl View {
     /// Only while it runs: then its text is printed, and stays.
     fn look(&self) -> Look {
         Look { paint: self.paint, images: Images::Off, language: String::new() }
+    }
+
+    /// Says what runs where its output does not.
+    fn waiting(&self, code: &str) -> Option<Waiting> {
+        (!self.is_live).then(|| Waiting::new(title(code)))
     }
 
     /// Someone to show code to while it runs, if anyone is watching.

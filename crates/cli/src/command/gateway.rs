@@ -14,6 +14,7 @@ use crate::error::CliError;
 use crate::host;
 use crate::kernel::KernelFlags;
 use crate::listing::table;
+use crate::waiting::Waiting;
 
 /// Show, start or stop the Jupyter gateway that is shared between processes
 ///
@@ -46,6 +47,11 @@ enum Action {
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let home = Home::from_env();
     let gateways = SharedGateways::of(home.path());
+    let _waiting = Waiting::new(match arguments.action {
+        Action::Status => "asking the gateways",
+        Action::Start => "starting the gateway",
+        Action::Stop => "the gateways end",
+    });
     host::wait(async {
         match arguments.action {
             Action::Status => Ok(status(&gateways, &gateways.list().await)),

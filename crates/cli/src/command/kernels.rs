@@ -15,6 +15,7 @@ use crate::host;
 use crate::kernel::KernelFlags;
 use crate::listing::table;
 use crate::paint::{Ink, Paint, When};
+use crate::waiting::Waiting;
 
 /// List what can run code: Pythons and Jupyter kernels
 ///
@@ -31,11 +32,15 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    let waiting = Waiting::new("looking for Pythons and kernels");
     let folders = std::env::current_dir().into_iter().collect();
     let found = Found::look(&KernelFlags::default().asker(), &Home::from_env(), folders);
     let url = arguments.gateway.or_else(|| found.variables.text("PI_PYTHON_GATEWAY_URL"));
     let gateway = match url {
-        Some(url) => Some(elsewhere(&url, found.variables.text(TOKEN_VARIABLE))?),
+        Some(url) => {
+            waiting.now("asking the gateway");
+            Some(elsewhere(&url, found.variables.text(TOKEN_VARIABLE))?)
+        }
         None => None,
     };
     let used = found.interpreter().map(|interpreter| interpreter.path.clone());

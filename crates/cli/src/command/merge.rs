@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::answer::Answer;
 use crate::error::{CliError, Exit};
 use crate::load;
+use crate::waiting::Waiting;
 
 /// Put two versions of a notebook together
 ///
@@ -53,6 +54,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         let message = format!("unexpected argument '{}' found", extra.display());
         return Err(CliError::input("usage", message).with_hint("a merge has three sides: BASE OURS THEIRS"));
     }
+    let _waiting = Waiting::new("merging the notebooks");
     let sides = [&arguments.base, &arguments.ours, &arguments.theirs];
     let [base, ours, theirs] = [load::side(sides[0])?, load::side(sides[1])?, load::side(sides[2])?];
     let on_conflict = if arguments.mark { OnConflict::Mark } else { OnConflict::Refuse };

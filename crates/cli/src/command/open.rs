@@ -3,16 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use cellist_link::{Link, PageAsk, Reply, Request};
+use cellist_link::{PageAsk, Reply, Request};
 use cellist_session::orders::Asker;
 use clap::Args;
 use serde_json::json;
 
 use crate::answer::Answer;
 use crate::error::CliError;
-use crate::host::{self, ours, starter, unexpected};
+use crate::host::{self, unexpected};
 use crate::kernel::KernelFlags;
 use crate::load;
+use crate::waiting::Waiting;
 
 /// Open a notebook in the browser, beside agents that work in it
 ///
@@ -48,7 +49,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let ask = PageAsk { path, asker: asker(&arguments.flags, &folder)?, folder, port: arguments.port };
     let link = host::wait(async {
-        let link = Link::attach_or_start(&ours(), &starter()?).await?;
+        let link = host::attached().await?;
+        let _waiting = Waiting::new("opening the notebook");
         match link.ask(Request::Page(Box::new(ask))).await? {
             Reply::Page(link) => Ok(link),
             other => Err(unexpected(&other)),

@@ -29,6 +29,7 @@ use crate::parameters::{self, Assignment};
 use crate::progress::{Look, Progress};
 use crate::settings::{artifacts, limits};
 use crate::target::Target;
+use crate::waiting::Waiting;
 use crate::{interrupts, load};
 
 /// Run a notebook's cells in order and save their outputs
@@ -138,8 +139,10 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
             &mut progress,
         )
         .await;
-        ready.kernel.shutdown().await;
         progress.end();
+        let waiting = Waiting::new("the kernel ends");
+        ready.kernel.shutdown().await;
+        drop(waiting);
         Ok((ran, ready.notices))
     })?;
     let Ran { mut report, save_error } = ran;

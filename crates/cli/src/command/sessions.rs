@@ -14,6 +14,7 @@ use crate::answer::Answer;
 use crate::command::exec::{real, working_folder};
 use crate::error::CliError;
 use crate::host;
+use crate::waiting::Waiting;
 
 /// List the sessions of the host, and interrupt or end them
 ///
@@ -67,6 +68,11 @@ impl Which {
 
 /// Asks the running host. Without one there are no sessions.
 fn ask(request: Request) -> Result<Option<Reply>, CliError> {
+    let _waiting = Waiting::new(match &request {
+        Request::Restart(_) => "starting the kernel anew",
+        Request::End(_) => "the session ends",
+        _ => "asking the host",
+    });
     host::wait(async {
         match Link::attach(&host::ours()).await {
             Ok(link) => Ok(Some(link.ask(request).await?)),

@@ -8,6 +8,7 @@ use crate::answer::Answer;
 use crate::command::status::to_json;
 use crate::error::CliError;
 use crate::host;
+use crate::waiting::Waiting;
 
 /// End the host, with all sessions that it keeps
 ///
@@ -18,7 +19,9 @@ use crate::host;
 pub(crate) struct Arguments {}
 
 pub(crate) fn run(_: Arguments) -> Result<Answer, CliError> {
+    let waiting = Waiting::new("the host ends");
     let stopped = host::wait(async { Ok(host::ours().stop().await?) })?;
+    drop(waiting);
     Ok(match stopped {
         Stopped::Nobody => Answer::new("No host is running.\n", json!({ "stopped": false })),
         Stopped::Left(state) => {

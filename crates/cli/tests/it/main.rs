@@ -41,5 +41,6 @@ mod terminal;
 mod trust;
 mod usage;
 mod view;
+mod waiting;
 mod watching;
 mod write;

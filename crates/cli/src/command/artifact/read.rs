@@ -14,6 +14,7 @@ use super::artifacts;
 use crate::answer::{Answer, Format};
 use crate::error::CliError;
 use crate::paint::{Ink, Paint, When};
+use crate::waiting::Waiting;
 
 /// How an address begins.
 pub(crate) const SCHEME: &str = "artifact://";
@@ -55,6 +56,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
     let (artifacts, id) = (artifacts(), arguments.id.parse()?);
     if let Some(pattern) = &arguments.search {
+        let _waiting = Waiting::new("searching the artifact");
         return search(&artifacts, &id, pattern, arguments.max);
     }
     let parts = match (&arguments.lines, arguments.tail) {
@@ -63,7 +65,10 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
         (None, None) => vec![Part::Whole],
     };
     match (&arguments.output, format) {
-        (Some(file), _) => save(&artifacts, &id, &parts, file),
+        (Some(file), _) => {
+            let _waiting = Waiting::new("saving the artifact");
+            save(&artifacts, &id, &parts, file)
+        }
         (None, format) => show(&artifacts, &id, &parts, format),
     }
 }

@@ -74,6 +74,7 @@ async fn carry_out(
     view: &View,
 ) -> Result<CallReport, CliError> {
     let mut progress = view.progress(&call.cells[0].code);
+    let _waiting = view.waiting(&call.cells[0].code);
     let report = loop {
         let reply = ask(link, Request::Call(Box::new(call.clone())), cancel, &mut progress).await;
         match reply {

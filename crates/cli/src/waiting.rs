@@ -1,0 +1,103 @@
+//! What is waited for: said on the terminal of standard error once it takes a while, and taken away again.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use cellist_tui::{State, columns, fitting, visible, width_of};
+
+/// What takes less is not worth a word.
+const PATIENCE: Duration = Duration::from_millis(700);
+/// How often the line moves.
+const FRAME: Duration = Duration::from_millis(100);
+
+/// Whether a line of ours stands on the terminal, with the cursor at its end.
+static IS_SHOWN: AtomicBool = AtomicBool::new(false);
+
+/// Something that may take long. What is said of it goes when this is dropped.
+pub(crate) struct Waiting(Option<Shown>);
+
+struct Shown {
+    tell: Sender<String>,
+    thread: JoinHandle<()>,
+}
+
+impl Waiting {
+    /// From now on; `what` is as in `starting the kernel`.
+    pub(crate) fn new(what: impl Into<String>) -> Waiting {
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        if !io::stderr().is_terminal() || is_dumb {
+            return Waiting(None);
+        }
+        let (tell, told) = channel::<String>();
+        let (mut what, since) = (what.into(), Instant::now());
+        let thread = std::thread::spawn(move || {
+            let (mut pause, mut frame) = (PATIENCE, 0);
+            loop {
+                match told.recv_timeout(pause) {
+                    Ok(newer) => what = newer,
+                    Err(RecvTimeoutError::Timeout) => {
+                        show(&line(frame, &what, since.elapsed(), width_of(io::stderr())));
+                        (pause, frame) = (FRAME, frame + 1);
+                    }
+                    Err(RecvTimeoutError::Disconnected) => return clear(),
+                }
+            }
+        });
+        Waiting(Some(Shown { tell, thread }))
+    }
+
+    /// Something else is waited for.
+    pub(crate) fn now(&self, what: impl Into<String>) {
+        if let Some(Shown { tell, .. }) = &self.0 {
+            let _ = tell.send(what.into());
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(Shown { tell, thread }) = self.0.take() {
+            drop(tell);
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Takes the line away, so that something else can be printed where it stood.
+pub(crate) fn clear() {
+    if IS_SHOWN.swap(false, Ordering::AcqRel) {
+        let _ = io::stderr().lock().write_all(b"\r\x1b[K");
+    }
+}
+
+fn show(line: &str) {
+    let mut err = io::stderr().lock();
+    let _ = write!(err, "\r{line}\x1b[K").and_then(|()| err.flush());
+    IS_SHOWN.store(true, Ordering::Release);
+}
+
+/// `⣾ starting the kernel… 2 s`, one column short of what there is, so that it stays one line.
+fn line(frame: usize, what: &str, since: Duration, width: usize) -> String {
+    let (mark, time) = (State::Running(frame).mark(), format!(" {} s", since.as_secs()));
+    let room = width.saturating_sub(columns(mark) + 2 + columns(&time));
+    let what = fitting(&format!("{}…", visible(what)), room);
+    fitting(&format!("{mark} {what}{time}"), width.saturating_sub(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_what_is_waited_for_and_never_needs_a_second_one() {
+        let said = |width| line(0, "starting the kernel", Duration::from_millis(2900), width);
+        assert_eq!(said(80), "⣾ starting the kernel… 2 s");
+        assert_eq!(said(20), "⣾ starting th… 2 s");
+        for width in 1..40 {
+            assert!(columns(&said(width)) < width.max(2), "{width}");
+        }
+    }
+}
