@@ -55,6 +55,8 @@ pub(crate) struct Ran {
     status: Status,
     /// What was raised, in a line.
     raised: Option<String>,
+    /// Whether that line is all that the text says of it.
+    is_raised_bare: bool,
     pictures: Pictures,
     artifact: Option<String>,
     /// Whether it may fail.
@@ -70,12 +72,13 @@ impl Ran {
             // Notices are the end of the text; were they not, nothing is said twice.
             None => text,
         };
+        let is_raised_bare = error.as_ref().is_some_and(|raised| raised.traceback.is_empty());
         let raised = error.map(|raised| {
             let message = raised.evalue.lines().next().unwrap_or_default();
             short(&cellist_output::notices::raised(&raised.ename, message), 200)
         });
         let (heading, place, is_expected) = (None, None, false);
-        Ran { heading, place, text, notices, status, raised, pictures, artifact, is_expected }
+        Ran { heading, place, text, notices, status, raised, is_raised_bare, pictures, artifact, is_expected }
     }
 
     /// Under a heading.
@@ -128,7 +131,15 @@ impl Ran {
         };
         let said = self.notices.iter().position(|said| !said.starts_with('['));
         let what = match (raised, said) {
-            (Some(raised), _) => raised,
+            (Some(raised), _) => {
+                let text = self.text.trim_end_matches('\n');
+                let rest = text.strip_suffix(&raised).filter(|rest| rest.is_empty() || rest.ends_with('\n'));
+                // What stands in the first line is not said again in the last.
+                if let Some(rest) = rest.filter(|_| self.is_raised_bare) {
+                    self.text = rest.to_owned();
+                }
+                raised
+            }
             (None, Some(said)) => self.notices.remove(said),
             (None, None) => "the code failed".to_owned(),
         };

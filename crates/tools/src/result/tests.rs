@@ -30,7 +30,8 @@ fn report(status: Status, text: &str, notices: &[&str]) -> Report {
 }
 
 fn raised(text: &str, name: &str, message: &str, notices: &[&str]) -> Report {
-    let error = Raised { ename: name.to_owned(), evalue: message.to_owned(), traceback: Vec::new() };
+    let error =
+        Raised { ename: name.to_owned(), evalue: message.to_owned(), traceback: vec![text.to_owned()] };
     Report { error: Some(error), ..report(Status::Error, text, notices) }
 }
 
@@ -43,6 +44,25 @@ fn code_that_ran_is_told_by_what_it_showed() {
     assert_eq!(told(vec![Ran::new(report(Status::Ok, "a\nb\n", &[]))]), "a\nb");
     assert_eq!(told(vec![Ran::new(report(Status::Ok, "", &[]))]), "[No output]");
     assert_eq!(told(vec![Ran::new(report(Status::Ok, "x", &["[New kernel]"]))]), "x\n[New kernel]");
+}
+
+#[test]
+fn what_was_raised_without_a_traceback_is_said_once() {
+    let bare = |text: &str| {
+        let mut report = raised(text, "CommandFailed", "exit code 3", &[]);
+        report.error.as_mut().unwrap().traceback.clear();
+        Ran::new(report)
+    };
+    assert_eq!(
+        told(vec![bare("half\nCommandFailed: exit code 3\n")]),
+        "Error: CommandFailed: exit code 3\nhalf"
+    );
+    assert_eq!(
+        told(vec![bare("CommandFailed: exit code 3")]),
+        "Error: CommandFailed: exit code 3\n[No output]"
+    );
+    // Where it may fail nothing else says it.
+    assert_eq!(told(vec![bare("CommandFailed: exit code 3").expected()]), "CommandFailed: exit code 3");
 }
 
 #[test]

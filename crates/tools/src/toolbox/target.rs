@@ -58,7 +58,12 @@ impl Sight<'_> {
             return Err(Answer::failure("the path is empty: name a file"));
         }
         let real = self.store.real_path(&path).map_err(|error| {
-            Answer::failure(with_hint(format!("{name}: {}", error.problem()), error.hint()))
+            // What is wrong in a folder that it may not use is not its business, and nothing that it could mend.
+            let nearest = path.ancestors().find_map(|folder| std::fs::canonicalize(folder).ok());
+            match nearest.is_none_or(|nearest| self.may_use(&nearest)) {
+                true => Answer::failure(with_hint(format!("{name}: {}", error.problem()), error.hint())),
+                false => Answer::failure(self.outside(&name)),
+            }
         })?;
         if !self.may_use(&real) {
             return Err(Answer::failure(self.outside(&name)));

@@ -20,9 +20,16 @@ async fn files_outside_the_folders_of_an_agent_are_refused_whatever_leads_there(
         "Error: ../outside.ipynb: lies outside the folders that you may use, /SCRATCH/desk, /SCRATCH/data; only a person can \
          add one, with the setting tools.roots"
     );
-    for path in [outside.to_str().unwrap(), "link.ipynb", "up/outside.ipynb", "up/data/../outside.ipynb"] {
+    for path in [
+        outside.to_str().unwrap(),
+        "link.ipynb",
+        "up/outside.ipynb",
+        "up/data/../outside.ipynb",
+        "../nowhere/new.ipynb",
+    ] {
         assert!(refused(path).await.contains("lies outside the folders"), "{path}");
     }
+    assert!(refused("nowhere/new.ipynb").await.contains("make the folder first"));
     for path in ["../data/in.ipynb", "up/data/in.ipynb"] {
         bed.told("get_notebook_cells", json!({ "notebook": path })).await;
     }

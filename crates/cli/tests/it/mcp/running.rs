@@ -79,7 +79,7 @@ fn a_command_of_the_shell_goes_with_all_that_it_started_when_its_call_is_cancell
 }
 
 /// What is told of a command that says hello and fails.
-const FAILED: &str = "Error: CommandFailed: exit code 4\nhello\nCommandFailed: exit code 4";
+const FAILED: &str = "Error: CommandFailed: exit code 4\nhello";
 
 #[test]
 fn the_official_client_gives_up_a_call_over_every_transport() {
