@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use cellist_serve::mcp::{Door, Product, Reach, Server, listen, prompts, serve_stdio};
 use cellist_session::Home;
+use cellist_session::run::Cancel;
 use cellist_session::settings::Resolved;
 use cellist_tools::prompt::Prompts;
 use cellist_tools::{Caller, Mode, ToolSet};
@@ -18,6 +19,7 @@ use crate::command::exec::working_folder;
 use crate::editor::mode;
 use crate::error::{CliError, Exit, reason};
 use crate::host;
+use crate::interrupts;
 use crate::kernel::KernelFlags;
 
 /// The variable with the token that clients over HTTP have to show.
@@ -84,17 +86,25 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         } else {
             (Reach::Host { host: host::ours(), starter: host::starter()? }, None)
         };
-        let served = match arguments.http {
-            Some(address) => over_http(address, Product::for_many(caller, reach, &prompts)).await,
-            None => on_streams(caller, reach, &prompts).await,
+        let serving = async {
+            match arguments.http {
+                Some(address) => over_http(address, Product::for_many(caller, reach, &prompts)).await,
+                None => on_streams(caller, reach, &prompts).await,
+            }
+        };
+        let (canceller, mut cancel) = Cancel::channel();
+        interrupts::hand_on(&canceller);
+        let served = tokio::select! {
+            served = serving => served.map(|()| Exit::Done),
+            () = cancel.asked() => Ok(Exit::Interrupted),
         };
         if let Some(desk) = here {
             desk.close().await;
         }
         served
     };
-    host::wait(serving)?;
-    Ok(Answer::new("", Value::Object(Default::default())))
+    let exit = host::wait(serving)?;
+    Ok(Answer::new("", Value::Object(Default::default())).with_exit(exit))
 }
 
 async fn on_streams(caller: Caller, reach: Reach, prompts: &Prompts) -> Result<(), CliError> {

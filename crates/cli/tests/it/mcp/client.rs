@@ -115,6 +115,11 @@ impl Client {
     /// Goes away, and waits until the server has ended by itself.
     pub(crate) fn leave(mut self) -> i32 {
         drop(self.input.take());
+        self.end()
+    }
+
+    /// Waits until the server has ended by itself.
+    pub(crate) fn end(mut self) -> i32 {
         let deadline = Instant::now() + LONG;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {

@@ -126,3 +126,24 @@ fn what_is_far_too_much_is_told_within_the_budget() {
     }
     assert_eq!(client.leave(), 0);
 }
+
+#[test]
+fn one_that_keeps_its_own_kernels_ends_them_when_it_is_interrupted() {
+    Backend::BareRunner.tally();
+    for signal in ["-INT", "-TERM"] {
+        let desk = Desk::new();
+        let flags = Backend::BareRunner.flags();
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        let command = desk.command(&[&["mcp", "--standalone"], flags.as_slice()].concat());
+        let mut client = Client::greet(command, "2025-11-25");
+        let code = "import atexit\natexit.register(lambda: open('ended', 'w').write(''))";
+        let (text, failed) = client.call("python", json!({ "code": code, "soft_wait": 60 }));
+        assert!(!failed, "{text}");
+        let killed =
+            std::process::Command::new("kill").args([signal, &client.child.id().to_string()]).status();
+        assert!(killed.unwrap().success());
+        // A kernel that was killed would have left nothing.
+        assert_eq!(client.end(), 130, "{signal}");
+        assert!(desk.path().join("ended").exists(), "{signal}");
+    }
+}
