@@ -6,7 +6,8 @@ import { toJSON } from './net/change'
 import type { Cell, CellKind, Op, Scope } from './net/protocol'
 import { act, ask, freshName, settled, sourceOf } from './net/sync'
 import * as doc from './state/doc'
-import { active, anchor, follows, hasNumbers, isEditing, question, said, say, selected, sheet } from './state/view'
+import { applicable, reversed, type Step } from './state/undo'
+import { active, anchor, follows, hasNumbers, isEditing, question, said, say, selected, type Sheet, sheet } from './state/view'
 
 const index = () => doc.order.peek().indexOf(active.peek() ?? '')
 const before = (id: string): string | null => doc.order.peek()[doc.order.peek().indexOf(id) - 1] ?? null
@@ -47,54 +48,29 @@ export function insert(place: 'above' | 'below', kind: CellKind = 'code', edits 
   return cell
 }
 
-/** What undoes operations on cells, the newest last. */
-const undoable: { undo: () => Op[]; redo: () => Op[] }[] = []
-const undone: { undo: () => Op[]; redo: () => Op[] }[] = []
+/** What undoes and what redoes operations on cells, the newest last. */
+const undoable: Step[][] = []
+const undone: Step[][] = []
 
 function remember(...ops: Op[]): void {
-  const inverse = inverses(ops)
-  undoable.push({ undo: () => inverse, redo: () => ops })
+  undoable.push(reversed(doc.list(), ops))
   undone.length = 0
   act(...ops)
 }
 
-function inverses(ops: Op[]): Op[] {
-  return ops
-    .map((op): Op[] => {
-      const cell = doc.cells.get(op.cell)
-      switch (op.op) {
-        case 'insert':
-          return [{ op: 'delete', cell: op.cell }]
-        case 'delete':
-          return cell ? [{ op: 'insert', cell: op.cell, after: before(op.cell), kind: cell.kind.peek(), source: cell.source }] : []
-        case 'move':
-          return [{ op: 'move', cell: op.cell, after: before(op.cell) }]
-        case 'retype':
-          return cell ? [{ op: 'retype', cell: op.cell, kind: cell.kind.peek() }] : []
-        case 'change':
-        case 'clear':
-          return []
-      }
-    })
-    .reverse()
-    .flat()
-}
-
-function step(from: typeof undoable, to: typeof undoable, which: 'undo' | 'redo'): void {
-  const entry = from.pop()
-  if (!entry) return say(which === 'undo' ? 'Nothing to undo' : 'Nothing to redo')
-  const is = (id: string) => doc.cells.has(id)
-  // What others deleted or brought back meanwhile is left alone.
-  const ops = entry[which]().filter((op) => (op.op === 'insert' ? !is(op.cell) : is(op.cell)))
-  to.push(entry)
+function step(from: Step[][], to: Step[][], nothing: string): void {
+  const steps = from.pop()
+  if (!steps) return say(nothing)
+  const ops = applicable(doc.list(), steps)
+  to.push(reversed(doc.list(), ops))
   act(...ops)
-  const back = ops.find((op) => op.op === 'insert')
+  const back = ops.findLast((op) => op.op === 'insert')
   if (back) select(back.cell)
-  else if (!is(active.peek() ?? '')) select(doc.order.peek()[0] ?? null)
+  else if (!doc.cells.has(active.peek() ?? '')) select(doc.order.peek()[0] ?? null)
 }
 
-export const undoCells = () => step(undoable, undone, 'undo')
-export const redoCells = () => step(undone, undoable, 'redo')
+export const undoCells = () => step(undoable, undone, 'Nothing to undo')
+export const redoCells = () => step(undone, undoable, 'Nothing to redo')
 
 export function remove(): void {
   const gone = selected.peek()
@@ -110,10 +86,7 @@ export function remove(): void {
 let clipboard: Cell[] = []
 
 export function copy(): void {
-  clipboard = selected.peek().flatMap((id) => {
-    const cell = doc.cells.get(id)
-    return cell ? [{ id, kind: cell.kind.peek(), source: cell.source }] : []
-  })
+  clipboard = doc.list().filter(({ id }) => selected.peek().includes(id))
   said.value = `${clipboard.length} copied`
 }
 
@@ -175,7 +148,7 @@ export function split(at: number): void {
   const [head, tail] = [source.slice(0, at).replace(/\n$/, ''), source.slice(at).replace(/^\n/, '')]
   const name = freshName()
   const cutting = ChangeSet.of({ from: head.length, to: source.length }, source.length)
-  act(
+  remember(
     { op: 'change', cell: id, change: toJSON(cutting) },
     { op: 'insert', cell: name, after: id, kind: cell.kind.peek(), source: tail },
   )
@@ -277,6 +250,6 @@ export function scroll(by: -1 | 1): void {
   document.querySelector('main')?.scrollBy({ top: by * innerHeight * 0.8 })
 }
 
-export function toggleSheet(which: 'help' | 'files'): void {
+export function toggleSheet(which: Sheet): void {
   sheet.value = sheet.peek() === which ? null : which
 }

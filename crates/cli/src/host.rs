@@ -37,7 +37,8 @@ pub(crate) fn desk(home: &Home, settings: &Settings, remembers: bool) -> Desk {
     let mut means = Means::local(guard(), Some(startup::trace()), home.clone(), artifacts(settings));
     means.remembers = remembers;
     let sessions = Sessions::new(settings.policy(), means);
-    Desk::new(sessions, Documents::new(Store::new(home.clone())), artifacts(settings))
+    let documents = Documents::new(Store::new(home.clone())).reviewing(settings.notebook.review);
+    Desk::new(sessions, documents, artifacts(settings))
 }
 
 /// A desk for this process alone, whose code can call tools.

@@ -6,6 +6,7 @@ mod door;
 mod editor;
 mod feed;
 mod files;
+mod history;
 mod kernel;
 mod presence;
 mod routes;
@@ -18,6 +19,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use axum::http::HeaderMap;
 use axum::serve::ListenerExt;
@@ -26,6 +28,7 @@ use cellist_session::live::Actor;
 use cellist_session::orders::Asker;
 use cellist_session::{Home, Store};
 use tokio::net::TcpListener;
+use tokio::sync::broadcast::error::RecvError;
 
 use crate::guard::{Guard, MCP};
 use crate::host::Shared;
@@ -90,6 +93,7 @@ impl Page {
                 note(format_args!("the page is not served any more: {error}"));
             }
         });
+        tokio::spawn(page.clone().watch_agents());
         note(format_args!("the page is at http://127.0.0.1:{port}/"));
         note(format_args!(
             "MCP is at http://127.0.0.1:{port}{MCP} for whoever shows the token that `cellist status --token` prints"
@@ -147,6 +151,23 @@ impl Page {
             found.and_then(|(_, value)| value.to_str()).filter(|name| !name.is_empty())
         };
         socket::person(name("USER").or_else(|| name("LOGNAME")))
+    }
+
+    /// Notes what agents read, until the host leaves.
+    async fn watch_agents(self: Arc<Page>) {
+        let mut glances = self.shared.desk.toolbox().glances();
+        loop {
+            let glance = tokio::select! {
+                () = self.shared.left() => return,
+                glance = glances.recv() => glance,
+            };
+            match glance {
+                Ok(glance) => self.presence.read(glance, Instant::now()),
+                // Who was too slow goes on with what is newer.
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return,
+            }
+        }
     }
 
     fn next(&self) -> u64 {

@@ -33,7 +33,7 @@ use cellist_session::execution::Cancel;
 use cellist_session::live::Documents;
 use cellist_session::sessions::Sessions;
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 
 use crate::agent::Agent;
 use crate::answer::{Answer, Progress};
@@ -42,6 +42,7 @@ use crate::caller::Caller;
 use crate::definition::Definition;
 use crate::editor::{Editor, EditorReport};
 use crate::executions::Executions;
+use crate::glance::{Glance, Glances};
 use crate::result::Gallery;
 use crate::tool::{Offer, ToolName};
 use access::{access, names_notebook};
@@ -59,6 +60,7 @@ pub struct Toolbox {
     executions: Executions,
     gallery: Gallery,
     introduced: Arc<Introduced>,
+    glances: Glances,
 }
 
 /// A call that was checked.
@@ -83,7 +85,8 @@ impl Toolbox {
     pub fn new(sessions: Sessions, documents: Documents, artifacts: Artifacts) -> Toolbox {
         let gallery = Gallery::new(artifacts.clone());
         let (editor, executions, introduced) = (Arc::default(), Executions::default(), Arc::default());
-        Toolbox { sessions, documents, artifacts, editor, executions, gallery, introduced }
+        let glances = Glances::default();
+        Toolbox { sessions, documents, artifacts, editor, executions, gallery, introduced, glances }
     }
 
     /// What an editor reported last.
@@ -94,6 +97,11 @@ impl Toolbox {
     /// What an editor reported last, and what it reports from now on.
     pub fn editor_news(&self) -> watch::Receiver<Editor> {
         self.editor.subscribe()
+    }
+
+    /// What agents look at from now on.
+    pub fn glances(&self) -> broadcast::Receiver<Glance> {
+        self.glances.listen()
     }
 
     /// Takes what an editor reports, and tells what is in front of a person now.

@@ -3,8 +3,9 @@
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { select } from '../actions'
+import type { Present } from '../net/protocol'
 import { Outputs } from '../out/Outputs'
-import { cells, type CellModel, order, present } from '../state/doc'
+import { cells, type CellModel, order, places, presentAt } from '../state/doc'
 import { active, isEditing, selected } from '../state/view'
 import { register } from './focus'
 import { Gutter, useStanding } from './Gutter'
@@ -17,6 +18,8 @@ export function Cell({ id }: { id: string }) {
   return cell ? <Known key={id} cell={cell} /> : null
 }
 
+const NOBODY: Present[] = []
+
 function Known({ cell }: { cell: CellModel }) {
   const element = useRef<HTMLElement>(null)
   const host = useRef<HTMLDivElement>(null)
@@ -25,7 +28,7 @@ function Known({ cell }: { cell: CellModel }) {
   const isActive = useComputed(() => active.value === cell.id)
   const isSelected = useComputed(() => selected.value.length > 1 && selected.value.includes(cell.id))
   const edits = useComputed(() => isActive.value && isEditing.value)
-  const others = useComputed(() => present.value.filter((one) => one.cell === cell.id))
+  const others = useComputed(() => presentAt.value.get(cell.id) ?? NOBODY)
   const kind = cell.kind.value
   const review = cell.review.value
   const isReviewed = review?.was.was === 'there' && kind !== 'raw'
@@ -87,8 +90,8 @@ function Known({ cell }: { cell: CellModel }) {
     }
   }
 
-  const place = order.value.indexOf(cell.id)
-  const by = others.value.find((one) => one.actor.kind === 'agent')
+  const place = places.value.get(cell.id) ?? 0
+  const by = others.value.find((one) => one.actor.kind === 'agent' && one.doing !== 'reading')
   const classes = [
     'cell', kind, isActive.value && 'active', edits.value && 'editing', isSelected.value && 'selected',
     review && 'reviewed', by && 'attended', cell.touched.value && 'touched', `is-${standing.word}`,

@@ -69,6 +69,8 @@ export function Gutter({ cell, others }: { cell: CellModel; others: Present[] })
   )
 }
 
+/** A dot for an agent that reads; those who do something have a letter. */
 function Badge({ one }: { one: Present }) {
+  if (one.doing === 'reading') return <span class="reads" role="img" aria-label={`${one.actor.name} reads this`} title={`${one.actor.name} reads this`} />
   return <span class={`badge ${one.actor.kind}`} title={`${one.actor.name} is ${one.doing}`}>{one.actor.name.slice(0, 1).toUpperCase()}</span>
 }

@@ -11,12 +11,11 @@ import { Annotation, type ChangeSet, Compartment, EditorState, Prec, StateEffect
 import {
   drawSelection, EditorView, highlightSpecialChars, hoverTooltip, keymap, lineNumbers, showTooltip, type Tooltip,
 } from '@codemirror/view'
-import { classHighlighter } from '@lezer/highlight'
 import * as actions from '../actions'
 import { ask, typed } from '../net/sync'
 import { type CellModel, file } from '../state/doc'
 import { hasNumbers, isEditing } from '../state/view'
-import { languageOf } from './language'
+import { highlighters, languageOf } from './language'
 import { ReviewPart } from './reviewed'
 
 const fromOthers = Annotation.define<boolean>()
@@ -146,7 +145,7 @@ export class CellEditor {
         bracketMatching(),
         closeBrackets(),
         highlightSelectionMatches({ minSelectionLength: 3 }),
-        syntaxHighlighting(classHighlighter),
+        highlighters.map((one) => syntaxHighlighting(one)),
         autocompletion({ override: [complete], activateOnTyping: false, interactionDelay: 0 }),
         docs,
         hover,

@@ -2,7 +2,7 @@
 
 import { pythonLanguage } from '@codemirror/lang-python'
 import { defineLanguageFacet, Language, languageDataProp } from '@codemirror/language'
-import { classHighlighter, highlightCode } from '@lezer/highlight'
+import { classHighlighter, highlightCode, tagHighlighter, tags } from '@lezer/highlight'
 import { parser as markdownParser } from '@lezer/markdown'
 import type { CellKind } from '../net/protocol'
 
@@ -13,6 +13,14 @@ const markdownLanguage = new Language(
   [],
   'markdown',
 )
+
+/** What the usual classes leave out: names that are called or defined as functions. */
+const functions = tagHighlighter([
+  { tag: tags.function(tags.variableName), class: 'tok-function' },
+  { tag: tags.function(tags.propertyName), class: 'tok-function' },
+  { tag: tags.function(tags.definition(tags.variableName)), class: 'tok-function' },
+])
+export const highlighters = [classHighlighter, functions]
 
 export function languageOf(kind: CellKind, language: string): Language | null {
   if (kind === 'markdown') return markdownLanguage
@@ -33,6 +41,6 @@ export function highlighted(text: string, language: Language | null): DocumentFr
     span.textContent = code
     out.append(span)
   }
-  highlightCode(text, language.parser.parse(text), classHighlighter, put, () => out.append('\n'))
+  highlightCode(text, language.parser.parse(text), highlighters, put, () => out.append('\n'))
   return out
 }

@@ -28,7 +28,7 @@ const normal = (keys: string) => (isMac ? keys : keys.replace('Ctrl-', 'Mod-'))
 let begun: { keys: string; at: number } | null = null
 
 function find(name: string, mode: 'command' | 'edit'): Binding | null {
-  const fits = table.filter((binding) => binding.mode === mode || binding.mode === 'both')
+  const fits = table.filter((binding) => binding.run && (binding.mode === mode || binding.mode === 'both'))
   const chord = begun && performance.now() - begun.at < CHORD ? `${begun.keys} ${name}` : null
   begun = null
   const whole = fits.find((binding) => normal(binding.keys) === chord)
@@ -57,6 +57,6 @@ export function listen(): void {
     if (!binding) return
     event.preventDefault()
     event.stopPropagation()
-    binding.run()
+    binding.run?.()
   }, { capture: true })
 }

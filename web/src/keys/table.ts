@@ -4,7 +4,8 @@ import * as actions from '../actions'
 import { active, isEditing } from '../state/view'
 
 export type Mode = 'command' | 'edit' | 'both'
-export interface Binding { keys: string; mode: Mode; name: string; group: string; run: () => void }
+/** Without `run` the editor itself does it. */
+export interface Binding { keys: string; mode: Mode; name: string; group: string; run?: () => void }
 
 const edit = () => {
   if (active.peek()) isEditing.value = true
@@ -20,6 +21,8 @@ export const table: Binding[] = [
   { keys: 'Alt-Enter', mode: 'both', group: 'Run', name: 'Run and insert below', run: () => actions.run('insert') },
   { keys: 'i i', mode: 'command', group: 'Run', name: 'Interrupt the kernel', run: actions.interrupt },
   { keys: '0 0', mode: 'command', group: 'Run', name: 'Restart the kernel', run: actions.restart },
+  { keys: 'Mod-Shift-c', mode: 'both', group: 'Notebook', name: 'Commands', run: () => actions.toggleSheet('palette') },
+  { keys: 'Shift-h', mode: 'command', group: 'Notebook', name: 'Changes, and undoing a turn', run: () => actions.toggleSheet('changes') },
   { keys: 'Mod-s', mode: 'both', group: 'Notebook', name: 'Save now', run: () => void actions.save() },
   { keys: 'Enter', mode: 'command', group: 'Cells', name: 'Edit', run: edit },
   { keys: 'Escape', mode: 'edit', group: 'Cells', name: 'Leave the editor', run: leave },
@@ -51,6 +54,10 @@ export const table: Binding[] = [
   { keys: 'Shift-m', mode: 'command', group: 'Cells', name: 'Merge', run: actions.merge },
   { keys: 'Mod-Shift-ArrowUp', mode: 'both', group: 'Cells', name: 'Move up', run: () => actions.shift(-1) },
   { keys: 'Mod-Shift-ArrowDown', mode: 'both', group: 'Cells', name: 'Move down', run: () => actions.shift(1) },
+  { keys: 'Mod-Shift--', mode: 'edit', group: 'Cells', name: 'Split at the cursor' },
+  { keys: 'Tab', mode: 'edit', group: 'Editor', name: 'Complete, or indent' },
+  { keys: 'Shift-Tab', mode: 'edit', group: 'Editor', name: 'Documentation, or less indent' },
+  { keys: 'Mod-/', mode: 'edit', group: 'Editor', name: 'Comment out' },
   { keys: 'o', mode: 'command', group: 'View', name: 'Hide or show outputs', run: actions.toggleOutput },
   { keys: 'Shift-l', mode: 'command', group: 'View', name: 'Line numbers', run: actions.toggleNumbers },
   { keys: 'Space', mode: 'command', group: 'View', name: 'Scroll down', run: () => actions.scroll(1) },
@@ -64,3 +71,6 @@ export const table: Binding[] = [
   { keys: 'Alt-Shift-y', mode: 'both', group: 'Agent', name: 'Keep all changes', run: () => actions.judgeActive('keep', true) },
   { keys: 'Alt-Shift-n', mode: 'both', group: 'Agent', name: 'Undo all changes', run: () => actions.judgeActive('undo', true) },
 ]
+
+/** Keys as they stand on a keyboard. */
+export const shownKeys = (keys: string) => keys.replace('Mod', 'Ctrl').replace(/-(?=.)/g, '+').replace('Arrow', '')

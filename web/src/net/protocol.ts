@@ -53,7 +53,9 @@ export interface Review { is_on: boolean; cells: Record<string, Unreviewed> }
 export interface Cell { id: string; kind: CellKind; source: string }
 export interface Kernel { state: 'none' | 'starting' | 'idle' | 'busy' | 'silent' | 'dead'; name: string; id: string | null }
 /** Someone who is here, and what they look at. */
-export interface Present { actor: Actor; cell: string | null; doing: 'looking' | 'editing' | 'reading' | 'running' }
+export interface Present { actor: Actor; cells: string[]; doing: 'looking' | 'editing' | 'reading' | 'running' }
+/** What someone did in one go. */
+export interface Turn { turn: string; actor: Actor; until: number; deeds: string[]; is_undone: boolean }
 
 /** All of a notebook. */
 export interface Whole {
@@ -96,6 +98,7 @@ export type Ask =
   | { inspect: { code: string; cursor: number } }
   | { judge: { verdict: 'keep' | 'undo'; scope: Scope } }
   | { set_review: boolean }
+  | 'history'
   | { undo: { turn: string } }
   | 'save'
   | { present: { cell: string | null; selected: string[]; editing: boolean } }
@@ -112,6 +115,7 @@ export type Answer =
   | { documentation: string | null }
   | { folder: Folder }
   | { created: string }
+  | { history: Turn[] }
   | 'done'
 export interface Failure { kind: string; message: string; hint: string | null }
 export type Down =

@@ -2,7 +2,8 @@
 // everyone else, whatever arrives late, twice or not at all. The host's own copy is the model for it.
 
 import { ChangeSet, Text } from '@codemirror/state'
-import { apply, between as textBetween, fromJSON, toJSON } from './change'
+import { asEffect, asOp, between, carryOut, differences, follow, isSameList } from './cells'
+import { fromJSON, toJSON } from './change'
 import type { Cell, Change, Effect, Op, Submission, Tag } from './protocol'
 
 /** What the page has to show anew. */
@@ -282,55 +283,6 @@ export class Replica {
   }
 }
 
-function isSameList(old: readonly Cell[], now: readonly Cell[]): boolean {
-  return old.length === now.length && old.every((cell, at) => cell.id === now[at]!.id && cell.kind === now[at]!.kind)
-}
-
-/** What turns the texts of one list into those of another. */
-function differences(old: readonly Cell[], now: readonly Cell[]): Shift['texts'] {
-  const before = new Map(old.map((cell) => [cell.id, cell.source]))
-  return now.flatMap(({ id, source }) => {
-    const was = before.get(id)
-    return was === undefined || was === source ? [] : [{ cell: id, change: textBetween(was, source) }]
-  })
-}
-
-function asEffect(op: Op): Effect {
-  switch (op.op) {
-    case 'insert':
-      return { effect: 'inserted', cell: op.cell, after: op.after, kind: op.kind, source: op.source }
-    case 'delete':
-      return { effect: 'deleted', cell: op.cell }
-    case 'move':
-      return { effect: 'moved', cell: op.cell, after: op.after }
-    case 'retype':
-      return { effect: 'retyped', cell: op.cell, kind: op.kind }
-    case 'change':
-      return { effect: 'changed', cell: op.cell, change: op.change }
-    case 'clear':
-      return { effect: 'outputs', cell: op.cell }
-  }
-}
-
-/** What brings an effect about again; outputs are not sent a second time. */
-function asOp(effect: Effect): Op | null {
-  switch (effect.effect) {
-    case 'inserted':
-      return { op: 'insert', cell: effect.cell, after: effect.after, kind: effect.kind, source: effect.source }
-    case 'deleted':
-      return { op: 'delete', cell: effect.cell }
-    case 'moved':
-      return { op: 'move', cell: effect.cell, after: effect.after }
-    case 'retyped':
-      return { op: 'retype', cell: effect.cell, kind: effect.kind }
-    case 'changed':
-      return { op: 'change', cell: effect.cell, change: effect.change }
-    case 'outputs':
-    case 'metadata':
-      return null
-  }
-}
-
 function asChange(op: Op, tag: Tag): Change {
   return { version: 0, actor: { id: '', name: '', kind: 'person' }, turn: null, tag, effects: [asEffect(op)] }
 }
@@ -338,76 +290,4 @@ function asChange(op: Op, tag: Tag): Change {
 function rename(op: Op, old: string, name: string): void {
   if ((op.op === 'insert' || op.op === 'move') && op.after === old) op.after = name
   if (op.cell === old) op.cell = name
-}
-
-const at = (cells: readonly Cell[], id: string | null) => (id === null ? -1 : cells.findIndex((cell) => cell.id === id))
-
-function put(cells: readonly Cell[], cell: Cell, after: string | null): Cell[] {
-  const known = after === null ? 0 : at(cells, after) + 1
-  const place = after !== null && known === 0 ? cells.length : known
-  return [...cells.slice(0, place), cell, ...cells.slice(place)]
-}
-
-function set(cells: Cell[], id: string, change: (cell: Cell) => Cell): Cell[] {
-  const place = at(cells, id)
-  if (place < 0) return cells
-  const changed = cells.slice()
-  changed[place] = change(cells[place]!)
-  return changed
-}
-
-/** Does to a copy what was done to the notebook. */
-function follow(cells: Cell[], effect: Effect): Cell[] {
-  switch (effect.effect) {
-    case 'inserted':
-      return put(cells, { id: effect.cell, kind: effect.kind, source: effect.source }, effect.after)
-    case 'deleted':
-      return cells.filter((cell) => cell.id !== effect.cell)
-    case 'moved': {
-      const place = at(cells, effect.cell)
-      if (place < 0 || effect.after === effect.cell) return cells
-      return put(cells.filter((_, index) => index !== place), cells[place]!, effect.after)
-    }
-    case 'retyped':
-      return set(cells, effect.cell, (cell) => ({ ...cell, kind: effect.kind }))
-    case 'changed':
-      return set(cells, effect.cell, (cell) => ({ ...cell, source: apply(fromJSON(effect.change), cell.source) }))
-    case 'outputs':
-    case 'metadata':
-      return cells
-  }
-}
-
-/** Does to a copy what an operation asks for. */
-function carryOut(cells: Cell[], op: Op): Cell[] {
-  return follow(cells, asEffect(op))
-}
-
-/** What turns one list of cells into another. */
-function between(old: readonly Cell[], now: readonly Cell[]): Effect[] {
-  const there = new Set(now.map((cell) => cell.id))
-  const effects: Effect[] = old
-    .filter((cell) => !there.has(cell.id))
-    .map((cell) => ({ effect: 'deleted', cell: cell.id }))
-  let order = old.filter((cell) => there.has(cell.id))
-  now.forEach((cell, index) => {
-    const after = index > 0 ? now[index - 1]!.id : null
-    // Mostly a cell is where it was.
-    const known = order[index]?.id === cell.id ? index : at(order, cell.id)
-    if (known < 0) {
-      effects.push({ effect: 'inserted', cell: cell.id, after, kind: cell.kind, source: cell.source })
-      order = put(order, cell, after)
-      return
-    }
-    const was = order[known]!
-    if (was.kind !== cell.kind) effects.push({ effect: 'retyped', cell: cell.id, kind: cell.kind })
-    if (was.source !== cell.source) {
-      effects.push({ effect: 'changed', cell: cell.id, change: toJSON(textBetween(was.source, cell.source)) })
-    }
-    if (known !== index) {
-      effects.push({ effect: 'moved', cell: cell.id, after })
-      order = put(order.filter((_, place) => place !== known), was, after)
-    }
-  })
-  return effects
 }

@@ -52,6 +52,11 @@ export function Top() {
       <button class="quiet" title={`Colours: ${theme.value}`} aria-label={`Colours: ${theme.value}`} onClick={() => setTheme(next[theme.value])}>
         <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><circle cx="8" cy="8" r="5.5" fill="none" stroke="currentColor" stroke-width="1.5" /><path d="M8 2.5a5.5 5.5 0 0 1 0 11z" fill="currentColor" /></svg>
       </button>
+      {file.value && (
+        <button class="quiet" title="Changes (Shift+H)" aria-label="Changes" onClick={() => toggleSheet('changes')}>
+          <svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" aria-hidden="true"><circle cx="8" cy="8" r="5.5" /><path d="M8 5v3.2l2.1 1.3" /></svg>
+        </button>
+      )}
       <button class="quiet" title="Keys (H)" aria-label="Keys" onClick={() => toggleSheet('help')}>?</button>
     </header>
   )

@@ -63,7 +63,34 @@ export const graves = computed(() => {
   return graves
 })
 
-export const cellAt = (index: number) => cells.get(order.value[index] ?? '')
+/** Where each cell stands. */
+export const places = computed(() => new Map(order.value.map((id, at) => [id, at])))
+/** Who is at which cell. */
+export const presentAt = computed(() => {
+  const at = new Map<string, Present[]>()
+  for (const one of present.value) for (const id of one.cells) at.set(id, [...(at.get(id) ?? []), one])
+  return at
+})
+/** The turns of agents that wait for review, with how many cells each changed. */
+export const turns = computed(() => {
+  const turns = new Map<string, { turn: string; actor: Actor; count: number }>()
+  for (const { actor, turns: of } of Object.values(review.value.cells)) {
+    for (const turn of of) {
+      const known = turns.get(turn)
+      if (known) known.count++
+      else turns.set(turn, { turn, actor, count: 1 })
+    }
+  }
+  return [...turns.values()]
+})
+
+/** The cells as plain values. */
+export function list(): Cell[] {
+  return order.peek().flatMap((id) => {
+    const cell = cells.get(id)
+    return cell ? [{ id, kind: cell.kind.peek(), source: cell.source }] : []
+  })
+}
 
 function fresh(cell: Cell): CellModel {
   return {

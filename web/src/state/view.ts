@@ -3,6 +3,7 @@
 import { computed, signal } from '@preact/signals'
 import { order } from './doc'
 
+export type Sheet = 'help' | 'files' | 'changes' | 'palette'
 export type Theme = 'light' | 'dark' | 'auto'
 
 export const active = signal<string | null>(null)
@@ -11,7 +12,7 @@ export const isEditing = signal(false)
 export const anchor = signal<string | null>(null)
 export const follows = signal(false)
 export const hasNumbers = signal(localStorage.getItem('cellist:numbers') === 'on')
-export const sheet = signal<'help' | 'files' | null>(null)
+export const sheet = signal<Sheet | null>(null)
 export const question = signal<{ text: string; yes: string; then: () => void } | null>(null)
 export const toast = signal<{ text: string; action?: { name: string; then: () => void } } | null>(null)
 /** Read out to those who do not see. */

@@ -1,50 +1,22 @@
 // What lies over the page: the notebooks of a folder, the keys, a question, a word about what happened.
 
 import { useSignal } from '@preact/signals'
-import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
-import { table } from '../keys/table'
+import { useEffect } from 'preact/hooks'
+import { shownKeys, table } from '../keys/table'
 import type { Folder } from '../net/protocol'
 import { ask } from '../net/sync'
-import { file, review } from '../state/doc'
+import { file } from '../state/doc'
 import { question, said, sheet, toast } from '../state/view'
-
-function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }) {
-  const element = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
-    const dialog = element.current!
-    const before = document.activeElement
-    dialog.showModal()
-    return () => {
-      dialog.close()
-      if (before instanceof HTMLElement) before.focus({ preventScroll: true })
-    }
-  }, [])
-  return (
-    <dialog ref={element} aria-label={title} onCancel={onClose} onClick={(event) => event.target === element.current && onClose()}>
-      <div class="sheet">
-        <div class="sheet-head">
-          <h2>{title}</h2>
-          <span class="spring" />
-          <button class="quiet" aria-label="Close" onClick={onClose}>×</button>
-        </div>
-        {children}
-      </div>
-    </dialog>
-  )
-}
+import { Changes } from './Changes'
+import { Dialog } from './Dialog'
+import { Palette } from './Palette'
 
 function Help() {
   const groups = [...new Set(table.map((binding) => binding.group))]
   const names = [...new Map(table.map((binding) => [`${binding.group}${binding.name}`, binding])).values()]
   const keysOf = (name: string, group: string) => table.filter((binding) => binding.name === name && binding.group === group).map((binding) => binding.keys)
-  const shown = (keys: string) => keys.replace('Mod', 'Ctrl').replaceAll('-', '+').replace('Arrow', '')
   return (
     <Dialog title="Keys" onClose={() => (sheet.value = null)}>
-      <label class="switch">
-        <input type="checkbox" checked={review.value.is_on} onChange={(event) => void ask({ set_review: event.currentTarget.checked })} />
-        Changes of agents wait for review in this notebook
-      </label>
       <div class="help">
         {groups.map((group) => (
           <section key={group}>
@@ -52,7 +24,7 @@ function Help() {
             <dl>
               {names.filter((binding) => binding.group === group).map((binding) => (
                 <div key={binding.name}>
-                  <dt>{keysOf(binding.name, group).map((keys) => <kbd key={keys}>{shown(keys)}</kbd>)}</dt>
+                  <dt>{keysOf(binding.name, group).map((keys) => <kbd key={keys}>{shownKeys(keys)}</kbd>)}</dt>
                   <dd>{binding.name}{binding.mode === 'command' ? '' : binding.mode === 'edit' ? ' (editor)' : ''}</dd>
                 </div>
               ))}
@@ -125,6 +97,8 @@ export function Over() {
   return (
     <>
       {sheet.value === 'help' && <Help />}
+      {sheet.value === 'changes' && <Changes />}
+      {sheet.value === 'palette' && <Palette />}
       {sheet.value === 'files' && (
         <Dialog title="Notebooks" onClose={() => (sheet.value = null)}><FileList /></Dialog>
       )}

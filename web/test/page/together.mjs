@@ -94,3 +94,37 @@ test('two windows come to the same cells, whatever is done in both at once', asy
   assert.equal(both.join('').replaceAll(/\s/g, '').length, 8 * 3 + 8 * 5)
   assert.ok(letters('N') === 8 && letters('h') === 8)
 })
+
+test('what an agent reads and does is marked, and whoever types is left alone', async () => {
+  const cells = Array.from({ length: 30 }, (_, at) => code(`c${at}`, `value_${at} = ${at}\n\n\n\n`))
+  const path = bed.write('marks.ipynb', notebook(...cells))
+  const page = await bed.open('marks.ipynb')
+  const agent = await Agent.join(bed, 'Robot')
+  await edit(page, 'c0')
+  await agent.read(path, 'c1', 'c2')
+  for (const id of ['c1', 'c2']) await cell(page, id).getByRole('img', { name: 'Robot reads this' }).waitFor()
+  assert.equal(await cell(page, 'c0').locator('.reads').count(), 0)
+  await agent.update(path, 'c29', 'last = 1')
+  await page.locator('.avatar.agent[title="Robot · editing"]').waitFor()
+  // The cursor and the place on the page stay where they are.
+  await page.keyboard.type('typed')
+  assert.ok((await text(page, 'c0')).endsWith('typed'))
+  assert.equal(await page.locator('main').evaluate((main) => main.scrollTop), 0)
+  await page.locator('.avatar.agent').waitFor({ state: 'detached' })
+})
+
+test('who follows an agent sees what it does, wherever that is', async () => {
+  const cells = Array.from({ length: 30 }, (_, at) => code(`c${at}`, `value_${at} = ${at}\n\n\n\n`))
+  const path = bed.write('follow.ipynb', notebook(...cells))
+  const page = await bed.open('follow.ipynb')
+  // Time goes on quickly for the pause after a key.
+  await page.evaluate(() => { const now = performance.now.bind(performance); performance.now = () => now() + 60_000 * Number(window.isLater ?? 0) })
+  await page.keyboard.press('f')
+  await page.evaluate(() => (window.isLater = 1))
+  const agent = await Agent.join(bed, 'Robot')
+  await agent.read(path, 'c29')
+  await agent.update(path, 'c29', 'last = 1')
+  await until(() => cell(page, 'c29').evaluate((element) => element.getBoundingClientRect().top < innerHeight), 'the cell')
+  // What has the keyboard is another thing.
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.cell), 'c0')
+})

@@ -54,6 +54,7 @@ fn every_setting_is_listed_with_its_value_and_where_that_comes_from() {
     run.soft_wait           "1500ms"   CELLIST_RUN_SOFT_WAIT
     notebook.timing         false      default
     notebook.max_output     "10MiB"    default
+    notebook.review         true       default
     artifacts.max_bytes     "8GiB"     default
     artifacts.max_age       "30d"      default
     bridge.inherit          false      default

@@ -1,4 +1,4 @@
-//! Who is at which notebook, and what they do there: people as their pages say, agents as their changes show.
+//! Who is at which notebook, and what they do there: people as their pages say, agents as what they read and change shows.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -7,11 +7,14 @@ use std::time::{Duration, Instant};
 
 use cellist_notebook::CellId;
 use cellist_session::live::{Actor, ActorKind, Change, Effect};
+use cellist_tools::Glance;
 
 use super::wire::{Doing, Looking, Present};
 
 /// How long an agent is shown at a cell after it did something there.
 const LINGERS: Duration = Duration::from_secs(6);
+/// How many cells an agent is shown to read at once; of more it is only said that it reads.
+const MOST_READ: usize = 100;
 
 /// Who is where.
 #[derive(Debug, Default)]
@@ -31,7 +34,8 @@ impl Presence {
     /// Someone at a page looks at something.
     pub(super) fn looks(&self, path: &Path, page: &str, actor: &Actor, looking: &Looking) {
         let doing = if looking.editing { Doing::Editing } else { Doing::Looking };
-        let present = Present { actor: actor.clone(), cell: looking.cell.clone(), doing };
+        let cells = looking.cell.iter().cloned().collect();
+        let present = Present { actor: actor.clone(), cells, doing };
         self.lock()
             .entry(path.to_owned())
             .or_default()
@@ -55,9 +59,20 @@ impl Presence {
             return;
         }
         let Some((cell, doing)) = change.effects.iter().rev().find_map(what) else { return };
-        let present = Present { actor: change.actor.clone(), cell: Some(cell), doing };
+        self.agent(path, Present { actor: change.actor.clone(), cells: vec![cell], doing }, now);
+    }
+
+    /// An agent read something.
+    pub(super) fn read(&self, glance: Glance, now: Instant) {
+        let Glance { path, actor, cells } = glance;
+        let cells = if cells.len() > MOST_READ { Vec::new() } else { cells };
+        self.agent(&path, Present { actor, cells, doing: Doing::Reading }, now);
+    }
+
+    fn agent(&self, path: &Path, present: Present, now: Instant) {
+        let key = format!("agent {}", present.actor.id);
         let entry = Entry { present, until: Some(now + LINGERS) };
-        self.lock().entry(path.to_owned()).or_default().insert(format!("agent {}", change.actor.id), entry);
+        self.lock().entry(path.to_owned()).or_default().insert(key, entry);
     }
 
     /// Who is at a notebook, without the page that asks.
@@ -112,5 +127,19 @@ mod tests {
         assert_eq!(seen("two", start + LINGERS), [("page".to_owned(), Doing::Editing)]);
         presence.leaves(path, "one");
         assert_eq!(seen("two", start + LINGERS), []);
+    }
+
+    #[test]
+    fn an_agent_that_reads_is_shown_at_what_it_reads_unless_that_is_almost_all() {
+        let (presence, path, start) = (Presence::default(), Path::new("/nb.ipynb"), Instant::now());
+        let read = |count: usize| {
+            let cells = (0..count).map(|number| CellId::from(format!("c{number}").as_str())).collect();
+            let actor = Actor::new(ActorKind::Agent, "bot");
+            presence.read(Glance { path: path.to_owned(), actor, cells }, start);
+            let seen = presence.others(path, "one", start);
+            assert_eq!(seen.iter().map(|one| one.doing).collect::<Vec<_>>(), [Doing::Reading]);
+            seen[0].cells.len()
+        };
+        assert_eq!((read(2), read(MOST_READ), read(MOST_READ + 1)), (2, MOST_READ, 0));
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::extract::ws::{Message, WebSocket};
 use cellist_link::Failure;
 use cellist_notebook::CellId;
-use cellist_session::live::{Actor, ActorKind, Author, Document, DocumentError, Refusal, View};
+use cellist_session::live::{Actor, ActorKind, Author, Document, DocumentError, Refusal, Undo, View};
 use cellist_session::sessions::{OwnerId, SessionKey};
 use cellist_tools::{Editor, EditorReport, Selection};
 use tokio::sync::{mpsc, watch};
@@ -16,6 +16,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use super::Page;
 use super::feed::{Around, Feed};
 use super::files;
+use super::history::turns;
 use super::kernel::Waiting;
 use super::wire::{Answer, Ask, Down, Looking, News, Up};
 
@@ -283,6 +284,12 @@ async fn carry_out(
             document?.judge(verdict, scope, author).await.map(Answer::Version).map_err(Failure::from)
         }
         Ask::SetReview(is_on) => document?.set_review(is_on).await.map(done).map_err(Failure::from),
+        Ask::History => {
+            document?.history().await.map(|all| Answer::History(turns(all))).map_err(Failure::from)
+        }
+        Ask::Undo { turn } => {
+            document?.undo(Undo::Turn(turn), author).await.map(|_| Answer::Done).map_err(Failure::from)
+        }
         Ask::Save => document?.save().await.map(done).map_err(Failure::from),
         Ask::Open { .. } | Ask::Run { .. } | Ask::Present(_) => Ok(Answer::Done),
     }

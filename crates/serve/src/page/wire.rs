@@ -45,6 +45,12 @@ pub(super) enum Ask {
         scope: Scope,
     },
     SetReview(bool),
+    /// Who did what, by turns.
+    History,
+    /// Takes back all that a turn changed, reviewed or not.
+    Undo {
+        turn: String,
+    },
     Save,
     Present(Looking),
     Files {
@@ -84,6 +90,7 @@ pub(super) enum Answer {
     Documentation(Option<String>),
     Folder(Folder),
     Created(String),
+    History(Vec<Turn>),
     Done,
 }
 
@@ -137,7 +144,8 @@ pub(super) struct Kernel {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Present {
     pub(super) actor: Actor,
-    pub(super) cell: Option<CellId>,
+    /// Where they are; agents may read several cells at once.
+    pub(super) cells: Vec<CellId>,
     pub(super) doing: Doing,
 }
 
@@ -146,6 +154,7 @@ pub(super) struct Present {
 pub(super) enum Doing {
     Looking,
     Editing,
+    Reading,
     Running,
 }
 
@@ -183,6 +192,18 @@ impl News {
             && present.is_none()
             && !is_behind
     }
+}
+
+/// What someone did in one go.
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct Turn {
+    pub(super) turn: String,
+    pub(super) actor: Actor,
+    /// When it ended, in milliseconds since 1970.
+    pub(super) until: u64,
+    /// What was done to which cells, in words.
+    pub(super) deeds: Vec<String>,
+    pub(super) is_undone: bool,
 }
 
 /// The notebooks of a folder.

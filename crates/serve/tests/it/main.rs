@@ -6,6 +6,7 @@ mod bridge;
 mod conformance;
 mod leaving;
 mod notebooks;
+mod page;
 mod peers;
 mod runs;
 mod versions;

@@ -25,6 +25,7 @@ const COMMANDS: usize = 64;
 pub struct Documents {
     store: Store,
     slots: Arc<Mutex<HashMap<PathBuf, Slot>>>,
+    is_reviewing: bool,
 }
 
 /// A file that is open, or about to be.
@@ -57,7 +58,13 @@ struct Opening {
 impl Documents {
     /// Notebooks of a store.
     pub fn new(store: Store) -> Documents {
-        Documents { store, slots: Arc::default() }
+        Documents { store, slots: Arc::default(), is_reviewing: true }
+    }
+
+    /// Says whether changes of agents wait for review in notebooks of which nobody has said so.
+    #[must_use]
+    pub fn reviewing(self, is_reviewing: bool) -> Documents {
+        Documents { is_reviewing, ..self }
     }
 
     /// Where they are kept.
@@ -153,7 +160,10 @@ impl Documents {
         };
         let opened = spawn_blocking(opening_it).await;
         let opened = opened.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
-        let (watch, opened, (history, journal, review), ran) = opened?;
+        let (watch, opened, (history, journal, mut review), ran) = opened?;
+        if !review.is_chosen {
+            review.is_on = self.is_reviewing;
+        }
         // Higher than any version that a client may know from a host before this one.
         let mut state = State::new(opened.notebook, now() * 1000, journal, review);
         *state.conditions_mut() = Conditions::new(ran);

@@ -15,13 +15,16 @@ use super::graves::Graves;
 pub struct Review {
     /// Whether changes of agents wait for review at all.
     pub is_on: bool,
+    /// Whether someone said so for this notebook; otherwise it is as the settings have it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_chosen: bool,
     /// The cells that do.
     pub cells: BTreeMap<CellId, Unreviewed>,
 }
 
 impl Default for Review {
     fn default() -> Review {
-        Review { is_on: true, cells: BTreeMap::new() }
+        Review { is_on: true, is_chosen: false, cells: BTreeMap::new() }
     }
 }
 

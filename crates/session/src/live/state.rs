@@ -468,7 +468,7 @@ impl State {
     /// Switches review on or off. What waits when it is switched off stays as it is.
     pub(crate) fn set_review(&mut self, is_on: bool) {
         let review = Arc::make_mut(&mut self.review);
-        review.is_on = is_on;
+        (review.is_on, review.is_chosen) = (is_on, true);
         if !is_on {
             review.cells.clear();
         }

@@ -175,12 +175,14 @@ table! {
         soft_wait: Duration = Duration::from_secs(20), ANY_TIME, Open;
     }
 
-    /// What is written into notebooks.
+    /// What is written into notebooks, and looked at there.
     notebook: Notebook {
         /// Whether runs write their times into the metadata of cells, as JupyterLab does
         timing: bool = false, Switch, Open;
         /// How many bytes of a cell's outputs are saved
         max_output: Option<u64> = Some(MAX_OUTPUT as u64), OrNone(AT_LEAST_A_KIB), Open;
+        /// Whether changes of agents wait for review, in notebooks where nobody has said otherwise
+        review: bool = true, Switch, Trusted;
     }
 
     /// Outputs kept in full.

@@ -223,3 +223,33 @@ async fn what_was_typed_is_known_again_by_the_next_owner_of_the_file() {
     assert_eq!(bed.sources(), ["first second one more"]);
     assert_eq!(document.history().await.unwrap().len(), 2);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn review_is_as_the_settings_have_it_until_someone_says_otherwise_for_a_notebook() {
+    let bed = Bed::new(&["one"]);
+    let waits = |document: &Document| !document.view().review.cells.is_empty();
+    let change = async |document: &Document, source: &'static str| {
+        let edited = document.edit(None, bot(), move |notebook, _| notebook.perform(&edit(0, source), None));
+        edited.await.unwrap();
+    };
+    let off = documents(&bed).reviewing(false);
+    let document = off.open(&bed.path).await.unwrap();
+    change(&document, "two").await;
+    assert!(!waits(&document));
+    document.set_review(true).await.unwrap();
+    change(&document, "three").await;
+    assert!(waits(&document));
+    drop(document);
+    off.close().await;
+    // What was said for the notebook is remembered; what nobody said is not.
+    let document = documents(&bed).reviewing(false).open(&bed.path).await.unwrap();
+    assert!(document.view().review.is_on && waits(&document));
+    let other = Bed::new(&["one"]);
+    let on = documents(&other);
+    let document = on.open(&other.path).await.unwrap();
+    change(&document, "two").await;
+    assert!(waits(&document));
+    drop(document);
+    on.close().await;
+    assert!(!documents(&other).reviewing(false).open(&other.path).await.unwrap().view().review.is_on);
+}

@@ -21,6 +21,7 @@ impl Toolbox {
                 format!("cell {at} ({}) is {}: only code cells have outputs", cell.id(), cell.cell_type());
             return Err(open.failure(what, None));
         }
+        self.glance(&call, &open, &view.notebook, &[at]);
         let budget = Budget::of(call.arguments);
         let listing = Listing {
             notebook: &view.notebook,

@@ -24,10 +24,12 @@ impl Toolbox {
             Some(cells) => {
                 let wanted = open.find_all(&notebook, cells)?;
                 text.push_str(&listing.whole(&wanted));
+                self.glance(&call, &open, &notebook, &wanted);
                 others.without(|index| wanted.contains(&index))
             }
             None if count < WHOLE_BELOW => {
                 text.push_str(&listing.whole(&all));
+                self.glance(&call, &open, &notebook, &all);
                 others.without(|_| true)
             }
             None => {

@@ -10,6 +10,7 @@ use cellist_session::live::{Document, DocumentError, Edited, Told, Unchanged};
 use super::target::{Place, Sight};
 use super::{Call, Toolbox};
 use crate::answer::Answer;
+use crate::glance::Glance;
 
 /// A notebook that is open for a call.
 pub(super) struct Open {
@@ -60,6 +61,13 @@ impl Toolbox {
                 Err(place.failure(error.problem(), hint))
             }
         }
+    }
+
+    /// Tells that the agent has read cells, by their positions.
+    pub(super) fn glance(&self, call: &Call<'_>, open: &Open, notebook: &Notebook, cells: &[usize]) {
+        let cells = cells.iter().filter_map(|at| notebook.cells().get(*at)).map(|cell| cell.id().clone());
+        let (path, actor) = (open.path().to_owned(), call.caller().author().actor);
+        self.glances.tell(Glance { path, actor, cells: cells.collect() });
     }
 
     /// What decides which files a call is about.

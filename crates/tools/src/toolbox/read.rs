@@ -84,6 +84,7 @@ impl Toolbox {
             Some(Selector::Raw) => (String::from_utf8_lossy(&notebook.to_bytes()).into_owned(), false),
             Some(Selector::Cell(cell)) => {
                 let at = open.find(&notebook, &CellRef::Name(cell.clone()))?;
+                self.glance(call, &open, &notebook, &[at]);
                 let heading = format!("cell {at} of {}", notebook.cells().len());
                 let excerpt = Excerpt::whole(&notebook.cell_text(at), &heading, most);
                 return Ok(shown(excerpt.text, format!("{name}: {}; revision {revision}", excerpt.about)));
@@ -96,6 +97,8 @@ impl Toolbox {
             Some(Selector::Cell(_)) | None => Excerpt::whole(&text, name, most),
         };
         if is_all && excerpt.is_complete {
+            let all: Vec<usize> = (0..notebook.cells().len()).collect();
+            self.glance(call, &open, &notebook, &all);
             call.agent.knows_text(open.path(), revision);
         }
         let others = match excerpt.is_complete {

@@ -296,3 +296,21 @@ async fn what_an_agent_did_is_known_by_its_name_and_can_be_taken_back_as_a_turn(
     drop(document);
     bed.close().await;
 }
+
+#[tokio::test]
+async fn what_an_agent_reads_is_told_to_whoever_shows_it_to_people() {
+    let bed = Bed::new();
+    let path = bed.notebook("nb.ipynb", THREE);
+    let mut glances = bed.toolbox.glances();
+    bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": ["bb", 0] })).await;
+    bed.told("get_cell_outputs", json!({ "notebook": "nb.ipynb", "cell": "12" })).await;
+    bed.told("read", json!({ "path": "nb.ipynb" })).await;
+    let mut read = Vec::new();
+    while let Ok(glance) = glances.try_recv() {
+        assert_eq!(glance.path, path.canonicalize().unwrap());
+        assert_eq!(glance.actor.kind, ActorKind::Agent);
+        read.push(glance.cells.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "));
+    }
+    assert_eq!(read, ["bb aa", "12", "aa bb 12"]);
+    bed.close().await;
+}

@@ -1,0 +1,104 @@
+// Lists of cells, and what operations and their effects make of them. Nothing here remembers anything.
+
+import type { ChangeSet } from '@codemirror/state'
+import { apply, between as textBetween, fromJSON, toJSON } from './change'
+import type { Cell, Effect, Op } from './protocol'
+
+export function isSameList(old: readonly Cell[], now: readonly Cell[]): boolean {
+  return old.length === now.length && old.every((cell, at) => cell.id === now[at]!.id && cell.kind === now[at]!.kind)
+}
+
+/** What turns the texts of one list into those of another. */
+export function differences(old: readonly Cell[], now: readonly Cell[]): { cell: string; change: ChangeSet }[] {
+  const before = new Map(old.map((cell) => [cell.id, cell.source]))
+  return now.flatMap(({ id, source }) => {
+    const was = before.get(id)
+    return was === undefined || was === source ? [] : [{ cell: id, change: textBetween(was, source) }]
+  })
+}
+
+/** What an operation is called once it is done. */
+const DONE = { insert: 'inserted', delete: 'deleted', move: 'moved', retype: 'retyped', change: 'changed', clear: 'outputs' } as const
+const ASKED = new Map<string, Op['op']>(Object.entries(DONE).map(([op, effect]) => [effect, op as Op['op']]))
+
+export function asEffect({ op, ...about }: Op): Effect {
+  return { effect: DONE[op], ...about } as Effect
+}
+
+/** What brings an effect about again; outputs are not sent a second time. */
+export function asOp({ effect, ...about }: Effect): Op | null {
+  const op = ASKED.get(effect)
+  return op === undefined || op === 'clear' ? null : ({ op, ...about } as Op)
+}
+
+const at = (cells: readonly Cell[], id: string | null) => (id === null ? -1 : cells.findIndex((cell) => cell.id === id))
+
+function put(cells: readonly Cell[], cell: Cell, after: string | null): Cell[] {
+  const known = after === null ? 0 : at(cells, after) + 1
+  const place = after !== null && known === 0 ? cells.length : known
+  return [...cells.slice(0, place), cell, ...cells.slice(place)]
+}
+
+function set(cells: Cell[], id: string, change: (cell: Cell) => Cell): Cell[] {
+  const place = at(cells, id)
+  if (place < 0) return cells
+  const changed = cells.slice()
+  changed[place] = change(cells[place]!)
+  return changed
+}
+
+/** Does to a copy what was done to the notebook. */
+export function follow(cells: Cell[], effect: Effect): Cell[] {
+  switch (effect.effect) {
+    case 'inserted':
+      return put(cells, { id: effect.cell, kind: effect.kind, source: effect.source }, effect.after)
+    case 'deleted':
+      return cells.filter((cell) => cell.id !== effect.cell)
+    case 'moved': {
+      const place = at(cells, effect.cell)
+      if (place < 0 || effect.after === effect.cell) return cells
+      return put(cells.filter((_, index) => index !== place), cells[place]!, effect.after)
+    }
+    case 'retyped':
+      return set(cells, effect.cell, (cell) => ({ ...cell, kind: effect.kind }))
+    case 'changed':
+      return set(cells, effect.cell, (cell) => ({ ...cell, source: apply(fromJSON(effect.change), cell.source) }))
+    case 'outputs':
+    case 'metadata':
+      return cells
+  }
+}
+
+/** Does to a copy what an operation asks for. */
+export function carryOut(cells: Cell[], op: Op): Cell[] {
+  return follow(cells, asEffect(op))
+}
+
+/** What turns one list of cells into another. */
+export function between(old: readonly Cell[], now: readonly Cell[]): Effect[] {
+  const there = new Set(now.map((cell) => cell.id))
+  const effects: Effect[] = old
+    .filter((cell) => !there.has(cell.id))
+    .map((cell) => ({ effect: 'deleted', cell: cell.id }))
+  let order = old.filter((cell) => there.has(cell.id))
+  now.forEach((cell, index) => {
+    const after = index > 0 ? now[index - 1]!.id : null
+    // Mostly a cell is where it was.
+    const known = order[index]?.id === cell.id ? index : at(order, cell.id)
+    if (known < 0) {
+      effects.push({ effect: 'inserted', cell: cell.id, after, kind: cell.kind, source: cell.source })
+      order = put(order, cell, after)
+      return
+    }
+    const was = order[known]!
+    if (was.kind !== cell.kind) effects.push({ effect: 'retyped', cell: cell.id, kind: cell.kind })
+    if (was.source !== cell.source) {
+      effects.push({ effect: 'changed', cell: cell.id, change: toJSON(textBetween(was.source, cell.source)) })
+    }
+    if (known !== index) {
+      effects.push({ effect: 'moved', cell: cell.id, after })
+      order = put(order.filter((_, place) => place !== known), was, after)
+    }
+  })
+  return effects
+}

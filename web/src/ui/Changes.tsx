@@ -1,0 +1,60 @@
+// Who did what to the notebook, turn by turn: what an agent did in one go is taken back in one go.
+
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { Turn } from '../net/protocol'
+import { ask, settled } from '../net/sync'
+import { cells, places, review, version } from '../state/doc'
+import { said, sheet } from '../state/view'
+import { Dialog } from './Dialog'
+
+function ago(milliseconds: number): string {
+  const minutes = Math.floor(milliseconds / 60_000)
+  if (minutes < 1) return 'just now'
+  if (minutes < 60) return `${minutes} min ago`
+  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ago`
+  return new Date(Date.now() - milliseconds).toLocaleDateString()
+}
+
+/** Cells by the number that people see, where they are still there. */
+function numbered(deed: string): string {
+  const word = deed.split(' ').find((one) => cells.has(one))
+  return word === undefined ? deed : deed.replace(word, String((places.peek().get(word) ?? 0) + 1))
+}
+
+export function Changes() {
+  const turns = useSignal<Turn[] | null>(null)
+  const newest = version.value
+  useEffect(() => {
+    void ask('history').then((answer) => {
+      if (answer !== null && typeof answer === 'object' && 'history' in answer) turns.value = answer.history
+    })
+  }, [newest])
+  const undo = async ({ turn, actor }: Turn) => {
+    await settled()
+    if ((await ask({ undo: { turn } })) !== null) said.value = `Turn of ${actor.name} undone`
+  }
+  return (
+    <Dialog title="Changes" onClose={() => (sheet.value = null)}>
+      <label class="switch">
+        <input type="checkbox" checked={review.value.is_on} onChange={(event) => void ask({ set_review: event.currentTarget.checked })} />
+        Changes of agents wait for review in this notebook
+      </label>
+      {turns.value?.length === 0 && <p class="faint">Nothing was changed yet.</p>}
+      <ol class="turns">
+        {turns.value?.map((turn) => (
+          <li key={turn.turn} class={turn.is_undone ? 'undone' : ''}>
+            <div class="who">
+              <strong class={turn.actor.kind}>{turn.actor.kind === 'disk' ? 'Another program' : turn.actor.name}</strong>
+              <span class="faint">{ago(Date.now() - turn.until)}</span>
+            </div>
+            <div class="deeds">{turn.deeds.map(numbered).join(', ')}</div>
+            {turn.is_undone
+              ? <span class="faint">undone</span>
+              : <button onClick={() => void undo(turn)} aria-label={`Undo this turn of ${turn.actor.name}`}>Undo</button>}
+          </li>
+        ))}
+      </ol>
+    </Dialog>
+  )
+}
