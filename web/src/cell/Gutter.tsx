@@ -15,7 +15,8 @@ export interface Standing {
 }
 
 export function inWords(milliseconds: number): string {
-  if (milliseconds < 1000) return `${(milliseconds / 1000).toFixed(milliseconds < 100 ? 2 : 1)} s`
+  if (milliseconds < 1) return 'under 1 ms'
+  if (milliseconds < 100) return `${Math.round(milliseconds)} ms`
   if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(1)} s`
   const minutes = Math.floor(milliseconds / 60_000)
   return `${minutes} min ${Math.round((milliseconds % 60_000) / 1000)} s`
@@ -45,7 +46,7 @@ function Elapsed({ begun }: { begun: number }) {
     const timer = setInterval(() => (now.value = Date.now()), 100)
     return () => clearInterval(timer)
   }, [])
-  return <span class="elapsed">{inWords(Math.max(0, now.value - begun))}</span>
+  return <span class="elapsed">{inWords(Math.max(100, now.value - begun))}</span>
 }
 
 export function Gutter({ cell, others }: { cell: CellModel; others: Present[] }) {

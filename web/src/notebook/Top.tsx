@@ -66,7 +66,9 @@ function people() {
   const seen = new Map([['page', { id: 'page', letter: 'Y', kind: 'person', title: 'You' }]])
   for (const { actor, doing } of present.value) {
     const name = actor.kind === 'person' ? 'You' : actor.name
-    seen.set(actor.id, { id: actor.id, letter: name.slice(0, 1).toUpperCase(), kind: actor.kind, title: `${name} · ${doing}` })
+    // One agent may be here over several connections.
+    const key = actor.kind === 'person' ? actor.id : `${actor.kind} ${actor.name}`
+    seen.set(key, { id: key, letter: name.slice(0, 1).toUpperCase(), kind: actor.kind, title: `${name} · ${doing}` })
   }
   return [...seen.values()].slice(0, 6)
 }

@@ -18,8 +18,7 @@ function ago(milliseconds: number): string {
 
 /** Cells by the number that people see, where they are still there. */
 function numbered(deed: string): string {
-  const word = deed.split(' ').find((one) => cells.has(one))
-  return word === undefined ? deed : deed.replace(word, String((places.peek().get(word) ?? 0) + 1))
+  return deed.replace(/\bcell (\S+)/, (said, id: string) => (cells.has(id) ? `cell ${(places.peek().get(id) ?? 0) + 1}` : said))
 }
 
 export function Changes() {

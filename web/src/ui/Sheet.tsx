@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { shownKeys, table } from '../keys/table'
+import { type Binding, shownKeys, table } from '../keys/table'
 import type { Folder } from '../net/protocol'
 import { ask } from '../net/sync'
 import { file } from '../state/doc'
@@ -11,21 +11,26 @@ import { Changes } from './Changes'
 import { Dialog } from './Dialog'
 import { Palette } from './Palette'
 
+/** What stands in the help: bindings that do almost the same share a line. */
+const lineOf = (binding: Binding) => binding.name.replace(/ of level \d$/, '')
+
 function Help() {
-  const groups = [...new Set(table.map((binding) => binding.group))]
-  const names = [...new Map(table.map((binding) => [`${binding.group}${binding.name}`, binding])).values()]
-  const keysOf = (name: string, group: string) => table.filter((binding) => binding.name === name && binding.group === group).map((binding) => binding.keys)
+  const groups = new Map<string, Map<string, string[]>>()
+  for (const binding of table) {
+    const lines = groups.get(binding.group) ?? new Map<string, string[]>()
+    groups.set(binding.group, lines.set(lineOf(binding), [...(lines.get(lineOf(binding)) ?? []), binding.keys]))
+  }
   return (
     <Dialog title="Keys" onClose={() => (sheet.value = null)}>
       <div class="help">
-        {groups.map((group) => (
+        {[...groups].map(([group, lines]) => (
           <section key={group}>
             <h3>{group}</h3>
             <dl>
-              {names.filter((binding) => binding.group === group).map((binding) => (
-                <div key={binding.name}>
-                  <dt>{keysOf(binding.name, group).map((keys) => <kbd key={keys}>{shownKeys(keys)}</kbd>)}</dt>
-                  <dd>{binding.name}{binding.mode === 'command' ? '' : binding.mode === 'edit' ? ' (editor)' : ''}</dd>
+              {[...lines].map(([name, all]) => (
+                <div key={name}>
+                  <dt>{all.map((keys) => <kbd key={keys}>{shownKeys(keys)}</kbd>)}</dt>
+                  <dd>{name}</dd>
                 </div>
               ))}
             </dl>
