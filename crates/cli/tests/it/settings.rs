@@ -60,6 +60,15 @@ fn every_setting_is_listed_with_its_value_and_where_that_comes_from() {
     bridge.inherit          false      default
     terminal.images         "auto"     default
     tools.roots             []         default
+    chat.provider           "auto"     default
+    chat.model              "none"     default
+    chat.base_url           "none"     default
+    chat.api_key            "none"     default
+    chat.run_code           "ask"      default
+    chat.context            "32KiB"    default
+    chat.max_steps          100        default
+    chat.max_tokens         8192       default
+    chat.exclude            []         default
 
     PROJECT/.cellist/config.toml is read
     USER/config.toml is read
