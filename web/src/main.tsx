@@ -33,8 +33,12 @@ function Page() {
   return (
     <>
       <Top />
-      {isLocked ? <Locked /> : path ? <Notebook /> : <main class="alone"><h2>Notebooks</h2>{connection.value === 'open' && <FileList />}</main>}
-      <ReviewDock />
+      <div class="work">
+        <div class="pane">
+          {isLocked ? <Locked /> : path ? <Notebook /> : <main class="alone"><h2>Notebooks</h2>{connection.value === 'open' && <FileList />}</main>}
+          <ReviewDock />
+        </div>
+      </div>
       <Over />
     </>
   )

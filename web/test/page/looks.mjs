@@ -5,17 +5,17 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Agent } from '../agent.mjs'
-import { cell, code, markdown, notebook, SHOTS } from '../kit.mjs'
+import { cell, code, markdown, notebook, SHOTS, until } from '../kit.mjs'
 import { bed } from './bed.mjs'
 
 const axe = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))
 
 const PENGUINS = [
   markdown('intro', '# Penguins\n\nBody mass against flipper length, with a fit $m = a\\,l + b$ per species:\n\n$$\\hat m = \\arg\\min_{a,b} \\sum_i (m_i - a\\,l_i - b)^2$$'),
-  code('load', 'import numpy as np\nimport pandas as pd\n\nrng = np.random.default_rng(7)\nspecies = rng.choice(["Adelie", "Chinstrap", "Gentoo"], 240)\nflipper = rng.normal({"Adelie": 190, "Chinstrap": 196, "Gentoo": 217}[species[0]], 9, 240)\npenguins = pd.DataFrame({"species": species, "flipper": flipper, "mass": 52 * flipper - 5600 + rng.normal(0, 280, 240)})\npenguins.groupby("species").agg(n=("mass", "size"), mass=("mass", "mean"), flipper=("flipper", "mean")).round(1)'),
+  code('load', 'import numpy as np\nimport pandas as pd\n\nrng = np.random.default_rng(7)\nmean = {"Adelie": 190, "Chinstrap": 196, "Gentoo": 217}\nspecies = rng.choice(list(mean), 240)\nflipper = rng.normal([mean[name] for name in species], 6)\nmass = 52 * flipper - 5600 + rng.normal(0, 280, 240)\npenguins = pd.DataFrame({"species": species, "flipper": flipper, "mass": mass})\npenguins.groupby("species").mean().round(1)'),
   code('steps', 'from IPython.display import JSON, display\nprint("\\x1b[32mok\\x1b[0m loaded", len(penguins), "rows, \\x1b[33m2 warnings\\x1b[0m")\nfor step in range(0, 101, 25):\n    print(f"\\rfitting {step}%", end="")\nprint()\nJSON({"model": "ols", "params": {"a": 52.1, "b": -5600}, "n": len(penguins)})'),
   code('plot', 'import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.scatter(penguins.flipper, penguins.mass, s=8)\nplt.show()'),
-  code('fails', 'penguins["mas"].mean()'),
+  code('fails', 'penguin["mass"].mean()'),
 ]
 
 async function showcase(name, options) {
@@ -27,24 +27,35 @@ async function showcase(name, options) {
   const agent = await Agent.join(bed, 'Claude')
   await agent.read(path)
   const plot = 'import matplotlib.pyplot as plt\nfig, ax = plt.subplots(figsize=(6, 2.5))\nax.scatter(penguins.flipper, penguins.mass, s=8)\nax.set_xlabel("flipper length, mm")\nax.set_ylabel("mass, g")\nplt.show()'
-  await agent.update(path, 'plot', plot)
+  await agent.update(path, 'plot', plot, { run: true })
+  await until(() => cell(page, 'plot').locator('.outputs img').evaluate((image) => image.naturalWidth > 2 * image.naturalHeight), 'the new plot')
   await agent.update(path, 'fails', 'penguins["mass"].mean()')
   await page.getByText('2 changes').waitFor()
   return page
 }
+
+/** What axe finds serious. */
+const faults = (page) => page.evaluate(async () => {
+  const { violations } = await window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice'] })
+  return violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.target} ${node.failureSummary}`).join(' | ')}`)
+})
 
 for (const theme of ['light', 'dark']) {
   test(`nothing in the way of anyone, in ${theme}`, async () => {
     const page = await showcase(`penguins-${theme}.ipynb`, { dark: theme === 'dark', size: { width: 1360, height: 1100 } })
     await cell(page, 'plot').locator('.cm-deletedChunk').first().waitFor()
     await page.evaluate(readFileSync(axe, 'utf8'))
-    const found = await page.evaluate(async () => {
-      const { violations } = await window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice'] })
-      return violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.target} ${node.failureSummary}`).join(' | ')}`)
-    })
-    assert.deepEqual(found, [])
+    assert.deepEqual(await faults(page), [])
+    for (const keys of ['h', 'Shift+H', 'Control+Shift+c']) {
+      await page.keyboard.press(keys)
+      await page.getByRole('dialog').locator('kbd, .turns li').first().waitFor()
+      assert.deepEqual(await faults(page), [], keys)
+      await page.keyboard.press('Escape')
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+    }
     if (SHOTS) {
-      await cell(page, 'load').evaluate((element) => element.scrollIntoView({ block: 'start' }))
+      await cell(page, 'steps').evaluate((element) => element.scrollIntoView({ block: 'start' }))
+      await page.locator('main').evaluate((main) => { main.scrollBy({ top: -14 }); document.activeElement.blur() })
       await page.mouse.move(1300, 600)
       await page.waitForFunction(() => [...document.images].every((image) => image.complete))
       await page.screenshot({ path: `${SHOTS}/page-${theme}.png`, animations: 'disabled' })
