@@ -107,7 +107,7 @@ function Known({ cell }: { cell: CellModel }) {
       onMouseDown={onMouseDown}
       onFocusIn={onFocusIn}
     >
-      <Gutter cell={cell} others={others.value} />
+      <Gutter cell={cell} others={others.value} isNear={isNear.value} />
       <div class="body">
         {review && <ReviewBar cell={cell} review={review} />}
         <div class="source" ref={host} hidden={isRendered} />

@@ -49,15 +49,17 @@ function Elapsed({ begun }: { begun: number }) {
   return <span class="elapsed">{inWords(Math.max(100, now.value - begun))}</span>
 }
 
-export function Gutter({ cell, others }: { cell: CellModel; others: Present[] }) {
+export function Gutter({ cell, others, isNear }: { cell: CellModel; others: Present[]; isNear: boolean }) {
   const standing = useStanding(cell)
   const count = cell.state.value.last?.order ?? cell.count.value
   if (cell.kind.value !== 'code') return <div class="gutter">{others.map((one) => <Badge one={one} />)}</div>
   return (
     <div class="gutter">
-      <button class="run" title="Run this cell" aria-label="Run this cell" tabIndex={-1} onClick={() => void runCells([cell.id])}>
-        <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true"><path d="M2.5 1.5v9l8-4.5z" fill="currentColor" /></svg>
-      </button>
+      {isNear && (
+        <button class="run" title="Run this cell" aria-label="Run this cell" tabIndex={-1} onClick={() => void runCells([cell.id])}>
+          <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true"><path d="M2.5 1.5v9l8-4.5z" fill="currentColor" /></svg>
+        </button>
+      )}
       {standing.word === 'running'
         ? <span class="running"><span class="spinner" aria-hidden="true" />{cell.begun.value !== null && <Elapsed begun={cell.begun.value} />}</span>
         : standing.word === 'queued'

@@ -1,5 +1,6 @@
 // The list of cells, with what agents deleted between them.
 
+import { useSignal } from '@preact/signals'
 import { insert } from '../actions'
 import { Cell } from '../cell/Cell'
 import { Grave } from '../cell/ReviewBar'
@@ -17,10 +18,16 @@ function Between({ after }: { after: string | null }) {
     if (after === null) insert('above', kind, true)
     else insert('below', kind, true)
   }
+  // A thousand cells have a thousand of these, and the mouse comes to few.
+  const isMet = useSignal(false)
   return (
-    <div class="between">
-      <button tabIndex={-1} onClick={() => add('code')}>+ Code</button>
-      <button tabIndex={-1} onClick={() => add('markdown')}>+ Markdown</button>
+    <div class="between" onPointerEnter={() => (isMet.value = true)}>
+      {isMet.value && (
+        <>
+          <button tabIndex={-1} onClick={() => add('code')}>+ Code</button>
+          <button tabIndex={-1} onClick={() => add('markdown')}>+ Markdown</button>
+        </>
+      )}
     </div>
   )
 }
