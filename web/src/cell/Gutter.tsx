@@ -56,7 +56,7 @@ export function Gutter({ cell, others, isNear }: { cell: CellModel; others: Pres
   return (
     <div class="gutter">
       {isNear && (
-        <button class="run" title="Run this cell" aria-label="Run this cell" tabIndex={-1} onClick={() => void runCells([cell.id])}>
+        <button class="run" title="Run this cell" aria-label="Run this cell" tabIndex={-1} onMouseDown={(event) => event.preventDefault()} onClick={() => void runCells([cell.id])}>
           <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true"><path d="M2.5 1.5v9l8-4.5z" fill="currentColor" /></svg>
         </button>
       )}

@@ -24,7 +24,7 @@ export const highlighters = [classHighlighter, functions]
 
 export function languageOf(kind: CellKind, language: string): Language | null {
   if (kind === 'markdown') return markdownLanguage
-  return kind === 'code' && /^i?python$/i.test(language) ? pythonLanguage : null
+  return kind === 'code' && /^(i?python3?|py)$/i.test(language) ? pythonLanguage : null
 }
 
 /** The text with the classes that the editor would give it, without an editor. */

@@ -1,6 +1,7 @@
 // Markdown with mathematics. What sets formulas is fetched when the first one is met.
 
 import { Marked, type TokenizerAndRendererExtension } from 'marked'
+import { highlighted, languageOf } from '../cell/language'
 import { clean } from './clean'
 
 /** Formulas become marked places, which survive cleaning as plain text. */
@@ -36,6 +37,10 @@ export function renderMarkdown(source: string): DocumentFragment {
   const fragment = clean(marked.parse(source) as string)
   const places = fragment.querySelectorAll<HTMLElement>('.formula')
   if (places.length > 0) void setFormulas([...places])
+  for (const code of fragment.querySelectorAll('pre > code[class^=language-]')) {
+    const language = languageOf('code', code.className.replace('language-', ''))
+    if (language) code.replaceChildren(highlighted(code.textContent ?? '', language))
+  }
   return fragment
 }
 

@@ -30,7 +30,7 @@ test('tables, formulas, pictures, trees and coloured text are shown as what they
     code('table', 'import pandas as pd\npd.DataFrame({"name": ["x", "y"], "value": [1, 2]})'),
     show('latex', { 'text/latex': '$$\\int_0^1 x^2 dx$$', 'text/plain': 'integral' }),
     show('svg', { 'image/svg+xml': '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><rect width="40" height="20" fill="teal"/></svg>', 'text/plain': 'a box' }),
-    show('markdown', { 'text/markdown': '**bold** and `code`' }),
+    show('markdown', { 'text/markdown': '**bold** and `code`\n\n```python\nimport this\n```' }),
     show('json', { 'application/json': { list: [1, { deep: 'value' }], name: 'x' } }),
     code('term', 'print("\\x1b[31mred\\x1b[0m and plain")\nfor step in range(3): print(f"\\r{step} of 2", end="")'),
   )
@@ -41,6 +41,7 @@ test('tables, formulas, pictures, trees and coloured text are shown as what they
   await until(() => picture.evaluate((image) => image.complete && image.naturalWidth === 40), 'the picture')
   assert.equal(await picture.getAttribute('alt'), 'a box')
   await cell(page, 'markdown').locator('.outputs strong').getByText('bold').waitFor()
+  assert.equal(await cell(page, 'markdown').locator('.outputs pre .tok-keyword').textContent(), 'import')
   const tree = cell(page, 'json').locator('.outputs .tree').first()
   await tree.getByText('list', { exact: false }).first().click()
   await tree.locator('details details > summary').click()
