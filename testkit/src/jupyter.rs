@@ -107,9 +107,18 @@ impl Flavour {
 impl Jupyter {
     /// Starts a server with more arguments. Counts the calling test as one that ran on its environment.
     pub fn start(flavour: Flavour, more: &[&str]) -> Jupyter {
+        Jupyter::start_at(flavour, "", more)
+    }
+
+    /// Starts a Jupyter Server below a path, as a Hub does.
+    pub fn start_below(flavour: Flavour, path: &str) -> Jupyter {
+        Jupyter::start_at(flavour, path, &[&format!("--ServerApp.base_url={path}/")])
+    }
+
+    fn start_at(flavour: Flavour, base: &str, more: &[&str]) -> Jupyter {
         // Somebody else may take the port between our look and its use.
         for _ in 0..5 {
-            if let Some(server) = Jupyter::try_start(flavour, more) {
+            if let Some(server) = Jupyter::try_start(flavour, base, more) {
                 return server;
             }
         }
@@ -133,7 +142,7 @@ impl Jupyter {
         server
     }
 
-    fn try_start(flavour: Flavour, more: &[&str]) -> Option<Jupyter> {
+    fn try_start(flavour: Flavour, base: &str, more: &[&str]) -> Option<Jupyter> {
         let scratch = Scratch::new();
         let port = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a port").port();
         let kernel = python(flavour.kernels());
@@ -168,7 +177,7 @@ impl Jupyter {
         let child = command.spawn().expect("a server can be started");
         let mut server = Jupyter { child, port, scratch };
         let began = Instant::now();
-        while !answers(port) {
+        while !answers(port, base) {
             if server.child.try_wait().is_ok_and(|ended| ended.is_some()) {
                 let said = fs::read_to_string(&log).unwrap_or_default();
                 assert!(said.contains("Address already in use") || said.contains("available port"), "{said}");
@@ -242,8 +251,9 @@ impl Drop for Jupyter {
     }
 }
 
-fn answers(port: u16) -> bool {
-    ask(port, "GET", "/api/kernelspecs", "", Duration::from_secs(5)).is_some_and(|(status, _)| status == 200)
+fn answers(port: u16, base: &str) -> bool {
+    ask(port, "GET", &format!("{base}/api/kernelspecs"), "", Duration::from_secs(5))
+        .is_some_and(|(status, _)| status == 200)
 }
 
 fn ask(port: u16, method: &str, path: &str, body: &str, patience: Duration) -> Option<(u16, String)> {

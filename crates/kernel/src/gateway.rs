@@ -144,7 +144,7 @@ pub async fn start(target: Target, launch: Launch) -> Result<Started> {
     match ready(&target, &ours, &launch, &state, None).await {
         Ok((live, notices)) => {
             state.send_replace(State::Idle);
-            let kernel = GatewayKernel::new(target, launch, Origin::Started(ours), live, state);
+            let kernel = GatewayKernel::new(target, launch, Origin::Started(Box::new(ours)), live, state);
             Ok(Started { kernel: Box::new(kernel), notices })
         }
         Err(error) => {
@@ -186,7 +186,7 @@ struct GatewayKernel {
 }
 
 enum Origin {
-    Started(Ours),
+    Started(Box<Ours>),
     Joined(Listed),
 }
 

@@ -2,12 +2,13 @@
 //! Jupyter server holds its next small message back until then, for 40 ms with a client that does not care.
 
 use std::io;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use hyper::Uri;
-use rustls::pki_types::ServerName;
+use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -25,6 +26,11 @@ enum Carrier {
 impl Stream {
     /// Connects to the machine of an address.
     pub async fn open(uri: &Uri) -> io::Result<Stream> {
+        Stream::open_trusting(uri, None).await
+    }
+
+    /// The same, where the certificates in a file take the place of those that this machine trusts.
+    pub async fn open_trusting(uri: &Uri, bundle: Option<&Path>) -> io::Result<Stream> {
         let encrypted = uri.scheme_str() == Some("https");
         let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']').to_owned();
         let port = uri.port_u16().unwrap_or(if encrypted { 443 } else { 80 });
@@ -35,7 +41,10 @@ impl Stream {
             return Ok(Stream(Carrier::Plain(prompt)));
         }
         let name = ServerName::try_from(host).map_err(io::Error::other)?;
-        let connector = TlsConnector::from(trust()?);
+        let connector = TlsConnector::from(match bundle {
+            Some(bundle) => trust_in(bundle)?,
+            None => trust()?,
+        });
         Ok(Stream(Carrier::Encrypted(Box::new(connector.connect(name, prompt).await?))))
     }
 }
@@ -46,15 +55,30 @@ fn trust() -> io::Result<Arc<ClientConfig>> {
     if let Some(config) = CONFIG.get() {
         return Ok(config.clone());
     }
+    let config = believing(rustls_native_certs::load_native_certs().certs)?;
+    Ok(CONFIG.get_or_init(|| config).clone())
+}
+
+/// Whom we believe by the certificates in a file.
+fn trust_in(bundle: &Path) -> io::Result<Arc<ClientConfig>> {
+    let loaded = rustls_native_certs::load_certs_from_paths(Some(bundle), None);
+    if loaded.certs.is_empty() {
+        let why = loaded.errors.first().map(|error| format!(": {error}")).unwrap_or_default();
+        return Err(io::Error::other(format!("no certificate can be read from {}{why}", bundle.display())));
+    }
+    believing(loaded.certs)
+}
+
+fn believing(certificates: Vec<CertificateDer<'static>>) -> io::Result<Arc<ClientConfig>> {
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots.add_parsable_certificates(certificates);
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(io::Error::other)?
         .with_root_certificates(roots)
         .with_no_client_auth();
-    Ok(CONFIG.get_or_init(|| Arc::new(config)).clone())
+    Ok(Arc::new(config))
 }
 
 /// A socket that acknowledges at once.

@@ -218,7 +218,7 @@ pub async fn run(
         }
         let told = Told::new(started.elapsed(), &pace, plan.timeout, &identity, around);
         let report = record.report(told).await;
-        run.document.set_outputs(id, &record.kept.outputs(), record.execution_count);
+        run.document.set_outputs(id, &record.kept.saved(), record.execution_count);
         if plan.timing {
             run.document.set_metadata(id, TIMING, &timing.to_json());
         }
@@ -324,7 +324,7 @@ impl Running<'_> {
         if self.rhythm.is_time(now) {
             self.rhythm.saved(now);
             if let Some((id, record)) = running {
-                self.document.set_outputs(id, &record.kept.outputs(), record.execution_count);
+                self.document.set_outputs(id, &record.kept.saved(), record.execution_count);
             }
             self.saving = self.document.begin_save();
         }

@@ -293,7 +293,7 @@ async fn gateway(asker: &Asker, variables: &Variables) -> Check {
         return Check::new("gateway", Verdict::Ok, "none is set");
     };
     let gateway = match Gateway::new(&url, variables.text(TOKEN_VARIABLE)) {
-        Ok(gateway) => gateway,
+        Ok(gateway) => gateway.trusting(|name| variables.text(name)),
         Err(error) => {
             return Check::new("gateway", Verdict::Failed, error.to_string())
                 .hint("give one like http://127.0.0.1:8888, or unset PI_PYTHON_GATEWAY_URL");

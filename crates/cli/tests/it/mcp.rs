@@ -12,3 +12,4 @@ mod running;
 mod scenarios;
 mod streams;
 mod wheel;
+mod without_python;

@@ -1,6 +1,7 @@
 //! Where a gateway is and what lets us in.
 
 use std::fmt;
+use std::path::Path;
 
 use hyper::Uri;
 use serde::{Deserialize, Serialize};
@@ -8,12 +9,18 @@ use serde::{Deserialize, Serialize};
 /// The variable that holds the token.
 pub const TOKEN_VARIABLE: &str = "PI_PYTHON_GATEWAY_TOKEN";
 
+/// Variables that name a file of certificates.
+const BUNDLES: [&str; 3] = ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"];
+
 /// A gateway: a Jupyter Kernel Gateway, an Enterprise Gateway, a Jupyter Server or a user's server of a Hub.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gateway {
     url: String,
     token: Option<String>,
     shared: bool,
+    /// A file of certificates that are trusted in place of those that this machine trusts.
+    #[serde(default)]
+    bundle: Option<String>,
 }
 
 /// Why an address is none.
@@ -48,12 +55,22 @@ impl Gateway {
             pairs.filter(|(name, _)| *name == "token").map(|(_, token)| token.to_owned()).next()
         });
         let token = token.or(in_query).filter(|token| !token.is_empty());
-        Ok(Gateway { url: format!("{scheme}://{authority}{path}"), token, shared: false })
+        Ok(Gateway { url: format!("{scheme}://{authority}{path}"), token, shared: false, bundle: None })
+    }
+
+    /// The same, where a variable may name a file of certificates to trust, as other programs take it.
+    pub fn trusting(self, variable: impl Fn(&str) -> Option<String>) -> Gateway {
+        let bundle = BUNDLES.iter().find_map(|name| variable(name).filter(|path| !path.is_empty()));
+        Gateway { bundle, ..self }
+    }
+
+    pub(super) fn bundle(&self) -> Option<&Path> {
+        self.bundle.as_ref().map(Path::new)
     }
 
     /// The gateway that we started ourselves, for all of this user's processes.
     pub fn shared(port: u16, token: String) -> Gateway {
-        Gateway { url: format!("http://127.0.0.1:{port}"), token: Some(token), shared: true }
+        Gateway { url: format!("http://127.0.0.1:{port}"), token: Some(token), shared: true, bundle: None }
     }
 
     /// The address, without the token and without a slash at its end.

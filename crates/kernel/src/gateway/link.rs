@@ -91,7 +91,9 @@ impl Socket {
         // A server may still be busy with a connection in the other form that came to nothing.
         let form_name = if form == Form::Json { "-json" } else { "" };
         let uri = gateway.uri(&format!("/api/kernels/{kernel}/channels?session_id={session}{form_name}"));
-        let stream = Stream::open(&uri).await.map_err(|error| Trouble::unreachable(&error))?;
+        let stream = Stream::open_trusting(&uri, gateway.bundle())
+            .await
+            .map_err(|error| Trouble::unreachable(&error))?;
         let garbled = |error: &dyn std::fmt::Display| Trouble::Garbled(error.to_string());
         let address = uri.to_string().replacen("http", "ws", 1);
         let mut request = address.into_client_request().map_err(|error| garbled(&error))?;
@@ -417,6 +419,7 @@ impl Task {
                 Trouble::Unreachable(_)
                 | Trouble::Refused(_)
                 | Trouble::TimedOut(_)
+                | Trouble::Distrusted(_)
                 | Trouble::Garbled(_) => {}
             }
         }

@@ -27,6 +27,8 @@ const LARGEST_ANSWER: usize = 16 << 20;
 pub(super) enum Trouble {
     /// Nobody is there, or the connection broke.
     Unreachable(String),
+    /// It cannot show that it is who it should be.
+    Distrusted(String),
     /// No answer came in time.
     TimedOut(Duration),
     /// The answer is a refusal or a failure.
@@ -46,7 +48,11 @@ pub(super) struct Refused {
 impl Trouble {
     /// The system could not make a connection.
     pub(super) fn unreachable(error: &std::io::Error) -> Trouble {
-        Trouble::Unreachable(plain(error))
+        let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        match inner {
+            Some(rustls::Error::InvalidCertificate(why)) => Trouble::Distrusted(why.to_string()),
+            Some(_) | None => Trouble::Unreachable(plain(error)),
+        }
     }
 
     pub(super) fn is_status(&self, status: StatusCode) -> bool {
@@ -65,6 +71,10 @@ impl Trouble {
             Trouble::Unreachable(cause) => (
                 format!("the gateway {url} cannot be reached: {cause}"),
                 Some("see that it runs and that the address is right".to_owned()),
+            ),
+            Trouble::Distrusted(why) => (
+                format!("the gateway {url} shows a certificate that is not trusted: {why}"),
+                Some("name a file with the certificate of its authority in SSL_CERT_FILE".to_owned()),
             ),
             Trouble::TimedOut(within) => (
                 format!("the gateway {url} did not answer within {} seconds: {what}", within.as_secs()),
@@ -150,7 +160,8 @@ async fn converse(
 ) -> Result<Bytes, Trouble> {
     let broke = |error: &dyn fmt::Display| Trouble::Unreachable(error.to_string());
     let uri = gateway.uri(path);
-    let stream = Stream::open(&uri).await.map_err(|error| Trouble::unreachable(&error))?;
+    let stream =
+        Stream::open_trusting(&uri, gateway.bundle()).await.map_err(|error| Trouble::unreachable(&error))?;
     let (mut sender, connection) =
         http1::handshake(TokioIo::new(stream)).await.map_err(|error| broke(&error))?;
     let connection = tokio::spawn(connection);

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use cellist_kernel::gateway::{SharedGateways, Token};
 use cellist_link::Desk;
 use cellist_output::Ansi;
 use cellist_session::execution::{Cancel, Limit, Reading, Status};
@@ -14,6 +15,7 @@ use cellist_session::sessions::{
 use cellist_session::settings::ToolMode;
 use cellist_tools::{Agent, Caller, Mode, ToolName, ToolSet};
 use serde_json::{Value, json};
+use testkit::{Flavour, Jupyter};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
@@ -25,7 +27,7 @@ const BOTH: [&str; 2] = ["runner", "jupyter"];
 
 struct Site {
     /// The folder goes with it.
-    _bed: Bed,
+    bed: Bed,
     desk: Desk,
     agent: Arc<Agent>,
 }
@@ -57,15 +59,24 @@ impl Site {
         };
         change(&mut caller);
         let agent = Arc::new(Agent::new(caller, OwnerId("robot".to_owned())));
-        Site { _bed: bed, desk, agent }
+        Site { bed, desk, agent }
     }
 
     /// The text that code of the agent comes to, and whether it failed.
     async fn python(&self, code: &str) -> (String, bool) {
-        let (news, _heard) = watch::channel(None);
         let arguments = json!({ "code": code, "soft_wait": 100, "timeout": 100, "max_output": 100_000 });
+        self.call(ToolName::Python, arguments).await
+    }
+
+    /// The same of a command.
+    async fn bash(&self, command: &str) -> (String, bool) {
+        self.call(ToolName::Bash, json!({ "command": command, "soft_wait": 100, "timeout": 100 })).await
+    }
+
+    async fn call(&self, tool: ToolName, arguments: Value) -> (String, bool) {
+        let (news, _heard) = watch::channel(None);
         let toolbox = self.desk.toolbox();
-        let call = toolbox.call(&self.agent, ToolName::Python, &arguments, &news, Cancel::never());
+        let call = toolbox.call(&self.agent, tool, &arguments, &news, Cancel::never());
         let answer = soon(call).await;
         (answer.all_text(), answer.is_failure)
     }
@@ -109,6 +120,89 @@ impl Site {
 
     async fn close(self) {
         self.desk.close().await;
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        // The gateway of our own stays longer than whoever used it.
+        let gateways = SharedGateways::of(self.bed.home.path());
+        let ended = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(gateways.stop());
+        });
+        let _ = ended.join();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kernel_on_our_own_gateway_calls_tools_and_keeps_the_token_to_itself() {
+    let site = Site::new("gateway", |caller| caller.asker.python = Some(testkit::python("gateway"))).await;
+    std::fs::write(site.file("long.txt"), "line of text\n".repeat(20_000)).unwrap();
+    assert!(site.told("print(len(tool.read(path='long.txt')))").await.contains("260000\n"));
+    let (text, failed) = site.python("tool.python(code='1')").await;
+    assert!(failed && text.contains("session own is busy"), "{text}");
+    let told = site.told("print(bash('env').count('PI_TOOL_BRIDGE_TOKEN'))").await;
+    assert!(told.starts_with('0'), "{told}");
+    let view = site.desk.sessions().list();
+    assert_eq!(view[0].backend.to_string(), "gateway");
+    site.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kernel_on_a_gateway_elsewhere_has_helpers_and_is_told_why_it_has_no_tools() {
+    let server = Jupyter::shared(Flavour::KernelGateway);
+    let site = Site::new("gateway", |caller| {
+        caller.asker.gateway = Some(server.url());
+        caller.asker.gateway_token = Some(Token(testkit::TOKEN.to_owned()));
+        caller.asker.set = vec!["bridge.inherit=true".to_owned()];
+    })
+    .await;
+    let told = site.told("print(write('a.txt', 'a'), sorted(k for k in getenv() if 'BRIDGE' in k))").await;
+    assert!(told.starts_with("a.txt []\n"), "{told}");
+    let (text, failed) = site.python("tool.read(path='a.txt')").await;
+    assert!(failed && text.contains("this kernel runs behind a gateway, from where the tools"), "{text}");
+    site.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_of_bash_may_call_tools_where_all_processes_may() {
+    let program = "import json, os, urllib.request as u\n\
+        g = lambda name: os.environ['PI_TOOL_BRIDGE_' + name]\n\
+        call = {'session': g('SESSION'), 'tool': 'python', 'arguments': {'code': 'print(6 * 7)'}}\n\
+        head = {'Authorization': 'Bearer ' + g('TOKEN'), 'Content-Type': 'application/json'}\n\
+        print(u.urlopen(u.Request(g('URL'), json.dumps(call).encode(), head)).read().decode())\n";
+    for (inherits, expected) in [("false", "0"), ("true", "3")] {
+        let set = vec![format!("bridge.inherit={inherits}")];
+        let site = Site::new("runner", |caller| caller.asker.set = set).await;
+        let (text, failed) = site.bash("env | grep -c PI_TOOL_BRIDGE_ || true").await;
+        assert!(!failed && text.lines().next() == Some(expected), "{inherits}: {text}");
+        if inherits == "true" {
+            std::fs::write(site.file("call.py"), program).unwrap();
+            let python = testkit::python("kernels");
+            let (text, failed) = site.bash(&format!("{} call.py", python.display())).await;
+            assert!(!failed && text.contains("42"), "{text}");
+        }
+        site.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_of_an_output_that_was_cut_is_there_for_code_by_its_id() {
+    for backend in BOTH {
+        let site = Site::new(backend, |_| {}).await;
+        let told = site.told("for n in range(30_000): print('line', n)").await;
+        let id = told.split("artifact://").nth(1).unwrap();
+        let id: String = id.chars().take_while(|letter| letter.is_alphanumeric()).collect();
+        let code =
+            format!("t = output('{id}')\nprint(t == output('artifact://{id}'), t.count('\\n'), t[-11:])");
+        let told = site.told(&code).await;
+        assert!(told.starts_with("True 30000 line 29999\n"), "{told}");
+        for (name, expected) in [("nothing1", "there is no artifact nothing1"), ("../x", "is not the id")] {
+            let (text, failed) = site.python(&format!("output('{name}')")).await;
+            assert!(failed && text.contains(expected), "{text}");
+        }
+        site.close().await;
     }
 }
 

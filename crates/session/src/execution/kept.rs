@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use cellist_kernel::Event;
-use cellist_output::{Decoder, MimeBundle, MimeData, Output, Outputs, RawJson, StreamName, notices};
+use cellist_output::{
+    Decoder, MimeBundle, MimeData, Output, Outputs, RawJson, StatusEvent, StreamName, notices,
+};
 
 use super::report::{Picture, Pictures};
 
@@ -139,6 +141,25 @@ impl Kept {
             self.drop_pictures();
         }
         updated > 0
+    }
+
+    /// What a file gets: all but what helpers told of themselves, which no other program could show.
+    pub(crate) fn saved(&self) -> Cow<'_, [Output]> {
+        let outputs = self.outputs();
+        if !outputs.iter().any(is_status) {
+            return outputs;
+        }
+        let mut saved = Outputs::new();
+        for output in outputs.iter().filter(|output| !is_status(output)) {
+            match output {
+                // Text that stood on both sides of it is one.
+                Output::Stream { name, text } => saved.push_stream(*name, text),
+                Output::Display { .. } | Output::Result { .. } | Output::Error { .. } => {
+                    saved.push(anonymous(output));
+                }
+            }
+        }
+        Cow::Owned(saved.into())
     }
 
     /// The outputs as they stand, copied only where some were left out. A character that is not complete yet is
@@ -341,6 +362,13 @@ pub(super) fn weight(output: &Output) -> usize {
     }
 }
 
+/// Whether an output is a status event and nothing else.
+fn is_status(output: &Output) -> bool {
+    let Output::Display { data, .. } = output else { return false };
+    let mut types = data.iter().map(|(mime, _)| mime).peekable();
+    types.peek().is_some() && types.all(StatusEvent::is_status)
+}
+
 fn anonymous(output: &Output) -> Output {
     match output {
         Output::Display { data, metadata, .. } => {
@@ -374,6 +402,22 @@ mod tests {
 
     fn said(kept: &Kept) -> Vec<String> {
         kept.outputs().iter().map(|output| output.text().into_owned()).collect()
+    }
+
+    #[test]
+    fn what_helpers_tell_of_themselves_is_not_saved_and_parts_no_text() {
+        let mut kept = Kept::new(None);
+        let status = |mut bundle: MimeBundle| {
+            bundle = bundle.with(StatusEvent::MIME, RawJson::new(r#"{"op":"read"}"#).unwrap());
+            Event::Display { data: bundle, metadata: RawJson::empty_object(), display_id: None }
+        };
+        write(&mut kept, StreamName::Stdout, b"a\n");
+        kept.apply(status(MimeBundle::new()));
+        write(&mut kept, StreamName::Stdout, b"b\n");
+        kept.apply(status(MimeBundle::text("text/plain", "shown")));
+        assert_eq!(kept.outputs().len(), 4);
+        let saved: Vec<String> = kept.saved().iter().map(|output| output.text().into_owned()).collect();
+        assert_eq!(saved, ["a\nb\n", "shown"]);
     }
 
     #[test]

@@ -334,7 +334,7 @@ impl Run<'_, '_> {
         count: Option<u64>,
         has_ended: bool,
     ) -> Result<(), RunError> {
-        let outputs = kept.outputs().into_owned();
+        let outputs = kept.saved().into_owned();
         self.document.set_outputs(id.clone(), outputs, count, has_ended, self.author.clone()).await?;
         Ok(())
     }

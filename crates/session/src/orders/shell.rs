@@ -44,7 +44,7 @@ pub async fn shell(asker: &Asker, home: &Home, cwd: PathBuf) -> Result<ShellOrde
             modules: Vec::new(),
             startup_timeout: Duration::ZERO,
             traced: false,
-            inherits_bridge: false,
+            inherits_bridge: resolved.settings.bridge.inherit,
             notices: resolved.notices,
         };
         let has_python = asker.is_elsewhere() || found.interpreter().is_some();

@@ -100,7 +100,8 @@ impl Asker {
                 removed.extend(elsewhere.withheld.iter().cloned());
                 let launch = for_launch(elsewhere.launch, &found.variables, cwd, python.startup_timeout);
                 let target = Target {
-                    gateway: Gateway::new(&url, self.token().map(|token| token.0))?,
+                    gateway: Gateway::new(&url, self.token().map(|token| token.0))?
+                        .trusting(|name| found.variables.text(name)),
                     kernel: which(job),
                     variables: launch,
                 };

@@ -22,7 +22,7 @@ impl Shown {
             Event::Stream { late: true, .. } if !self.0.is_empty() => {
                 if let Some((id, count, kept)) = self.0.last_mut() {
                     kept.apply(event);
-                    changed(id, &kept.outputs(), *count);
+                    changed(id, &kept.saved(), *count);
                 }
                 return None;
             }
@@ -31,7 +31,7 @@ impl Shown {
             | Event::Result { display_id: Some(display_id), data, metadata, .. } => {
                 for (id, count, kept) in &mut self.0 {
                     if kept.has_display_ids() && kept.update(display_id, data, metadata) {
-                        changed(id, &kept.outputs(), *count);
+                        changed(id, &kept.saved(), *count);
                     }
                 }
             }

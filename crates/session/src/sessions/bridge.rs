@@ -62,11 +62,12 @@ impl Drop for Pass {
     }
 }
 
-/// Whether a kernel runs where it can reach this machine's own addresses.
+/// Whether a kernel runs where it can reach this machine's own addresses, and can keep a token to itself or need not.
 fn is_near(order: &Order) -> bool {
     match order.way {
         Way::Runner { .. } | Way::Jupyter(_) | Way::SharedGateway { .. } => true,
-        Way::Gateway(_) | Way::Shell { .. } => false,
+        Way::Shell { .. } => order.inherits_bridge,
+        Way::Gateway(_) => false,
     }
 }
 
@@ -138,6 +139,20 @@ mod tests {
             let token = value(&order, "PI_TOOL_BRIDGE_TOKEN");
             assert_eq!(token, inherits_bridge.then(|| pass.token.clone()));
             assert!(order.prelude.unwrap().contains(&pass.token));
+        }
+    }
+
+    #[test]
+    fn a_shell_has_a_token_only_where_all_may_have_it() {
+        let bridge = Bridge::default();
+        bridge.open("http://127.0.0.1:1/call".to_owned());
+        for inherits_bridge in [false, true] {
+            let mut order = Order { inherits_bridge, way: Way::Shell { program: "sh".into() }, ..order() };
+            let pass = bridge.pass(&order, &key());
+            equip(&mut order, pass.as_ref());
+            let names = ["URL", "SESSION", "TOKEN"].map(|name| format!("PI_TOOL_BRIDGE_{name}"));
+            assert!(names.iter().all(|name| value(&order, name).is_some() == inherits_bridge));
+            assert_eq!(order.prelude, None);
         }
     }
 

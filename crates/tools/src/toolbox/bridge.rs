@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cellist_session::execution::Cancel;
+use cellist_session::order::Way;
 use cellist_session::orders::Asker;
 use cellist_session::sessions::{OwnerId, SessionKey};
 use cellist_session::settings::ToolMode;
@@ -54,7 +55,10 @@ impl Toolbox {
             Some(agent) => (agent.caller().clone(), agent.owner().clone()),
             None => (self.person(session), OwnerId(format!("code in {}", session.id))),
         };
-        let caller = Caller { session: session.id.clone(), ..caller };
+        // A command of a shell has a session that ends with it, and means that of whoever gave it.
+        let is_command = self.sessions.order(session).is_some_and(|it| matches!(it.way, Way::Shell { .. }));
+        let own = if is_command { caller.session.clone() } else { session.id.clone() };
+        let caller = Caller { session: own, ..caller };
         Ok(Arc::new(Agent::new(caller, owner).inside(session.clone())))
     }
 

@@ -101,8 +101,8 @@ impl Toolbox {
         let Some(named) = named else {
             let own = SessionKey::new(caller.session.as_str(), cwd.unwrap_or_else(|| caller.cwd.clone()));
             return match call.agent.within() {
-                Some(within) => Err(busy(within)),
-                None => Ok(own),
+                Some(within) if within.id == own.id => Err(busy(within)),
+                Some(_) | None => Ok(own),
             };
         };
         let key = match self.sessions.find(named, cwd.as_deref()) {
