@@ -6,7 +6,7 @@ mod piece;
 
 use std::time::Duration;
 
-use cellist_link::Status;
+use cellist_link::{Bar, Status};
 
 pub use draw::{Drawn, Frame, Placed, Shown};
 pub use piece::{Piece, pieces, report_pieces};
@@ -123,6 +123,15 @@ impl Default for Block {
             progress: None,
         }
     }
+}
+
+/// How far a progress bar is, and what it counts.
+pub fn counted(bar: &Bar) -> (Option<f64>, String) {
+    let counted = match bar.total {
+        Some(total) => format!("{}/{} {}", bar.done, total, bar.label),
+        None => format!("{} {}", bar.done, bar.label),
+    };
+    (bar.total.filter(|total| *total > 0.0).map(|total| bar.done / total), counted.trim_end().to_owned())
 }
 
 /// `3 ms`, `0.42 s`, `12.3 s`, `2 min 05 s`.

@@ -6,6 +6,7 @@ mod highlight;
 mod list;
 mod look;
 mod markdown;
+mod motion;
 mod picture;
 mod repl;
 mod screen;
@@ -15,7 +16,9 @@ mod terminal;
 mod text;
 mod view;
 
-pub use block::{Block, Drawn, Frame, Piece, Placed, Shown, Source, State, pieces, report_pieces, spoken};
+pub use block::{
+    Block, Drawn, Frame, Piece, Placed, Shown, Source, State, counted, pieces, report_pieces, spoken,
+};
 pub use cache::Cached;
 pub use highlight::highlighted;
 pub use list::List;

@@ -6,22 +6,20 @@ mod notebook;
 
 use std::io;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use cellist_link::{Call, CallReport, Code, Event as News, Link, Order, Reply, Request, Result, Stop};
+use cellist_link::{Call, CallReport, CallView, Code, Event as News, Link, Order, Reply, Request, Result};
 use crossterm::event::Event;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval};
 
+use crate::motion::{Ending, Going, frames, newest};
 use crate::picture::Picturing;
 use crate::screen::{Screen, events};
 use crate::view::Orders;
 use model::{Deed, Model};
 
-/// How often what moves by itself moves.
-const FRAME: Duration = Duration::from_millis(100);
+/// What is said of code that was interrupted while it was found out how to run it.
+const BEFORE: &str = "interrupted before anything ran";
 
 /// What is kept outside of the terminal.
 pub trait Keeper {
@@ -67,10 +65,8 @@ impl Repl {
     async fn follow(&self, link: &Link, model: &mut Model) -> io::Result<()> {
         let mut screen = Screen::take(self.has_colour)?;
         let (mut keys, mut work) = (events(), JoinSet::new());
-        let (mut ended, mut hung_up) = (signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
-        let mut tick = interval(FRAME);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let mut running: Option<(Stop, watch::Receiver<Option<News>>)> = None;
+        let (mut ending, mut tick) = (Ending::new()?, frames());
+        let mut running: Option<Going> = None;
         loop {
             screen.draw(|area, buffer| model.draw(area, buffer))?;
             tokio::select! {
@@ -81,8 +77,8 @@ impl Repl {
                     Some(event) => match model.take(&event) {
                         Deed::Nothing => {}
                         Deed::Leave => {
-                            if let Some((stop, _)) = &running {
-                                stop.stop();
+                            if let Some(going) = &mut running {
+                                going.stop();
                             }
                             return Ok(());
                         }
@@ -92,8 +88,8 @@ impl Repl {
                             running = Some(begin(link, &mut work, Call { cells, ..self.call.clone() }));
                         }
                         Deed::Interrupt => {
-                            if let Some((stop, _)) = &running {
-                                stop.stop();
+                            if let Some(going) = &mut running {
+                                going.stop();
                             }
                         }
                         Deed::Restart => {
@@ -116,16 +112,24 @@ impl Repl {
                         }
                     },
                 },
-                _ = ended.recv() => return Ok(()),
-                _ = hung_up.recv() => return Ok(()),
-                view = newest(&mut running) => model.shows(&view),
+                () = ending.asked() => return Ok(()),
+                view = newest(&mut running, call) => model.shows(&view),
                 Some(Ok(done)) = work.join_next(), if !work.is_empty() => match done {
+                    Ended::Ran(Ok(Reply::Unordered { .. }), _)
+                        if running.as_ref().is_some_and(|going| going.is_unwanted) =>
+                    {
+                        running = None;
+                        model.cancelled(BEFORE);
+                    }
                     Ended::Ran(Ok(Reply::Unordered { cwd }), call) if call.order.is_none() => {
                         match self.order(cwd, &mut keys, model, &mut screen).await? {
                             Some(Ok(order)) => running = Some(begin(link, &mut work, Call { order: Some(order), ..*call })),
                             Some(Err(why)) => {
                                 running = None;
-                                model.failed(&why);
+                                match why == BEFORE {
+                                    true => model.cancelled(&why),
+                                    false => model.failed(&why),
+                                }
                             }
                             None => return Ok(()),
                         }
@@ -166,7 +170,7 @@ impl Repl {
         screen: &mut Screen,
     ) -> io::Result<Option<std::result::Result<Order, String>>> {
         let mut finding = (self.orders)(cwd);
-        let mut tick = interval(FRAME);
+        let mut tick = frames();
         loop {
             screen.draw(|area, buffer| model.draw(area, buffer))?;
             tokio::select! {
@@ -174,7 +178,7 @@ impl Repl {
                 order = &mut finding => return Ok(Some(order)),
                 event = keys.recv() => match event.map(|event| model.take(&event)) {
                     None | Some(Deed::Leave) => return Ok(None),
-                    Some(Deed::Interrupt) => return Ok(Some(Err("interrupted before anything ran".to_owned()))),
+                    Some(Deed::Interrupt) => return Ok(Some(Err(BEFORE.to_owned()))),
                     Some(_) => {}
                 },
                 _ = tick.tick() => model.tick(Instant::now()),
@@ -183,23 +187,18 @@ impl Repl {
     }
 }
 
-fn begin(link: &Link, work: &mut JoinSet<Ended>, call: Call) -> (Stop, watch::Receiver<Option<News>>) {
+fn begin(link: &Link, work: &mut JoinSet<Ended>, call: Call) -> Going {
     let pending = link.begin(Request::Call(Box::new(call.clone())));
-    let (stop, news) = (pending.stop(), pending.events());
+    let going = Going::new(&pending);
     work.spawn(async move { Ended::Ran(pending.done().await, Box::new(call)) });
-    (stop, news)
+    going
 }
 
-/// The newest of what runs; never, where nothing does.
-async fn newest(running: &mut Option<(Stop, watch::Receiver<Option<News>>)>) -> cellist_link::CallView {
-    if let Some((_, news)) = running {
-        while news.changed().await.is_ok() {
-            if let Some(News::Call(view)) = &*news.borrow_and_update() {
-                return view.clone();
-            }
-        }
+fn call(news: &News) -> Option<CallView> {
+    match news {
+        News::Call(view) => Some(view.clone()),
+        News::Notebook(_) | News::Run(_) | News::Tool(_) => None,
     }
-    std::future::pending().await
 }
 
 /// What came of a piece of code, if it ran.

@@ -7,24 +7,24 @@ use std::future::Future;
 use std::io;
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use cellist_link::{
     Author, Call, Event as News, Link, NotebookAsk, NotebookReply, NotebookRun, NotebookState, OnNotebook,
-    Order, Pending, Reply, Request, Result, Stop,
+    Order, Pending, Reply, Request, Result, RunView,
 };
 use cellist_notebook::CellId;
 use crossterm::event::Event;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval};
 
+use crate::motion::{Ending, Going, frames, newest};
 use crate::picture::Picturing;
 use crate::screen::{Screen, events};
 use model::{Deed, Model};
 
-/// How often what moves by itself moves.
-const FRAME: Duration = Duration::from_millis(100);
+/// Counts the runs of this process.
+static RUNS: AtomicU64 = AtomicU64::new(0);
 
 /// Finds out how to start a kernel in a folder; the error is a sentence.
 pub type Orders = Box<dyn Fn(PathBuf) -> Pin<Box<dyn Future<Output = std::result::Result<Order, String>>>>>;
@@ -83,10 +83,8 @@ impl Viewing {
         model.update(&state);
         let mut screen = Screen::take(self.has_colour)?;
         let (mut keys, mut news, mut work) = (events(), watching.events(), JoinSet::new());
-        let (mut ended, mut hung_up) = (signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
-        let mut tick = interval(FRAME);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let mut running: Option<Stop> = None;
+        let (mut ending, mut tick) = (Ending::new()?, frames());
+        let mut running: Option<Going> = None;
         let (mut is_reading, mut is_behind, mut is_watched) = (false, false, true);
         loop {
             screen.draw(|area, buffer| model.draw(area, buffer))?;
@@ -99,15 +97,14 @@ impl Viewing {
                         Deed::Nothing => {}
                         Deed::Leave => return Ok(()),
                         Deed::Run(cells) => running = Some(self.run(link, &mut work, cells, None)),
-                        Deed::Interrupt => match &running {
-                            Some(stop) => stop.stop(),
+                        Deed::Interrupt => match &mut running {
+                            Some(going) => going.stop(),
                             None => self.ask(link, &mut work, Request::Interrupt(self.call.session.clone())),
                         },
                         Deed::Restart => self.ask(link, &mut work, Request::Restart(self.call.session.clone())),
                     },
                 },
-                _ = ended.recv() => return Ok(()),
-                _ = hung_up.recv() => return Ok(()),
+                () = ending.asked() => return Ok(()),
                 changed = news.changed(), if is_watched => match changed {
                     Ok(()) => {
                         if let Some(News::Notebook(told)) = &*news.borrow_and_update() {
@@ -121,6 +118,7 @@ impl Viewing {
                         model.say("the host is gone: what is shown may be old");
                     }
                 },
+                run = newest(&mut running, run_view) => model.goes(run.running, run.bar.as_ref()),
                 Some(Ok(done)) = work.join_next(), if !work.is_empty() => match done {
                     Ended::State(reply) => {
                         is_reading = false;
@@ -131,9 +129,18 @@ impl Viewing {
                             Err(error) => model.say(&error.to_string()),
                         }
                     }
+                    Ended::Ran(Ok(Reply::Unordered { .. }), ..)
+                        if running.as_ref().is_some_and(|going| going.is_unwanted) =>
+                    {
+                        running = None;
+                        model.say("interrupted before anything ran");
+                    }
                     Ended::Ran(Ok(Reply::Unordered { cwd }), cells, false) => match (self.orders)(cwd).await {
                         Ok(order) => running = Some(self.run(link, &mut work, cells, Some(order))),
-                        Err(why) => model.say(&why),
+                        Err(why) => {
+                            running = None;
+                            model.say(&why);
+                        }
                     },
                     Ended::Ran(reply, ..) => {
                         running = None;
@@ -152,7 +159,7 @@ impl Viewing {
         }
     }
 
-    fn run(&self, link: &Link, work: &mut JoinSet<Ended>, cells: Vec<CellId>, order: Option<Order>) -> Stop {
+    fn run(&self, link: &Link, work: &mut JoinSet<Ended>, cells: Vec<CellId>, order: Option<Order>) -> Going {
         let has_order = order.is_some();
         let call = Call { order, ..self.call.clone() };
         let (path, author, max_output) = (self.path.clone(), self.author.clone(), self.max_output);
@@ -164,16 +171,24 @@ impl Viewing {
             max_output,
             timing: self.timing,
             author,
-            name: None,
+            // Of a run that has one, its progress is told.
+            name: Some(format!("view-{}-{}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed))),
         };
         let pending = link.begin(Request::Run(Box::new(run)));
-        let stop = pending.stop();
+        let going = Going::new(&pending);
         work.spawn(async move { Ended::Ran(pending.done().await, cells, has_order) });
-        stop
+        going
     }
 
     fn ask(&self, link: &Link, work: &mut JoinSet<Ended>, request: Request) {
         let pending = link.begin(request);
         work.spawn(async move { Ended::Asked(pending.done().await) });
+    }
+}
+
+fn run_view(news: &News) -> Option<RunView> {
+    match news {
+        News::Run(view) => Some(view.clone()),
+        News::Call(_) | News::Notebook(_) | News::Tool(_) => None,
     }
 }

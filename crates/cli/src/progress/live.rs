@@ -4,10 +4,10 @@ use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
 use cellist_output::{Ansi, clean};
-use cellist_session::run::{Bar, CellReport, Status, Step};
+use cellist_session::run::{CellReport, Status, Step};
 use cellist_session::settings::Images;
 use cellist_tui::{
-    Block, Frame, Picturing, Piece, Protocol, Shown, Source, State, picturing, report_pieces, size,
+    Block, Frame, Picturing, Piece, Protocol, Shown, Source, State, counted, picturing, report_pieces, size,
     to_terminal,
 };
 
@@ -164,26 +164,9 @@ fn frame(width: usize, shown: Shown, picturing: Picturing) -> Frame {
     Frame { width, shown, key: KEY, picturing }
 }
 
-/// How far a progress bar is, and what it counts.
-fn counted(bar: &Bar) -> (Option<f64>, String) {
-    let counted = match bar.total {
-        Some(total) => format!("{}/{} {}", bar.done, total, bar.label),
-        None => format!("{} {}", bar.done, bar.label),
-    };
-    (bar.total.filter(|total| *total > 0.0).map(|total| bar.done / total), counted.trim_end().to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_bar_tells_how_far_it_is() {
-        let bar = Bar { label: "rows".into(), done: 5.0, total: Some(10.0) };
-        assert_eq!(counted(&bar), (Some(0.5), "5/10 rows".to_owned()));
-        let endless = Bar { label: String::new(), done: 5.0, total: None };
-        assert_eq!(counted(&endless), (None, "5".to_owned()));
-    }
 
     #[test]
     fn what_was_drawn_is_taken_away_again() {

@@ -71,3 +71,19 @@ fn a_viewer_without_a_terminal_says_so() {
     let said = bed.run(&["view", "nb.ipynb"]).refused(2);
     assert!(said.contains("needs a terminal"), "{said}");
 }
+
+#[test]
+fn a_progress_bar_of_a_cell_that_is_run_here_is_seen_as_one() {
+    // A line that is written over, as tqdm does.
+    let code = "import os, sys, time\nsys.stderr.write('\\rrows:  50%|#####     | 5/10 [00:01<00:01]')\n\
+                while not os.path.exists('go'): time.sleep(0.01)";
+    let bed = bed(&[code]);
+    let mut screen = view(&bed, &["--standalone"]);
+    screen.wait_for("cell 0 of 1");
+    screen.keys("r");
+    screen.wait_for("████████████░░░░░░░░░░░░ 5/10");
+    bed.desk.write("go", "");
+    screen.wait("the cell has run", |shown| shown.contains("✓ [0]") && !shown.contains("░░░░"));
+    screen.keys("q");
+    assert_eq!(screen.end().0, 0);
+}

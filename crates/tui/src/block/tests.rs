@@ -242,6 +242,14 @@ fn lines_are_clamped_and_nothing_reaches_the_terminal_as_a_command() {
 }
 
 #[test]
+fn a_bar_tells_how_far_it_is() {
+    let bar = Bar { label: "rows".into(), done: 5.0, total: Some(10.0) };
+    assert_eq!(counted(&bar), (Some(0.5), "5/10 rows".to_owned()));
+    let endless = Bar { label: String::new(), done: 5.0, total: None };
+    assert_eq!(counted(&endless), (None, "5".to_owned()));
+}
+
+#[test]
 fn a_time_is_as_exact_as_it_is_interesting() {
     let said = [3, 420, 12_345, 125_000].map(|it| spoken(Duration::from_millis(it)));
     assert_eq!(said, ["3 ms", "0.42 s", "12.3 s", "2 min 05 s"]);

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::editor::{Editor, is_whole};
 use super::notebook::{Ran, notebook};
 use super::only;
-use crate::block::{Block, Frame, Piece, Shown, Source, State, report_pieces};
+use crate::block::{Block, Frame, Piece, Shown, Source, State, counted, report_pieces};
 use crate::highlight::highlighted;
 use crate::list::List;
 use crate::look::Role;
@@ -146,11 +146,7 @@ impl Model {
             Stage::Starting => "the kernel starts".to_owned(),
             Stage::Running { .. } => clean(view.text.as_bytes(), Ansi::KeepColour),
         };
-        let progress = view.bar.as_ref().map(|bar| {
-            let share = bar.total.filter(|total| *total > 0.0).map(|total| bar.done / total);
-            let of = bar.total.map_or_else(String::new, |total| format!("/{total}"));
-            (share, format!("{}{of} {}", bar.done, bar.label))
-        });
+        let progress = view.bar.as_ref().map(counted);
         self.change(at, |block| {
             block.pieces = if text.is_empty() { Vec::new() } else { vec![Piece::Text(text)] };
             block.progress = progress;
@@ -182,6 +178,13 @@ impl Model {
         self.end(at, report.status.into(), Some(time), pieces);
         if let Some(count) = report.execution_count {
             self.change(at, |block| block.label = format!("In[{count}]"));
+        }
+    }
+
+    /// What was to run is not wanted any more.
+    pub(super) fn cancelled(&mut self, why: &str) {
+        if let Some((at, _)) = self.running.take() {
+            self.end(at, State::Cancelled, None, vec![Piece::Warning(why.to_owned())]);
         }
     }
 

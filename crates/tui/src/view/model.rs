@@ -63,6 +63,8 @@ pub(super) struct Model {
     before: Option<char>,
     said: String,
     frame: usize,
+    /// How far the cell is that is run from here.
+    progress: Option<(CellId, (Option<f64>, String))>,
     /// When the cell that runs was first seen to run.
     since: Option<(CellId, Instant)>,
 }
@@ -86,6 +88,7 @@ impl Model {
             before: None,
             said: String::new(),
             frame: 0,
+            progress: None,
             since: None,
         }
     }

@@ -79,10 +79,16 @@ async fn carry_out(
         let reply = ask(link, Request::Call(Box::new(call.clone())), cancel, &mut progress).await;
         match reply {
             Ok(Reply::Called(report)) => break Ok(*report),
-            Ok(Reply::Unordered { cwd }) if call.order.is_none() => match order(arguments, &cwd).await {
-                Ok(order) => call.order = Some(order),
-                Err(error) => break Err(error),
-            },
+            Ok(Reply::Unordered { cwd }) if call.order.is_none() => {
+                let ordered = tokio::select! {
+                    ordered = order(arguments, &cwd) => ordered,
+                    () = cancel.asked() => Err(CliError::interrupted()),
+                };
+                match ordered {
+                    Ok(order) => call.order = Some(order),
+                    Err(error) => break Err(error),
+                }
+            }
             Ok(other) => break Err(host::unexpected(&other)),
             Err(error) => break Err(error),
         }
@@ -101,12 +107,21 @@ async fn ask(
     let (stop, mut events) = (pending.stop(), pending.events());
     let done = pending.done();
     tokio::pin!(done);
-    let mut is_heard = true;
+    let (mut is_heard, mut is_unwanted) = (true, false);
     loop {
         tokio::select! {
             biased;
-            reply = &mut done => return Ok(reply?),
-            () = cancel.asked() => stop.stop(),
+            reply = &mut done => {
+                return match reply? {
+                    // What was asked to stop is not asked again.
+                    Reply::Unordered { .. } if is_unwanted => Err(CliError::interrupted()),
+                    reply => Ok(reply),
+                };
+            }
+            () = cancel.asked() => {
+                is_unwanted = true;
+                stop.stop();
+            }
             news = events.changed(), if is_heard => match news {
                 Ok(()) => {
                     if let Some(Event::Call(view)) = &*events.borrow_and_update() {

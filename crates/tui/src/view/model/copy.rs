@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use cellist_link::{Activity, NotebookAsk, NotebookCell, NotebookNewer, NotebookNews, NotebookState};
+use cellist_link::{Activity, Bar, NotebookAsk, NotebookCell, NotebookNewer, NotebookNews, NotebookState};
 use cellist_notebook::{CellId, CellType, Ids, Notebook};
 
 use super::Model;
-use crate::block::{Block, Piece, Source, State, pieces};
+use crate::block::{Block, Piece, Source, State, counted, pieces};
 
 /// What a block shows of how its cell stands.
 #[derive(Debug, Default)]
@@ -16,6 +16,7 @@ struct Standing {
     label: String,
     time: Option<Duration>,
     remarks: Vec<String>,
+    progress: Option<(Option<f64>, String)>,
 }
 
 impl Standing {
@@ -24,11 +25,12 @@ impl Standing {
             && self.label == block.label
             && self.time == block.time
             && self.remarks == block.remarks
+            && self.progress == block.progress
     }
 
     fn of(self, block: Block) -> Block {
-        let Standing { state, label, time, remarks } = self;
-        Block { state, label, time, remarks, ..block }
+        let Standing { state, label, time, remarks, progress } = self;
+        Block { state, label, time, remarks, progress, ..block }
     }
 }
 
@@ -71,6 +73,14 @@ impl Model {
     /// What is to be asked about what is new.
     pub(in crate::view) fn question(&self) -> NotebookAsk {
         NotebookAsk::Newer { version: self.known, answer: self.answer }
+    }
+
+    /// How far the cell is that a run from here is at.
+    pub(in crate::view) fn goes(&mut self, cell: Option<CellId>, bar: Option<&Bar>) {
+        self.progress = cell.zip(bar.map(counted));
+        if let Some(at) = self.running() {
+            self.stand(at);
+        }
     }
 
     fn position(&self, cell: &CellId) -> Option<usize> {
@@ -159,7 +169,13 @@ impl Model {
         let stale: Vec<String> = known.iter().flat_map(|known| &known.stale).map(|why| why.words()).collect();
         let remarks =
             if stale.is_empty() { Vec::new() } else { vec![format!("stale: {}", stale.join(", "))] };
-        Standing { state, label, time, remarks }
+        let progress = match (state, &self.progress) {
+            (State::Running(_), Some((cell, progress))) if self.ids.get(at) == Some(cell) => {
+                Some(progress.clone())
+            }
+            _ => None,
+        };
+        Standing { state, label, time, remarks, progress }
     }
 }
 

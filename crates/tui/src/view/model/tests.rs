@@ -1,4 +1,4 @@
-use cellist_link::{LastRun, NotebookAsk, NotebookCell, NotebookNewer, NotebookState};
+use cellist_link::{Bar, LastRun, NotebookAsk, NotebookCell, NotebookNewer, NotebookState};
 use cellist_notebook::CellType;
 use cellist_output::{Output, StreamName};
 use crossterm::event::KeyModifiers;
@@ -186,6 +186,8 @@ fn what_is_new_is_put_into_its_cells_and_the_rest_stays() {
     let seen = shown(&mut model, 40, 10);
     assert!(seen.starts_with(" ✓ [0] In[7]\n │ x = 1\n\n▎⣾ [1] In[7] "), "{seen}");
     assert!(seen.contains("▎│ b\n▎  said\n\n · [2]\n   c\n"), "{seen}");
+    model.goes(Some("c1".into()), Some(&Bar { label: "rows".into(), done: 5.0, total: Some(10.0) }));
+    assert!(shown(&mut model, 60, 12).contains("████████████░░░░░░░░░░░░ 5/10 rows"));
     // It has ended: nothing else is told.
     let last = Some(LastRun { order: Some(7), success: true, duration_ms: 420, ended_ms: 0 });
     model.renew(NotebookNewer {
@@ -193,5 +195,6 @@ fn what_is_new_is_put_into_its_cells_and_the_rest_stays() {
         ..newer(2)
     });
     assert!(!model.is_moving());
-    assert!(shown(&mut model, 40, 10).contains("▎✓ [1] In[7] 0.42 s"));
+    let seen = shown(&mut model, 40, 10);
+    assert!(seen.contains("▎✓ [1] In[7] 0.42 s") && !seen.contains("rows"), "{seen}");
 }
