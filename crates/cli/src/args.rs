@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::answer::{Answer, Format};
 use crate::command::{
-    artifact, cell, completions, context, diff, doctor, edit, editor, exec, gateway, git_setup, guard,
+    artifact, cell, chat, completions, context, diff, doctor, edit, editor, exec, gateway, git_setup, guard,
     history, kernels, man, mcp, merge, new, open, prompt, read, repl, run, serve, sessions, settings, status,
     stop, trust, undo, view, write,
 };
@@ -23,6 +23,7 @@ use crate::error::CliError;
     max_term_width = 79,
     after_help = "Examples:
   cellist open nb.ipynb          in the browser, beside agents
+  cellist chat nb.ipynb          with a model, on the terminal
   cellist run nb.ipynb           its cells, with their outputs saved
   cellist exec 'print(6 * 7)'    code alone
   cellist read nb.ipynb          a notebook as text
@@ -48,6 +49,7 @@ enum Command {
     Exec(exec::Arguments),
     Repl(repl::Arguments),
     View(view::Arguments),
+    Chat(chat::Arguments),
     Sessions(sessions::Arguments),
     Artifact(artifact::Arguments),
     Read(read::Arguments),
@@ -90,6 +92,7 @@ impl Cli {
             Command::Exec(arguments) => exec::run(arguments, format),
             Command::Repl(arguments) => repl::run(arguments),
             Command::View(arguments) => view::run(arguments),
+            Command::Chat(arguments) => chat::run(arguments, format),
             Command::Sessions(arguments) => sessions::run(arguments),
             Command::Artifact(arguments) => artifact::run(arguments, format),
             Command::Read(arguments) => read::run(arguments, format),

@@ -2,6 +2,7 @@
 
 pub(crate) mod artifact;
 pub(crate) mod cell;
+pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod context;
 pub(crate) mod diff;

@@ -1,6 +1,7 @@
 //! Where requests are answered: owns kernel sessions and open notebooks, in whichever process that is.
 
 mod calls;
+mod chats;
 mod held;
 mod notebooks;
 mod runs;
@@ -22,6 +23,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::error::Failure;
 use crate::request::{Event, Reply, Request};
+use chats::Chats;
 use held::Held;
 use runs::Runs;
 use tools::Callers;
@@ -35,6 +37,7 @@ pub struct Desk {
     toolbox: Toolbox,
     callers: Callers,
     runs: Runs,
+    chats: Chats,
     clients: Arc<AtomicU64>,
 }
 
@@ -51,14 +54,17 @@ pub struct Keeping {
     pub busy: usize,
     /// Open notebooks.
     pub notebooks: usize,
+    /// Conversations that someone may come back to.
+    pub chats: usize,
 }
 
 impl Desk {
     /// A desk that keeps these sessions, notebooks and artifacts.
     pub fn new(sessions: Sessions, documents: Documents, artifacts: Artifacts) -> Desk {
         let toolbox = Toolbox::new(sessions.clone(), documents.clone(), artifacts);
-        let (held, callers, runs) = (Held::default(), Callers::default(), Runs::default());
-        Desk { sessions, documents, held, toolbox, callers, runs, clients: Arc::default() }
+        let (held, callers, runs, chats) =
+            (Held::default(), Callers::default(), Runs::default(), Chats::default());
+        Desk { sessions, documents, held, toolbox, callers, runs, chats, clients: Arc::default() }
     }
 
     /// Someone new.
@@ -95,7 +101,12 @@ impl Desk {
     pub fn keeping(&self) -> Keeping {
         let sessions = self.sessions.list();
         let busy = sessions.iter().filter(|session| session.state == SessionState::Busy).count();
-        Keeping { sessions: sessions.len(), busy, notebooks: self.documents.list().len() }
+        Keeping {
+            sessions: sessions.len(),
+            busy,
+            notebooks: self.documents.list().len(),
+            chats: self.chats.count(),
+        }
     }
 
     /// Carries a request out. Dropping the future gives up on the answer, not on what was begun.
@@ -147,6 +158,7 @@ impl Desk {
                 self.callers.introduce(client, *caller);
                 Ok(Reply::Done)
             }
+            Request::Chat(ask) => Ok(Reply::Chat(self.chat(client, *ask, cancel).await?)),
             Request::Page(_) => Err(Failure::bad_input("no_page", "only a host serves the page")),
             Request::Tool { tool, arguments } => {
                 let answer = self.use_tool(client, &tool, &arguments, events, cancel).await?;

@@ -69,6 +69,9 @@ pub struct HostState {
     pub busy: usize,
     /// How many notebooks are open.
     pub notebooks: usize,
+    /// Conversations that someone may come back to.
+    #[serde(default)]
+    pub chats: usize,
     /// How many others are attached.
     pub clients: usize,
     /// Where it writes down what it does, if anywhere.
@@ -80,7 +83,7 @@ pub struct HostState {
 impl HostState {
     /// Whether someone would miss it.
     pub fn is_needed(&self) -> bool {
-        self.sessions > 0 || self.notebooks > 0 || self.clients > 0
+        self.sessions > 0 || self.notebooks > 0 || self.clients > 0 || self.chats > 0
     }
 }
 
@@ -105,6 +108,7 @@ mod tests {
         assert!(!nothing.is_needed());
         assert!(HostState { sessions: 1, ..nothing.clone() }.is_needed());
         assert!(HostState { notebooks: 1, ..nothing.clone() }.is_needed());
+        assert!(HostState { chats: 1, ..nothing.clone() }.is_needed());
         assert!(HostState { clients: 1, ..nothing }.is_needed());
     }
 }

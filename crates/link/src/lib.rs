@@ -2,6 +2,7 @@
 //! open notebooks for everyone.
 
 mod call;
+mod chat;
 mod connection;
 mod desk;
 mod error;
@@ -15,6 +16,7 @@ mod run;
 pub mod wire;
 
 pub use call::{Call, Named};
+pub use chat::{ChatAsk, ChatReply};
 pub use desk::{Client, Desk, Keeping};
 pub use error::{Class, Error, Failure, Result, conflict_json};
 pub use host::{Address, FirstWords, Host, Starter, Stopped};
@@ -27,6 +29,7 @@ pub use request::{ContextTold, Event, PageAsk, Reply, Request};
 pub use run::{NotebookRun, RunNews, RunView};
 
 // What requests and replies are made of, for front ends that stand on this crate alone.
+pub use cellist_assistant::{Ending, Heard, Told, Usage, Verdict};
 pub use cellist_session::execution::{Bar, Report, Status};
 pub use cellist_session::live::{Activity, Actor, Author, CellState, LastRun};
 pub use cellist_session::order::Order;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::call::{Call, Named};
+use crate::chat::{ChatAsk, ChatReply};
 use crate::notebook::{NotebookNews, NotebookReply, OnNotebook};
 use crate::run::{NotebookRun, RunNews, RunView};
 
@@ -68,6 +69,8 @@ pub enum Request {
     Introduce(Box<Caller>),
     /// A link to the page, which is served from then on.
     Page(Box<PageAsk>),
+    /// Something about a conversation with the assistant.
+    Chat(Box<ChatAsk>),
     /// Calls a tool.
     Tool {
         /// Its name.
@@ -141,6 +144,8 @@ pub enum Reply {
     Editor(Box<Editor>),
     /// The notebook that is worked on, if one is.
     Context(Option<Box<ContextTold>>),
+    /// What is answered about a conversation.
+    Chat(ChatReply),
     /// What a tool answers.
     Tool(Box<Answer>),
     /// Where the page is; the link works once.

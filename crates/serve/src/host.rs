@@ -175,6 +175,7 @@ impl Shared {
             sessions: keeping.sessions,
             busy: keeping.busy,
             notebooks: keeping.notebooks,
+            chats: keeping.chats,
             clients: self.clients.load(Ordering::SeqCst),
             log: self.serving.log.clone(),
             page: self.page.get().map(|page| page.port()),

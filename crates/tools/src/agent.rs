@@ -29,13 +29,25 @@ pub struct Agent {
     texts: Mutex<HashMap<PathBuf, Revision>>,
     /// The session that its code runs in, where it is code that calls.
     within: Option<SessionKey>,
+    /// Whether all that it does is one turn, however long it pauses.
+    is_one_turn: bool,
 }
 
 impl Agent {
     /// An agent, which owns what it starts under this name.
     pub fn new(caller: Caller, owner: OwnerId) -> Agent {
         let (held, texts, turn) = (Mutex::default(), Mutex::default(), Mutex::new(Turn::new()));
-        Agent { caller, owner, held, turn, texts, within: None }
+        Agent { caller, owner, held, turn, texts, within: None, is_one_turn: false }
+    }
+
+    /// The same for a single turn, however long it pauses in it.
+    pub fn for_one_turn(self) -> Agent {
+        Agent { is_one_turn: true, ..self }
+    }
+
+    /// The turn that it is in.
+    pub fn turn_name(&self) -> String {
+        self.turn().name.clone()
     }
 
     /// The same for code that runs in a session.
@@ -65,7 +77,10 @@ impl Agent {
 
     /// A call begins; it lasts until what is returned is dropped.
     pub(crate) fn begin(&self) -> Busy<'_> {
-        self.turn().begin(Instant::now());
+        match self.is_one_turn {
+            true => self.turn().calls += 1,
+            false => self.turn().begin(Instant::now()),
+        }
         Busy(self)
     }
 

@@ -7,6 +7,7 @@ use cellist_session::orders::Asker;
 use cellist_session::settings::ToolMode;
 use serde::{Deserialize, Serialize};
 
+use crate::editor::Editor;
 use crate::mode::Mode;
 
 /// An agent that calls tools.
@@ -35,6 +36,12 @@ pub struct Caller {
     pub attached: Vec<PathBuf>,
     /// What decides which kernels it gets.
     pub asker: Asker,
+    /// What is in front of the person whom it answers, where that is not what an editor has reported.
+    #[serde(default)]
+    pub front: Option<Editor>,
+    /// Names of files that are kept from it, besides those that hold secrets; without any list it may see all.
+    #[serde(default)]
+    pub excluded: Option<Vec<String>>,
 }
 
 /// Which tools a caller has.

@@ -190,7 +190,11 @@ impl NotebookContext {
                 id: cell.id().to_string(),
                 index,
                 cell_type: cell.cell_type().as_str(),
-                content: bounded(&cell.source()),
+                content: match marks[index] {
+                    SelectionStatus::Unselected => bounded(&cell.source()),
+                    // What a person has chosen is told whole.
+                    SelectionStatus::Selected | SelectionStatus::Active => cell.source().into_owned(),
+                },
                 has_output: cell.has_outputs(),
                 selection_status: marks[index],
                 run: known(cell),
@@ -222,7 +226,17 @@ impl NotebookContext {
 
     /// As text for a prompt.
     pub fn text(&self) -> String {
-        text::text(self)
+        text::text(self, usize::MAX)
+    }
+
+    /// As text for a prompt, in which all but the selected cells has about so many bytes.
+    pub fn text_within(&self, budget: usize) -> String {
+        text::text(self, budget)
+    }
+
+    /// How many characters the selected cells have.
+    pub fn selected_size(&self) -> usize {
+        self.selected_cells.iter().map(|cell| cell.content.chars().count()).sum()
     }
 }
 

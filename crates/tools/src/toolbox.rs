@@ -43,6 +43,7 @@ use crate::definition::Definition;
 use crate::editor::{Editor, EditorReport};
 use crate::executions::Executions;
 use crate::glance::{Glance, Glances};
+use crate::mode::Access;
 use crate::result::Gallery;
 use crate::tool::{Offer, ToolName};
 use access::{access, names_notebook};
@@ -108,6 +109,13 @@ impl Toolbox {
     pub fn hear(&self, report: EditorReport) -> Editor {
         self.editor.send_modify(|editor| editor.hear(report));
         self.editor()
+    }
+
+    /// What carrying out a call would amount to, as far as its arguments tell. A call that is not one amounts to
+    /// nothing, and is refused when it is made.
+    pub fn amounts_to(tool: ToolName, arguments: &Value) -> Access {
+        let Ok(arguments) = Arguments::check(Definition::of(tool), arguments) else { return Access::Look };
+        access(tool, &arguments, arguments.text("path").is_some_and(names_notebook))
     }
 
     /// Carries a call out. Dropping the future gives up on the answer, not on what was begun; what is not wanted any

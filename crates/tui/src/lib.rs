@@ -2,6 +2,7 @@
 
 mod block;
 mod cache;
+mod chat;
 mod highlight;
 mod list;
 mod look;
@@ -20,6 +21,7 @@ pub use block::{
     Block, Drawn, Frame, Piece, Placed, Shown, Source, State, counted, pieces, report_pieces, spoken,
 };
 pub use cache::Cached;
+pub use chat::Talk;
 pub use highlight::highlighted;
 pub use list::List;
 pub use look::Role;

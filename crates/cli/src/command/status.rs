@@ -58,7 +58,7 @@ pub(crate) fn to_json(state: &HostState) -> Value {
 }
 
 fn for_people(state: &HostState, home: &Home) -> String {
-    let HostState { version, pid, started, background, sessions, busy, notebooks, clients, log, page } =
+    let HostState { version, pid, started, background, sessions, busy, notebooks, chats, clients, log, page } =
         state;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let age = now.saturating_sub(Duration::from_millis(*started));
@@ -76,6 +76,9 @@ fn for_people(state: &HostState, home: &Home) -> String {
         busy => row("sessions", &format!("{sessions}, {busy} of them busy")),
     }
     row("notebooks", notebooks);
+    if *chats > 0 {
+        row("chats", chats);
+    }
     row("clients", clients);
     if let Some(port) = page {
         row("page", &format_args!("http://127.0.0.1:{port}/"));

@@ -5,6 +5,7 @@ mod artifact;
 mod base;
 mod bench;
 mod cell;
+mod chat;
 mod completions;
 mod context;
 mod corpus;

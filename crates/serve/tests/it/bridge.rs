@@ -54,6 +54,8 @@ impl Site {
             cwd: bed.scratch.path().canonicalize().unwrap(),
             roots: Vec::new(),
             requires_active: false,
+            front: None,
+            excluded: None,
             attached: Vec::new(),
             asker,
         };

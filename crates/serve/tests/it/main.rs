@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 mod bed;
 mod bridge;
+mod chats;
 mod conformance;
 mod leaving;
 mod notebooks;

@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
-use super::{CellContext, CellRun, ExecutionStatus, NotebookContext, SelectionStatus};
+use crate::budget::cut;
 
-pub(super) fn text(context: &NotebookContext) -> String {
+use super::{CellContext, CellRun, ExecutionStatus, LONGEST_LINE, NotebookContext, SelectionStatus};
+
+pub(super) fn text(context: &NotebookContext, mut budget: usize) -> String {
     let mut text = String::from("# The notebook\n\n");
     let kernel = context.kernel_id.as_deref().unwrap_or("none yet");
     let NotebookContext { uri, kernel_language: language, cell_count, .. } = context;
@@ -12,7 +14,12 @@ pub(super) fn text(context: &NotebookContext) -> String {
         write!(text, "- file: {uri}\n- language: {language}\n- kernel: {kernel}\n- cells: {cell_count}\n");
     let names = context.selected_cells.iter().map(|cell| format!("{} (id {})", cell.index, cell.id));
     let names = names.collect::<Vec<_>>().join(", ");
-    let _ = writeln!(text, "- selected: {}", if names.is_empty() { "none" } else { &names });
+    let size = match context.selected_size() {
+        // Of little it need not be said that it is little.
+        0..MUCH => String::new(),
+        size => format!(", {size} characters"),
+    };
+    let _ = writeln!(text, "- selected: {}{size}", if names.is_empty() { "none" } else { &names });
     let shown = match &context.all_cells {
         Some(cells) => {
             text.push_str("\n## Cells\n");
@@ -26,10 +33,20 @@ pub(super) fn text(context: &NotebookContext) -> String {
         }
     };
     for cell in shown {
-        write_cell(&mut text, cell, language);
+        let is_selected = cell.selection_status != SelectionStatus::Unselected;
+        if is_selected || cell.content.len() <= budget {
+            budget = budget.saturating_sub(if is_selected { 0 } else { cell.content.len() });
+            write_cell(&mut text, cell, language);
+        } else {
+            let content = cut(&cell.content, budget.min(LONGEST_LINE * 4));
+            budget = budget.saturating_sub(content.len());
+            write_cell(&mut text, &CellContext { content, ..cell.clone() }, language);
+        }
     }
     if let Some(outline) = &context.outline {
         text.push_str("\n## Outline\n\n");
+        // Each line has its share; what is left of short ones is not worth the work.
+        let share = budget.checked_div(outline.len()).unwrap_or(budget);
         for cell in outline {
             let status = match cell.status {
                 Some(status @ (ExecutionStatus::Running | ExecutionStatus::Pending)) => {
@@ -37,14 +54,25 @@ pub(super) fn text(context: &NotebookContext) -> String {
                 }
                 Some(ExecutionStatus::Idle) | None => String::new(),
             };
-            let _ = writeln!(
-                text,
-                "- {} (id {}, {}{status}) {}",
-                cell.index, cell.id, cell.cell_type, cell.first_line
-            );
+            let head = format!("- {} (id {}, {}{status}) ", cell.index, cell.id, cell.cell_type);
+            let room = share.saturating_sub(head.len()).max(LEAST_OF_A_LINE);
+            let _ = writeln!(text, "{head}{}", shortened(&cell.first_line, room));
         }
     }
     text
+}
+
+/// From so many characters on, the size of what is selected is said.
+const MUCH: usize = 1000;
+
+/// So much of a line is told however many there are.
+const LEAST_OF_A_LINE: usize = 12;
+
+fn shortened(line: &str, room: usize) -> String {
+    match line.char_indices().nth(room) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
 }
 
 fn write_cell(text: &mut String, cell: &CellContext, language: &str) {

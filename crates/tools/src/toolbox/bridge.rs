@@ -79,6 +79,8 @@ impl Toolbox {
             cwd: session.cwd.clone(),
             roots: Vec::new(),
             requires_active: false,
+            front: None,
+            excluded: None,
             attached: Vec::new(),
             asker: asker.unwrap_or_default(),
         }

@@ -2,8 +2,10 @@
 
 use cellist_notebook::Notebook;
 use cellist_session::Result;
+use cellist_session::live::Document;
 
 use super::Toolbox;
+use crate::agent::Agent;
 use crate::context::{CellRun, NotebookContext};
 use crate::editor::{Editor, Selection};
 
@@ -11,7 +13,20 @@ impl Toolbox {
     /// The state of the notebook that is worked on, if one is. Cells that were selected and are gone are left out.
     pub async fn context(&self, editor: &Editor) -> Result<Option<NotebookContext>> {
         let Some(path) = editor.notebook() else { return Ok(None) };
+        Ok(self.context_of(&self.documents.open(path).await?, editor))
+    }
+
+    /// The same for an agent, whose changes are based on it from then on.
+    pub async fn tell_context(&self, agent: &Agent, editor: &Editor) -> Result<Option<NotebookContext>> {
+        let Some(path) = editor.notebook() else { return Ok(None) };
         let document = self.documents.open(path).await?;
+        agent.hold(&document);
+        // One that closes at this moment is read anew by the first change.
+        let _ = document.tell(agent.caller().author().actor).await;
+        Ok(self.context_of(&document, editor))
+    }
+
+    fn context_of(&self, document: &Document, editor: &Editor) -> Option<NotebookContext> {
         let view = document.view();
         let states = view.cells();
         let sessions = self.sessions.list();
@@ -24,7 +39,7 @@ impl Toolbox {
             let is_known = state.last.is_some() || state.activity != Default::default();
             is_known.then(|| CellRun::from(state))
         };
-        Ok(NotebookContext::of(&view.notebook, path, kernel, &selection, run).ok())
+        NotebookContext::of(&view.notebook, document.path(), kernel, &selection, run).ok()
     }
 }
 

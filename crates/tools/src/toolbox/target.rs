@@ -8,6 +8,7 @@ use cellist_session::Store;
 use crate::answer::Answer;
 use crate::caller::Caller;
 use crate::editor::Editor;
+use crate::exclusion::is_excluded;
 
 /// A file that a call may use; it need not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +66,13 @@ impl Sight<'_> {
                 false => Answer::failure(self.outside(&name)),
             }
         })?;
+        if let Some(patterns) = &self.caller.excluded
+            && (is_excluded(&real, patterns) || is_excluded(&path, patterns))
+        {
+            return Err(Answer::failure(format_args!(
+                "{name}: is kept from models, and only a person can change that; do not look for another way to it"
+            )));
+        }
         if !self.may_use(&real) {
             return Err(Answer::failure(self.outside(&name)));
         }
@@ -106,7 +114,7 @@ impl Sight<'_> {
 
     /// What is in front of a person, with what was attached when the agent was started.
     fn front(&self) -> Editor {
-        self.editor.with(&self.caller.attached)
+        self.caller.front.as_ref().unwrap_or(self.editor).with(&self.caller.attached)
     }
 
     fn why_not(&self, real: &Path) -> &'static str {

@@ -55,6 +55,8 @@ impl Bed {
             cwd: work,
             roots: Vec::new(),
             requires_active: false,
+            front: None,
+            excluded: None,
             attached: Vec::new(),
             asker: Asker::default(),
         };

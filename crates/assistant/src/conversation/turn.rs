@@ -1,0 +1,280 @@
+//! One message and its answer: the model is asked, its calls are carried out, and it is asked again with what came of
+//! them, until it has said all.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cellist_session::execution::Cancel;
+use cellist_session::sessions::OwnerId;
+use cellist_session::settings::RunCode;
+use cellist_tools::{Access, Agent, Answer, Block, Definition, ToolName, Toolbox};
+use tokio::sync::{oneshot, watch};
+
+use super::told::{Ask, Ending, Stop, Told, Verdict};
+use super::{Inner, Message};
+use crate::briefing::{Briefing, brief, caller, readable};
+use crate::message::{Image, Part, ToolCall, ToolResult};
+use crate::provider::{Event, Fault, Finish, Prompt, Provider, Usage};
+
+pub(super) struct Turn<'a> {
+    inner: &'a Inner,
+    ask: Ask,
+    agent: Arc<Agent>,
+    provider: Provider,
+    stop: watch::Receiver<Option<Stop>>,
+    tools: Vec<&'static Definition>,
+    usage: Usage,
+}
+
+/// What a model said when it was asked.
+struct Step {
+    parts: Vec<Part>,
+    finish: Finish,
+}
+
+/// Why it was not heard to the end.
+enum Halt {
+    Stopped(Vec<Part>),
+    Failed(Fault),
+}
+
+impl<'a> Turn<'a> {
+    pub(super) async fn answer(
+        inner: &'a Inner,
+        ask: Ask,
+        owner: OwnerId,
+        stop: watch::Receiver<Option<Stop>>,
+    ) {
+        let mut notes = Vec::new();
+        let agent = Arc::new(Agent::new(caller(&ask, &mut notes), owner).for_one_turn());
+        let aside = std::mem::take(&mut inner.lock().aside);
+        let briefing = brief(&inner.toolbox, &agent, &ask, notes).await;
+        let Briefing { instructions, message, tools, notes } = briefing;
+        inner.tell(Told::Asked {
+            words: ask.words.clone(),
+            mode: ask.caller.mode,
+            model: ask.account.model().to_owned(),
+            turn: agent.turn_name(),
+            notebook_mode: tools.iter().any(|tool| tool.name.needs_notebook()),
+            notes,
+        });
+        let words = [aside.as_slice(), &[ask.words.clone()]].concat().join("\n\n");
+        let message = [aside, vec![message]].concat().join("\n\n");
+        let provider = Provider::new(ask.account.clone());
+        let mut turn = Turn { inner, ask, agent, provider, stop, tools, usage: Usage::default() };
+        let mut said = inner.lock().history.clone();
+        let before = said.len();
+        said.push(Message::person(message));
+        let ending = turn.converse(&mut said, instructions).await;
+        let mut kept = said.split_off(before);
+        // What was told of the notebook is old by the next message.
+        kept[0] = Message::person(words);
+        inner.remember(kept, turn.usage);
+        let usage = turn.usage;
+        // Its notebooks are let go of before anyone hears of the end.
+        drop(turn);
+        inner.tell(Told::Ended { ending, usage });
+    }
+
+    /// Talks with the model. What was said ends with a word of the model, whatever happens.
+    async fn converse(&mut self, said: &mut Vec<Message>, instructions: String) -> Ending {
+        let aside = |words: &str| Message::model(vec![Part::Text(words.to_owned())]);
+        for _ in 0..self.ask.rules.max_steps {
+            let prompt = Prompt {
+                instructions: instructions.clone(),
+                messages: said.clone(),
+                tools: self.tools.clone(),
+                max_tokens: self.ask.rules.max_tokens,
+            };
+            let Step { parts, finish } = match self.step(&prompt).await {
+                Ok(step) => step,
+                Err(Halt::Stopped(parts)) => {
+                    let words = parts.into_iter().filter(|part| matches!(part, Part::Text(_)));
+                    let mark = Part::Text("\n(The person stopped this answer.)".to_owned());
+                    said.push(Message::model(words.chain([mark]).collect()));
+                    return Ending::Stopped;
+                }
+                Err(Halt::Failed(fault)) => {
+                    said.push(aside("(There was no answer: the provider failed.)"));
+                    return Ending::Failed { message: fault.to_string(), hint: fault.hint().to_owned() };
+                }
+            };
+            let message = Message::model(parts);
+            let calls: Vec<ToolCall> = message.calls().cloned().collect();
+            said.push(if message.parts.is_empty() { aside("(nothing)") } else { message });
+            match finish {
+                Finish::Refused => return self.unanswered(said, &calls, Ending::Refused),
+                Finish::Length => return self.unanswered(said, &calls, Ending::TooLong),
+                Finish::Done if calls.is_empty() => return Ending::Done,
+                Finish::Done => {}
+            }
+            let mut results = Vec::new();
+            for call in &calls {
+                let is_stopped = self.stop.borrow().is_some();
+                results.push(match is_stopped {
+                    true => not_called(call, "the person stopped the answer, and nothing was done"),
+                    false => self.carry_out(call).await,
+                });
+            }
+            said.push(Message::results(results));
+            if self.stop.borrow().is_some() {
+                said.push(aside("(The person stopped this answer.)"));
+                return Ending::Stopped;
+            }
+        }
+        said.push(aside("(This answer had to end here.)"));
+        Ending::TooManySteps
+    }
+
+    /// Calls that were cut off are not made, and a provider wants to hear of each.
+    fn unanswered(&self, said: &mut Vec<Message>, calls: &[ToolCall], ending: Ending) -> Ending {
+        if !calls.is_empty() {
+            let none = |call| not_called(call, "the answer ended before this call was made");
+            said.push(Message::results(calls.iter().map(none).collect()));
+            said.push(Message::model(vec![Part::Text("(This answer had to end here.)".to_owned())]));
+        }
+        ending
+    }
+
+    /// Asks the model once, again where that helps.
+    async fn step(&mut self, prompt: &Prompt) -> Result<Step, Halt> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let fault = match self.listen(prompt).await {
+                Ok(step) => return Ok(step),
+                Err(Halt::Failed(fault)) => fault,
+                Err(stopped) => return Err(stopped),
+            };
+            let Some(wait) = fault.next_try(tries) else { return Err(Halt::Failed(fault)) };
+            self.inner.tell(Told::Again { message: fault.to_string(), after_ms: millis(wait) });
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                _ = self.stop.wait_for(Option::is_some) => return Err(Halt::Stopped(Vec::new())),
+            }
+        }
+    }
+
+    async fn listen(&mut self, prompt: &Prompt) -> Result<Step, Halt> {
+        let mut heard = self.provider.ask(prompt);
+        let (mut text, mut calls) = (String::new(), Vec::new());
+        let parts = |text: String, calls: Vec<ToolCall>| {
+            let text = Some(text).filter(|text| !text.is_empty()).map(Part::Text);
+            text.into_iter().chain(calls.into_iter().map(Part::Call)).collect::<Vec<_>>()
+        };
+        loop {
+            let event = tokio::select! {
+                biased;
+                _ = self.stop.wait_for(Option::is_some) => return Err(Halt::Stopped(parts(text, calls))),
+                event = heard.recv() => event,
+            };
+            match event {
+                Some(Ok(Event::Text(more))) => {
+                    text.push_str(&more);
+                    self.inner.tell(Told::Text(more));
+                }
+                Some(Ok(Event::Call(call))) => calls.push(call),
+                Some(Ok(Event::Usage(usage))) => self.usage += usage,
+                Some(Ok(Event::End(finish))) => return Ok(Step { parts: parts(text, calls), finish }),
+                Some(Err(fault)) => return Err(Halt::Failed(fault)),
+                None => {
+                    let why = "the connection was given up".to_owned();
+                    return Err(Halt::Failed(Fault::Broken { host: self.ask.account.host(), why }));
+                }
+            }
+        }
+    }
+
+    /// Carries out a call and tells what really came of it.
+    async fn carry_out(&mut self, call: &ToolCall) -> ToolResult {
+        let (id, arguments) = (call.id.clone(), call.arguments.clone());
+        self.inner.tell(Told::Call { id: id.clone(), tool: call.tool.clone(), arguments });
+        let since = Instant::now();
+        let answer = self.answer_to(call).await;
+        let images: Vec<Image> = answer
+            .blocks
+            .iter()
+            .filter_map(|block| match block {
+                Block::Image { mime, data } => Some(Image { mime: mime.clone(), data: data.clone() }),
+                Block::Text(_) | Block::Link { .. } => None,
+            })
+            .collect();
+        let text = readable(&answer);
+        self.inner.tell(Told::Result {
+            id: id.clone(),
+            text: text.clone(),
+            images: images.len(),
+            is_failure: answer.is_failure,
+            duration_ms: millis(since.elapsed()),
+        });
+        ToolResult { call: id, tool: call.tool.clone(), text, images, is_failure: answer.is_failure }
+    }
+
+    async fn answer_to(&mut self, call: &ToolCall) -> Answer {
+        let Some(tool) = ToolName::from_name(&call.tool) else {
+            let known: Vec<&str> = self.tools.iter().map(|tool| tool.name.as_str()).collect();
+            return Answer::failure(format_args!(
+                "there is no tool `{}`; there are {}",
+                call.tool,
+                known.join(", ")
+            ));
+        };
+        let runs = Toolbox::amounts_to(tool, &call.arguments) == Access::Run;
+        if runs && self.agent.caller().mode.allows(Access::Run) && !self.may_run(call).await {
+            return Answer::failure("the person did not allow this to run, and nothing was done");
+        }
+        let (news, _heard) = watch::channel(None);
+        let (canceller, cancel) = Cancel::channel();
+        let toolbox = self.inner.toolbox.clone();
+        let calling = toolbox.call(&self.agent, tool, &call.arguments, &news, cancel);
+        tokio::pin!(calling);
+        let stop = tokio::select! {
+            answer = &mut calling => return answer,
+            stop = self.stop.wait_for(Option::is_some) => stop.ok().and_then(|stop| *stop),
+        };
+        match stop {
+            Some(Stop::Kernel) => {
+                canceller.cancel();
+                calling.await
+            }
+            Some(Stop::Answer) | None => {
+                Answer::failure("the person stopped the answer; what this call has begun goes on")
+            }
+        }
+    }
+
+    /// Whether code may run, after a question where one is needed.
+    async fn may_run(&mut self, call: &ToolCall) -> bool {
+        let answer = {
+            let mut state = self.inner.lock();
+            if state.may_run || self.ask.rules.run_code == RunCode::Allow {
+                return true;
+            }
+            let (question, answer) = oneshot::channel();
+            let Some(answering) = &mut state.answering else { return false };
+            answering.questions.insert(call.id.clone(), question);
+            answer
+        };
+        self.inner.tell(Told::Question { id: call.id.clone() });
+        let verdict = tokio::select! {
+            verdict = answer => verdict.unwrap_or(Verdict::No),
+            _ = self.stop.wait_for(Option::is_some) => Verdict::No,
+        };
+        self.inner.lock().may_run |= verdict == Verdict::Always;
+        verdict != Verdict::No
+    }
+}
+
+fn not_called(call: &ToolCall, why: &str) -> ToolResult {
+    ToolResult {
+        call: call.id.clone(),
+        tool: call.tool.clone(),
+        text: format!("Error: {why}"),
+        images: Vec::new(),
+        is_failure: true,
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

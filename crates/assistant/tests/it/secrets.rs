@@ -1,0 +1,87 @@
+//! Keys and files that are kept from models: nowhere in what is sent, told or written.
+
+use std::ffi::OsString;
+
+use cellist_assistant::{Account, Told};
+use cellist_session::settings::{Chat, ChatProvider};
+use serde_json::json;
+use testkit::Said;
+
+use crate::bed::{Bed, results};
+
+const KEY: &str = "sk-hush-hush-hush-0123456789";
+
+#[tokio::test]
+async fn no_key_and_no_excluded_file_reaches_a_model_or_whoever_listens() {
+    let script = [
+        Said::call("read", json!({ "path": ".env" }))
+            .and_call("read", json!({ "path": "link.txt" }))
+            .and_call("read", json!({ "path": "sub/../.env:1-2" }))
+            .and_call("edit", json!({ "path": ".env", "old": "x", "new": "y" }))
+            .and_call("read", json!({ "path": "patients.csv" }))
+            .and_call("read", json!({ "path": "leak.txt" }))
+            .and_call("read", json!({ "path": "plain.txt" })),
+        Said::text(&["Hm."]),
+    ];
+    let mut bed = Bed::new(&["x = 1"], script);
+    let desk = bed.scratch.path().join("desk");
+    std::fs::create_dir(desk.join("sub")).unwrap();
+    for (name, text) in [
+        (".env", "PASSWORD=very-secret-word"),
+        ("patients.csv", "name\nvery-secret-word"),
+        ("plain.txt", "nothing special"),
+        ("leak.txt", KEY),
+        ("secrets.ipynb", "{\"cells\": [\"very-secret-word\"]}"),
+    ] {
+        std::fs::write(desk.join(name), text).unwrap();
+    }
+    std::os::unix::fs::symlink(desk.join(".env"), desk.join("link.txt")).unwrap();
+    let chat = Chat {
+        provider: ChatProvider::Gemini,
+        model: Some("scripted".to_owned()),
+        base_url: Some(bed.models.url()),
+        ..Chat::default()
+    };
+    // The key is set for this program, by its own variable.
+    let mut ask = bed.message("what is in @secrets.ipynb and @gone.ipynb?");
+    ask.account = account(&chat, bed.scratch.path());
+    ask.caller.excluded = Some(vec!["patients.*".to_owned()]);
+    let (told, _) = bed.answer(ask).await;
+    let Told::Asked { notes, .. } = &told[0] else { panic!("{told:?}") };
+    assert!(
+        notes[0].contains("secrets.ipynb is kept from models") && notes[1].contains("is not there"),
+        "{notes:?}"
+    );
+    let results = results(&told);
+    for (text, is_failure) in &results[..5] {
+        assert!(*is_failure && text.contains("is kept from models"), "{text}");
+    }
+    assert!(results[6].0.contains("nothing special"), "{results:?}");
+    let asked = bed.models.asked();
+    assert!(asked[0].headers.contains(&("x-goog-api-key".to_owned(), KEY.to_owned())), "the key does let in");
+    for request in &asked {
+        let body = request.body.to_string();
+        assert!(
+            !body.contains(KEY) && !body.contains("very-secret-word") && !request.path.contains(KEY),
+            "{body}"
+        );
+    }
+    assert!(asked[1].body.to_string().contains("[the key was here]"));
+    let heard = format!("{:?}", bed.chat.heard(0));
+    assert!(!heard.contains("very-secret-word"), "{heard}");
+    assert!(!std::fs::read_to_string(&bed.notebook).unwrap().contains(KEY));
+    bed.close().await;
+}
+
+/// The account of a user who has the key in a file of their own.
+fn account(chat: &Chat, folder: &std::path::Path) -> Account {
+    use cellist_session::Home;
+    use cellist_session::settings::{Sources, resolve};
+    let home = Home::at(folder.join("home"));
+    std::fs::create_dir_all(home.path()).unwrap();
+    std::fs::write(home.path().join("config.toml"), format!("[chat]\napi_key = \"{KEY}\"\n")).unwrap();
+    let variables = [(OsString::from("HOME"), folder.as_os_str().to_owned())].into_iter().collect();
+    let sources = Sources { home: &home, folder: None, variables: &variables, flags: &[] };
+    let api_key = resolve(&sources).unwrap().settings.chat.api_key;
+    Account::find(&Chat { api_key, ..chat.clone() }, &variables).unwrap()
+}

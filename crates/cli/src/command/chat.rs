@@ -1,0 +1,108 @@
+//! `cellist chat`: a conversation with a model about a notebook, on the terminal or through a pipe.
+
+mod once;
+mod setup;
+mod talk;
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+
+use cellist_link::{ChatAsk, ChatReply, Link, Reply, Request};
+use cellist_tools::Mode;
+use clap::Args;
+
+use crate::answer::{Answer, Format};
+use crate::editor::mode;
+use crate::error::CliError;
+use crate::host::{self, Reach, unexpected};
+use crate::input::Content;
+use crate::kernel::KernelFlags;
+use setup::Setup;
+
+/// Talk with a model about a notebook
+///
+/// The model works with the same tools and under the same modes as every agent: in ask mode it only looks, in edit mode
+/// it also changes files that are no notebooks, in agent mode it changes and runs notebooks, and asks before it runs code.
+/// The conversation is kept by the host: who comes back finds all of it. `@other.ipynb` in a message attaches a notebook,
+/// `#runNotebookCells` and the like name a tool.
+///
+/// The model is set in ~/.cellist/config.toml: chat.model, and chat.provider or chat.base_url where need be. The key is
+/// taken from OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or chat.api_key. docs/assistant.md has more.
+///
+/// Ctrl-C stops an answer, a second one also what it runs; Ctrl-D leaves. /help lists what else there is. With a message,
+/// or through a pipe, one answer is printed.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist chat nb.ipynb
+  cellist chat nb.ipynb --mode ask 'What does the last cell do?'
+  echo 'Plot the result.' | cellist chat nb.ipynb --yes")]
+pub(crate) struct Arguments {
+    /// The notebook
+    #[arg(value_name = "NB")]
+    notebook: PathBuf,
+    /// What to say; without it, standard input, unless that is a terminal
+    #[arg(value_name = "MESSAGE")]
+    message: Option<String>,
+    /// How far the model may go: ask, edit or agent
+    #[arg(long, value_name = "MODE", default_value = "agent", value_parser = mode)]
+    mode: Mode,
+    /// The model, instead of chat.model
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// A cell that is meant, by index or id, which is sent whole; may be given again
+    #[arg(long, value_name = "CELL")]
+    select: Vec<String>,
+    /// A cell whose outputs are sent along; may be given again
+    #[arg(long, value_name = "CELL")]
+    output: Vec<String>,
+    /// Begin a new conversation
+    #[arg(long)]
+    new: bool,
+    /// Run code without asking
+    #[arg(long, short)]
+    yes: bool,
+    /// Use no host: the conversation and its kernels end with the command
+    #[arg(long)]
+    standalone: bool,
+    #[command(flatten)]
+    flags: KernelFlags,
+}
+
+pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
+    let setup = Setup::of(&arguments)?;
+    let is_seen = io::stdin().is_terminal() && io::stdout().is_terminal();
+    let message = match &arguments.message {
+        Some(message) => Some(message.clone()),
+        None if is_seen && format == Format::People => None,
+        None => Some(Content::Stdin.text("chat")?),
+    };
+    if message.as_ref().is_some_and(|message| message.trim().is_empty()) {
+        return Err(CliError::input("no_message", "there is no message")
+            .with_hint("give one behind the notebook, or through a pipe"));
+    }
+    host::wait(async {
+        let reach = Reach::open(arguments.standalone, &setup.settings).await?;
+        let told = match message {
+            Some(message) => once::answer(reach.link(), &setup, &message, arguments.new, format).await,
+            None => talk::talk(reach.link(), &setup, arguments.new).await,
+        };
+        reach.close().await;
+        told
+    })
+}
+
+/// Asks something about a conversation.
+async fn chat(link: &Link, ask: ChatAsk) -> Result<ChatReply, CliError> {
+    match link.ask(Request::Chat(Box::new(ask))).await? {
+        Reply::Chat(reply) => Ok(reply),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// The conversation about the notebook: its name, and how much was told in it.
+async fn open(link: &Link, setup: &Setup, is_new: bool) -> Result<(String, usize), CliError> {
+    match chat(link, ChatAsk::Open { notebook: setup.notebook.clone(), is_new }).await? {
+        ChatReply::Open { chat, told, .. } => Ok((chat, told)),
+        other => Err(unexpected(&Reply::Chat(other))),
+    }
+}

@@ -1,0 +1,186 @@
+//! One message and its answer, as plain text for a pipe or as JSON for a program. Whatever is not the answer goes beside it.
+
+use cellist_assistant::Stop;
+use cellist_link::{ChatAsk, ChatReply, Ending, Heard, Link, Reply, Told, Usage, Verdict};
+use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::setup::Setup;
+use super::{chat, open};
+use crate::answer::{Answer, Format, print, print_aside};
+use crate::error::{CliError, Exit};
+use crate::host::unexpected;
+use crate::paint::visible;
+
+pub(super) async fn answer(
+    link: &Link,
+    setup: &Setup,
+    message: &str,
+    is_new: bool,
+    format: Format,
+) -> Result<Answer, CliError> {
+    let (name, mut from) = open(link, setup, is_new).await?;
+    let ask = setup.message(message.trim_end(), setup.mode);
+    let words = ask.words.clone();
+    chat(link, ChatAsk::Send { chat: name.clone(), ask }).await?;
+    let mut interrupts = signal(SignalKind::interrupt()).ok();
+    let mut record = Record { format, ..Record::new() };
+    // Another message may be answered before ours.
+    let mut is_ours = false;
+    loop {
+        let hearing = chat(link, ChatAsk::Hear { chat: name.clone(), from });
+        tokio::pin!(hearing);
+        let reply = loop {
+            let interrupted = async {
+                match &mut interrupts {
+                    Some(signals) => signals.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                reply = &mut hearing => break reply?,
+                _ = interrupted => {
+                    chat(link, ChatAsk::Stop { chat: name.clone(), stop: Stop::Answer }).await?;
+                }
+            }
+        };
+        let ChatReply::Heard(Heard { told, next, .. }) = reply else {
+            return Err(unexpected(&Reply::Chat(reply)));
+        };
+        from = next;
+        for told in told {
+            is_ours |= matches!(&told, Told::Asked { words: asked, .. } if *asked == words);
+            if !is_ours {
+                continue;
+            }
+            if let Told::Question { id } = &told {
+                print_aside("note: code was not run: nobody is there to be asked; --yes allows it");
+                let no = ChatAsk::Approve { chat: name.clone(), call: id.clone(), verdict: Verdict::No };
+                chat(link, no).await?;
+            }
+            if let Some((ending, usage)) = record.take(told) {
+                return record.end(setup, &ending, usage);
+            }
+        }
+    }
+}
+
+struct Record {
+    format: Format,
+    text: String,
+    calls: Vec<Value>,
+    notes: Vec<String>,
+    turn: String,
+    /// Where the words of the current try begin.
+    settled: usize,
+}
+
+impl Record {
+    fn new() -> Record {
+        Record {
+            format: Format::People,
+            text: String::new(),
+            calls: Vec::new(),
+            notes: Vec::new(),
+            turn: String::new(),
+            settled: 0,
+        }
+    }
+
+    /// Takes what was told; the end is given back.
+    fn take(&mut self, told: Told) -> Option<(Ending, Usage)> {
+        match told {
+            Told::Asked { turn, notes, .. } => {
+                notes.iter().for_each(|note| self.aside(&format!("note: {note}")));
+                (self.turn, self.notes) = (turn, notes);
+            }
+            Told::Text(more) => self.text.push_str(&more),
+            Told::Call { id, tool, arguments } => {
+                self.settle();
+                self.aside(&format!("{tool} {}", short(&arguments)));
+                self.calls.push(json!({ "id": id, "tool": tool, "arguments": arguments }));
+            }
+            Told::Result { id, text, images, is_failure, .. } => {
+                if is_failure {
+                    self.aside(text.lines().next().unwrap_or_default());
+                }
+                if let Some(call) = self.calls.iter_mut().rev().find(|call| call["id"] == id) {
+                    call["result"] = json!(text);
+                    call["images"] = json!(images);
+                    call["is_failure"] = json!(is_failure);
+                }
+            }
+            Told::Again { message, .. } => {
+                self.text.truncate(self.settled);
+                self.aside(&format!("note: {message}; asked again"));
+            }
+            Told::Ended { ending, usage } => {
+                self.settle();
+                return Some((ending, usage));
+            }
+            Told::Waiting { .. } | Told::Question { .. } | Told::Undone { .. } => {}
+        }
+        None
+    }
+
+    /// Words that a call or the end follows count, and are printed.
+    fn settle(&mut self) {
+        let more = &self.text[self.settled..];
+        if self.format == Format::People && !more.trim().is_empty() {
+            let text: String = more.trim_end().split('\n').map(|line| visible(line) + "\n").collect();
+            // A reader that went away has read enough.
+            let _ = print(text.as_bytes());
+        }
+        if !more.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+        self.settled = self.text.len();
+    }
+
+    fn aside(&self, line: &str) {
+        if self.format == Format::People {
+            print_aside(&visible(line));
+        }
+    }
+
+    fn end(self, setup: &Setup, ending: &Ending, usage: Usage) -> Result<Answer, CliError> {
+        let exit = match ending {
+            Ending::Done => Exit::Done,
+            Ending::Stopped => Exit::Interrupted,
+            Ending::TooLong | Ending::TooManySteps | Ending::Refused => Exit::CodeFailed,
+            Ending::Failed { message, hint } => {
+                return Err(CliError::new("provider", Exit::NoKernel, message.clone()).with_hint(hint));
+            }
+        };
+        let said = match ending {
+            Ending::TooLong => Some("note: the answer may not be longer: see chat.max_tokens"),
+            Ending::TooManySteps => Some("note: the answer had too many steps: see chat.max_steps"),
+            Ending::Refused => Some("note: the provider did not want to go on"),
+            Ending::Done | Ending::Stopped | Ending::Failed { .. } => None,
+        };
+        if let Some(said) = said {
+            self.aside(said);
+        }
+        let json = json!({
+            "notebook": setup.notebook.to_string_lossy(),
+            "mode": setup.mode,
+            "model": setup.model_name(),
+            "ending": ending,
+            "text": self.text.trim_end(),
+            "calls": self.calls,
+            "notes": self.notes,
+            "turn": self.turn,
+            "usage": usage,
+        });
+        Ok(Answer::new("", json).with_exit(exit))
+    }
+}
+
+fn short(arguments: &Value) -> String {
+    const SHOWN: usize = 100;
+    let text = arguments.to_string();
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

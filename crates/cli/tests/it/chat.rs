@@ -1,0 +1,212 @@
+//! `cellist chat`: a conversation on a terminal and through a pipe, with a provider that says what the test wrote for it.
+
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::{Models, Said, Terminal};
+
+use crate::bench::{Backend, Mark};
+use crate::desk::{Desk, Ran};
+
+/// The key of a user, which nobody may see.
+const KEY: &str = "sk-hush-hush-hush-9876543210";
+
+struct Bed {
+    desk: Desk,
+    models: Models,
+    mark: Mark,
+}
+
+impl Bed {
+    /// A notebook with these cells, and a provider that says this.
+    fn new(sources: &[&str], script: impl IntoIterator<Item = Said>) -> Bed {
+        let (desk, models) = (Desk::with(sources), Models::start(script));
+        let config = format!(
+            "[chat]\nprovider = \"openai\"\nmodel = \"scripted\"\nbase_url = \"{}/v1\"\napi_key = \"{KEY}\"\n",
+            models.url()
+        );
+        fs::write(desk.state().join("config.toml"), config).unwrap();
+        Bed { desk, models, mark: Mark::new() }
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let flags = Backend::BareRunner.flags();
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        let mut command = self.desk.command(&[&["chat", "nb.ipynb"], words, flags.as_slice()].concat());
+        self.mark.put_on(&mut command);
+        command
+    }
+
+    fn ask(&self, words: &[&str]) -> Ran {
+        Ran::of(&mut self.command(words))
+    }
+
+    fn screen(&self, words: &[&str]) -> Terminal {
+        Terminal::start(&self.command(words), (80, 30))
+    }
+
+    /// All that was sent to the provider but for its headers.
+    fn sent(&self) -> String {
+        self.models.asked().iter().map(|asked| format!("{} {}", asked.path, asked.body)).collect()
+    }
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        let _ = self.desk.command(&["stop"]).output();
+        if !std::thread::panicking() {
+            self.mark.assert_gone(Duration::from_secs(60));
+        }
+    }
+}
+
+fn text(ran: &Ran) -> String {
+    String::from_utf8(ran.out.clone()).unwrap()
+}
+
+#[test]
+fn a_question_through_a_pipe_is_answered_once_in_plain_text() {
+    let bed =
+        Bed::new(&["x = 1"], [Said::text(&["It sets ", "**x**.\n\nThat is all."]), Said::text(&["Yes."])]);
+    let ran = Ran::fed(&mut bed.command(&["--mode", "ask"]), b"What does it do?\n");
+    assert_eq!((ran.exit, text(&ran)), (0, "It sets **x**.\n\nThat is all.\n".to_owned()), "{}", ran.err);
+    assert!(bed.sent().contains("x = 1") && bed.sent().contains("What does it do?"));
+    // The host keeps the conversation: the next one knows of the first.
+    let told = bed.ask(&["Sure?", "--json"]).json();
+    assert_eq!((&told["text"], &told["ending"]), (&json!("Yes."), &json!("done")));
+    assert_eq!(told["usage"]["input"], 100);
+    assert!(bed.models.asked()[1].body["messages"].to_string().contains("That is all."));
+    let nothing = Ran::fed(&mut bed.command(&[]), b" \n");
+    assert_eq!(nothing.exit, 2);
+}
+
+#[test]
+fn who_has_no_model_is_told_how_to_get_one() {
+    let desk = Desk::with(&["x = 1"]);
+    let mut command = desk.command(&["chat", "nb.ipynb", "hello"]);
+    for name in ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"] {
+        command.env_remove(name);
+    }
+    let ran = Ran::of(&mut command);
+    assert_eq!(ran.exit, 2);
+    assert!(
+        ran.err.contains("no provider of models is set up") && ran.err.contains("OPENAI_API_KEY"),
+        "{}",
+        ran.err
+    );
+    let ran = Ran::of(command.env("OPENAI_API_KEY", "k"));
+    assert!(ran.err.contains("no model is chosen for openai") && ran.err.contains("--model"), "{}", ran.err);
+}
+
+#[test]
+fn code_is_not_run_where_nobody_can_be_asked_unless_that_was_allowed() {
+    let run =
+        || Said::call("update_notebook_cell", json!({ "cell": "a", "content": "print(6 * 7)", "run": true }));
+    let bed = Bed::new(&["x = 1"], [run(), Said::text(&["No."]), run(), Said::text(&["It is 42."])]);
+    let ran = bed.ask(&["run it"]);
+    assert_eq!((ran.exit, text(&ran)), (0, "No.\n".to_owned()), "{}", ran.err);
+    assert!(
+        ran.err.contains("nobody is there to be asked") && bed.desk.sources() == ["x = 1"],
+        "{}",
+        ran.err
+    );
+    let told = bed.ask(&["run it", "--yes", "--json"]).json();
+    assert_eq!(told["calls"][0]["is_failure"], false, "{told}");
+    assert!(told["calls"][0]["result"].as_str().unwrap().contains("42"), "{told}");
+    assert_eq!(bed.desk.sources(), ["print(6 * 7)"]);
+}
+
+#[test]
+fn a_conversation_on_a_terminal_streams_asks_and_takes_back() {
+    let change = json!({ "cell": "a", "content": "print(6 * 7)", "run": true });
+    let script = [
+        Said::text(&["I **change** it."]).and_call("update_notebook_cell", change),
+        Said::text(&["It shows *42*", " now."]).held(),
+        Said::text(&["This is", " long."]).held(),
+    ];
+    let bed = Bed::new(&["x = 1"], script);
+    let mut screen = bed.screen(&[]);
+    screen.wait_for("agent>");
+    screen.keys("make it 42\n");
+    screen.wait_for("Run this?");
+    screen.keys("y\n");
+    // What comes in pieces is seen piece by piece, as Markdown.
+    screen.wait("the first piece", |shown| shown.contains("It shows 42") && !shown.contains("now."));
+    bed.models.release();
+    let shown = screen.wait("the end", |shown| shown.contains("now.") && shown.contains("tokens read"));
+    assert!(shown.contains("I change it.") && shown.contains("✓ update_notebook_cell a"), "{shown}");
+    assert_eq!(bed.desk.sources(), ["print(6 * 7)"]);
+    screen.keys("/undo\n");
+    screen.wait_for("was taken back");
+    assert_eq!(bed.desk.sources(), ["x = 1"]);
+    screen.keys("talk\n");
+    screen.wait_for("This is");
+    screen.keys("\u{3}");
+    screen.wait_for("stopped");
+    // Who leaves and comes back finds all of it.
+    screen.keys("\u{4}");
+    assert_eq!(screen.end().0, 0);
+    let mut screen = bed.screen(&["--mode", "ask"]);
+    screen.wait("what was said before", |shown| shown.contains("> talk") && shown.contains("ask>"));
+    screen.keys("/mode edit\n");
+    screen.wait_for("edit>");
+    screen.keys("/quit\n");
+    assert_eq!(screen.end().0, 0);
+}
+
+#[test]
+fn a_provider_that_fails_is_named_and_its_failure_is_the_exit_status() {
+    let bed = Bed::new(&["x = 1"], [Said::refusal(401, "no such key")]);
+    let ran = bed.ask(&["hello"]);
+    assert_eq!(ran.exit, 3, "{}", ran.err);
+    assert!(ran.err.contains("does not take the key (401): no such key"), "{}", ran.err);
+}
+
+#[test]
+fn the_key_is_in_no_request_log_notebook_or_answer() {
+    let look = "import os; print({**os.environ})";
+    let script = [
+        Said::call("python", json!({ "code": look })).and_call("read", json!({ "path": ".env" })),
+        Said::text(&["Fine."]),
+    ];
+    let bed = Bed::new(&["x = 1"], script);
+    bed.desk.write(".env", "WORD=very-secret");
+    let mut command = bed.command(&["look", "--yes", "--json"]);
+    command.env("CELLIST_CHAT_API_KEY", KEY).env("OPENAI_API_KEY", KEY).env("ANTHROPIC_API_KEY", KEY);
+    let ran = Ran::of(&mut command);
+    let told: Value = ran.json();
+    assert_eq!(told["calls"][0]["is_failure"], false, "{told}");
+    assert!(told["calls"][1]["result"].as_str().unwrap().contains("is kept from models"), "{told}");
+    assert!(
+        bed.models.asked()[0].headers.iter().any(|(_, value)| value.ends_with(KEY)),
+        "the key does let in"
+    );
+    let settings = bed.desk.run(&["settings"]);
+    let mut places = vec![
+        ("requests", bed.sent()),
+        ("answer", told.to_string() + &ran.err),
+        ("notebook", bed.desk.text("nb.ipynb")),
+        ("settings", text(&settings)),
+    ];
+    for entry in walk(bed.desk.state()) {
+        if entry.file_name().is_some_and(|name| name != "config.toml") {
+            places
+                .push(("state", String::from_utf8_lossy(&fs::read(&entry).unwrap_or_default()).into_owned()));
+        }
+    }
+    for (place, text) in places {
+        assert!(!text.contains(KEY) && !text.contains("very-secret"), "{place}: {text}");
+    }
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = entries.flat_map(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => walk(&entry.path()),
+        Ok(kind) if kind.is_file() => vec![entry.path()],
+        _ => Vec::new(),
+    });
+    files.collect()
+}

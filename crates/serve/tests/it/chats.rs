@@ -1,0 +1,152 @@
+//! Conversations live in the host: those who take part come and go.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cellist_assistant::{Account, Ask, Rules, Stop};
+use cellist_link::{ChatAsk, ChatReply, Ending, Error, Heard, Link, Reply, Request, Told, Verdict};
+use cellist_serve::Staying;
+use cellist_session::orders::Asker;
+use cellist_session::settings::{Chat, ChatProvider, ToolMode};
+use cellist_tools::{Caller, Editor, Mode, ToolSet};
+use serde_json::json;
+use testkit::{Models, Said};
+
+use crate::bed::{Bed, soon};
+
+const NOTEBOOK: &str = r#"{"cells": [{"cell_type": "code", "execution_count": null, "id": "a", "metadata": {}, "outputs": [], "source": "x = 1"}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}"#;
+
+async fn chat(link: &Link, ask: ChatAsk) -> Result<ChatReply, Error> {
+    match soon(link.ask(Request::Chat(Box::new(ask)))).await? {
+        Reply::Chat(reply) => Ok(reply),
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn open(link: &Link, notebook: &PathBuf, is_new: bool) -> (String, usize) {
+    let ask = ChatAsk::Open { notebook: notebook.clone(), is_new };
+    match chat(link, ask).await.unwrap() {
+        ChatReply::Open { chat, told, .. } => (chat, told),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// All that is told from a place on, up to what is waited for.
+async fn hear(link: &Link, name: &str, mut from: usize, until: impl Fn(&Told) -> bool) -> (Vec<Told>, usize) {
+    let mut all = Vec::new();
+    loop {
+        let ask = ChatAsk::Hear { chat: name.to_owned(), from };
+        let ChatReply::Heard(Heard { told, next, .. }) = chat(link, ask).await.unwrap() else {
+            panic!("no news")
+        };
+        all.extend(told);
+        from = next;
+        if all.iter().any(&until) {
+            return (all, from);
+        }
+    }
+}
+
+fn message(models: &Models, notebook: &PathBuf, words: &str) -> Box<Ask> {
+    let settings = Chat {
+        provider: ChatProvider::OpenAi,
+        model: Some("scripted".to_owned()),
+        base_url: Some(models.url() + "/v1"),
+        ..Chat::default()
+    };
+    Box::new(Ask {
+        words: words.to_owned(),
+        caller: Caller {
+            name: "assistant".to_owned(),
+            session: "assistant".to_owned(),
+            mode: Mode::Agent,
+            tools: ToolSet::All,
+            tool_mode: ToolMode::Both,
+            cwd: notebook.parent().unwrap().to_owned(),
+            roots: Vec::new(),
+            requires_active: true,
+            front: Some(Editor {
+                active: Some(notebook.clone()),
+                attached: vec![notebook.clone()],
+                ..Editor::default()
+            }),
+            excluded: Some(Vec::new()),
+            attached: Vec::new(),
+            asker: Asker::default(),
+        },
+        account: Account::find(&settings, &Default::default()).unwrap(),
+        rules: Rules::from(&settings),
+        instructions: String::new(),
+        outputs: Vec::new(),
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_leaves_in_the_middle_of_an_answer_finds_all_of_it_later() {
+    let bed = Bed::new();
+    let notebook = bed.scratch.write("nb.ipynb", NOTEBOOK).canonicalize().unwrap();
+    let models = Models::start([
+        Said::text(&["I change it", "."])
+            .held()
+            .and_call("update_notebook_cell", json!({ "cell": "a", "content": "x = 2" })),
+        Said::call("python", json!({ "code": "print(1)" })),
+        Said::text(&["Done."]),
+    ]);
+    let host = bed.serve("1.0", Staying::UntilStopped);
+    let link = soon(Link::attach(&bed.seen_by("1.0"))).await.unwrap();
+    let (name, told) = open(&link, &notebook, false).await;
+    assert_eq!(told, 0);
+    let ask = message(&models, &notebook, "change it");
+    chat(&link, ChatAsk::Send { chat: name.clone(), ask }).await.unwrap();
+    hear(&link, &name, 0, |told| matches!(told, Told::Text(_))).await;
+    drop(link);
+    models.release();
+
+    // The answer goes on, and asks a question that nobody hears yet.
+    models.wait_for(2);
+    let link = soon(Link::attach(&bed.seen_by("1.0"))).await.unwrap();
+    let (again, told) = open(&link, &notebook, false).await;
+    assert_eq!(again, name);
+    assert!(told > 0);
+    let (all, next) = hear(&link, &name, 0, |told| matches!(told, Told::Question { .. })).await;
+    assert!(matches!(&all[0], Told::Asked { words, .. } if words == "change it"), "{all:?}");
+    let Some(Told::Question { id }) = all.last() else { panic!("{all:?}") };
+    let verdict = ChatAsk::Approve { chat: name.clone(), call: id.clone(), verdict: Verdict::No };
+    assert!(matches!(chat(&link, verdict).await.unwrap(), ChatReply::Done(true)));
+    let (rest, _) = hear(&link, &name, next, |told| matches!(told, Told::Ended { .. })).await;
+    assert!(matches!(rest.last(), Some(Told::Ended { ending: Ending::Done, .. })), "{rest:?}");
+    assert!(std::fs::read_to_string(&notebook).unwrap().contains("x = 2"));
+
+    // What it changed is taken back by its name.
+    let Told::Asked { turn, .. } = &all[0] else { panic!("{all:?}") };
+    chat(&link, ChatAsk::Undo { chat: name.clone(), turn: turn.clone() }).await.unwrap();
+    assert!(std::fs::read_to_string(&notebook).unwrap().contains("x = 1"));
+
+    // A new one begins with nothing, and the old one is gone.
+    let (other, told) = open(&link, &notebook, true).await;
+    assert!(other != name && told == 0);
+    let gone = chat(&link, ChatAsk::Stop { chat: name, stop: Stop::Answer }).await;
+    assert!(gone.unwrap_err().to_string().contains("there is no conversation"));
+    drop(link);
+    host.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_stays_for_an_answer_that_nobody_waits_for() {
+    let bed = Bed::new();
+    let notebook = bed.scratch.write("nb.ipynb", NOTEBOOK).canonicalize().unwrap();
+    let models = Models::start([Said::text(&["I think", "."]).held()]);
+    let host = bed.serve("1.0", Staying::WhileNeeded(Duration::from_millis(100)));
+    let link = soon(Link::attach(&bed.seen_by("1.0"))).await.unwrap();
+    let (name, _) = open(&link, &notebook, false).await;
+    let ask = message(&models, &notebook, "think");
+    chat(&link, ChatAsk::Send { chat: name.clone(), ask }).await.unwrap();
+    drop(link);
+    models.wait_for(1);
+    models.release();
+    let link = soon(Link::attach(&bed.seen_by("1.0"))).await.unwrap();
+    let (all, _) = hear(&link, &name, 0, |told| matches!(told, Told::Ended { .. })).await;
+    assert!(matches!(all.last(), Some(Told::Ended { ending: Ending::Done, .. })), "{all:?}");
+    drop(link);
+    host.abort();
+}
