@@ -58,7 +58,7 @@ impl<'a> Turn<'a> {
             notebook_mode: tools.iter().any(|tool| tool.name.needs_notebook()),
             notes,
         });
-        let words = [aside.as_slice(), &[ask.words.clone()]].concat().join("\n\n");
+        let words = [aside.as_slice(), std::slice::from_ref(&ask.words)].concat().join("\n\n");
         let message = [aside, vec![message]].concat().join("\n\n");
         let provider = Provider::new(ask.account.clone());
         let mut turn = Turn { inner, ask, agent, provider, stop, tools, usage: Usage::default() };

@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let serving = async {
         let (reach, here) = if arguments.standalone {
             let desk = host::desk_here(&settings.settings).await;
-            (Reach::Here(desk.clone()), Some(desk))
+            (Reach::Here(Box::new(desk.clone())), Some(desk))
         } else {
             (Reach::Host { host: host::ours(), starter: host::starter()? }, None)
         };

@@ -77,6 +77,7 @@ fn the_first_page_shows_what_there_is() {
       exec         Run a piece of code, on a new kernel or in a session
       repl         Type code and run it, in a session that others may use too
       view         Look at a notebook on the screen, as it is now
+      chat         Talk with a model about a notebook
       sessions     List the sessions of the host, and interrupt or end them
       artifact     List and read artifacts: outputs in full, where a result was cut
       read         Print a notebook as cell-marked text, or any other file
@@ -114,6 +115,7 @@ fn the_first_page_shows_what_there_is() {
 
     Examples:
       cellist open nb.ipynb          in the browser, beside agents
+      cellist chat nb.ipynb          with a model, on the terminal
       cellist run nb.ipynb           its cells, with their outputs saved
       cellist exec 'print(6 * 7)'    code alone
       cellist read nb.ipynb          a notebook as text

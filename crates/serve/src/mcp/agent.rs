@@ -24,7 +24,7 @@ pub enum Reach {
         starter: Starter,
     },
     /// In this process.
-    Here(Desk),
+    Here(Box<Desk>),
 }
 
 /// An agent. Cheap to keep: it is attached when it first asks something.

@@ -53,7 +53,7 @@ pub(crate) async fn at_host(home: &Home, ask: &PageAsk, desk: Desk) -> io::Resul
             attached: Vec::new(),
             asker,
         };
-        Product::for_many(caller, Reach::Here(desk), &prompts)
+        Product::for_many(caller, Reach::Here(Box::new(desk)), &prompts)
     });
     deciding.await.map_err(io::Error::other)
 }

@@ -1,6 +1,6 @@
 //! Conversations live in the host: those who take part come and go.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 use cellist_assistant::{Account, Ask, Rules, Stop};
@@ -23,8 +23,8 @@ async fn chat(link: &Link, ask: ChatAsk) -> Result<ChatReply, Error> {
     }
 }
 
-async fn open(link: &Link, notebook: &PathBuf, is_new: bool) -> (String, usize) {
-    let ask = ChatAsk::Open { notebook: notebook.clone(), is_new };
+async fn open(link: &Link, notebook: &Path, is_new: bool) -> (String, usize) {
+    let ask = ChatAsk::Open { notebook: notebook.to_owned(), is_new };
     match chat(link, ask).await.unwrap() {
         ChatReply::Open { chat, told, .. } => (chat, told),
         other => panic!("{other:?}"),
@@ -47,7 +47,7 @@ async fn hear(link: &Link, name: &str, mut from: usize, until: impl Fn(&Told) ->
     }
 }
 
-fn message(models: &Models, notebook: &PathBuf, words: &str) -> Box<Ask> {
+fn message(models: &Models, notebook: &Path, words: &str) -> Box<Ask> {
     let settings = Chat {
         provider: ChatProvider::OpenAi,
         model: Some("scripted".to_owned()),
@@ -66,8 +66,8 @@ fn message(models: &Models, notebook: &PathBuf, words: &str) -> Box<Ask> {
             roots: Vec::new(),
             requires_active: true,
             front: Some(Editor {
-                active: Some(notebook.clone()),
-                attached: vec![notebook.clone()],
+                active: Some(notebook.to_owned()),
+                attached: vec![notebook.to_owned()],
                 ..Editor::default()
             }),
             excluded: Some(Vec::new()),
