@@ -215,14 +215,14 @@ impl NoAccount {
     pub fn hint(&self) -> String {
         match self {
             NoAccount::NoProvider => "set the key of a provider in OPENAI_API_KEY, ANTHROPIC_API_KEY or \
-                GEMINI_API_KEY and a model with `chat.model = \"…\"` below a line [chat] in ~/.cellist/config.toml; \
-                or `chat.provider = \"ollama\"` for models on this machine; docs/assistant.md has more"
+                GEMINI_API_KEY and a model with `model = \"…\"` below a line [chat] in ~/.cellist/config.toml; \
+                or `provider = \"ollama\"` there for models on this machine; docs/assistant.md has more"
                 .to_owned(),
             NoAccount::Several(_) => {
                 "choose one with `chat.provider` in ~/.cellist/config.toml, or with --set chat.provider=…".to_owned()
             }
             NoAccount::NoModel(_) => {
-                "name one with --model, or with `chat.model = \"…\"` below a line [chat] in ~/.cellist/config.toml"
+                "name one with --model, or with `model = \"…\"` below a line [chat] in ~/.cellist/config.toml"
                     .to_owned()
             }
             NoAccount::NoKey(_, variables) => {
