@@ -33,8 +33,6 @@ const READINGS: u32 = 21;
 const PAUSE: Duration = Duration::from_millis(100);
 
 pub(crate) fn run() -> Vec<Figure> {
-    // As the host does.
-    cellist_session::settle();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.expect("a runtime").block_on(async {
         let mut figures = crowd().await;

@@ -21,7 +21,6 @@ mod typed;
 
 pub use error::{Error, ErrorKind, Problem, Result, in_words};
 pub use home::Home;
-pub use platform::settle;
 pub use store::{Changed, Missing, Opened, Store};
 pub use typed::Typed;
 

@@ -1,15 +1,11 @@
 //! What each operating system does in its own way, behind one set of functions.
 
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-mod heaps;
 #[cfg(target_os = "linux")]
 mod large_pages;
 #[cfg(target_os = "linux")]
 mod lease;
 #[cfg(not(unix))]
 mod other;
-#[cfg(target_os = "linux")]
-mod turns;
 #[cfg(unix)]
 mod unix;
 
@@ -24,15 +20,6 @@ pub(crate) fn prepare_large(buffer: &mut Vec<u8>) {
     large_pages::advise(buffer);
     #[cfg(not(target_os = "linux"))]
     let _ = buffer;
-}
-
-/// Makes this a process that can live long beside many kernels, where the system can: its memory stays small though it
-/// has many threads, and a small cell is answered while another prints without end. To be called before its threads start.
-pub fn settle() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    heaps::share();
-    #[cfg(target_os = "linux")]
-    turns::shorten();
 }
 
 /// Whether some process has a file open for writing.
