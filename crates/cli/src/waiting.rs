@@ -95,7 +95,7 @@ mod tests {
     fn a_line_says_what_is_waited_for_and_never_needs_a_second_one() {
         let said = |width| line(0, "starting the kernel", Duration::from_millis(2900), width);
         assert_eq!(said(80), "⣾ starting the kernel… 2 s");
-        assert_eq!(said(20), "⣾ starting th… 2 s");
+        assert_eq!(said(20), "⣾ starting the… 2 s");
         for width in 1..40 {
             assert!(columns(&said(width)) < width.max(2), "{width}");
         }

@@ -407,6 +407,7 @@ mod tests {
                 "python.kernel_mode",
                 "python.tool_mode",
                 "python.pass_env",
+                "notebook.review",
                 "artifacts.max_bytes",
                 "artifacts.max_age",
                 "bridge.inherit",
