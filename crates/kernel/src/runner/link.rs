@@ -193,6 +193,13 @@ impl Link {
                     break self.process.wait().await;
                 }
             }
+            if has_room && self.order.is_holding() {
+                // What is waited for is mostly there already. A stream that never pauses would keep it from being seen, until
+                // so much is held that it is passed on before its cell has begun.
+                tokio::task::yield_now().await;
+                self.read(1);
+                self.read_frames();
+            }
             if let Some(what) = self.fault.take() {
                 self.note(|| format!("! {what}"));
                 break self.process.kill_tree().await;

@@ -71,6 +71,11 @@ impl<F> Order<F> {
         self.frames.len()
     }
 
+    /// Whether text waits for what the other pipe or the frames have to say.
+    pub(super) fn is_holding(&self) -> bool {
+        self.pipes.iter().any(|pipe| pipe.held > 0)
+    }
+
     /// What comes next, if it is known.
     pub(super) fn next(&mut self) -> Option<Item<F>> {
         self.next.pop_front()
@@ -193,11 +198,11 @@ mod tests {
     fn text_of_a_later_segment_waits_for_the_other_stream() {
         let mut order = Order::new();
         order.read(Stdout, [text("a"), turn(1), turn(2), text("c")]);
-        assert_eq!(heard(&mut order), "o:a");
+        assert_eq!((heard(&mut order), order.is_holding()), ("o:a".into(), true));
         order.read(Stderr, [turn(1), text("b")]);
-        assert_eq!(heard(&mut order), "e:b");
+        assert_eq!((heard(&mut order), order.is_holding()), ("e:b".into(), true));
         order.read(Stderr, [turn(2)]);
-        assert_eq!(heard(&mut order), "o:c");
+        assert_eq!((heard(&mut order), order.is_holding()), ("o:c".into(), false));
     }
 
     #[test]

@@ -79,7 +79,7 @@ async fn a_kernel_that_ran_to_its_end_meanwhile_is_heard_afterwards() {
     let kernel = bed.start(target(&proxy.url())).await;
     for turn in 0..5 {
         let (mut execution, _) = kernel
-            .begin_printing("print('a', flush=True)\nimport time; time.sleep(0.05)\nprint('b')\n1")
+            .begin_printing("print('a\\n', end='', flush=True)\nimport time; time.sleep(0.05)\nprint('b')\n1")
             .await;
         proxy.cut(Break::Gently);
         let ran = rest(&mut execution).await;
