@@ -237,12 +237,16 @@ fn bytes_that_no_output_touches_stay_as_they_were() {
     assert!(after.contains("\"source\":\"print('\\u00e9')\" ,"), "{after}");
 }
 
-/// A run whose cell has begun, so that it can be disturbed.
+/// A run whose second cell has printed and goes on, so that it can be disturbed.
 fn begun(desk: &Desk, backend: Backend, code: &str, mark: &Mark) -> std::process::Child {
     backend.tally();
     desk.write(
         "nb.ipynb",
-        notebook(&["print('first')", &format!("open('begun', 'w').close()\n{code}"), "'never'"]),
+        notebook(&[
+            "print('first')",
+            &format!("print('second', flush=True)\nopen('begun', 'w').close()\n{code}"),
+            "'never'",
+        ]),
     );
     let flags = backend.flags();
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
@@ -266,8 +270,7 @@ fn an_interrupt_stops_the_cell_saves_what_there_is_and_ends_with_130() {
     for backend in BOTH {
         for signal in [Signal::INT, Signal::TERM] {
             let (desk, mark) = (Desk::new(), Mark::new());
-            let child =
-                begun(&desk, backend, "print('second', flush=True)\nimport time; time.sleep(60)", &mark);
+            let child = begun(&desk, backend, "import time; time.sleep(60)", &mark);
             kill_process(pid(&child), signal).unwrap();
             let done = child.wait_with_output().unwrap();
             let out = String::from_utf8_lossy(&done.stdout);
