@@ -109,7 +109,7 @@ impl Talk {
                     Ending::Refused => Some("the provider did not want to go on".to_owned()),
                     Ending::Failed { message, hint } => Some(format!("{message}; {hint}")),
                 };
-                for line in said.into_iter().chain([used(*usage)]) {
+                for line in said.into_iter().chain(used(*usage)) {
                     shown += &self.aside(&line, width);
                 }
                 shown
@@ -234,10 +234,14 @@ fn code(tool: &str, arguments: &Value) -> Source {
     }
 }
 
-fn used(usage: Usage) -> String {
+/// How much was read and written, where the provider has said so.
+fn used(usage: Usage) -> Option<String> {
+    if usage == Usage::default() {
+        return None;
+    }
     let known = if usage.cached > 0 { format!(" ({} known before)", usage.cached) } else { String::new() };
     let cost = usage.cost.map(|cost| format!(" · ${cost:.4}")).unwrap_or_default();
-    format!("{} tokens read{known}, {} written{cost}", usage.input, usage.output)
+    Some(format!("{} tokens read{known}, {} written{cost}", usage.input, usage.output))
 }
 
 #[cfg(test)]
@@ -285,6 +289,13 @@ mod tests {
             "{shown}"
         );
         assert!(shown.contains("line 29") && !shown.contains("line 5\n"), "{shown}");
+    }
+
+    #[test]
+    fn tokens_that_the_provider_does_not_count_are_not_told() {
+        let usage = Usage { input: 7, output: 2, ..Usage::default() };
+        assert_eq!(used(usage).as_deref(), Some("7 tokens read, 2 written"));
+        assert_eq!(used(Usage::default()), None);
     }
 
     #[test]
