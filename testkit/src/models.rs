@@ -2,6 +2,7 @@
 //! what it was asked.
 
 mod dialect;
+mod said;
 mod strict;
 
 use std::collections::VecDeque;
@@ -9,38 +10,23 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use dialect::Dialect;
+use said::Ending;
+pub use said::Said;
 
 /// Longer than anything takes on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What is said to one request.
-#[derive(Clone, Debug)]
-pub struct Said {
-    pieces: Vec<String>,
-    calls: Vec<(String, Value)>,
-    ending: Ending,
-}
-
-#[derive(Clone, Debug)]
-enum Ending {
-    Whole,
-    /// The connection is closed before the end.
-    Cut,
-    /// The last piece comes when the test lets it.
-    Held,
-    /// The length of answers is limited, and this one reached it.
-    TooLong,
-    /// No answer but a refusal, with headers.
-    Refused(u16, Vec<(String, String)>, String),
-}
+/// How often it is looked whether somebody still waits.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// A request as it was recorded.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Asked {
     /// What was asked for.
     pub path: String,
@@ -57,10 +43,27 @@ pub struct Models {
     listener: Option<JoinHandle<()>>,
 }
 
-#[derive(Default)]
+/// What whoever listens to a provider is told, at once.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum News<'a> {
+    /// It was asked.
+    Asked(&'a Asked),
+    /// A piece of an answer was handed to the network.
+    Sent {
+        /// The number of the request, from 1.
+        request: usize,
+        /// The number of the piece, from 0.
+        piece: usize,
+        /// When, in milliseconds of Unix time.
+        at: f64,
+    },
+}
+
 struct Shared {
     state: Mutex<State>,
     news: Condvar,
+    tell: Box<dyn Fn(News<'_>) + Send + Sync>,
 }
 
 #[derive(Default)]
@@ -72,60 +75,22 @@ struct State {
     connections: Vec<JoinHandle<()>>,
 }
 
-impl Said {
-    /// A text, in these pieces.
-    pub fn text(pieces: &[&str]) -> Said {
-        let pieces = pieces.iter().map(|piece| (*piece).to_owned()).collect();
-        Said { pieces, calls: Vec::new(), ending: Ending::Whole }
-    }
-
-    /// A call of a tool.
-    pub fn call(tool: &str, arguments: Value) -> Said {
-        Said::text(&[]).and_call(tool, arguments)
-    }
-
-    /// Also a call of a tool.
-    pub fn and_call(mut self, tool: &str, arguments: Value) -> Said {
-        self.calls.push((tool.to_owned(), arguments));
-        self
-    }
-
-    /// The connection breaks after the pieces.
-    pub fn cut(self) -> Said {
-        Said { ending: Ending::Cut, ..self }
-    }
-
-    /// The last piece, and the end, come when [`Models::release`] is called.
-    pub fn held(self) -> Said {
-        Said { ending: Ending::Held, ..self }
-    }
-
-    /// It stops because answers may not be longer.
-    pub fn too_long(self) -> Said {
-        Said { ending: Ending::TooLong, ..self }
-    }
-
-    /// A refusal.
-    pub fn refusal(status: u16, words: &str) -> Said {
-        Said { ending: Ending::Refused(status, Vec::new(), words.to_owned()), ..Said::text(&[]) }
-    }
-
-    /// With a header, for a refusal.
-    pub fn header(mut self, name: &str, value: &str) -> Said {
-        if let Ending::Refused(_, headers, _) = &mut self.ending {
-            headers.push((name.to_owned(), value.to_owned()));
-        }
-        self
-    }
-}
-
 impl Models {
     /// Starts one that says this, one after the other. When all is said, it has a problem of its own.
     pub fn start(script: impl IntoIterator<Item = Said>) -> Models {
+        Models::start_telling(script, |_| {})
+    }
+
+    /// The same, with someone who listens to what is asked and sent.
+    pub fn start_telling(
+        script: impl IntoIterator<Item = Said>,
+        tell: impl Fn(News<'_>) + Send + Sync + 'static,
+    ) -> Models {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port can be had");
         let port = listener.local_addr().expect("it listens").port();
         let state = State { script: script.into_iter().collect(), ..State::default() };
-        let shared = Arc::new(Shared { state: Mutex::new(state), news: Condvar::new() });
+        let shared = Shared { state: Mutex::new(state), news: Condvar::new(), tell: Box::new(tell) };
+        let shared = Arc::new(shared);
         let serving = Arc::clone(&shared);
         let listening = thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
@@ -168,6 +133,11 @@ impl Models {
         state.asked.clone()
     }
 
+    /// The port of that address.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Lets one answer that is held go on.
     pub fn release(&self) {
         self.shared.lock().released += 1;
@@ -201,6 +171,8 @@ impl Shared {
         let (path, body) = (asked.path.clone(), asked.body.clone());
         let (said, number) = {
             let mut state = self.lock();
+            // In the order in which answers are given out.
+            (self.tell)(News::Asked(&asked));
             state.asked.push(asked);
             (state.script.pop_front(), state.asked.len())
         };
@@ -217,7 +189,7 @@ impl Shared {
             return refuse(&mut stream, 400, &[], &dialect.failure(400, &problem));
         }
         let said = said.unwrap_or_else(|| Said::refusal(500, "the script has ended"));
-        if let Ending::Refused(status, headers, words) = &said.ending {
+        if let Ending::Refused { status, headers, words } = &said.ending {
             return refuse(&mut stream, *status, headers, &dialect.failure(*status, words));
         }
         write!(
@@ -226,37 +198,69 @@ impl Shared {
         )?;
         let is_too_long = matches!(said.ending, Ending::TooLong);
         let answer = dialect.answer(&said.pieces, &said.calls, is_too_long, number);
-        let (before, pieces, after) = (answer.before, answer.pieces, answer.after);
-        send(&mut stream, &before)?;
-        let kept =
-            if matches!(said.ending, Ending::Held) { pieces.len().saturating_sub(1) } else { pieces.len() };
-        for piece in &pieces[..kept] {
-            send(&mut stream, piece)?;
+        send(&mut stream, &answer.before)?;
+        let last = answer.pieces.len().saturating_sub(1);
+        for (piece, text) in answer.pieces.iter().enumerate() {
+            self.pause(said.pause());
+            if matches!(said.ending, Ending::Held) && piece == last {
+                self.hold(&stream)?;
+            }
+            let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64() * 1000.0;
+            send(&mut stream, text)?;
+            (self.tell)(News::Sent { request: number, piece, at });
         }
         match said.ending {
             Ending::Cut => return Ok(()),
-            Ending::Held => self.hold(),
-            Ending::Whole | Ending::TooLong | Ending::Refused(..) => {}
+            Ending::Garbled => {
+                send(&mut stream, "event: content_block_delta\ndata: {\"what is\": this?\n\n")?;
+            }
+            Ending::Held if answer.pieces.is_empty() => self.hold(&stream)?,
+            Ending::Whole | Ending::Held | Ending::TooLong | Ending::Refused { .. } => {}
         }
-        for piece in &pieces[kept..] {
-            send(&mut stream, piece)?;
-        }
-        send(&mut stream, &after)?;
+        send(&mut stream, &answer.after)?;
         stream.write_all(b"0\r\n\r\n")
     }
 
-    /// Waits until an answer may go on.
-    fn hold(&self) {
+    /// Waits until an answer may go on, or nobody waits for it any more.
+    fn hold(&self, stream: &TcpStream) -> io::Result<()> {
         let until = Instant::now() + PATIENCE;
         let mut state = self.lock();
-        while state.released == 0 && !state.is_closed && Instant::now() < until {
-            state = self
-                .news
-                .wait_timeout(state, Duration::from_millis(500))
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+        while !state.is_closed && Instant::now() < until {
+            if is_gone(stream)? {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            if state.released > 0 {
+                state.released -= 1;
+                break;
+            }
+            state = self.news.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner).0;
         }
-        state.released = state.released.saturating_sub(1);
+        Ok(())
+    }
+
+    /// Lets some time go by, unless all ends meanwhile.
+    fn pause(&self, pause: Duration) {
+        let until = Instant::now() + pause;
+        let mut state = self.lock();
+        while !state.is_closed {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            state = self.news.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// Whether whoever asked has closed the connection.
+fn is_gone(stream: &TcpStream) -> io::Result<bool> {
+    stream.set_nonblocking(true)?;
+    let seen = stream.peek(&mut [0]);
+    stream.set_nonblocking(false)?;
+    match seen {
+        Ok(bytes) => Ok(bytes == 0),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+        Err(_) => Ok(true),
     }
 }
 

@@ -2,16 +2,24 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
-use std::process::Command;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 use testkit::{Models, Said, python, repo_root};
 
 fn seen(client: &str, script: Vec<Said>) -> Vec<Value> {
-    let count = script.len().to_string();
+    let count = script.len();
     let models = Models::start(script);
+    let seen = understood(client, &models.url(), count);
+    assert_eq!(models.asked().len(), seen.len(), "{client}: no client asks again by itself");
+    seen
+}
+
+/// What a client understands of so many answers.
+fn understood(client: &str, url: &str, count: usize) -> Vec<Value> {
     let mut command = Command::new(python("models"));
-    command.arg(repo_root().join("testkit/python/models.py")).args([client, &models.url(), &count]);
+    command.arg(repo_root().join("testkit/python/models.py")).args([client, url, &count.to_string()]);
     // Nothing of whoever runs the tests decides where they ask.
     for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"] {
         command.env_remove(name);
@@ -20,11 +28,6 @@ fn seen(client: &str, script: Vec<Said>) -> Vec<Value> {
     let told = String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "{client}: {told}");
     let seen: Value = serde_json::from_slice(&ran.stdout).unwrap();
-    assert_eq!(
-        models.asked().len(),
-        seen.as_array().unwrap().len(),
-        "{client}: no client asks again by itself"
-    );
     seen.as_array().unwrap().clone()
 }
 
@@ -68,7 +71,44 @@ fn the_client_of_google_understands_it() {
 #[test]
 fn every_client_notices_an_answer_that_breaks_off() {
     for client in ["openai", "anthropic", "gemini"] {
-        let seen = seen(client, vec![Said::text(&["half of "]).cut()]);
-        assert!(seen[0].get("broken").is_some(), "{client}: {seen:?}");
+        let half = || Said::text(&["half of "]);
+        let seen = seen(client, vec![half().cut(), half().garbled()]);
+        assert!(seen.iter().all(|seen| seen.get("broken").is_some()), "{client}: {seen:?}");
     }
+}
+
+/// A program that does not outlive the test.
+struct Owned(Child);
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn as_a_program_it_says_what_its_input_says_and_ends_with_it() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scripted-models"));
+    let mut program = Owned(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
+    let mut orders = program.0.stdin.take().unwrap();
+    let mut lines = BufReader::new(program.0.stdout.take().unwrap()).lines();
+    let mut next = || serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap();
+    let url = format!("http://127.0.0.1:{}", next()["port"]);
+    let slow =
+        json!({ "pieces": ["Sl", "ow."], "pace_ms": 5, "calls": [["look", { "x": "1" }]], "ending": "held" });
+    let refused =
+        json!({ "refused": { "status": 429, "headers": [["retry-after", "7"]], "words": "slow down" } });
+    for order in [json!({ "say": slow }), json!({ "say": { "ending": refused } }), json!({ "release": 1 })] {
+        writeln!(orders, "{order}").unwrap();
+    }
+    let seen = understood("anthropic", &url, 2);
+    assert_eq!((&seen[0]["text"], &seen[0]["calls"]), (&json!("Slow."), &json!([["look", { "x": "1" }]])));
+    assert_eq!(seen[1], json!({ "status": 429, "retry": "7" }));
+    let told: Vec<Value> = (0..5).map(|_| next()).collect();
+    assert_eq!(told[0]["asked"]["body"]["messages"][0]["content"], "hi", "{told:?}");
+    let sent: Vec<&Value> = told[1..4].iter().map(|told| &told["sent"]["piece"]).collect();
+    assert!(sent == [0, 1, 2] && told[4]["asked"]["path"] == "/v1/messages", "{told:?}");
+    drop(orders);
+    assert!(program.0.wait().unwrap().success());
 }

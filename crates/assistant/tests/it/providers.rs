@@ -134,6 +134,7 @@ async fn refusals_and_broken_answers_are_told_apart() {
             Said::refusal(503, "busy"),
             Said::refusal(401, "who are you?"),
             Said::text(&["half of "]).cut(),
+            Said::text(&["half of "]).garbled(),
             Said::text(&["as much as may be"]).too_long(),
         ]);
         let provider = provider(&models, vendor);
@@ -148,6 +149,8 @@ async fn refusals_and_broken_answers_are_told_apart() {
         assert!(matches!(ask(&provider, &prompt).await, Err(Fault::Key { status: 401, .. })), "{vendor:?}");
         let broken = ask(&provider, &prompt).await;
         assert!(matches!(broken, Err(Fault::Broken { .. })), "{vendor:?}: {broken:?}");
+        let garbled = ask(&provider, &prompt).await;
+        assert!(matches!(garbled, Err(Fault::Garbled { .. })), "{vendor:?}: {garbled:?}");
         let events = ask(&provider, &prompt).await.unwrap();
         assert_eq!(events.last(), Some(&Event::End(Finish::Length)), "{vendor:?}");
     }
