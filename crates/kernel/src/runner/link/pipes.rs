@@ -1,0 +1,139 @@
+//! The pipes that a runner writes to, read as far as there is something: its two streams of text, and its frames.
+
+use std::collections::VecDeque;
+use std::io;
+
+use bytes::{Bytes, BytesMut};
+use cellist_output::StreamName;
+use memchr::memchr;
+use tokio::net::unix::pipe;
+
+use super::waiting::LARGE;
+use crate::runner::frames::LARGEST_FRAME;
+use crate::runner::marks::{Marks, Piece};
+
+/// How much is read at once.
+pub(super) const CHUNK: usize = 64 * 1024;
+
+/// One of the output pipes.
+pub(super) struct Stream {
+    pub(super) name: StreamName,
+    pipe: Option<pipe::Receiver>,
+    buffer: BytesMut,
+    marks: Marks,
+}
+
+impl Stream {
+    pub(super) fn new(name: StreamName, pipe: pipe::Receiver, token: &str) -> Stream {
+        Stream { name, pipe: Some(pipe), buffer: BytesMut::new(), marks: Marks::new(token) }
+    }
+
+    /// Waits until there is something to read; for ever, once the pipe has ended.
+    pub(super) async fn readable(&self) -> bool {
+        readable(self.pipe.as_ref()).await
+    }
+
+    /// Reads what is there, up to one chunk.
+    pub(super) fn read(&mut self) -> Option<VecDeque<Piece>> {
+        let bytes = self.bytes()?;
+        let mut pieces = VecDeque::new();
+        self.marks.push(bytes, &mut pieces);
+        Some(pieces)
+    }
+
+    /// What is left when nothing more comes.
+    pub(super) fn finish(&mut self) -> VecDeque<Piece> {
+        let mut pieces = VecDeque::new();
+        self.marks.finish(&mut pieces);
+        pieces
+    }
+
+    fn bytes(&mut self) -> Option<Bytes> {
+        let pipe = self.pipe.as_ref()?;
+        if self.buffer.capacity() < CHUNK / 2 {
+            self.buffer.reserve(CHUNK);
+        }
+        match pipe.try_read_buf(&mut self.buffer) {
+            Ok(0) => {
+                self.pipe = None;
+                None
+            }
+            // A short text must not keep a whole chunk in memory.
+            Ok(read) if read < CHUNK / 16 => {
+                let bytes = Bytes::copy_from_slice(&self.buffer);
+                self.buffer.clear();
+                Some(bytes)
+            }
+            Ok(_) => Some(self.buffer.split().freeze()),
+            Err(error) => {
+                if error.kind() != io::ErrorKind::WouldBlock {
+                    self.pipe = None;
+                }
+                None
+            }
+        }
+    }
+}
+
+/// The pipe of frames.
+pub(super) struct FrameReader {
+    pipe: Option<pipe::Receiver>,
+    buffer: BytesMut,
+    // How much of the buffer has no end of line in it.
+    looked: usize,
+}
+
+impl FrameReader {
+    pub(super) fn new(pipe: pipe::Receiver) -> FrameReader {
+        FrameReader { pipe: Some(pipe), buffer: BytesMut::new(), looked: 0 }
+    }
+
+    pub(super) async fn readable(&self) -> bool {
+        readable(self.pipe.as_ref()).await
+    }
+
+    /// Reads what is there, up to one chunk; false when there is nothing.
+    pub(super) fn read(&mut self) -> std::result::Result<bool, String> {
+        let Some(pipe) = &self.pipe else { return Ok(false) };
+        if self.buffer.len() > LARGEST_FRAME {
+            return Err(format!("a frame is longer than {LARGEST_FRAME} bytes"));
+        }
+        self.buffer.reserve(CHUNK);
+        match pipe.try_read_buf(&mut self.buffer) {
+            Ok(0) => {
+                // It closed the pipe and may still run: without it there is no way to know what it does.
+                self.pipe = None;
+                Err("the pipe of frames was closed".into())
+            }
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    pub(super) fn line(&mut self) -> Option<Bytes> {
+        match memchr(b'\n', &self.buffer[self.looked..]) {
+            Some(at) => {
+                let mut line = self.buffer.split_to(self.looked + at + 1);
+                line.truncate(line.len() - 1);
+                self.looked = 0;
+                if line.len() >= LARGE {
+                    // The room that a large frame took goes with it.
+                    self.buffer = BytesMut::from(&self.buffer[..]);
+                }
+                Some(line.freeze())
+            }
+            None => {
+                self.looked = self.buffer.len();
+                None
+            }
+        }
+    }
+}
+
+async fn readable(pipe: Option<&pipe::Receiver>) -> bool {
+    match pipe {
+        Some(pipe) => pipe.readable().await.is_ok(),
+        None => std::future::pending().await,
+    }
+}
