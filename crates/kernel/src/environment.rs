@@ -1,77 +1,16 @@
 //! Which variables a kernel gets: what a program needs to run, and nothing that opens a door elsewhere.
 
+mod names;
+mod variables;
+
 use std::collections::BTreeSet;
 use std::env;
-use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use crate::python::Interpreter;
+use names::{is_allowed, is_secret};
 
-/// Environment variables as data, in the order in which they came.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Variables(Vec<(OsString, OsString)>);
-
-impl Variables {
-    /// Those of this process.
-    pub fn of_process() -> Variables {
-        Variables(env::vars_os().collect())
-    }
-
-    /// The value of a variable; one that is set to nothing is as good as not set.
-    pub fn get(&self, name: &str) -> Option<&OsStr> {
-        let set = self.0.iter().rev().find(|(known, _)| known == name);
-        set.map(|(_, value)| value.as_os_str()).filter(|value| !value.is_empty())
-    }
-
-    /// The value of a variable, where it is text.
-    pub fn text(&self, name: &str) -> Option<String> {
-        self.get(name).and_then(OsStr::to_str).map(str::to_owned)
-    }
-
-    /// The value of a variable that holds an absolute path.
-    pub fn path(&self, name: &str) -> Option<PathBuf> {
-        self.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
-    }
-
-    /// The absolute folders of `PATH`, in order.
-    pub fn path_folders(&self) -> Vec<PathBuf> {
-        let folders = self.get("PATH").map(|value| env::split_paths(value).collect::<Vec<_>>());
-        folders.unwrap_or_default().into_iter().filter(|folder| folder.is_absolute()).collect()
-    }
-
-    /// Whether a variable is switched on: set to something that does not mean no.
-    pub fn is_on(&self, name: &str) -> bool {
-        self.get(name).is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
-    }
-
-    /// Gives a variable a value.
-    pub fn set(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
-        let name = name.into();
-        self.remove(&name);
-        self.0.push((name, value.into()));
-    }
-
-    /// Takes a variable away.
-    pub fn remove(&mut self, name: impl AsRef<OsStr>) {
-        self.0.retain(|(known, _)| known != name.as_ref());
-    }
-
-    /// All of them, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&OsString, &OsString)> {
-        self.0.iter().map(|(name, value)| (name, value))
-    }
-
-    /// As a process takes them.
-    pub fn into_list(self) -> Vec<(OsString, OsString)> {
-        self.0
-    }
-}
-
-impl<N: Into<OsString>, V: Into<OsString>> FromIterator<(N, V)> for Variables {
-    fn from_iter<I: IntoIterator<Item = (N, V)>>(variables: I) -> Variables {
-        Variables(variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
-    }
-}
+pub use variables::Variables;
 
 /// What gets past the filter because someone named it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -107,16 +46,16 @@ pub fn filter(variables: &Variables, pass: &PassEnv) -> Filtered {
 }
 
 fn sift(variables: &Variables, is_kept: impl Fn(&str) -> bool) -> Filtered {
-    let mut filtered = Filtered::default();
+    let (mut kept, mut removed) = (Vec::new(), BTreeSet::new());
     for (name, value) in variables.iter() {
         let text = name.to_string_lossy();
         if is_kept(&text) {
-            filtered.variables.0.push((name.clone(), value.clone()));
+            kept.push((name, value));
         } else {
-            filtered.removed.insert(text.into_owned());
+            removed.insert(text.into_owned());
         }
     }
-    filtered
+    Filtered { variables: kept.into_iter().collect(), removed }
 }
 
 /// Takes out what is secret and nothing else: for an environment that still has to be read, by whoever makes a kernel's
@@ -188,241 +127,10 @@ pub fn hint_for_key_error(message: &str, removed: &BTreeSet<String>) -> Option<S
     })
 }
 
-/// Names that any program may need to run.
-const ALLOWED: &[&str] = &[
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "TERM",
-    "COLORTERM",
-    "NO_COLOR",
-    "FORCE_COLOR",
-    "COLUMNS",
-    "LINES",
-    "TZ",
-    "TZDIR",
-    "TMPDIR",
-    "TMP",
-    "TEMP",
-    "PWD",
-    "EDITOR",
-    "VISUAL",
-    "PAGER",
-    "DISPLAY",
-    "WAYLAND_DISPLAY",
-    "HOSTNAME",
-    "VIRTUAL_ENV",
-    "VIRTUAL_ENV_PROMPT",
-    "PYTHONPATH",
-    "PYTHONHOME",
-    "PYTHONHASHSEED",
-    "PYTHONIOENCODING",
-    "PYTHONUTF8",
-    "PYTHONWARNINGS",
-    "PYTHONNOUSERSITE",
-    "PYTHONUSERBASE",
-    "PYTHONDONTWRITEBYTECODE",
-    "PYTHONPYCACHEPREFIX",
-    "PYTHONMALLOC",
-    "PYTHONFAULTHANDLER",
-    "PYENV_ROOT",
-    "PYENV_VERSION",
-    "IPYTHONDIR",
-    "JUPYTER_PATH",
-    "JUPYTER_DATA_DIR",
-    "JUPYTER_CONFIG_DIR",
-    "MPLBACKEND",
-    "MPLCONFIGDIR",
-    "LD_LIBRARY_PATH",
-    "DYLD_LIBRARY_PATH",
-    "DYLD_FALLBACK_LIBRARY_PATH",
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "TOKENIZERS_PARALLELISM",
-    "ROCR_VISIBLE_DEVICES",
-    "HIP_VISIBLE_DEVICES",
-    "NVIDIA_VISIBLE_DEVICES",
-    "R_HOME",
-    "R_LIBS",
-    "R_LIBS_USER",
-    "JULIA_DEPOT_PATH",
-    "JULIA_PROJECT",
-    "JULIA_NUM_THREADS",
-    "JAVA_HOME",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "FTP_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "ftp_proxy",
-    "all_proxy",
-    "no_proxy",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE",
-    "PIP_CERT",
-    "PIP_CONFIG_FILE",
-    "PIP_CACHE_DIR",
-    "UV_CACHE_DIR",
-    "NODE_EXTRA_CA_CERTS",
-    // What Windows needs.
-    "SYSTEMROOT",
-    "SYSTEMDRIVE",
-    "WINDIR",
-    "COMSPEC",
-    "PATHEXT",
-    "APPDATA",
-    "LOCALAPPDATA",
-    "PROGRAMDATA",
-    "PROGRAMFILES",
-    "PROGRAMFILES(X86)",
-    "USERPROFILE",
-    "USERNAME",
-    "HOMEDRIVE",
-    "HOMEPATH",
-    "NUMBER_OF_PROCESSORS",
-    "PROCESSOR_ARCHITECTURE",
-    "OS",
-];
-
-const ALLOWED_PREFIXES: &[&str] = &["LC_", "XDG_", "PI_", "CONDA_", "CUDA_"];
-
-/// Names of secrets that their spelling does not give away, or that nothing may let through.
-const SECRETS: &[&str] = &[
-    "PI_PYTHON_GATEWAY_TOKEN",
-    "PI_TOOL_BRIDGE_TOKEN",
-    "AWS_ACCESS_KEY_ID",
-    "AWS_SECRET_ACCESS_KEY",
-    "AWS_SESSION_TOKEN",
-    "AWS_SECURITY_TOKEN",
-    "AWS_BEARER_TOKEN_BEDROCK",
-    "AWS_WEB_IDENTITY_TOKEN_FILE",
-    "GOOGLE_APPLICATION_CREDENTIALS",
-    "GOOGLE_CREDENTIALS",
-    "CLOUDSDK_AUTH_ACCESS_TOKEN",
-    "AZURE_CLIENT_SECRET",
-    "AZURE_STORAGE_CONNECTION_STRING",
-    "APPLICATIONINSIGHTS_CONNECTION_STRING",
-    "GH_TOKEN",
-    "GITHUB_TOKEN",
-    "GITHUB_PAT",
-    "GITLAB_TOKEN",
-    "CI_JOB_TOKEN",
-    "BITBUCKET_TOKEN",
-    "HF_TOKEN",
-    "HUGGING_FACE_HUB_TOKEN",
-    "HUGGINGFACEHUB_API_TOKEN",
-    "REPLICATE_API_TOKEN",
-    "WANDB_API_KEY",
-    "KAGGLE_KEY",
-    "SLACK_BOT_TOKEN",
-    "SLACK_WEBHOOK_URL",
-    "DISCORD_TOKEN",
-    "STRIPE_SECRET_KEY",
-    "TWILIO_AUTH_TOKEN",
-    "SENDGRID_API_KEY",
-    "NPM_TOKEN",
-    "NODE_AUTH_TOKEN",
-    "TWINE_PASSWORD",
-    "UV_PUBLISH_TOKEN",
-    "CARGO_REGISTRY_TOKEN",
-    "DOCKER_AUTH_CONFIG",
-    "DOCKER_PASSWORD",
-    "VAULT_TOKEN",
-    "KUBECONFIG",
-    "DATABASE_URL",
-    "POSTGRES_PASSWORD",
-    "PGPASSWORD",
-    "PGPASSFILE",
-    "MYSQL_PWD",
-    "MYSQL_PASSWORD",
-    "MONGODB_URI",
-    "MONGO_URL",
-    "REDIS_URL",
-    "REDIS_PASSWORD",
-    "SENTRY_DSN",
-    "SSH_AUTH_SOCK",
-    "GPG_AGENT_INFO",
-    "NETRC",
-];
-
-/// Whose variables are about access, whatever they are called.
-const SECRET_PREFIXES: &[&str] = &[
-    "OPENAI_",
-    "ANTHROPIC_",
-    "CLAUDE_",
-    "GEMINI_",
-    "GOOGLE_",
-    "VERTEX_",
-    "AWS_",
-    "AZURE_",
-    "GITHUB_",
-    "GH_",
-    "GITLAB_",
-    "HUGGING",
-    "HF_",
-    "COHERE_",
-    "CO_API",
-    "MISTRAL_",
-    "GROQ_",
-    "DEEPSEEK_",
-    "XAI_",
-    "OPENROUTER_",
-    "PERPLEXITY_",
-    "TOGETHER_",
-    "FIREWORKS_",
-    "REPLICATE_",
-    "SLACK_",
-    "STRIPE_",
-    "NPM_",
-    "PYPI_",
-    "TWINE_",
-    "DOCKER_",
-];
-
-/// Words that make a name that of a secret, as a whole part between underscores.
-const SECRET_WORDS: &[&str] = &[
-    "KEY",
-    "APIKEY",
-    "TOKEN",
-    "TOKENS",
-    "SECRET",
-    "SECRETS",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "CREDENTIAL",
-    "CREDENTIALS",
-    "BEARER",
-    "PAT",
-    "DSN",
-];
-
-fn is_allowed(name: &str) -> bool {
-    let known =
-        |allowed: &str| if cfg!(windows) { allowed.eq_ignore_ascii_case(name) } else { allowed == name };
-    ALLOWED.iter().any(|allowed| known(allowed))
-        || ALLOWED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-}
-
-fn is_secret(name: &str) -> bool {
-    let upper = name.to_ascii_uppercase();
-    SECRETS.contains(&upper.as_str())
-        || SECRET_PREFIXES.iter().any(|prefix| upper.starts_with(prefix))
-        || upper.split('_').any(|part| SECRET_WORDS.contains(&part))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+
     use super::*;
     use crate::python::Origin;
 
