@@ -12,12 +12,13 @@ mod rest;
 mod shared;
 mod specs;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
+use crate::current::Current;
 use crate::error::{Error, Result};
 use crate::jupyter::front::{Front, only_joined};
 use crate::jupyter::trace::Tracer;
@@ -182,7 +183,7 @@ struct GatewayKernel {
     launch: Launch,
     origin: Origin,
     front: Front,
-    live: Mutex<Arc<Live>>,
+    live: Current<Live>,
 }
 
 enum Origin {
@@ -208,23 +209,19 @@ impl GatewayKernel {
         state: Arc<watch::Sender<State>>,
     ) -> GatewayKernel {
         let front = Front::new(live.client.clone(), state);
-        GatewayKernel { target, launch, origin, front, live: Mutex::new(Arc::new(live)) }
-    }
-
-    fn live(&self) -> Arc<Live> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        GatewayKernel { target, launch, origin, front, live: Current::new(live) }
     }
 
     async fn start_again(&self) -> Result<Vec<String>> {
         let Origin::Started(ours) = &self.origin else { return Err(only_joined()) };
         let _unless_ready = self.front.starting();
-        let last = self.live();
+        let last = self.live.get();
         last.leave().await;
         ours.restart(self.launch.startup_timeout).await?;
         let form = Some(last.form);
         let (live, notices) = ready(&self.target, ours, &self.launch, &self.front.state, form).await?;
         let client = live.client.clone();
-        *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
+        self.live.replace(live);
         self.front.replace(client);
         Ok(notices)
     }
@@ -292,7 +289,7 @@ impl Kernel for GatewayKernel {
 
     fn shutdown(&self) -> Future<'_, ()> {
         Box::pin(async move {
-            self.live().leave().await;
+            self.live.get().leave().await;
             self.front.end();
             if let Origin::Started(ours) = &self.origin {
                 ours.end().await;

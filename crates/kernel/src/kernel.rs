@@ -31,14 +31,26 @@ pub trait Kernel: Send + Sync {
     /// events tell whether it stopped.
     fn interrupt(&self, execution: ExecutionId) -> Future<'_, Result<()>>;
 
-    /// What could be written at `cursor`, counted in characters.
-    fn complete<'a>(&'a self, code: &'a str, cursor: usize) -> Future<'a, Result<Completion>>;
+    /// What could be written at `cursor`, counted in characters. A kernel that does not say knows nothing.
+    fn complete<'a>(&'a self, _code: &'a str, cursor: usize) -> Future<'a, Result<Completion>> {
+        Box::pin(async move { Ok(Completion { matches: Vec::new(), start: cursor, end: cursor }) })
+    }
 
-    /// What is known of the name at `cursor`, counted in characters; with `detail`, its source too.
-    fn inspect<'a>(&'a self, code: &'a str, cursor: usize, detail: bool) -> Future<'a, Result<Inspection>>;
+    /// What is known of the name at `cursor`, counted in characters; with `detail`, its source too. A kernel that does
+    /// not say knows nothing.
+    fn inspect<'a>(
+        &'a self,
+        _code: &'a str,
+        _cursor: usize,
+        _detail: bool,
+    ) -> Future<'a, Result<Inspection>> {
+        Box::pin(async { Ok(Inspection::default()) })
+    }
 
     /// Whether code could be run as it stands.
-    fn is_complete<'a>(&'a self, code: &'a str) -> Future<'a, Result<Completeness>>;
+    fn is_complete<'a>(&'a self, _code: &'a str) -> Future<'a, Result<Completeness>> {
+        Box::pin(async { Ok(Completeness::Unknown) })
+    }
 
     /// Returns when the kernel has shown that it is there, in a way that nothing which runs in it notices.
     fn beat(&self) -> Future<'_, Result<()>>;

@@ -5,6 +5,7 @@
 
 mod bars;
 pub mod choice;
+mod current;
 pub mod detached;
 pub mod environment;
 mod error;

@@ -10,14 +10,15 @@ mod order;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::current::Current;
 use crate::error::{Error, Result};
 use crate::event::Death;
 use crate::guard::Guard;
@@ -54,7 +55,7 @@ pub async fn start(python: &Path, launch: Launch, guard: &Guard) -> Result<Start
         launch,
         guard: guard.clone(),
         state,
-        live: Mutex::new(Arc::new(live)),
+        live: Current::new(live),
         next: AtomicU64::new(1),
     };
     Ok(Started { kernel: Box::new(kernel), notices })
@@ -65,7 +66,7 @@ struct Runner {
     launch: Launch,
     guard: Guard,
     state: Arc<watch::Sender<State>>,
-    live: Mutex<Arc<Live>>,
+    live: Current<Live>,
     next: AtomicU64,
 }
 
@@ -137,10 +138,6 @@ impl Live {
 }
 
 impl Runner {
-    fn live(&self) -> Arc<Live> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
     fn next(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
@@ -160,7 +157,7 @@ impl Runner {
         let (answer, answered) = oneshot::channel();
         let traced = self.launch.trace.as_ref().map(|_| ask.traced());
         let command = Command::Question { id, line: ask.line(), traced, answer };
-        self.live().commands.send(command).await.map_err(|_| self.gone())?;
+        self.live.get().commands.send(command).await.map_err(|_| self.gone())?;
         match tokio::time::timeout(within, answered).await {
             Ok(Ok(Reply { error: Some(what), .. })) => Err(Error::Protocol { what }),
             Ok(Ok(reply)) => Ok(reply),
@@ -173,7 +170,7 @@ impl Runner {
 
 impl Kernel for Runner {
     fn identity(&self) -> Identity {
-        let live = self.live();
+        let live = self.live.get();
         Identity {
             backend: Backend::Runner,
             name: "python3".into(),
@@ -203,7 +200,7 @@ impl Kernel for Runner {
             let (sender, events) = mpsc::channel(EVENTS);
             let (begun, answer) = oneshot::channel();
             let command = Command::Execute { id, request, events: sender, begun };
-            self.live().commands.send(command).await.map_err(|_| self.gone())?;
+            self.live.get().commands.send(command).await.map_err(|_| self.gone())?;
             answer.await.map_err(|_| self.gone())??;
             Ok(Execution { id, events })
         })
@@ -211,7 +208,7 @@ impl Kernel for Runner {
 
     fn interrupt(&self, execution: ExecutionId) -> Future<'_, Result<()>> {
         Box::pin(async move {
-            self.live().commands.send(Command::Interrupt(execution)).await.map_err(|_| self.gone())
+            self.live.get().commands.send(Command::Interrupt(execution)).await.map_err(|_| self.gone())
         })
     }
 
@@ -249,7 +246,7 @@ impl Kernel for Runner {
 
     fn restart(&self) -> Future<'_, Result<Vec<String>>> {
         Box::pin(async move {
-            self.live().leave().await;
+            self.live.get().leave().await;
             self.state.send_replace(State::Starting);
             let live = match Live::start(&self.python, &self.launch, &self.guard, &self.state).await {
                 Ok(live) => live,
@@ -263,14 +260,14 @@ impl Kernel for Runner {
                 }
             };
             let notices = live.hello.notices.clone();
-            *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
+            self.live.replace(live);
             self.state.send_replace(State::Idle);
             Ok(notices)
         })
     }
 
     fn shutdown(&self) -> Future<'_, ()> {
-        Box::pin(async move { self.live().leave().await })
+        Box::pin(async move { self.live.get().leave().await })
     }
 }
 

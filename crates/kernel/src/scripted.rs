@@ -10,10 +10,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::error::{Error, Result};
 use crate::event::{Death, Event};
-use crate::kernel::{
-    Backend, Completeness, Completion, Execution, ExecutionId, Future, Identity, Inspection, Kernel, Request,
-    State,
-};
+use crate::kernel::{Backend, Execution, ExecutionId, Future, Identity, Kernel, Request, State};
 
 pub use transcript::{Recorded, Step, Transcript};
 
@@ -126,23 +123,6 @@ impl Kernel for Scripted {
             self.interrupts.send_replace(Some(execution));
             Ok(())
         })
-    }
-
-    fn complete<'a>(&'a self, _code: &'a str, cursor: usize) -> Future<'a, Result<Completion>> {
-        Box::pin(async move { Ok(Completion { matches: Vec::new(), start: cursor, end: cursor }) })
-    }
-
-    fn inspect<'a>(
-        &'a self,
-        _code: &'a str,
-        _cursor: usize,
-        _detail: bool,
-    ) -> Future<'a, Result<Inspection>> {
-        Box::pin(async { Ok(Inspection::default()) })
-    }
-
-    fn is_complete<'a>(&'a self, _code: &'a str) -> Future<'a, Result<Completeness>> {
-        Box::pin(async { Ok(Completeness::Unknown) })
     }
 
     fn beat(&self) -> Future<'_, Result<()>> {

@@ -19,10 +19,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::error::{Error, Result};
 use crate::event::{Death, Event, Outcome, Status};
 use crate::guard::Guard;
-use crate::kernel::{
-    Backend, Completeness, Completion, Execution, ExecutionId, Future, Identity, Inspection, Kernel, Request,
-    State,
-};
+use crate::kernel::{Backend, Execution, ExecutionId, Future, Identity, Kernel, Request, State};
 use crate::launch::{Launch, Started};
 use crate::process::{Process, Signal, Spawn};
 
@@ -223,23 +220,6 @@ impl Kernel for Shell {
             }
             Ok(())
         })
-    }
-
-    fn complete<'a>(&'a self, _code: &'a str, cursor: usize) -> Future<'a, Result<Completion>> {
-        Box::pin(async move { Ok(Completion { matches: Vec::new(), start: cursor, end: cursor }) })
-    }
-
-    fn inspect<'a>(
-        &'a self,
-        _code: &'a str,
-        _cursor: usize,
-        _detail: bool,
-    ) -> Future<'a, Result<Inspection>> {
-        Box::pin(async { Ok(Inspection::default()) })
-    }
-
-    fn is_complete<'a>(&'a self, _code: &'a str) -> Future<'a, Result<Completeness>> {
-        Box::pin(async { Ok(Completeness::Unknown) })
     }
 
     fn beat(&self) -> Future<'_, Result<()>> {

@@ -10,11 +10,12 @@ mod receiving;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
+use crate::current::Current;
 use crate::error::{Error, Result};
 use crate::guard::Guard;
 use crate::jupyter::front::{Front, only_joined};
@@ -124,7 +125,7 @@ pub async fn join(connection_file: &Path, trace: Option<Trace>) -> Result<Starte
 struct ZmqKernel {
     origin: Origin,
     front: Front,
-    live: Mutex<Arc<Live>>,
+    live: Current<Live>,
 }
 
 enum Origin {
@@ -135,11 +136,7 @@ enum Origin {
 impl ZmqKernel {
     fn new(origin: Origin, live: Live, state: Arc<watch::Sender<State>>) -> ZmqKernel {
         let front = Front::new(live.client.clone(), state);
-        ZmqKernel { origin, front, live: Mutex::new(Arc::new(live)) }
-    }
-
-    fn live(&self) -> Arc<Live> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        ZmqKernel { origin, front, live: Current::new(live) }
     }
 
     async fn start_again(&self) -> Result<Vec<String>> {
@@ -147,10 +144,10 @@ impl ZmqKernel {
             return Err(only_joined());
         };
         let _unless_ready = self.front.starting();
-        self.live().end(false).await;
+        self.live.get().end(false).await;
         let (live, notices) = Live::start(command, launch, guard, &self.front.state).await?;
         let client = live.client.clone();
-        *self.live.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
+        self.live.replace(live);
         self.front.replace(client);
         Ok(notices)
     }
@@ -158,7 +155,7 @@ impl ZmqKernel {
 
 impl Kernel for ZmqKernel {
     fn identity(&self) -> Identity {
-        let live = self.live();
+        let live = self.live.get();
         let (name, python) = match &self.origin {
             Origin::Started { command, .. } => (command.name.clone(), command.python.clone()),
             Origin::Joined { name } => (name.clone(), None),
@@ -205,7 +202,7 @@ impl Kernel for ZmqKernel {
                 return Err(Error::Dead { death });
             }
             // Not a question on the shell's channel: what threads print would be taken for a part of the answer.
-            self.live().beat().await
+            self.live.get().beat().await
         })
     }
 
@@ -215,7 +212,7 @@ impl Kernel for ZmqKernel {
 
     fn shutdown(&self) -> Future<'_, ()> {
         Box::pin(async move {
-            let live = self.live();
+            let live = self.live.get();
             // What runs would keep the kernel from leaving by itself.
             let idle = *self.front.state.borrow() == State::Idle;
             live.end(idle).await;

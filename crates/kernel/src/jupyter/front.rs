@@ -1,8 +1,8 @@
 //! A kernel as its callers see it, the same for every way that messages travel: what it may be asked when, and how its
 //! answers read.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cellist_output::MimeBundle;
@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, watch};
 use super::client::Client;
 use super::listener::{Begin, Command, EVENTS};
 use super::setup;
+use crate::current::Current;
 use crate::error::{Error, Result};
 use crate::event::Death;
 use crate::kernel::{Completeness, Completion, Execution, ExecutionId, Inspection, Request, State};
@@ -27,23 +28,23 @@ const TAKEN: Duration = Duration::from_millis(300);
 
 pub(crate) struct Front {
     pub(crate) state: Arc<watch::Sender<State>>,
-    client: Mutex<Arc<Client>>,
+    client: Current<Client>,
     next: AtomicU64,
 }
 
 impl Front {
     pub(crate) fn new(client: Arc<Client>, state: Arc<watch::Sender<State>>) -> Front {
-        Front { state, client: Mutex::new(client), next: AtomicU64::new(1) }
+        Front { state, client: Current::new(client), next: AtomicU64::new(1) }
     }
 
     /// The process as it is now.
     pub(crate) fn client(&self) -> Arc<Client> {
-        self.client.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.client.get()
     }
 
     /// Another process is in the place of the last one, and ready.
     pub(crate) fn replace(&self, client: Arc<Client>) {
-        *self.client.lock().unwrap_or_else(PoisonError::into_inner) = client;
+        self.client.replace(client);
         self.state.send_replace(State::Idle);
     }
 
