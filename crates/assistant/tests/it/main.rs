@@ -5,4 +5,5 @@ mod bed;
 mod prompts;
 mod providers;
 mod secrets;
+mod snapshots;
 mod turns;

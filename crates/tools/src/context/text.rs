@@ -1,10 +1,13 @@
 //! The state of a notebook as text for a prompt: each cell once, the selected ones with their text.
 
 use std::fmt::Write;
+use std::ops::Range;
 
 use crate::budget::cut;
 
-use super::{CellContext, CellRun, ExecutionStatus, LONGEST_LINE, NotebookContext, SelectionStatus};
+use super::{
+    CellContext, CellRun, ExecutionStatus, LONGEST_LINE, NotebookContext, OutlineCell, SelectionStatus,
+};
 
 pub(super) fn text(context: &NotebookContext, mut budget: usize) -> String {
     let mut text = String::from("# The notebook\n\n");
@@ -33,21 +36,34 @@ pub(super) fn text(context: &NotebookContext, mut budget: usize) -> String {
         }
     };
     for cell in shown {
-        let is_selected = cell.selection_status != SelectionStatus::Unselected;
-        if is_selected || cell.content.len() <= budget {
-            budget = budget.saturating_sub(if is_selected { 0 } else { cell.content.len() });
+        let before = text.len();
+        if cell.selection_status != SelectionStatus::Unselected {
+            write_cell(&mut text, cell, language);
+            continue;
+        }
+        if cell.content.len() <= budget {
             write_cell(&mut text, cell, language);
         } else {
             let content = cut(&cell.content, budget.min(LONGEST_LINE * 4));
-            budget = budget.saturating_sub(content.len());
             write_cell(&mut text, &CellContext { content, ..cell.clone() }, language);
         }
+        budget = budget.saturating_sub(text.len() - before);
     }
     if let Some(outline) = &context.outline {
-        text.push_str("\n## Outline\n\n");
-        // Each line has its share; what is left of short ones is not worth the work.
-        let share = budget.checked_div(outline.len()).unwrap_or(budget);
-        for cell in outline {
+        let chosen = context.selected_cells.first().map_or(0, |cell| cell.index);
+        write_outline(&mut text, outline, chosen, budget);
+    }
+    text
+}
+
+/// A line for each cell. Where there are more than have room, those around a cell are told.
+fn write_outline(text: &mut String, outline: &[OutlineCell], around: usize, budget: usize) {
+    text.push_str("\n## Outline\n\n");
+    // Each line has its share; what is left of short ones is not worth the work.
+    let share = budget.checked_div(outline.len()).unwrap_or(budget);
+    let lines: Vec<String> = outline
+        .iter()
+        .map(|cell| {
             let status = match cell.status {
                 Some(status @ (ExecutionStatus::Running | ExecutionStatus::Pending)) => {
                     format!(", {}", status.word())
@@ -56,10 +72,34 @@ pub(super) fn text(context: &NotebookContext, mut budget: usize) -> String {
             };
             let head = format!("- {} (id {}, {}{status}) ", cell.index, cell.id, cell.cell_type);
             let room = share.saturating_sub(head.len()).max(LEAST_OF_A_LINE);
-            let _ = writeln!(text, "{head}{}", shortened(&cell.first_line, room));
+            format!("{head}{}\n", shortened(&cell.first_line, room))
+        })
+        .collect();
+    let told = window(&lines, around, budget.max(LEAST_OF_AN_OUTLINE));
+    let left = |count: usize, side: &str| match count {
+        0 => String::new(),
+        count => format!("- ({count} more cells {side})\n"),
+    };
+    text.push_str(&left(told.start, "before these"));
+    text.extend(lines[told.clone()].iter().map(String::as_str));
+    text.push_str(&left(lines.len() - told.end, "after these"));
+}
+
+/// The lines around one of them for which there is room.
+fn window(lines: &[String], around: usize, room: usize) -> Range<usize> {
+    let around = around.min(lines.len().saturating_sub(1));
+    let (mut told, mut left) = (around..around, room);
+    loop {
+        let after = lines.get(told.end).map(String::len).filter(|length| *length <= left);
+        left -= after.unwrap_or(0);
+        told.end += usize::from(after.is_some());
+        let before = told.start.checked_sub(1).map(|line| lines[line].len()).filter(|length| *length <= left);
+        left -= before.unwrap_or(0);
+        told.start -= usize::from(before.is_some());
+        if after.is_none() && before.is_none() {
+            return told;
         }
     }
-    text
 }
 
 /// From so many characters on, the size of what is selected is said.
@@ -67,6 +107,9 @@ const MUCH: usize = 1000;
 
 /// So much of a line is told however many there are.
 const LEAST_OF_A_LINE: usize = 12;
+
+/// So much of an outline is told however little room there is.
+const LEAST_OF_AN_OUTLINE: usize = 512;
 
 fn shortened(line: &str, room: usize) -> String {
     match line.char_indices().nth(room) {
@@ -131,7 +174,6 @@ fn fence(content: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::OutlineCell;
 
     fn cell(index: usize, content: &str, run: Option<CellRun>) -> CellContext {
         CellContext {
@@ -220,5 +262,14 @@ mod tests {
         - 1 (id c1, code, running) first
         - 2 (id c2, code) first
         ");
+    }
+
+    #[test]
+    fn an_outline_that_is_too_long_is_told_around_what_is_selected() {
+        let lines: Vec<String> = (0..9).map(|line| format!("{line}\n")).collect();
+        let told = |around, room| window(&lines, around, room);
+        assert_eq!((told(0, 6), told(4, 6), told(8, 6)), (0..3, 3..6, 6..9));
+        assert_eq!((told(0, 18), told(4, 100), told(20, 2)), (0..9, 0..9, 8..9));
+        assert_eq!((window(&[], 3, 9), told(2, 0)), (0..0, 2..2));
     }
 }
