@@ -3,6 +3,8 @@
 mod block;
 mod cache;
 mod chat;
+mod composer;
+mod editor;
 mod highlight;
 mod list;
 mod look;

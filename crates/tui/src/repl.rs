@@ -1,8 +1,8 @@
 //! Code typed and run, one piece after the other, in a session that others may use too.
 
-mod editor;
 mod model;
 mod notebook;
+mod whole;
 
 use std::io;
 use std::path::PathBuf;

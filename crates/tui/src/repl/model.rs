@@ -11,10 +11,11 @@ use ratatui_core::text::{Line, Span};
 use ratatui_core::widgets::Widget;
 use serde_json::Value;
 
-use super::editor::{Editor, is_whole};
 use super::notebook::{Ran, notebook};
 use super::only;
+use super::whole::is_whole;
 use crate::block::{Block, Frame, Piece, Shown, Source, State, counted, report_pieces};
+use crate::composer::{Composer, Wish};
 use crate::highlight::highlighted;
 use crate::list::List;
 use crate::look::Role;
@@ -44,26 +45,12 @@ pub(super) enum Deed {
     Inspect(String),
 }
 
-/// How code could go on.
-#[derive(Debug)]
-struct Choice {
-    matches: Vec<String>,
-    at: usize,
-    start: usize,
-    end: usize,
-}
-
 pub(super) struct Model {
     session: String,
     list: List,
     picturing: Picturing,
-    editor: Editor,
-    /// What was run, here and before; and which of it is in the editor.
-    history: Vec<String>,
-    recalled: Option<usize>,
-    /// What was written before something was recalled.
-    put_aside: String,
-    choice: Option<Choice>,
+    /// What is being written, after what was run here and before.
+    composer: Composer,
     ran: Vec<Ran>,
     language: String,
     language_info: Option<Value>,
@@ -80,11 +67,7 @@ impl Model {
             session,
             list: List::new(PREVIEW, picturing),
             picturing,
-            editor: Editor::default(),
-            history,
-            recalled: None,
-            put_aside: String::new(),
-            choice: None,
+            composer: Composer::of_code(history),
             ran: Vec::new(),
             language: "python".to_owned(),
             language_info: None,
@@ -203,20 +186,7 @@ impl Model {
 
     /// Hears how the code could go on, unless it was changed since.
     pub(super) fn complete(&mut self, matches: Vec<String>, start: usize, end: usize, cursor: usize) {
-        if self.editor.offset() != cursor || matches.is_empty() {
-            return;
-        }
-        let common = common_start(&matches);
-        let written = end.saturating_sub(start);
-        if matches.len() == 1 {
-            return self.editor.replace(start, end, &matches[0]);
-        }
-        let mut end = end;
-        if common.chars().count() > written {
-            self.editor.replace(start, end, &common);
-            end = start + common.chars().count();
-        }
-        self.choice = Some(Choice { matches, at: usize::MAX, start, end });
+        self.composer.offer(matches, start, end, cursor);
     }
 
     /// Hears what is known of a name.
@@ -235,8 +205,7 @@ impl Model {
     pub(super) fn take(&mut self, event: &Event) -> Deed {
         match event {
             Event::Paste(text) => {
-                self.choice = None;
-                self.editor.write(text);
+                self.composer.write(text);
                 Deed::Nothing
             }
             Event::Key(key) if key.kind != KeyEventKind::Release => {
@@ -249,28 +218,21 @@ impl Model {
 
     fn key(&mut self, key: KeyEvent) -> Deed {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        let special = key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT);
-        let choice = self.choice.take();
         match key.code {
             KeyCode::Char('c') if control && self.is_running() => return Deed::Interrupt,
-            KeyCode::Char('c') if control => {
-                self.editor = Editor::default();
-                self.recalled = None;
-            }
-            KeyCode::Char('d') if control && self.editor.is_empty() => return Deed::Leave,
+            KeyCode::Char('c') if control => self.composer.clear(),
+            KeyCode::Char('d') if control && self.composer.editor().is_empty() => return Deed::Leave,
             KeyCode::Char('o') if control => {
                 self.list.toggle(self.list.len().saturating_sub(1));
                 self.follows = true;
             }
             KeyCode::PageUp => self.scroll(-2),
             KeyCode::PageDown => self.scroll(2),
-            KeyCode::Char('j') if control => self.editor.new_line(),
-            KeyCode::Enter if special || control => self.editor.new_line(),
-            KeyCode::Enter => return self.enter(),
-            KeyCode::Tab => return self.tab(choice),
-            KeyCode::Up if self.editor.is_on_first() => self.recall(-1),
-            KeyCode::Down if self.editor.is_on_last() => self.recall(1),
-            _ => self.editor.key(key),
+            _ => match self.composer.key(key) {
+                Wish::Nothing => {}
+                Wish::Enter => return self.enter(),
+                Wish::Complete(code, cursor) => return Deed::Complete(code, cursor),
+            },
         }
         Deed::Nothing
     }
@@ -281,26 +243,21 @@ impl Model {
     }
 
     fn enter(&mut self) -> Deed {
-        let code = self.editor.text();
-        if self.editor.is_empty() {
-            self.editor = Editor::default();
+        let editor = self.composer.editor();
+        if editor.is_empty() {
+            self.composer.clear();
             return Deed::Nothing;
         }
-        if !self.editor.is_on_last() || !is_whole(&code) {
-            self.editor.new_line();
+        if !editor.is_on_last() || !is_whole(&editor.text()) {
+            self.composer.new_line();
             return Deed::Nothing;
         }
         if self.is_running() {
             self.say("something runs: Ctrl-C interrupts it");
             return Deed::Nothing;
         }
-        self.editor = Editor::default();
-        self.recalled = None;
         self.follows = true;
-        let code = code.trim_end().to_owned();
-        if self.history.last() != Some(&code) {
-            self.history.push(code.clone());
-        }
+        let code = self.composer.take();
         self.deed_of(code)
     }
 
@@ -326,43 +283,11 @@ impl Model {
         Deed::Run(code)
     }
 
-    fn tab(&mut self, choice: Option<Choice>) -> Deed {
-        if let Some(mut choice) = choice {
-            choice.at = choice.at.wrapping_add(1) % choice.matches.len();
-            let chosen = choice.matches[choice.at].clone();
-            self.editor.replace(choice.start, choice.end, &chosen);
-            choice.end = choice.start + chosen.chars().count();
-            self.choice = Some(choice);
-            return Deed::Nothing;
-        }
-        let (_, before) = self.editor.cursor();
-        if before.trim().is_empty() {
-            self.editor.write("    ");
-            return Deed::Nothing;
-        }
-        Deed::Complete(self.editor.text(), self.editor.offset())
-    }
-
-    fn recall(&mut self, by: isize) {
-        let count = self.history.len();
-        let at = self.recalled.unwrap_or(count);
-        let to = at.saturating_add_signed(by).min(count);
-        if to == at {
-            return;
-        }
-        if self.recalled.is_none() {
-            self.put_aside = self.editor.text();
-        }
-        let text = self.history.get(to).cloned().unwrap_or_else(|| std::mem::take(&mut self.put_aside));
-        self.editor = Editor::new(&text);
-        self.recalled = (to < count).then_some(to);
-    }
-
     /// Draws everything.
     pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer) -> Drawing {
         let most = (area.height / 2).max(1);
-        let rows = (self.editor.lines() as u16).min(most);
-        let choices = self.choice.as_ref().map_or(0, |choice| choice.matches.len().min(MATCHES) as u16);
+        let rows = (self.composer.editor().lines() as u16).min(most);
+        let choices = self.composer.choice().map_or(0, |choice| choice.matches.len().min(MATCHES) as u16);
         let choices = choices.min(area.height.saturating_sub(rows + 2));
         let foot = Rect { y: area.bottom().saturating_sub(1), height: 1.min(area.height), ..area };
         let top = foot.y.saturating_sub(rows + choices);
@@ -379,12 +304,12 @@ impl Model {
     }
 
     fn draw_editor(&self, area: Rect, buffer: &mut Buffer) -> Position {
-        let (row, before) = self.editor.cursor();
+        let (row, before) = self.composer.editor().cursor();
         let first = (row + 1).saturating_sub(area.height.into());
         let room = usize::from(area.width).saturating_sub(PROMPT.len() + 1).max(1);
         // A line that is too wide is shown from where the cursor is.
         let moved = columns(before).saturating_sub(room);
-        let lines = highlighted(&self.editor.text(), &self.language);
+        let lines = highlighted(&self.composer.editor().text(), &self.language);
         for (at, line) in lines.iter().enumerate().skip(first).take(area.height.into()) {
             let y = area.y + (at - first) as u16;
             let prompt = if at == 0 { PROMPT } else { GOES_ON };
@@ -406,12 +331,12 @@ impl Model {
     }
 
     fn draw_choice(&self, area: Rect, buffer: &mut Buffer) {
-        let Some(choice) = &self.choice else { return };
-        let at = if choice.at == usize::MAX { 0 } else { choice.at };
+        let Some(choice) = self.composer.choice() else { return };
+        let at = choice.at.unwrap_or(0);
         let first = (at + 1).saturating_sub(area.height.into());
         let shown = choice.matches.iter().enumerate().skip(first).take(area.height.into());
         for ((number, text), y) in shown.zip(area.top()..) {
-            let role = if number == choice.at { Role::Found } else { Role::Aside };
+            let role = if Some(number) == choice.at { Role::Found } else { Role::Aside };
             let text = fitting(&format!("    {}", visible(text)), area.width.into());
             Line::from(Span::styled(text, role.style())).render(Rect { y, height: 1, ..area }, buffer);
         }
@@ -430,13 +355,6 @@ impl Model {
 fn is_name(text: &str) -> bool {
     let is_letter = |letter: char| letter.is_alphanumeric() || "_.[]'\"%".contains(letter);
     !text.is_empty() && text.chars().all(is_letter)
-}
-
-fn common_start(matches: &[String]) -> String {
-    let Some(first) = matches.first() else { return String::new() };
-    let common = |text: &str| first.chars().zip(text.chars()).take_while(|(a, b)| a == b).count();
-    let count = matches.iter().map(|text| common(text)).min().unwrap_or(0);
-    first.chars().take(count).collect()
 }
 
 #[cfg(test)]

@@ -52,13 +52,13 @@ fn what_was_run_before_comes_back() {
     let mut model = model();
     type_in(&mut model, "half");
     key(&mut model, KeyCode::Up, KeyModifiers::NONE);
-    assert_eq!(model.editor.text(), "x = 1");
+    assert_eq!(model.composer.editor().text(), "x = 1");
     key(&mut model, KeyCode::Up, KeyModifiers::NONE);
     key(&mut model, KeyCode::Up, KeyModifiers::NONE);
-    assert_eq!(model.editor.text(), "import os");
+    assert_eq!(model.composer.editor().text(), "import os");
     key(&mut model, KeyCode::Down, KeyModifiers::NONE);
     key(&mut model, KeyCode::Down, KeyModifiers::NONE);
-    assert_eq!(model.editor.text(), "half");
+    assert_eq!(model.composer.editor().text(), "half");
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_completion_is_taken_over_as_far_as_it_is_sure_and_then_chosen() {
     type_in(&mut model, "os.pa");
     assert_eq!(key(&mut model, KeyCode::Tab, KeyModifiers::NONE), Deed::Complete("os.pa".into(), 5));
     model.complete(vec!["os.path".into(), "os.pathsep".into()], 0, 5, 5);
-    assert_eq!(model.editor.text(), "os.path");
+    assert_eq!(model.composer.editor().text(), "os.path");
     insta::assert_snapshot!(shown(&mut model, 40, 6), @"
     >>> os.path
         os.path
@@ -76,10 +76,10 @@ fn a_completion_is_taken_over_as_far_as_it_is_sure_and_then_chosen() {
     ");
     key(&mut model, KeyCode::Tab, KeyModifiers::NONE);
     key(&mut model, KeyCode::Tab, KeyModifiers::NONE);
-    assert_eq!(model.editor.text(), "os.pathsep");
+    assert_eq!(model.composer.editor().text(), "os.pathsep");
     // Too late: it was about another text.
     model.complete(vec!["os.sep".into()], 0, 5, 5);
-    assert_eq!(model.editor.text(), "os.pathsep");
+    assert_eq!(model.composer.editor().text(), "os.pathsep");
 }
 
 #[test]

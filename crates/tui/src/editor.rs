@@ -2,9 +2,9 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// Code that is being written.
+/// A text that is being written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Editor {
+pub(crate) struct Editor {
     lines: Vec<String>,
     row: usize,
     /// In characters.
@@ -14,46 +14,46 @@ pub(super) struct Editor {
 const INDENT: &str = "    ";
 
 impl Editor {
-    pub(super) fn new(text: &str) -> Editor {
+    pub(crate) fn new(text: &str) -> Editor {
         let lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
         let row = lines.len() - 1;
         let column = lines[row].chars().count();
         Editor { lines, row, column }
     }
 
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.lines.join("\n")
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.lines.iter().all(|line| line.trim().is_empty())
     }
 
-    pub(super) fn lines(&self) -> usize {
+    pub(crate) fn lines(&self) -> usize {
         self.lines.len().max(1)
     }
 
     /// Where the cursor is: its row, and what stands before it there.
-    pub(super) fn cursor(&self) -> (usize, &str) {
+    pub(crate) fn cursor(&self) -> (usize, &str) {
         let line = self.lines.get(self.row).map_or("", String::as_str);
         (self.row, &line[..byte(line, self.column)])
     }
 
     /// How many characters of the text stand before the cursor.
-    pub(super) fn offset(&self) -> usize {
+    pub(crate) fn offset(&self) -> usize {
         self.lines.iter().take(self.row).map(|line| line.chars().count() + 1).sum::<usize>() + self.column
     }
 
-    pub(super) fn is_on_first(&self) -> bool {
+    pub(crate) fn is_on_first(&self) -> bool {
         self.row == 0
     }
 
-    pub(super) fn is_on_last(&self) -> bool {
+    pub(crate) fn is_on_last(&self) -> bool {
         self.row + 1 >= self.lines.len()
     }
 
     /// Writes a text at the cursor.
-    pub(super) fn write(&mut self, text: &str) {
+    pub(crate) fn write(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n").replace('\t', INDENT);
         for (at, piece) in text.split('\n').enumerate() {
             if at > 0 {
@@ -67,7 +67,7 @@ impl Editor {
     }
 
     /// Puts a text in place of the characters between two places.
-    pub(super) fn replace(&mut self, start: usize, end: usize, text: &str) {
+    pub(crate) fn replace(&mut self, start: usize, end: usize, text: &str) {
         let all: Vec<char> = self.text().chars().collect();
         let (start, end) = (start.min(all.len()), end.min(all.len()).max(start.min(all.len())));
         let before: String = all[..start].iter().collect::<String>() + text;
@@ -76,8 +76,8 @@ impl Editor {
         *self = Editor { row: cursor.row, column: cursor.column, ..Editor::new(&(before + &behind)) };
     }
 
-    /// A new line, as far in as the one before, and farther behind a colon.
-    pub(super) fn new_line(&mut self) {
+    /// A new line of code: as far in as the one before, and farther behind a colon.
+    pub(crate) fn new_line(&mut self) {
         let (_, before) = self.cursor();
         let inside = before.len() - before.trim_start().len();
         let more = if before.trim_end().ends_with(':') { INDENT } else { "" };
@@ -87,7 +87,7 @@ impl Editor {
     }
 
     /// Moves or changes something, if the key is one that does.
-    pub(super) fn key(&mut self, key: KeyEvent) {
+    pub(crate) fn key(&mut self, key: KeyEvent) {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let alt = key.modifiers.contains(KeyModifiers::ALT);
         match key.code {
@@ -226,67 +226,6 @@ fn byte(line: &str, column: usize) -> usize {
     line.char_indices().nth(column).map_or(line.len(), |(at, _)| at)
 }
 
-/// Whether code looks as if it could be run: nothing is open, and a block has been ended by an empty line.
-pub(super) fn is_whole(code: &str) -> bool {
-    let Some(last) = code.lines().last() else { return true };
-    if last.trim_end().ends_with('\\') || is_open(code) {
-        return false;
-    }
-    if last.trim_end().ends_with(':') {
-        return false;
-    }
-    let is_block = code.lines().any(|line| line.starts_with([' ', '\t']) || line.trim_end().ends_with(':'));
-    // A magic takes the whole cell.
-    let is_cell_magic = code.starts_with("%%");
-    !(is_block || is_cell_magic) || code.ends_with('\n') || last.trim().is_empty()
-}
-
-/// Whether a bracket or a text of several lines is open.
-fn is_open(code: &str) -> bool {
-    let mut depth = 0i32;
-    let mut rest = code;
-    while let Some(letter) = rest.chars().next() {
-        let quote = ["\"\"\"", "'''", "\"", "'"].into_iter().find(|quote| rest.starts_with(quote));
-        if let Some(quote) = quote {
-            rest = &rest[quote.len()..];
-            let mut end = None;
-            let mut escaped = false;
-            for (at, letter) in rest.char_indices() {
-                match letter {
-                    _ if escaped => escaped = false,
-                    '\\' => escaped = true,
-                    '\n' if quote.len() == 1 => {
-                        end = Some(at);
-                        break;
-                    }
-                    _ if rest[at..].starts_with(quote) => {
-                        end = Some(at + quote.len());
-                        break;
-                    }
-                    _ => {}
-                }
-            }
-            match end {
-                Some(end) => rest = &rest[end..],
-                None => return quote.len() == 3 || depth > 0,
-            }
-            continue;
-        }
-        match letter {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth -= 1,
-            '#' => {
-                let end = rest.find('\n').unwrap_or(rest.len());
-                rest = &rest[end..];
-                continue;
-            }
-            _ => {}
-        }
-        rest = &rest[letter.len_utf8()..];
-    }
-    depth > 0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -347,26 +286,5 @@ mod tests {
         assert_eq!(editor.text(), "one ");
         editor.key(KeyEvent::new(KeyCode::Left, KeyModifiers::CONTROL));
         assert_eq!(editor.offset(), 0);
-    }
-
-    #[test]
-    fn code_is_run_when_nothing_is_open() {
-        for (code, whole) in [
-            ("x = 1", true),
-            ("f(1,", false),
-            ("x = '''a", false),
-            ("x = '('", true),
-            ("# (", true),
-            ("if x:", false),
-            ("if x:\n    y", false),
-            ("if x:\n    y\n", true),
-            ("x \\", false),
-            ("%%bash\nls", false),
-            ("%%bash\nls\n", true),
-            ("it's", true),
-            ("", true),
-        ] {
-            assert_eq!(is_whole(code), whole, "{code:?}");
-        }
     }
 }
