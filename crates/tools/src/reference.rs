@@ -42,6 +42,14 @@ pub struct Attachment {
     pub path: String,
 }
 
+/// The tools that a prompt may name, each with the mode that it needs.
+pub fn tool_references() -> impl Iterator<Item = (&'static str, Mode)> {
+    NAMES.into_iter().map(|(name, tool)| {
+        let needed = Mode::ALL.into_iter().find(|mode| mode.allows(tool.access()));
+        (name, needed.unwrap_or(Mode::Agent))
+    })
+}
+
 /// Finds what a prompt points at.
 pub fn references(prompt: &str, offer: Offer) -> References {
     let mut found = References::default();

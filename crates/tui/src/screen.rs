@@ -23,6 +23,37 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Whether the terminal is ours.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+/// Whether another screen than the user's is shown.
+static IS_OTHER: AtomicBool = AtomicBool::new(false);
+
+/// A terminal of which something is ours until this is dropped.
+pub(crate) struct Taken;
+
+impl Taken {
+    /// Takes the keys.
+    pub(crate) fn keys() -> io::Result<Taken> {
+        restore_on_panic();
+        enable_raw_mode()?;
+        IS_TAKEN.store(true, Ordering::SeqCst);
+        let taken = Taken;
+        execute!(io::stdout(), EnableBracketedPaste)?;
+        Ok(taken)
+    }
+
+    /// Takes the keys and all that is seen.
+    fn all() -> io::Result<Taken> {
+        let taken = Taken::keys()?;
+        IS_OTHER.store(true, Ordering::SeqCst);
+        execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)?;
+        Ok(taken)
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        restore();
+    }
+}
 
 /// A terminal that is ours until this is dropped.
 pub struct Screen {
@@ -30,23 +61,15 @@ pub struct Screen {
     has_colour: bool,
     /// What was sent already and need not be sent again.
     sent: Vec<u64>,
+    _taken: Taken,
 }
 
 impl Screen {
     /// Takes the terminal over.
     pub fn take(has_colour: bool) -> io::Result<Screen> {
-        restore_on_panic();
-        enable_raw_mode()?;
-        IS_TAKEN.store(true, Ordering::SeqCst);
-        let taken = execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)
-            .and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
-        match taken {
-            Ok(terminal) => Ok(Screen { terminal, has_colour, sent: Vec::new() }),
-            Err(error) => {
-                restore();
-                Err(error)
-            }
-        }
+        let taken = Taken::all()?;
+        let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+        Ok(Screen { terminal, has_colour, sent: Vec::new(), _taken: taken })
     }
 
     /// Draws a frame: what it returns is sent before it, once, and where the cursor stands.
@@ -81,12 +104,6 @@ impl Screen {
     /// Draws everything anew with the next frame.
     pub fn refresh(&mut self) -> io::Result<()> {
         self.terminal.clear()
-    }
-}
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        restore();
     }
 }
 
@@ -132,7 +149,10 @@ fn named(payload: &str) -> u64 {
 pub fn restore() {
     if IS_TAKEN.swap(false, Ordering::SeqCst) {
         let mut out = io::stdout();
-        let _ = execute!(out, DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
+        let _ = execute!(out, DisableBracketedPaste);
+        if IS_OTHER.swap(false, Ordering::SeqCst) {
+            let _ = execute!(out, LeaveAlternateScreen, cursor::Show);
+        }
         let _ = disable_raw_mode();
     }
 }

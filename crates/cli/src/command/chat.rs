@@ -1,5 +1,6 @@
 //! `cellist chat`: a conversation with a model about a notebook, on the terminal or through a pipe.
 
+mod completion;
 mod once;
 mod setup;
 mod talk;
@@ -29,6 +30,7 @@ use setup::Setup;
 /// The model is set in ~/.cellist/config.toml: chat.model, and chat.provider or chat.base_url where need be. The key is
 /// taken from OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or chat.api_key. docs/assistant.md has more.
 ///
+/// Enter sends, Alt-Enter makes a new line, Tab completes commands, notebooks and tools, Up brings back what was sent.
 /// Ctrl-C stops an answer, a second one also what it runs; Ctrl-D leaves. /help lists what else there is. With a message,
 /// or through a pipe, one answer is printed.
 #[derive(Args, Debug)]

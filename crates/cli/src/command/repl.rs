@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let repl = Repl {
         call,
         orders: orders(arguments.flags.clone(), wanted),
-        keeper: Box::new(Kept(Typed::new(&Home::from_env()))),
+        keeper: Box::new(Kept(Typed::code(&Home::from_env()))),
         picturing: picturing_for(settings.terminal.images, paint),
         has_colour: paint.is_on(),
     };

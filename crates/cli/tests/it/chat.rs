@@ -129,19 +129,19 @@ fn a_conversation_on_a_terminal_streams_asks_and_takes_back() {
     let bed = Bed::new(&["x = 1"], script);
     let mut screen = bed.screen(&[]);
     screen.wait_for("agent>");
-    screen.keys("make it 42\n");
+    screen.keys("make it 42\r");
     screen.wait_for("Run this?");
-    screen.keys("y\n");
+    screen.keys("y\r");
     // What comes in pieces is seen piece by piece, as Markdown.
     screen.wait("the first piece", |shown| shown.contains("It shows 42") && !shown.contains("now."));
     bed.models.release();
     let shown = screen.wait("the end", |shown| shown.contains("now.") && shown.contains("tokens read"));
     assert!(shown.contains("I change it.") && shown.contains("✓ update_notebook_cell a"), "{shown}");
     assert_eq!(bed.desk.sources(), ["print(6 * 7)"]);
-    screen.keys("/undo\n");
+    screen.keys("/undo\r");
     screen.wait_for("was taken back");
     assert_eq!(bed.desk.sources(), ["x = 1"]);
-    screen.keys("talk\n");
+    screen.keys("talk\r");
     screen.wait_for("This is");
     screen.keys("\u{3}");
     screen.wait_for("stopped");
@@ -150,9 +150,9 @@ fn a_conversation_on_a_terminal_streams_asks_and_takes_back() {
     assert_eq!(screen.end().0, 0);
     let mut screen = bed.screen(&["--mode", "ask"]);
     screen.wait("what was said before", |shown| shown.contains("> talk") && shown.contains("ask>"));
-    screen.keys("/mode edit\n");
+    screen.keys("/mode edit\r");
     screen.wait_for("edit>");
-    screen.keys("/quit\n");
+    screen.keys("/quit\r");
     assert_eq!(screen.end().0, 0);
 }
 
@@ -209,4 +209,57 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
         _ => Vec::new(),
     });
     files.collect()
+}
+
+#[test]
+fn messages_are_written_with_all_that_a_line_editor_has() {
+    let bed = Bed::new(
+        &["x = 1"],
+        [Said::text(&["One."]), Said::text(&["Two", " more."]).held(), Said::text(&["Three."])],
+    );
+    bed.desk.write("other.ipynb", bed.desk.text("nb.ipynb"));
+    let mut screen = bed.screen(&["--mode", "ask"]);
+    screen.wait_for("ask>");
+    // Commands, notebooks and tools are completed; keys move and change what is written.
+    screen.keys("/m\t ag\t\r");
+    screen.wait_for("agent>");
+    screen.keys("/mode ask\r");
+    screen.wait("ask mode again", |shown| shown.trim_end().ends_with("ask>"));
+    screen.keys("ook at @ot\t with #get\t");
+    screen.wait("what could be meant", |shown| {
+        shown.contains("#getCellOutputs") && shown.contains("#getNotebookCells")
+    });
+    screen.keys("\t\u{1}l\u{5}\u{1b}\rin two lines\r");
+    let shown = screen.wait_for("One.");
+    assert!(!shown.contains("#getNotebookCells"), "what could have been meant is gone:\n{shown}");
+    let said = "look at @other.ipynb with #getCellOutputs\\nin two lines";
+    assert!(bed.sent().contains(said), "{}", bed.sent());
+    // What is typed while an answer comes waits for its end.
+    screen.wait("the end", |shown| shown.trim_end().ends_with("ask>"));
+    screen.keys("again\r");
+    screen.wait_for("Two");
+    screen.keys("thr");
+    bed.models.release();
+    screen.wait_for("ask> thr");
+    screen.keys("ee\r");
+    screen.wait_for("Three.");
+    // An interrupt drops what was begun, and leaves nobody out in the cold.
+    screen.wait("the end", |shown| shown.trim_end().ends_with("ask>"));
+    screen.keys("begun");
+    screen.wait_for("ask> begun");
+    screen.keys("\u{3}\u{3}");
+    screen.wait_for("Ctrl-D leaves");
+    screen.keys("\u{4}");
+    let (exit, ended) = screen.end();
+    assert_eq!(exit, 0, "{}", ended.raw);
+    assert!(ended.is_restored);
+    // The next time it is there again.
+    let mut screen = bed.screen(&["--mode", "ask", "--new"]);
+    screen.wait_for("ask>");
+    screen.keys("\u{1b}[A\u{1b}[A");
+    screen.wait_for("ask> again");
+    screen.keys("\u{1b}[A");
+    screen.wait_for("in two lines");
+    screen.keys("\u{3}\u{4}");
+    assert_eq!(screen.end().0, 0);
 }

@@ -7,7 +7,7 @@ use cellist_kernel::environment::Variables;
 use cellist_session::Home;
 use cellist_session::settings::{RunCode, Settings};
 use cellist_tools::prompt::{FOLDER, Prompts};
-use cellist_tools::{Caller, Editor, Mode, Selection, ToolSet};
+use cellist_tools::{Caller, Editor, Mode, Selection, ToolSet, nearby_notebooks};
 
 use super::Arguments;
 use crate::answer::print_aside;
@@ -96,6 +96,12 @@ impl Setup {
             instructions: self.prompts.for_mode(mode).0,
             outputs: self.outputs.clone(),
         })
+    }
+
+    /// The notebooks that a message may point at.
+    pub(super) fn notebooks(&self) -> Vec<String> {
+        let excluded = self.caller.excluded.as_deref().unwrap_or_default();
+        nearby_notebooks(&self.caller.cwd, &self.notebook, excluded)
     }
 
     /// The model, and who provides it.

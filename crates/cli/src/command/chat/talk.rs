@@ -1,22 +1,20 @@
 //! A conversation on a terminal: what is typed is sent, and the answer is drawn as it comes.
 
-use std::io::{self, BufRead};
-use std::thread;
-
 use cellist_assistant::Stop;
 use cellist_link::{ChatAsk, ChatReply, Heard, Link, Reply, Told, Verdict};
+use cellist_session::{Home, Typed};
 use cellist_tools::Mode;
-use cellist_tui::{Talk, size};
+use cellist_tui::{Console, Entered, Talk, Wanted, size};
 use serde_json::json;
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc;
 
+use super::completion::complete;
 use super::setup::Setup;
 use super::{chat, open};
-use crate::answer::{Answer, print};
+use crate::answer::Answer;
 use crate::error::{CliError, Exit};
 use crate::host::unexpected;
 use crate::paint::{Ink, Paint, When};
+use crate::waiting;
 
 const HELP: &str = "/mode ask|edit|agent  how far the model may go
 /undo                 takes back what the last answer changed in the notebook
@@ -24,6 +22,8 @@ const HELP: &str = "/mode ask|edit|agent  how far the model may go
 /quit                 leaves; so does Ctrl-D
 @other.ipynb          attaches a notebook
 #runNotebookCells     names a tool
+Tab                   completes commands, notebooks and tools
+Alt-Enter, Ctrl-J     a new line; Up and Down bring back what was sent
 Ctrl-C                stops an answer; twice, also what it runs";
 
 struct Screen<'a> {
@@ -31,26 +31,38 @@ struct Screen<'a> {
     setup: &'a Setup,
     talk: Talk,
     paint: Paint,
-    lines: mpsc::Receiver<String>,
-    interrupts: Signal,
+    console: Console,
+    typed: Typed,
     name: String,
     /// How much was heard.
     from: usize,
     mode: Mode,
     /// The last answer that may be taken back.
     turn: Option<String>,
+    /// Whether its user has gone, or the terminal.
+    is_left: bool,
 }
 
 pub(super) async fn talk(link: &Link, setup: &Setup, is_new: bool) -> Result<Answer, CliError> {
-    let interrupts = signal(SignalKind::interrupt())
-        .map_err(|error| CliError::new("system", Exit::NoKernel, error.to_string()))?;
     let (name, told) = open(link, setup, is_new).await?;
-    let paint = Paint::for_stdout(When::Auto);
-    let talk = Talk::new(paint.is_on());
-    let (mode, lines) = (setup.mode, typed());
-    let mut screen = Screen { link, setup, talk, paint, lines, interrupts, name, from: 0, mode, turn: None };
+    let (paint, typed) = (Paint::for_stdout(When::Auto), Typed::messages(&Home::from_env()));
+    let console = Console::take(paint.is_on(), typed.list())
+        .map_err(|error| CliError::new("terminal", Exit::NoKernel, format!("the terminal: {error}")))?;
+    let mut screen = Screen {
+        link,
+        setup,
+        talk: Talk::new(paint.is_on()),
+        paint,
+        console,
+        typed,
+        name,
+        from: 0,
+        mode: setup.mode,
+        turn: None,
+        is_left: false,
+    };
     let file = setup.notebook.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    screen.say(&format!("{file} · {mode} mode · {} · /help", setup.model()));
+    screen.say(&format!("{file} · {} mode · {} · /help", setup.mode, setup.model()));
     if told > 0 {
         screen.catch_up(told).await?;
     }
@@ -58,27 +70,19 @@ pub(super) async fn talk(link: &Link, setup: &Setup, is_new: bool) -> Result<Ans
     Ok(Answer::new("", json!({})))
 }
 
-/// What is typed, line by line, until the end of it.
-fn typed() -> mpsc::Receiver<String> {
-    let (sender, lines) = mpsc::channel(16);
-    // It waits for a key that may never come, and ends with the process.
-    thread::spawn(move || {
-        for line in io::stdin().lock().lines().map_while(Result::ok) {
-            if sender.blocking_send(line).is_err() {
-                return;
-            }
-        }
-    });
-    lines
-}
-
 impl Screen<'_> {
     async fn go(&mut self) -> Result<(), CliError> {
-        loop {
-            self.write(&format!("{} ", self.paint.line(Ink::Position, &format!("{}>", self.mode.as_str()))));
-            let Some(line) = self.line().await else {
-                self.write("\n");
-                return Ok(());
+        while !self.is_left {
+            let (mode, setup) = (self.mode, self.setup);
+            let label = format!("{}> ", mode.as_str());
+            let ways = |text: &str, cursor| complete(text, cursor, mode, || setup.notebooks());
+            let line = match self.console.ask(&label, ways).await {
+                Entered::Words(line) => line,
+                Entered::Dropped => {
+                    self.say("Ctrl-D leaves");
+                    continue;
+                }
+                Entered::Leave => return Ok(()),
             };
             match line.trim() {
                 "" => {}
@@ -100,20 +104,15 @@ impl Screen<'_> {
                     self.say("there is no such command; /help lists all");
                 }
                 words => {
+                    // What cannot be kept can still be sent.
+                    let _ = self.typed.add(words);
                     let ask = self.setup.message(words, self.mode);
                     chat(self.link, ChatAsk::Send { chat: self.name.clone(), ask }).await?;
                     self.follow().await?;
                 }
             }
         }
-    }
-
-    /// The next line; nothing at the end of all, and when someone wants to leave.
-    async fn line(&mut self) -> Option<String> {
-        tokio::select! {
-            line = self.lines.recv() => line,
-            _ = self.interrupts.recv() => None,
-        }
+        Ok(())
     }
 
     /// Shows what was told before this terminal came, and goes on with an answer that is under way.
@@ -143,7 +142,11 @@ impl Screen<'_> {
         loop {
             let heard = tokio::select! {
                 heard = hear(self.link, &self.name, self.from) => heard?,
-                _ = self.interrupts.recv() => {
+                wanted = self.console.wanted() => {
+                    if wanted == Wanted::Leave {
+                        self.is_left = true;
+                        return Ok(());
+                    }
                     stops += 1;
                     let stop = if stops > 1 { Stop::Kernel } else { Stop::Answer };
                     chat(self.link, ChatAsk::Stop { chat: self.name.clone(), stop }).await?;
@@ -170,11 +173,16 @@ impl Screen<'_> {
 
     /// Asks whether code may run.
     async fn decide(&mut self, call: &str) -> Result<(), CliError> {
-        self.write("Run this? [y] once, [a] always in this conversation, [n] no: ");
-        let verdict = match self.line().await.as_deref().map(str::trim) {
-            Some("y" | "Y" | "yes") => Verdict::Once,
-            Some("a" | "A" | "always") => Verdict::Always,
-            Some(_) | None => Verdict::No,
+        let question = "Run this? [y] once, [a] always in this conversation, [n] no: ";
+        let entered = self.console.decide(question).await;
+        let words = match &entered {
+            Entered::Words(words) => words.trim(),
+            Entered::Dropped | Entered::Leave => "n",
+        };
+        let verdict = match words {
+            "y" | "Y" | "yes" => Verdict::Once,
+            "a" | "A" | "always" => Verdict::Always,
+            _ => Verdict::No,
         };
         chat(self.link, ChatAsk::Approve { chat: self.name.clone(), call: call.to_owned(), verdict }).await?;
         Ok(())
@@ -215,8 +223,8 @@ impl Screen<'_> {
     }
 
     fn write(&self, text: &str) {
-        // A terminal that went away is noticed when the next line is wanted.
-        let _ = print(text.as_bytes());
+        waiting::clear();
+        self.console.write(text);
     }
 }
 
