@@ -13,6 +13,8 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use crate::conversation::Ask;
+use crate::proposal;
+use crate::provider::Tool;
 
 /// All that goes along with a message.
 #[derive(Clone, Debug)]
@@ -22,14 +24,20 @@ pub(crate) struct Briefing {
     /// The message, with what was found out for it.
     pub(crate) message: String,
     /// The tools that the model may ask for.
-    pub(crate) tools: Vec<&'static Definition>,
+    pub(crate) tools: Vec<Tool>,
     /// What the person should know about it.
     pub(crate) notes: Vec<String>,
+    /// Whether a notebook is worked on.
+    pub(crate) notebook_mode: bool,
 }
 
 /// Who asks for tools in this turn: whoever was set up, with what the message attaches.
 pub(crate) fn caller(ask: &Ask, notes: &mut Vec<String>) -> Caller {
     let mut caller = Caller { requires_active: true, ..ask.caller.clone() };
+    if ask.about.is_some() {
+        // A proposal is all that comes of it, whatever else the person may allow.
+        caller.mode = Mode::Ask;
+    }
     let patterns = caller.excluded.get_or_insert_default();
     let mut front = caller.front.take().unwrap_or_default();
     for named in references(&ask.words, Offer::new(caller.mode, true)).attachments {
@@ -97,12 +105,19 @@ pub(crate) async fn brief(
         true => ask.words.clone(),
         false => format!("{}\n\n# What the person says\n\n{}", message.trim(), ask.words),
     };
-    let instructions = match context.is_some() && !ask.instructions.is_empty() {
-        true => format!("{}\n\n{}", about(caller.mode), ask.instructions),
-        false => about(caller.mode),
+    let mut tools: Vec<Tool> =
+        offer.tool_names().into_iter().map(|name| Tool::from(Definition::of(name))).collect();
+    let instructions = match &ask.about {
+        Some(cell) => {
+            tools.push(proposal::tool());
+            proposal::about(cell)
+        }
+        None if context.is_some() && !ask.instructions.is_empty() => {
+            format!("{}\n\n{}", about(caller.mode), ask.instructions)
+        }
+        None => about(caller.mode),
     };
-    let tools = offer.tool_names().into_iter().map(Definition::of).collect();
-    Briefing { instructions, message, tools, notes }
+    Briefing { instructions, message, tools, notes, notebook_mode: context.is_some() }
 }
 
 /// What is attached is told up to here, however little is left.

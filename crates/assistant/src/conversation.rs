@@ -1,12 +1,16 @@
 //! A conversation about a notebook: what was said, what is being answered, and what waits. It goes on when nobody
 //! listens, and tells all of it to whoever comes later.
 
+mod checkpoint;
+mod deeds;
+mod preview;
 mod told;
 mod turn;
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,7 +21,10 @@ use tokio::sync::{oneshot, watch};
 use crate::message::{Message, Part, Role};
 use crate::provider::Usage;
 
-pub use told::{Ask, Ending, Heard, Rules, Stop, Told, Verdict};
+pub use checkpoint::CannotRestore;
+pub use deeds::{Deed, DeedKind};
+pub use preview::{Seen, SeenMessage, SeenTool};
+pub use told::{Ask, Ending, Heard, Rules, Stop, Told, Verdict, Waiting};
 use turn::Turn;
 
 /// A conversation. Cheap to clone; all clones are one.
@@ -28,21 +35,43 @@ pub(crate) struct Inner {
     toolbox: Toolbox,
     notebook: PathBuf,
     state: Mutex<State>,
-    /// How much has been told.
-    news: watch::Sender<usize>,
+    /// Whether code may run without a question; for the notebook, whichever conversation was asked.
+    may_run: Arc<AtomicBool>,
+    /// Wakes those who listen.
+    news: watch::Sender<()>,
 }
 
 struct State {
     told: Vec<Told>,
     history: Vec<Message>,
-    waiting: VecDeque<(Ask, OwnerId)>,
+    waiting: VecDeque<Sent>,
+    /// How many messages were sent.
+    sent: u64,
     answering: Option<Answering>,
-    /// Whether code may run without a question, in this conversation.
-    may_run: bool,
+    is_over: bool,
+    /// Counts up with all that a listener should hear of.
+    mark: u64,
     usage: Usage,
+    /// The answers that have ended, the newest last.
+    turns: Vec<Past>,
     /// What the model should know with the next message.
     aside: Vec<String>,
     latest: Instant,
+}
+
+/// A message that waits.
+struct Sent {
+    number: u64,
+    ask: Ask,
+    owner: OwnerId,
+}
+
+/// An answer that has ended.
+struct Past {
+    turn: String,
+    /// The notebooks that it used.
+    notebooks: Vec<PathBuf>,
+    is_undone: bool,
 }
 
 struct Answering {
@@ -56,22 +85,45 @@ const LONGEST_HISTORY: usize = 512 << 10;
 impl Conversation {
     /// One in which nothing was said yet.
     pub fn new(toolbox: Toolbox, notebook: PathBuf) -> Conversation {
+        Conversation::with(toolbox, notebook, Arc::default())
+    }
+
+    fn with(toolbox: Toolbox, notebook: PathBuf, may_run: Arc<AtomicBool>) -> Conversation {
         let state = State {
             told: Vec::new(),
             history: Vec::new(),
             waiting: VecDeque::new(),
+            sent: 0,
             answering: None,
-            may_run: false,
+            is_over: false,
+            mark: 0,
             usage: Usage::default(),
+            turns: Vec::new(),
             aside: Vec::new(),
             latest: Instant::now(),
         };
-        Conversation(Arc::new(Inner {
-            toolbox,
-            notebook,
-            state: Mutex::new(state),
-            news: watch::Sender::new(0),
-        }))
+        let (state, news) = (Mutex::new(state), watch::Sender::new(()));
+        Conversation(Arc::new(Inner { toolbox, notebook, state, may_run, news }))
+    }
+
+    /// Another one about the same notebook, which takes the place of this one. What a person has allowed for the
+    /// notebook still holds.
+    pub fn anew(&self) -> Conversation {
+        let inner = &self.0;
+        let next =
+            Conversation::with(inner.toolbox.clone(), inner.notebook.clone(), Arc::clone(&inner.may_run));
+        self.end();
+        next
+    }
+
+    /// Ends it: what is answered stops, and what waits is dropped.
+    pub fn end(&self) {
+        let mut state = self.0.lock();
+        state.waiting.clear();
+        state.is_over = true;
+        drop(state);
+        self.stop(Stop::Answer);
+        self.0.note();
     }
 
     /// The notebook that it is about.
@@ -82,17 +134,30 @@ impl Conversation {
     /// Says something. What comes while an answer is under way waits for its turn. Needs a runtime.
     pub fn send(&self, ask: Ask, owner: OwnerId) {
         let mut state = self.0.lock();
-        state.waiting.push_back((ask, owner));
+        state.sent += 1;
+        let number = state.sent;
+        state.waiting.push_back(Sent { number, ask, owner });
+        state.latest = Instant::now();
         if state.answering.is_some() {
-            let waiting = state.waiting.len();
             drop(state);
-            self.0.tell(Told::Waiting { count: waiting });
+            self.0.note();
             return;
         }
         state.answering = Some(Answering { stop: watch::Sender::new(None), questions: HashMap::new() });
         drop(state);
         let inner = Arc::clone(&self.0);
         tokio::spawn(async move { inner.work().await });
+    }
+
+    /// Takes a message back that waits for its turn. Tells whether it did.
+    pub fn withdraw(&self, number: u64) -> bool {
+        let mut state = self.0.lock();
+        let before = state.waiting.len();
+        state.waiting.retain(|sent| sent.number != number);
+        let is_gone = state.waiting.len() < before;
+        drop(state);
+        self.0.note();
+        is_gone
     }
 
     /// Ends the answer that is under way. Tells whether there was one.
@@ -109,27 +174,38 @@ impl Conversation {
         question.is_some_and(|question| question.send(verdict).is_ok())
     }
 
-    /// A person has taken back what was changed in a turn.
-    pub fn undone(&self, turn: &str) {
-        let aside = "The person has taken back what you changed in the notebook with an earlier answer.";
-        self.0.lock().aside.push(aside.to_owned());
-        self.0.tell(Told::Undone { turn: turn.to_owned() });
-    }
-
     /// What was told from a place on, and whether an answer is under way. Much is told in several parts.
     pub fn heard(&self, from: usize) -> Heard {
         const AT_ONCE: usize = 2000;
         let state = self.0.lock();
         let from = from.min(state.told.len());
         let told: Vec<Told> = state.told[from..].iter().take(AT_ONCE).cloned().collect();
-        Heard { next: from + told.len(), told, is_answering: state.answering.is_some() }
+        let waiting =
+            state.waiting.iter().map(|sent| Waiting { number: sent.number, words: sent.ask.words.clone() });
+        Heard {
+            next: from + told.len(),
+            told,
+            is_answering: state.answering.is_some(),
+            waiting: waiting.collect(),
+            mark: state.mark,
+            is_over: state.is_over,
+        }
     }
 
-    /// Waits until more was told than is known.
-    pub async fn more_than(&self, known: usize) {
+    /// Waits until more was told than is known, or something else is other than it was at a mark.
+    pub async fn more_than(&self, known: usize, mark: u64) {
         let mut news = self.0.news.subscribe();
-        // The sender lives as long as the conversation.
-        let _ = news.wait_for(|told| *told > known).await;
+        loop {
+            let is_more = {
+                let state = self.0.lock();
+                state.told.len() > known || state.mark > mark
+            };
+            if is_more {
+                return;
+            }
+            // The sender lives as long as the conversation.
+            let _ = news.changed().await;
+        }
     }
 
     /// Whether somebody may come back to it.
@@ -148,7 +224,14 @@ impl Inner {
         let mut state = self.lock();
         state.told.push(told);
         state.latest = Instant::now();
-        self.news.send_replace(state.told.len());
+        drop(state);
+        self.note();
+    }
+
+    /// Whoever listens looks again.
+    fn note(&self) {
+        self.lock().mark += 1;
+        self.news.send_replace(());
     }
 
     /// Answers one message after the other until none waits.
@@ -164,20 +247,18 @@ impl Inner {
                 }
                 next.zip(state.answering.as_ref().map(|answering| answering.stop.subscribe()))
             };
-            let Some(((ask, owner), stop)) = next else {
-                // Whoever waits for the end hears of it.
-                self.news.send_modify(|_| {});
-                return;
-            };
+            self.note();
+            let Some((Sent { ask, owner, .. }, stop)) = next else { return };
             Turn::answer(&self, ask, owner, stop).await;
         }
     }
 
     /// Keeps what was said in a turn, for the next.
-    fn remember(&self, turn: Vec<Message>, usage: Usage) {
+    fn remember(&self, said: Vec<Message>, usage: Usage, turn: String, notebooks: Vec<PathBuf>) {
         let mut state = self.lock();
         state.usage += usage;
-        state.history.extend(turn.into_iter().map(without_images));
+        state.turns.push(Past { turn, notebooks, is_undone: false });
+        state.history.extend(said.into_iter().map(without_images));
         while state.history.iter().map(Message::size).sum::<usize>() > LONGEST_HISTORY {
             let next = state.history.iter().skip(1).position(begins_turn);
             let Some(next) = next else { break };

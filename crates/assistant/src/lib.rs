@@ -4,10 +4,16 @@
 mod briefing;
 mod conversation;
 mod message;
+mod proposal;
 mod provider;
+mod setup;
 
-pub use conversation::{Ask, Conversation, Ending, Heard, Rules, Stop, Told, Verdict};
+pub use conversation::{
+    Ask, CannotRestore, Conversation, Deed, DeedKind, Ending, Heard, Rules, Seen, SeenMessage, SeenTool,
+    Stop, Told, Verdict, Waiting,
+};
 pub use message::{Image, Message, Part, Role, ToolCall, ToolResult};
 pub use provider::{
-    Account, Event, Fault, Finish, Key, NoAccount, Patience, Prompt, Provider, Usage, Vendor,
+    Account, Event, Fault, Finish, Key, NoAccount, Patience, Prompt, Provider, Tool, Usage, Vendor,
 };
+pub use setup::{CannotAsk, Keys, Place, Setup, Words};

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use cellist_tools::Definition;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::message::{Message, ToolCall};
@@ -52,9 +53,27 @@ pub struct Prompt {
     /// What was said, the newest last.
     pub messages: Vec<Message>,
     /// The tools that it may ask for.
-    pub tools: Vec<&'static Definition>,
+    pub tools: Vec<Tool>,
     /// How long its answer may be, in tokens, where the provider wants to know.
     pub max_tokens: usize,
+}
+
+/// A tool as a model reads about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tool {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does and what to know before a call.
+    pub description: &'static str,
+    /// The schema of its arguments.
+    pub schema: Value,
+}
+
+impl From<&'static Definition> for Tool {
+    fn from(definition: &'static Definition) -> Tool {
+        let Definition { name, description, .. } = definition;
+        Tool { name: name.as_str(), description, schema: definition.schema() }
+    }
 }
 
 /// What comes of a prompt.
@@ -125,12 +144,23 @@ impl Provider {
         &self.account
     }
 
+    /// A prompt as it travels.
+    pub(crate) fn body(&self, prompt: &Prompt) -> String {
+        let body = self.account.vendor().dialect().body(&self.account, prompt);
+        self.account.without_key(body.to_string())
+    }
+
+    /// A text of a prompt as it travels.
+    pub(crate) fn as_sent(&self, text: &str) -> String {
+        self.account.without_key(text.to_owned())
+    }
+
     /// Asks. The last event is the end or a fault; without either the connection was given up. Dropping the receiver
     /// ends the answer. Needs a runtime.
     pub fn ask(&self, prompt: &Prompt) -> mpsc::Receiver<Result<Event, Fault>> {
         let (events, heard) = mpsc::channel(WAITING);
         let (account, patience) = (self.account.clone(), self.patience);
-        let body = account.without_key(account.vendor().dialect().body(&account, prompt).to_string());
+        let body = self.body(prompt);
         tokio::spawn(async move {
             let conversing = transport::converse(&account, body, patience, &events);
             tokio::select! {
@@ -153,7 +183,7 @@ enum Dialect {
 }
 
 impl Dialect {
-    fn body(self, account: &Account, prompt: &Prompt) -> serde_json::Value {
+    fn body(self, account: &Account, prompt: &Prompt) -> Value {
         match self {
             Dialect::OpenAi => openai::body(account, prompt),
             Dialect::Anthropic => anthropic::body(account, prompt),

@@ -24,6 +24,13 @@ pub enum ChatAsk {
         /// What, and all that decides on the answer.
         ask: Box<Ask>,
     },
+    /// Takes a message back that waits for its turn.
+    Withdraw {
+        /// The conversation.
+        chat: String,
+        /// The number under which it waits.
+        number: u64,
+    },
     /// Ends the answer that is under way.
     Stop {
         /// The conversation.
@@ -46,6 +53,8 @@ pub enum ChatAsk {
         chat: String,
         /// The place.
         from: usize,
+        /// The mark of what was heard last: anything else that is new is told, too.
+        mark: u64,
     },
     /// Takes back what was changed in the notebook with an answer.
     Undo {

@@ -23,6 +23,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::error::Failure;
 use crate::request::{Event, Reply, Request};
+pub use chats::AboutCell;
 use chats::Chats;
 use held::Held;
 use runs::Runs;

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use cellist_assistant::CannotRestore;
 use cellist_notebook::{self as notebook, Revision};
 use cellist_session::ErrorKind;
 use cellist_session::live::{DocumentError, Unchanged};
@@ -153,6 +154,19 @@ impl From<DocumentError> for Failure {
                 Failure { class: Class::NotSaved, ..Failure::bad_input("cannot_save", message) }
             }
             DocumentError::Closed => Failure::bad_input("closed", message),
+        }
+    }
+}
+
+impl From<CannotRestore> for Failure {
+    fn from(error: CannotRestore) -> Failure {
+        match error {
+            CannotRestore::Answering => {
+                Failure::bad_input("answering", error.to_string()).with_hint("stop it first")
+            }
+            CannotRestore::NoSuchTurn(_) => Failure::bad_input("no_such_turn", error.to_string()),
+            CannotRestore::Session(error) => error.into(),
+            CannotRestore::Document(error) => error.into(),
         }
     }
 }

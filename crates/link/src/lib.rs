@@ -17,7 +17,7 @@ pub mod wire;
 
 pub use call::{Call, Named};
 pub use chat::{ChatAsk, ChatReply};
-pub use desk::{Client, Desk, Keeping};
+pub use desk::{AboutCell, Client, Desk, Keeping};
 pub use error::{Class, Error, Failure, Result, conflict_json};
 pub use host::{Address, FirstWords, Host, Starter, Stopped};
 pub use link::{Link, Pending, Stop};

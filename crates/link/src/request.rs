@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use cellist_assistant::Keys;
 use cellist_session::execution::RunReport;
 use cellist_session::orders::Asker;
 use cellist_session::sessions::{CallReport, CallView, SessionView};
@@ -91,6 +92,9 @@ pub struct PageAsk {
     pub folder: PathBuf,
     /// What decides which kernels they get.
     pub asker: Asker,
+    /// What lets them into providers of models. No kernel gets it.
+    #[serde(default)]
+    pub keys: Keys,
     /// The port to listen at, if one is wanted.
     pub port: Option<u16>,
 }

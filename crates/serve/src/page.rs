@@ -2,6 +2,7 @@
 //! windows work in the same open notebooks.
 
 mod assets;
+mod chat;
 mod door;
 mod editor;
 mod feed;
@@ -23,6 +24,7 @@ use std::time::Instant;
 
 use axum::http::HeaderMap;
 use axum::serve::ListenerExt;
+use cellist_assistant::Keys;
 use cellist_link::PageAsk;
 use cellist_session::live::Actor;
 use cellist_session::orders::Asker;
@@ -55,7 +57,15 @@ pub(crate) struct Page {
 /// Who opened it last, and from where: that decides which kernels notebooks get.
 struct Opened {
     asker: Asker,
+    /// What lets the assistant in at providers.
+    keys: Keys,
     folder: PathBuf,
+}
+
+impl Opened {
+    fn by(ask: &PageAsk) -> Opened {
+        Opened { asker: ask.asker.clone(), keys: ask.keys.clone(), folder: ask.folder.clone() }
+    }
 }
 
 impl Page {
@@ -78,7 +88,7 @@ impl Page {
             guard: Guard::new(port, Some(door.bearer())),
             home,
             door,
-            opened: Mutex::new(Opened { asker: ask.asker.clone(), folder: ask.folder.clone() }),
+            opened: Mutex::new(Opened::by(ask)),
             presence: Presence::default(),
             runs: Runs::default(),
             visits: AtomicU64::new(0),
@@ -103,7 +113,7 @@ impl Page {
 
     /// A link that works once, for whoever asks.
     pub(crate) fn link(&self, ask: &PageAsk) -> io::Result<String> {
-        *self.opened() = Opened { asker: ask.asker.clone(), folder: ask.folder.clone() };
+        *self.opened() = Opened::by(ask);
         let path = ask.path.as_ref().map(|path| format!("&path={}", shown::encoded(&path.to_string_lossy())));
         Ok(format!(
             "http://127.0.0.1:{}/?code={}{}",

@@ -98,6 +98,12 @@ impl Agent {
         }
     }
 
+    /// The notebooks that stay open for it, the one that it used last at the end.
+    pub fn notebooks(&self) -> Vec<PathBuf> {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.iter().map(|document| document.path().to_owned()).collect()
+    }
+
     /// The revision of a notebook whose whole text it knows.
     pub(crate) fn text_of(&self, path: &Path) -> Option<Revision> {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()

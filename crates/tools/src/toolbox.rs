@@ -100,6 +100,11 @@ impl Toolbox {
         self.editor.subscribe()
     }
 
+    /// The open notebooks that they work on.
+    pub fn documents(&self) -> &Documents {
+        &self.documents
+    }
+
     /// What agents look at from now on.
     pub fn glances(&self) -> broadcast::Receiver<Glance> {
         self.glances.listen()

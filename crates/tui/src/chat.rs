@@ -41,7 +41,8 @@ impl Talk {
     pub fn show(&mut self, told: &Told, size: (usize, usize)) -> String {
         let (width, _) = size;
         match told {
-            Told::Waiting { .. } => String::new(),
+            // The terminal that was asked knows what it said, and proposals are not made there.
+            Told::Verdict { .. } | Told::Proposal { .. } => String::new(),
             Told::Asked { words, notes, .. } => {
                 let mut shown = self.end_text();
                 for line in words.lines() {
@@ -68,7 +69,7 @@ impl Talk {
                 let block = Block { source: code(&tool, &arguments), ..call(&tool, &arguments) };
                 self.clear() + &self.block(block, width)
             }
-            Told::Result { id, text, images, is_failure, duration_ms } => {
+            Told::Result { id, text, images, is_failure, duration_ms, .. } => {
                 let (tool, arguments) = self.calls.remove(id).unwrap_or_default();
                 let pictures = match images {
                     0 => None,
@@ -282,7 +283,15 @@ mod tests {
         assert_eq!(shown.lines().count(), 1, "{shown}");
         assert!(shown.contains("notebook insert nb.ipynb 2 code"), "{shown}");
         let text = (0..30).map(|line| format!("line {line}")).collect::<Vec<_>>().join("\n");
-        let result = Told::Result { id: "1".into(), text, images: 0, is_failure: false, duration_ms: 5 };
+        let result = Told::Result {
+            id: "1".into(),
+            text,
+            images: 0,
+            is_failure: false,
+            duration_ms: 5,
+            deeds: Vec::new(),
+            needs_mode: None,
+        };
         let shown = talk.show(&result, SIZE);
         assert!(
             shown.starts_with("\x1b[1A\r\x1b[J") && shown.contains('✓') && shown.contains("x = 1"),

@@ -104,6 +104,83 @@ export type Ask =
   | { present: { cell: string | null; selected: string[]; editing: boolean } }
   | { files: { folder: string | null } }
   | { create: { folder: string; name: string } }
+  | { chat: ChatAsk }
+
+export type Mode = 'ask' | 'edit' | 'agent'
+/** What a person says, with all that goes along. */
+export interface Message {
+  words: string
+  mode: Mode
+  /** Whether the page's own notebook is attached. */
+  is_attached: boolean
+  /** Other notebooks, by their paths. */
+  attached: string[]
+  /** Cells that are sent whole. */
+  selected: string[]
+  /** Cells whose outputs go along. */
+  outputs: string[]
+}
+export type ChatAsk =
+  /** Answered with a chat; from then on all that is told in it comes, from the beginning. */
+  | { open: { is_new: boolean } }
+  | { send: Message }
+  /** Answered with what would be sent now. */
+  | { preview: Message }
+  | { withdraw: { number: number } }
+  | { stop: 'answer' | 'kernel' }
+  | { approve: { call: string; verdict: 'once' | 'always' | 'no' } }
+  /** Takes back what this answer and all later ones changed. */
+  | { restore: { turn: string } }
+  /** Says something about one cell; answered with the name of the conversation about it. */
+  | { inline: { cell: string; message: Message } }
+  | { inline_stop: string }
+
+/** The conversation about a notebook, and what one can say in it. */
+export interface Chat {
+  chat: string
+  account: { provider: string; model: string } | { problem: string; hint: string }
+  run_code: 'ask' | 'allow'
+  /** Tools that a message may name, as '#runNotebookCells', and the mode that each needs. */
+  references: { name: string; mode: Mode }[]
+  /** Notebooks that may be attached. */
+  notebooks: string[]
+}
+/** What a model would be sent. */
+export interface Seen {
+  instructions: string
+  messages: { role: 'person' | 'model'; text: string }[]
+  tools: { name: string; description: string }[]
+  bytes: number
+  notes: string[]
+  notebook_mode: boolean
+}
+export interface Usage { input: number; cached: number; output: number; cost: number | null }
+export type Ending = 'done' | 'stopped' | 'too_long' | 'too_many_steps' | 'refused' | { failed: { message: string; hint: string } }
+/** What the host did to a cell. */
+export interface Deed { cell: string; deed: 'added' | 'changed' | 'deleted' | 'moved' | 'ran'; added: number; removed: number }
+/** Something that is told of a conversation. All of it, in order, is what happened. */
+export type Told =
+  | { asked: { words: string; mode: Mode; model: string; turn: string; notebook_mode: boolean; notes: string[]; attached: string[]; selected: string[]; outputs: string[] } }
+  | { text: string }
+  | { call: { id: string; tool: string; arguments: unknown } }
+  | { question: { id: string } }
+  | { verdict: { id: string; verdict: 'once' | 'always' | 'no' } }
+  | { result: { id: string; text: string; images: number; is_failure: boolean; duration_ms: number; deeds: Deed[]; needs_mode: Mode | null } }
+  | { proposal: { cell: string; source: string } }
+  /** The provider failed and is asked again. The words since the last call do not count. */
+  | { again: { message: string; after_ms: number } }
+  | { ended: { ending: Ending; usage: Usage } }
+  | { undone: { turn: string } }
+export interface ChatNews {
+  chat: string
+  /** The cell that it is about, where that is only one. */
+  inline: string | null
+  /** The place of the first that is told. */
+  from: number
+  told: Told[]
+  is_answering: boolean
+  waiting: { number: number; words: string }[]
+}
 
 export interface Folder { path: string; parent: string | null; folders: string[]; notebooks: string[] }
 export type Answer =
@@ -116,8 +193,12 @@ export type Answer =
   | { folder: Folder }
   | { created: string }
   | { history: Turn[] }
+  | { chat: Chat }
+  | { seen: Seen }
+  | { inline: string }
   | 'done'
 export interface Failure { kind: string; message: string; hint: string | null }
 export type Down =
   | { done: { id: number; result: { Ok: Answer } | { Err: Failure } } }
   | { news: News }
+  | { chat: ChatNews }

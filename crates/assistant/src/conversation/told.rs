@@ -5,6 +5,7 @@ use cellist_tools::{Caller, Mode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::deeds::Deed;
 use crate::provider::{Account, Usage};
 
 /// A message of a person, with all that decides on its answer.
@@ -22,6 +23,9 @@ pub struct Ask {
     pub instructions: String,
     /// Cells whose outputs go along.
     pub outputs: Vec<String>,
+    /// The one cell that it is about, where the answer is a proposal for it and nothing else.
+    #[serde(default)]
+    pub about: Option<String>,
 }
 
 /// How far an answer may go.
@@ -64,7 +68,7 @@ pub enum Stop {
 pub enum Verdict {
     /// This once.
     Once,
-    /// From now on in this conversation, which is about one notebook.
+    /// From now on for this notebook, in every conversation about it.
     Always,
     /// No.
     No,
@@ -74,11 +78,6 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Told {
-    /// So many messages wait for their turn.
-    Waiting {
-        /// How many.
-        count: usize,
-    },
     /// A message is being answered.
     Asked {
         /// What the person said.
@@ -93,6 +92,12 @@ pub enum Told {
         notebook_mode: bool,
         /// What the person should know about what was sent.
         notes: Vec<String>,
+        /// Notebooks that were attached.
+        attached: Vec<String>,
+        /// Cells that were sent whole.
+        selected: Vec<String>,
+        /// Cells whose outputs went along.
+        outputs: Vec<String>,
     },
     /// More words of the answer.
     Text(String),
@@ -110,6 +115,13 @@ pub enum Told {
         /// The name of the call.
         id: String,
     },
+    /// The word of the person.
+    Verdict {
+        /// The name of the call.
+        id: String,
+        /// Whether it may run.
+        verdict: Verdict,
+    },
     /// What came of a call, as the model reads it.
     Result {
         /// The name of the call.
@@ -122,6 +134,17 @@ pub enum Told {
         is_failure: bool,
         /// How long it took.
         duration_ms: u64,
+        /// What it did to cells of the notebook, by the notebook's own account.
+        deeds: Vec<Deed>,
+        /// The mode that it would have needed, where it was refused because of that.
+        needs_mode: Option<Mode>,
+    },
+    /// What the one cell could be; nothing is changed by that.
+    Proposal {
+        /// The cell.
+        cell: String,
+        /// Its whole source.
+        source: String,
     },
     /// The provider failed and is asked again. The words since the last call do not count.
     Again {
@@ -176,4 +199,19 @@ pub struct Heard {
     pub next: usize,
     /// Whether an answer is under way.
     pub is_answering: bool,
+    /// What waits for its turn, the next first.
+    pub waiting: Vec<Waiting>,
+    /// Counts up with each of all this; who knows it waits for a higher one.
+    pub mark: u64,
+    /// Whether another conversation has taken its place.
+    pub is_over: bool,
+}
+
+/// A message that waits for its turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// By which it can be withdrawn.
+    pub number: u64,
+    /// What the person said.
+    pub words: String,
 }

@@ -2,19 +2,22 @@
 //! them, until it has said all.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use cellist_session::execution::Cancel;
 use cellist_session::sessions::OwnerId;
 use cellist_session::settings::RunCode;
-use cellist_tools::{Access, Agent, Answer, Block, Definition, ToolName, Toolbox};
+use cellist_tools::{Access, Agent, Answer, Block, Editor, Mode, ToolName, Toolbox};
 use tokio::sync::{oneshot, watch};
 
+use super::deeds::Watched;
 use super::told::{Ask, Ending, Stop, Told, Verdict};
 use super::{Inner, Message};
 use crate::briefing::{Briefing, brief, caller, readable};
 use crate::message::{Image, Part, ToolCall, ToolResult};
-use crate::provider::{Event, Fault, Finish, Prompt, Provider, Usage};
+use crate::proposal;
+use crate::provider::{Event, Fault, Finish, Prompt, Provider, Tool, Usage};
 
 pub(super) struct Turn<'a> {
     inner: &'a Inner,
@@ -22,8 +25,47 @@ pub(super) struct Turn<'a> {
     agent: Arc<Agent>,
     provider: Provider,
     stop: watch::Receiver<Option<Stop>>,
-    tools: Vec<&'static Definition>,
+    tools: Vec<Tool>,
     usage: Usage,
+}
+
+/// What a turn begins with.
+pub(super) struct Opening {
+    instructions: String,
+    /// The message, with what was found out for it.
+    message: String,
+    /// The message as the next one repeats it.
+    words: String,
+    tools: Vec<Tool>,
+    pub(super) notes: Vec<String>,
+    pub(super) notebook_mode: bool,
+}
+
+impl Opening {
+    pub(super) async fn of(
+        inner: &Inner,
+        agent: &Arc<Agent>,
+        ask: &Ask,
+        notes: Vec<String>,
+        aside: &[String],
+    ) -> Opening {
+        let briefing = brief(&inner.toolbox, agent, ask, notes).await;
+        let Briefing { instructions, message, tools, notes, notebook_mode } = briefing;
+        let with_aside = |words: &str| [aside, &[words.to_owned()]].concat().join("\n\n");
+        let (message, words) = (with_aside(&message), with_aside(&ask.words));
+        Opening { instructions, message, words, tools, notes, notebook_mode }
+    }
+
+    /// What the model is asked first, after what was said before.
+    pub(super) fn prompt(&self, ask: &Ask, mut before: Vec<Message>) -> Prompt {
+        before.push(Message::person(self.message.clone()));
+        Prompt {
+            instructions: self.instructions.clone(),
+            messages: before,
+            tools: self.tools.clone(),
+            max_tokens: ask.rules.max_tokens,
+        }
+    }
 }
 
 /// What a model said when it was asked.
@@ -48,45 +90,32 @@ impl<'a> Turn<'a> {
         let mut notes = Vec::new();
         let agent = Arc::new(Agent::new(caller(&ask, &mut notes), owner).for_one_turn());
         let aside = std::mem::take(&mut inner.lock().aside);
-        let briefing = brief(&inner.toolbox, &agent, &ask, notes).await;
-        let Briefing { instructions, message, tools, notes } = briefing;
-        inner.tell(Told::Asked {
-            words: ask.words.clone(),
-            mode: ask.caller.mode,
-            model: ask.account.model().to_owned(),
-            turn: agent.turn_name(),
-            notebook_mode: tools.iter().any(|tool| tool.name.needs_notebook()),
-            notes,
-        });
-        let words = [aside.as_slice(), std::slice::from_ref(&ask.words)].concat().join("\n\n");
-        let message = [aside, vec![message]].concat().join("\n\n");
+        let opening = Opening::of(inner, &agent, &ask, notes, &aside).await;
+        inner.tell(asked(&ask, &agent, &opening));
+        let history = inner.lock().history.clone();
+        let before = history.len();
+        let mut prompt = opening.prompt(&ask, history);
+        let Opening { words, tools, .. } = opening;
         let provider = Provider::new(ask.account.clone());
         let mut turn = Turn { inner, ask, agent, provider, stop, tools, usage: Usage::default() };
-        let mut said = inner.lock().history.clone();
-        let before = said.len();
-        said.push(Message::person(message));
-        let ending = turn.converse(&mut said, instructions).await;
-        let mut kept = said.split_off(before);
+        let ending = turn.converse(&mut prompt).await;
+        let mut kept = prompt.messages.split_off(before);
         // What was told of the notebook is old by the next message.
         kept[0] = Message::person(words);
-        inner.remember(kept, turn.usage);
-        let usage = turn.usage;
+        let (usage, turn_name) = (turn.usage, turn.agent.turn_name());
+        inner.remember(kept, usage, turn_name, turn.agent.notebooks());
         // Its notebooks are let go of before anyone hears of the end.
         drop(turn);
         inner.tell(Told::Ended { ending, usage });
     }
 
     /// Talks with the model. What was said ends with a word of the model, whatever happens.
-    async fn converse(&mut self, said: &mut Vec<Message>, instructions: String) -> Ending {
+    async fn converse(&mut self, prompt: &mut Prompt) -> Ending {
         let aside = |words: &str| Message::model(vec![Part::Text(words.to_owned())]);
         for _ in 0..self.ask.rules.max_steps {
-            let prompt = Prompt {
-                instructions: instructions.clone(),
-                messages: said.clone(),
-                tools: self.tools.clone(),
-                max_tokens: self.ask.rules.max_tokens,
-            };
-            let Step { parts, finish } = match self.step(&prompt).await {
+            let answered = self.step(prompt).await;
+            let said = &mut prompt.messages;
+            let Step { parts, finish } = match answered {
                 Ok(step) => step,
                 Err(Halt::Stopped(parts)) => {
                     let words = parts.into_iter().filter(|part| matches!(part, Part::Text(_)));
@@ -122,7 +151,7 @@ impl<'a> Turn<'a> {
                 return Ending::Stopped;
             }
         }
-        said.push(aside("(This answer had to end here.)"));
+        prompt.messages.push(aside("(This answer had to end here.)"));
         Ending::TooManySteps
     }
 
@@ -190,7 +219,18 @@ impl<'a> Turn<'a> {
         let (id, arguments) = (call.id.clone(), call.arguments.clone());
         self.inner.tell(Told::Call { id: id.clone(), tool: call.tool.clone(), arguments });
         let since = Instant::now();
-        let answer = self.answer_to(call).await;
+        let (access, needs_mode) = amounts_to(call, self.ask.caller.mode);
+        let watched = match access {
+            Access::Look => None,
+            Access::ChangeFile | Access::ChangeNotebook | Access::Run => {
+                Watched::new(&self.inner.toolbox, &self.inner.notebook).await
+            }
+        };
+        let answer = self.answer_to(call, access).await;
+        let deeds = match &watched {
+            Some(watched) => watched.deeds_of(&self.agent.caller().author(), access == Access::Run).await,
+            None => Vec::new(),
+        };
         let images: Vec<Image> = answer
             .blocks
             .iter()
@@ -206,21 +246,32 @@ impl<'a> Turn<'a> {
             images: images.len(),
             is_failure: answer.is_failure,
             duration_ms: millis(since.elapsed()),
+            deeds,
+            // Inline there is no mode that would allow it.
+            needs_mode: needs_mode.filter(|_| answer.is_failure && self.ask.about.is_none()),
         });
         ToolResult { call: id, tool: call.tool.clone(), text, images, is_failure: answer.is_failure }
     }
 
-    async fn answer_to(&mut self, call: &ToolCall) -> Answer {
+    async fn answer_to(&mut self, call: &ToolCall, access: Access) -> Answer {
+        if let Some(cell) = &self.ask.about {
+            if call.tool == proposal::TOOL {
+                return self.propose(cell, call);
+            }
+            if access != Access::Look {
+                return Answer::failure(proposal::ONLY_LOOKS);
+            }
+        }
         let Some(tool) = ToolName::from_name(&call.tool) else {
-            let known: Vec<&str> = self.tools.iter().map(|tool| tool.name.as_str()).collect();
+            let known: Vec<&str> = self.tools.iter().map(|tool| tool.name).collect();
             return Answer::failure(format_args!(
                 "there is no tool `{}`; there are {}",
                 call.tool,
                 known.join(", ")
             ));
         };
-        let runs = Toolbox::amounts_to(tool, &call.arguments) == Access::Run;
-        if runs && self.agent.caller().mode.allows(Access::Run) && !self.may_run(call).await {
+        if access == Access::Run && self.agent.caller().mode.allows(Access::Run) && !self.may_run(call).await
+        {
             return Answer::failure("the person did not allow this to run, and nothing was done");
         }
         let (news, _heard) = watch::channel(None);
@@ -243,13 +294,22 @@ impl<'a> Turn<'a> {
         }
     }
 
+    /// Tells what the one cell could be.
+    fn propose(&self, cell: &str, call: &ToolCall) -> Answer {
+        let Some(source) = call.arguments.get("source").and_then(serde_json::Value::as_str) else {
+            return Answer::failure("`source` is missing: give the whole new source of the cell, as text");
+        };
+        self.inner.tell(Told::Proposal { cell: cell.to_owned(), source: source.to_owned() });
+        Answer::text(proposal::SHOWN)
+    }
+
     /// Whether code may run, after a question where one is needed.
     async fn may_run(&mut self, call: &ToolCall) -> bool {
+        if self.inner.may_run.load(Ordering::Relaxed) || self.ask.rules.run_code == RunCode::Allow {
+            return true;
+        }
         let answer = {
             let mut state = self.inner.lock();
-            if state.may_run || self.ask.rules.run_code == RunCode::Allow {
-                return true;
-            }
             let (question, answer) = oneshot::channel();
             let Some(answering) = &mut state.answering else { return false };
             answering.questions.insert(call.id.clone(), question);
@@ -260,8 +320,41 @@ impl<'a> Turn<'a> {
             verdict = answer => verdict.unwrap_or(Verdict::No),
             _ = self.stop.wait_for(Option::is_some) => Verdict::No,
         };
-        self.inner.lock().may_run |= verdict == Verdict::Always;
+        self.inner.tell(Told::Verdict { id: call.id.clone(), verdict });
+        if verdict == Verdict::Always {
+            self.inner.may_run.store(true, Ordering::Relaxed);
+        }
         verdict != Verdict::No
+    }
+}
+
+/// What a call amounts to, and the mode that it needs where this one does not do.
+fn amounts_to(call: &ToolCall, mode: Mode) -> (Access, Option<Mode>) {
+    let Some(tool) = ToolName::from_name(&call.tool) else { return (Access::Look, None) };
+    let access = match tool.access() {
+        Access::Look | Access::ChangeFile => Toolbox::amounts_to(tool, &call.arguments),
+        // A call that is not one may have been meant to be more, and is never less.
+        least @ (Access::ChangeNotebook | Access::Run) => match Toolbox::amounts_to(tool, &call.arguments) {
+            Access::Look => least,
+            access => access,
+        },
+    };
+    (access, mode.check(access).err().map(|refusal| refusal.needs()))
+}
+
+/// What is told of a message when its answer begins.
+fn asked(ask: &Ask, agent: &Agent, opening: &Opening) -> Told {
+    let Editor { attached, selection, .. } = agent.caller().front.clone().unwrap_or_default();
+    Told::Asked {
+        words: ask.words.clone(),
+        mode: ask.caller.mode,
+        model: ask.account.model().to_owned(),
+        turn: agent.turn_name(),
+        notebook_mode: opening.notebook_mode,
+        notes: opening.notes.clone(),
+        attached: attached.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
+        selected: selection.cells,
+        outputs: ask.outputs.clone(),
     }
 }
 

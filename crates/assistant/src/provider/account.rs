@@ -67,6 +67,11 @@ impl Vendor {
         }
     }
 
+    /// The variables in which keys are usually kept.
+    pub(crate) fn all_variables() -> impl Iterator<Item = &'static str> {
+        Vendor::ALL.into_iter().flat_map(|vendor| vendor.variables().iter().copied())
+    }
+
     /// The variables in which its key is usually kept.
     fn variables(self) -> &'static [&'static str] {
         match self {

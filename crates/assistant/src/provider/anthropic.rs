@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::account::Account;
 use super::events::{self, Growing};
-use super::{Event, Fault, Finish, Prompt, Usage};
+use super::{Event, Fault, Finish, Prompt, Tool, Usage};
 use crate::message::{Image, Message, Part, Role};
 
 pub(super) fn body(account: &Account, prompt: &Prompt) -> Value {
@@ -23,11 +23,11 @@ pub(super) fn body(account: &Account, prompt: &Prompt) -> Value {
         "messages": messages,
     });
     if !prompt.tools.is_empty() {
-        let tool = |tool: &&cellist_tools::Definition| {
+        let tool = |tool: &Tool| {
             json!({
-                "name": tool.name.as_str(),
+                "name": tool.name,
                 "description": tool.description,
-                "input_schema": tool.schema(),
+                "input_schema": tool.schema,
             })
         };
         body["tools"] = prompt.tools.iter().map(tool).collect();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::events;
-use super::{Event, Fault, Finish, Prompt, Usage};
+use super::{Event, Fault, Finish, Prompt, Tool, Usage};
 use crate::message::{Image, Message, Part, Role, ToolCall};
 
 pub(super) fn body(prompt: &Prompt) -> Value {
@@ -13,11 +13,11 @@ pub(super) fn body(prompt: &Prompt) -> Value {
         "contents": contents,
     });
     if !prompt.tools.is_empty() {
-        let tool = |tool: &&cellist_tools::Definition| {
+        let tool = |tool: &Tool| {
             json!({
-                "name": tool.name.as_str(),
+                "name": tool.name,
                 "description": tool.description,
-                "parameters": tool.schema(),
+                "parameters": tool.schema,
             })
         };
         let tools: Vec<Value> = prompt.tools.iter().map(tool).collect();

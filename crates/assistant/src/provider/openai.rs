@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::account::{Account, Vendor};
 use super::events::{self, Growing};
-use super::{Event, Fault, Finish, Prompt, Usage};
+use super::{Event, Fault, Finish, Prompt, Tool, Usage};
 use crate::message::{Image, Message, Part, Role};
 
 pub(super) fn body(account: &Account, prompt: &Prompt) -> Value {
@@ -19,13 +19,13 @@ pub(super) fn body(account: &Account, prompt: &Prompt) -> Value {
         "stream_options": { "include_usage": true },
     });
     if !prompt.tools.is_empty() {
-        let tool = |tool: &&cellist_tools::Definition| {
+        let tool = |tool: &Tool| {
             json!({
                 "type": "function",
                 "function": {
-                    "name": tool.name.as_str(),
+                    "name": tool.name,
                     "description": tool.description,
-                    "parameters": tool.schema(),
+                    "parameters": tool.schema,
                 },
             })
         };

@@ -94,6 +94,7 @@ impl Bed {
             rules: Rules::from(&chat),
             instructions: Prompts::ours().for_mode(Mode::Agent).0,
             outputs: Vec::new(),
+            about: None,
         }
     }
 
@@ -113,7 +114,9 @@ impl Bed {
     pub(crate) async fn until(&mut self, what: impl Fn(&Told) -> bool) -> Vec<Told> {
         let mut all = Vec::new();
         loop {
-            tokio::time::timeout(LONG, self.chat.more_than(self.heard)).await.expect("it takes too long");
+            tokio::time::timeout(LONG, self.chat.more_than(self.heard, u64::MAX))
+                .await
+                .expect("it takes too long");
             for told in self.chat.heard(self.heard).told {
                 self.heard += 1;
                 all.push(told.clone());

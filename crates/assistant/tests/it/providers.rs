@@ -47,7 +47,7 @@ fn prompt() -> Prompt {
             Message::model(vec![Part::Text("I look.".to_owned()), Part::Call(call)]),
             Message::results(vec![result]),
         ],
-        tools: vec![Definition::of(ToolName::GetCellOutputs)],
+        tools: vec![Definition::of(ToolName::GetCellOutputs).into()],
         max_tokens: 1000,
     }
 }

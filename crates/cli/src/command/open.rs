@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use cellist_assistant::Keys;
 use cellist_link::{PageAsk, Reply, Request};
 use cellist_session::orders::Asker;
 use clap::Args;
@@ -47,7 +48,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         None => None,
     };
     let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let ask = PageAsk { path, asker: asker(&arguments.flags, &folder)?, folder, port: arguments.port };
+    let (asker, keys) = asker(&arguments.flags, &folder)?;
+    let ask = PageAsk { path, asker, keys, folder, port: arguments.port };
     let link = host::wait(async {
         let link = host::attached().await?;
         let _waiting = Waiting::new("opening the notebook");
@@ -64,12 +66,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     Ok(Answer::new(text, json!({ "link": link, "browser": is_shown })))
 }
 
-/// What decides on kernels, without what no kernel may get.
-pub(crate) fn asker(flags: &KernelFlags, folder: &Path) -> Result<Asker, CliError> {
+/// What decides on kernels, without what no kernel may get; and beside it what the assistant's provider wants.
+pub(crate) fn asker(flags: &KernelFlags, folder: &Path) -> Result<(Asker, Keys), CliError> {
     let settings = flags.settings(folder)?;
     let mut asker = flags.asker();
+    let keys = Keys::among(&asker.environment());
     asker.withhold(&settings.settings);
-    Ok(asker)
+    Ok((asker, keys))
 }
 
 /// Starts the person's browser, if there is one to be started.

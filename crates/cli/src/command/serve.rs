@@ -86,8 +86,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
 /// The page as it is served for this terminal.
 fn page(port: u16) -> Result<PageAsk, CliError> {
     let folder = std::env::current_dir().unwrap_or_else(|_| "/".into());
-    let asker = asker(&KernelFlags::default(), &folder)?;
-    Ok(PageAsk { path: None, folder, asker, port: Some(port) })
+    let (asker, keys) = asker(&KernelFlags::default(), &folder)?;
+    Ok(PageAsk { path: None, folder, asker, keys, port: Some(port) })
 }
 
 /// The settings of the host, which belongs to no project. Whoever starts one in the background has looked at the same

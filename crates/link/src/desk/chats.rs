@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cellist_assistant::{Conversation, Stop};
+use cellist_assistant::Conversation;
 use cellist_session::execution::Cancel;
 use cellist_session::live::{Actor, ActorKind, Undo};
 use tokio::time::sleep;
@@ -21,8 +21,24 @@ pub(super) struct Chats(Arc<Mutex<Open>>);
 #[derive(Debug, Default)]
 struct Open {
     by_notebook: HashMap<PathBuf, (String, Conversation)>,
+    /// Those about one cell each, by their names.
+    about_cells: HashMap<String, AboutCell>,
     begun: u64,
 }
+
+/// A conversation about one cell.
+#[derive(Clone, Debug)]
+pub struct AboutCell {
+    /// Its name.
+    pub chat: String,
+    /// The cell.
+    pub cell: String,
+    /// The conversation.
+    pub conversation: Conversation,
+}
+
+/// How many conversations about cells there may be; those that were begun first are ended.
+const MOST_ABOUT_CELLS: usize = 64;
 
 /// How long more is waited for; whoever asked asks again.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -58,19 +74,26 @@ impl Desk {
         mut cancel: Cancel,
     ) -> Result<ChatReply, Failure> {
         match ask {
-            ChatAsk::Open { notebook, is_new } => Ok(self.open_chat(&notebook, is_new)),
+            ChatAsk::Open { notebook, is_new } => {
+                let (chat, conversation) = self.conversation(&notebook, is_new);
+                let heard = conversation.heard(usize::MAX);
+                Ok(ChatReply::Open { chat, told: heard.next, is_answering: heard.is_answering })
+            }
             ChatAsk::Send { chat, ask } => {
                 self.chats.find(&chat)?.send(*ask, client.0.clone());
                 Ok(ChatReply::Done(true))
+            }
+            ChatAsk::Withdraw { chat, number } => {
+                Ok(ChatReply::Done(self.chats.find(&chat)?.withdraw(number)))
             }
             ChatAsk::Stop { chat, stop } => Ok(ChatReply::Done(self.chats.find(&chat)?.stop(stop))),
             ChatAsk::Approve { chat, call, verdict } => {
                 Ok(ChatReply::Done(self.chats.find(&chat)?.approve(&call, verdict)))
             }
-            ChatAsk::Hear { chat, from } => {
+            ChatAsk::Hear { chat, from, mark } => {
                 let conversation = self.chats.find(&chat)?;
                 tokio::select! {
-                    () = conversation.more_than(from) => {}
+                    () = conversation.more_than(from, mark) => {}
                     () = cancel.asked() => {}
                     () = sleep(PATIENCE) => {}
                 }
@@ -87,20 +110,59 @@ impl Desk {
         }
     }
 
-    fn open_chat(&self, notebook: &Path, is_new: bool) -> ChatReply {
+    /// The conversation about a notebook, and its name. It begins now if there is none, or if a new one is wanted.
+    pub fn conversation(&self, notebook: &Path, is_new: bool) -> (String, Conversation) {
         let mut open = self.chats.lock();
-        let known = open.by_notebook.get(notebook).filter(|_| !is_new).cloned();
-        let (chat, conversation) = known.unwrap_or_else(|| {
-            open.begun += 1;
-            let chat = format!("chat-{}-{}", std::process::id(), open.begun);
-            let begun = (chat, Conversation::new(self.toolbox.clone(), notebook.to_owned()));
-            if let Some((_, over)) = open.by_notebook.insert(notebook.to_owned(), begun.clone()) {
-                over.stop(Stop::Answer);
+        let known = open.by_notebook.get(notebook).cloned();
+        let begun = match known {
+            Some(known) if !is_new => return known,
+            Some((_, over)) => over.anew(),
+            None => Conversation::new(self.toolbox.clone(), notebook.to_owned()),
+        };
+        let begun = (open.name(), begun);
+        open.by_notebook.insert(notebook.to_owned(), begun.clone());
+        begun
+    }
+
+    /// The conversation about one cell of a notebook. It begins now if there is none.
+    pub fn about_cell(&self, notebook: &Path, cell: &str) -> AboutCell {
+        let mut open = self.chats.lock();
+        let known = open
+            .about_cells
+            .values()
+            .find(|known| known.cell == cell && known.conversation.notebook() == notebook);
+        if let Some(known) = known {
+            return known.clone();
+        }
+        let conversation = Conversation::new(self.toolbox.clone(), notebook.to_owned());
+        let begun = AboutCell { chat: open.name(), cell: cell.to_owned(), conversation };
+        open.about_cells.insert(begun.chat.clone(), begun.clone());
+        if open.about_cells.len() > MOST_ABOUT_CELLS {
+            let oldest = open.about_cells.keys().min_by_key(|name| (name.len(), (*name).clone())).cloned();
+            if let Some(over) = oldest.and_then(|name| open.about_cells.remove(&name)) {
+                over.conversation.end();
             }
-            begun
-        });
-        drop(open);
-        let heard = conversation.heard(usize::MAX);
-        ChatReply::Open { chat, told: heard.next, is_answering: heard.is_answering }
+        }
+        begun
+    }
+
+    /// All conversations about single cells of a notebook.
+    pub fn about_cells(&self, notebook: &Path) -> Vec<AboutCell> {
+        let open = self.chats.lock();
+        let of_notebook = |known: &&AboutCell| known.conversation.notebook() == notebook;
+        open.about_cells.values().filter(of_notebook).cloned().collect()
+    }
+
+    /// Ends a conversation about a cell. Tells whether there was one.
+    pub fn end_about_cell(&self, chat: &str) -> bool {
+        let over = self.chats.lock().about_cells.remove(chat);
+        over.inspect(|over| over.conversation.end()).is_some()
+    }
+}
+
+impl Open {
+    fn name(&mut self) -> String {
+        self.begun += 1;
+        format!("chat-{}-{}", std::process::id(), self.begun)
     }
 }

@@ -14,11 +14,12 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::Page;
+use super::chat::Talk;
 use super::feed::{Around, Feed};
 use super::files;
 use super::history::turns;
 use super::kernel::Waiting;
-use super::wire::{Answer, Ask, Down, Looking, News, Up};
+use super::wire::{Answer, Ask, ChatAsk, Down, Looking, News, Up};
 
 /// The least time between two pieces of news: what happens in between is told as one.
 const PACE: Duration = Duration::from_millis(25);
@@ -41,6 +42,7 @@ pub(super) async fn serve(mut socket: WebSocket, page: Arc<Page>) {
         page: page.clone(),
         feed: None,
         views: None,
+        talk: None,
     };
     visit.serve(&mut socket).await;
     visit.leave();
@@ -53,11 +55,13 @@ struct Visit {
     owner: OwnerId,
     feed: Option<Feed>,
     views: Option<watch::Receiver<Arc<View>>>,
+    talk: Option<Talk>,
 }
 
 impl Visit {
     async fn serve(&mut self, socket: &mut WebSocket) {
         let (answers, mut answered) = mpsc::channel::<Down>(ANSWERS);
+        self.talk = Some(Talk::new(self.page.clone(), self.owner.clone(), self.author(), answers.clone()));
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut told = Instant::now();
@@ -154,6 +158,10 @@ impl Visit {
                 self.look(looking);
                 Ok(Answer::Done)
             }
+            Ask::Chat(ask) => match self.talk(id, ask) {
+                Ok(()) => return None,
+                Err(failure) => Err(failure),
+            },
             // Their order is that in which they were asked for.
             Ask::Run { cells } => match self.queue(cells).await {
                 Ok(waiting) => {
@@ -184,6 +192,11 @@ impl Visit {
             }
         };
         Some(Down::Done { id, result })
+    }
+
+    fn talk(&self, id: u64, ask: ChatAsk) -> Result<(), Failure> {
+        let notebook = self.document()?.path().to_owned();
+        self.talk.as_ref().map_or(Ok(()), |talk| talk.ask(id, notebook, ask))
     }
 
     async fn queue(&self, cells: Vec<CellId>) -> Result<Waiting, Failure> {
@@ -291,7 +304,7 @@ async fn carry_out(
             document?.undo(Undo::Turn(turn), author).await.map(|_| Answer::Done).map_err(Failure::from)
         }
         Ask::Save => document?.save().await.map(done).map_err(Failure::from),
-        Ask::Open { .. } | Ask::Run { .. } | Ask::Present(_) => Ok(Answer::Done),
+        Ask::Open { .. } | Ask::Run { .. } | Ask::Present(_) | Ask::Chat(_) => Ok(Answer::Done),
     }
 }
 

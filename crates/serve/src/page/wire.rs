@@ -1,5 +1,7 @@
 //! What travels between a page and the host on its socket. `web/src/net/protocol.ts` says the same for the other side.
 
+mod chat;
+
 use std::collections::BTreeMap;
 
 use cellist_link::Failure;
@@ -9,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::shown::Shown;
+pub(super) use chat::{Account, Chat, ChatAnswer, ChatAsk, ChatNews, Message, Reference};
 
 /// From a page.
 #[derive(Debug, Deserialize)]
@@ -60,6 +63,8 @@ pub(super) enum Ask {
         folder: String,
         name: String,
     },
+    /// Something about conversations with the assistant.
+    Chat(ChatAsk),
 }
 
 /// What someone at a page looks at.
@@ -76,6 +81,7 @@ pub(super) struct Looking {
 pub(super) enum Down {
     Done { id: u64, result: Result<Answer, Failure> },
     News(Box<News>),
+    Chat(Box<ChatNews>),
 }
 
 /// What is answered.
@@ -84,14 +90,23 @@ pub(super) enum Down {
 pub(super) enum Answer {
     Whole(Box<Whole>),
     Version(u64),
-    Behind { version: u64, changes: Vec<Change> },
+    Behind {
+        version: u64,
+        changes: Vec<Change>,
+    },
     TooFar,
-    Completion { matches: Vec<String>, start: usize, end: usize },
+    Completion {
+        matches: Vec<String>,
+        start: usize,
+        end: usize,
+    },
     Documentation(Option<String>),
     Folder(Folder),
     Created(String),
     History(Vec<Turn>),
     Done,
+    #[serde(untagged)]
+    Chat(ChatAnswer),
 }
 
 /// All of a notebook.

@@ -35,7 +35,7 @@ async fn open(link: &Link, notebook: &Path, is_new: bool) -> (String, usize) {
 async fn hear(link: &Link, name: &str, mut from: usize, until: impl Fn(&Told) -> bool) -> (Vec<Told>, usize) {
     let mut all = Vec::new();
     loop {
-        let ask = ChatAsk::Hear { chat: name.to_owned(), from };
+        let ask = ChatAsk::Hear { chat: name.to_owned(), from, mark: u64::MAX };
         let ChatReply::Heard(Heard { told, next, .. }) = chat(link, ask).await.unwrap() else {
             panic!("no news")
         };
@@ -78,6 +78,7 @@ fn message(models: &Models, notebook: &Path, words: &str) -> Box<Ask> {
         rules: Rules::from(&settings),
         instructions: String::new(),
         outputs: Vec::new(),
+        about: None,
     })
 }
 

@@ -10,4 +10,6 @@ mod notebooks;
 mod page;
 mod peers;
 mod runs;
+mod site;
+mod talk;
 mod versions;

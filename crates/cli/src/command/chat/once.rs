@@ -26,9 +26,9 @@ pub(super) async fn answer(
     let mut interrupts = signal(SignalKind::interrupt()).ok();
     let mut record = Record { format, ..Record::new() };
     // Another message may be answered before ours.
-    let mut is_ours = false;
+    let (mut is_ours, mut mark, mut before) = (false, 0, 0);
     loop {
-        let hearing = chat(link, ChatAsk::Hear { chat: name.clone(), from });
+        let hearing = chat(link, ChatAsk::Hear { chat: name.clone(), from, mark });
         tokio::pin!(hearing);
         let reply = loop {
             let interrupted = async {
@@ -44,10 +44,15 @@ pub(super) async fn answer(
                 }
             }
         };
-        let ChatReply::Heard(Heard { told, next, .. }) = reply else {
+        let ChatReply::Heard(Heard { told, next, waiting, mark: now, .. }) = reply else {
             return Err(unexpected(&Reply::Chat(reply)));
         };
-        from = next;
+        (from, mark) = (next, now);
+        let place = waiting.iter().rposition(|waiting| waiting.words == words).map_or(0, |at| at + 1);
+        if place != before && place > 0 && format == Format::People {
+            print_aside(&format!("note: another answer is under way; place {place} in the queue"));
+        }
+        before = place;
         for told in told {
             is_ours |= matches!(&told, Told::Asked { words: asked, .. } if *asked == words);
             if !is_ours {
@@ -118,7 +123,7 @@ impl Record {
                 self.settle();
                 return Some((ending, usage));
             }
-            Told::Waiting { .. } | Told::Question { .. } | Told::Undone { .. } => {}
+            Told::Question { .. } | Told::Verdict { .. } | Told::Proposal { .. } | Told::Undone { .. } => {}
         }
         None
     }

@@ -1,13 +1,11 @@
-//! What decides on answers: the user's settings and key, the notebook in front of the person, the mode.
+//! What decides on answers: the notebook in front of the person, and what they gave with the command.
 
 use std::path::PathBuf;
 
-use cellist_assistant::{Account, Ask, Rules};
-use cellist_kernel::environment::Variables;
+use cellist_assistant::{Ask, CannotAsk, Keys, Place, Words};
 use cellist_session::Home;
 use cellist_session::settings::{RunCode, Settings};
-use cellist_tools::prompt::{FOLDER, Prompts};
-use cellist_tools::{Caller, Editor, Mode, Selection, ToolSet, nearby_notebooks};
+use cellist_tools::{Editor, Mode, Selection};
 
 use super::Arguments;
 use crate::answer::print_aside;
@@ -20,10 +18,8 @@ pub(super) struct Setup {
     pub(super) notebook: PathBuf,
     pub(super) settings: Settings,
     pub(super) mode: Mode,
-    account: Account,
-    caller: Caller,
-    rules: Rules,
-    prompts: Prompts,
+    shared: cellist_assistant::Setup,
+    front: Editor,
     outputs: Vec<String>,
 }
 
@@ -39,77 +35,50 @@ impl Setup {
         let notebook =
             target.path.canonicalize().map_err(|error| CliError::unreadable(&target.path, &error))?;
         let (cwd, home) = (working_folder(None)?, Home::from_env());
-        let resolved = arguments.flags.settings(&cwd)?;
-        resolved.notices.iter().for_each(|notice| print_aside(&format!("note: {notice}")));
-        let mut settings = resolved.settings;
-        if let Some(model) = &arguments.model {
-            settings.chat.model = Some(model.clone());
-        }
-        if arguments.yes {
-            settings.chat.run_code = RunCode::Allow;
-        }
-        let account = Account::find(&settings.chat, &Variables::of_process())
-            .map_err(|error| CliError::input("no_model", error.to_string()).with_hint(error.hint()))?;
-        let bad = |error: cellist_tools::prompt::BadPrompt| {
-            CliError::input("bad_prompt_file", error.to_string()).with_hint(error.hint())
-        };
-        let prompts = Prompts::with_folder(&home.path().join(FOLDER)).map_err(bad)?;
-        let prompts = prompts.with_files(&resolved.prompts).map_err(bad)?;
-        let mut asker = arguments.flags.asker();
-        let (tool_mode, notices) = asker.tool_mode(&home, &cwd, &settings);
-        notices.iter().for_each(|notice| print_aside(&format!("note: {notice}")));
-        // Secrets stay in this process; the key travels with the account alone.
-        asker.withhold(&settings);
-        let mut excluded = settings.chat.exclude.clone();
-        excluded.push(home.path().to_string_lossy().into_owned());
-        let stem = notebook.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let caller = Caller {
-            name: "assistant".into(),
-            session: format!("assistant-{stem}"),
-            mode: arguments.mode,
-            tools: ToolSet::All,
-            tool_mode,
-            roots: settings.tools.roots.iter().map(|root| cwd.join(root)).collect(),
-            cwd,
-            requires_active: true,
-            front: Some(Editor {
-                active: Some(notebook.clone()),
-                attached: vec![notebook.clone()],
-                selection,
-            }),
-            excluded: Some(excluded),
-            attached: Vec::new(),
-            asker,
-        };
-        let rules = Rules::from(&settings.chat);
+        let asker = arguments.flags.asker();
+        let keys = Keys::among(&asker.environment());
+        let place = Place { home, cwd, asker, keys, notebook: notebook.clone() };
+        let shared = cellist_assistant::Setup::read(place, |chat| {
+            if let Some(model) = &arguments.model {
+                chat.model = Some(model.clone());
+            }
+            if arguments.yes {
+                chat.run_code = RunCode::Allow;
+            }
+        });
+        let shared = shared.map_err(refused)?;
+        shared.notices.iter().for_each(|notice| print_aside(&format!("note: {notice}")));
+        let front = Editor { active: Some(notebook.clone()), attached: vec![notebook.clone()], selection };
         let (mode, outputs) = (arguments.mode, arguments.output.clone());
-        Ok(Setup { notebook, settings, mode, account, caller, rules, prompts, outputs })
+        Ok(Setup { notebook, settings: shared.settings.clone(), mode, shared, front, outputs })
     }
 
     /// A message in a mode.
     pub(super) fn message(&self, words: &str, mode: Mode) -> Box<Ask> {
-        Box::new(Ask {
-            words: words.to_owned(),
-            caller: Caller { mode, ..self.caller.clone() },
-            account: self.account.clone(),
-            rules: self.rules,
-            instructions: self.prompts.for_mode(mode).0,
-            outputs: self.outputs.clone(),
-        })
+        let (front, outputs) = (self.front.clone(), self.outputs.clone());
+        Box::new(self.shared.message(Words { words: words.to_owned(), mode, front, outputs }))
     }
 
     /// The notebooks that a message may point at.
     pub(super) fn notebooks(&self) -> Vec<String> {
-        let excluded = self.caller.excluded.as_deref().unwrap_or_default();
-        nearby_notebooks(&self.caller.cwd, &self.notebook, excluded)
+        self.shared.notebooks(&self.notebook)
     }
 
     /// The model, and who provides it.
     pub(super) fn model(&self) -> String {
-        format!("{} at {}", self.account.model(), self.account.host())
+        format!("{} at {}", self.shared.account.model(), self.shared.account.host())
     }
 
     pub(super) fn model_name(&self) -> &str {
-        self.account.model()
+        self.shared.account.model()
+    }
+}
+
+fn refused(error: CannotAsk) -> CliError {
+    let hint = error.hint();
+    match error {
+        CannotAsk::Settings(faults) => faults.into(),
+        CannotAsk::NoAccount(none) => CliError::input("no_model", none.to_string()).with_hint(hint),
+        CannotAsk::Prompt(bad) => CliError::input("bad_prompt_file", bad.to_string()).with_hint(hint),
     }
 }

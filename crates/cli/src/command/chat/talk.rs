@@ -173,7 +173,7 @@ impl Screen<'_> {
 
     /// Asks whether code may run.
     async fn decide(&mut self, call: &str) -> Result<(), CliError> {
-        let question = "Run this? [y] once, [a] always in this conversation, [n] no: ";
+        let question = "Run this? [y] once, [a] always for this notebook, [n] no: ";
         let entered = self.console.decide(question).await;
         let words = match &entered {
             Entered::Words(words) => words.trim(),
@@ -229,7 +229,7 @@ impl Screen<'_> {
 }
 
 async fn hear(link: &Link, name: &str, from: usize) -> Result<Heard, CliError> {
-    match chat(link, ChatAsk::Hear { chat: name.to_owned(), from }).await? {
+    match chat(link, ChatAsk::Hear { chat: name.to_owned(), from, mark: u64::MAX }).await? {
         ChatReply::Heard(heard) => Ok(heard),
         other => Err(unexpected(&Reply::Chat(other))),
     }

@@ -1,0 +1,203 @@
+//! A host that serves the page, and pages as it sees them: a socket each, without a browser.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cellist_link::{Link, PageAsk, Reply, Request};
+use cellist_serve::Staying;
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::{WebSocketStream, client_async};
+
+use crate::bed::{Bed, soon};
+
+/// A host that serves the page, and a notebook with the cells `a` and `b`.
+pub(crate) struct Site {
+    pub(crate) bed: Bed,
+    link: Link,
+    pub(crate) path: PathBuf,
+    port: u16,
+    /// What decides on kernels, and what lets in at providers.
+    pub(crate) opened: PageAsk,
+}
+
+impl Site {
+    pub(crate) async fn new() -> Site {
+        let bed = Bed::new();
+        // It ends with the runtime of the test.
+        drop(bed.serve("1.0.0", Staying::UntilStopped));
+        let cell = |id: &str, source: &str| json!({ "cell_type": "code", "execution_count": null, "id": id, "metadata": {}, "outputs": [], "source": [source] });
+        let cells = [cell("a", "x = 1"), cell("b", "y = 1")];
+        let notebook = json!({ "cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5 });
+        let path = bed.scratch.write("nb.ipynb", notebook.to_string());
+        let path = fs::canonicalize(path).unwrap();
+        let link = soon(Link::attach(&bed.seen_by("1.0.0"))).await.unwrap();
+        let opened = PageAsk { folder: bed.scratch.path().canonicalize().unwrap(), ..PageAsk::default() };
+        let mut site = Site { bed, link, path, port: 0, opened };
+        let address = site.address().await;
+        site.port = address.split([':', '/']).nth(4).and_then(|port| port.parse().ok()).unwrap();
+        site
+    }
+
+    /// A link that works once.
+    pub(crate) async fn address(&self) -> String {
+        match soon(self.link.ask(Request::Page(Box::new(self.opened.clone())))).await.unwrap() {
+            Reply::Page(address) => address,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn host(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// What is answered to a request, head and body.
+    pub(crate) async fn get(&self, path: &str, headers: &[(&str, &str)]) -> String {
+        let mut stream = soon(TcpStream::connect(self.host())).await.unwrap();
+        let has_host = headers.iter().any(|(name, _)| *name == "Host");
+        let mut head = format!("GET {path} HTTP/1.1\r\nConnection: close\r\n");
+        if !has_host {
+            head.push_str(&format!("Host: {}\r\n", self.host()));
+        }
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        soon(stream.write_all(format!("{head}\r\n").as_bytes())).await.unwrap();
+        let mut answer = Vec::new();
+        soon(stream.read_to_end(&mut answer)).await.unwrap();
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    pub(crate) async fn status(&self, path: &str, headers: &[(&str, &str)]) -> u16 {
+        let answer = self.get(path, headers).await;
+        answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap()
+    }
+
+    /// The cookie that a link is worth.
+    pub(crate) async fn cookie(&self) -> String {
+        let address = self.address().await;
+        let answer = self.get(address.split_once(&self.host()).unwrap().1, &[]).await;
+        let cookie = answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect(&answer);
+        assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+        cookie.split(';').next().unwrap().to_owned()
+    }
+
+    /// A socket, or the status with which it is refused.
+    pub(crate) async fn socket(&self, cookie: &str, origin: &str) -> Result<Page, u16> {
+        let mut request = format!("ws://{}/socket", self.host()).into_client_request().unwrap();
+        let headers = request.headers_mut();
+        headers.insert("cookie", HeaderValue::from_str(cookie).unwrap());
+        headers.insert("origin", HeaderValue::from_str(origin).unwrap());
+        let stream = soon(TcpStream::connect(self.host())).await.unwrap();
+        match soon(client_async(request, stream)).await {
+            Ok((socket, _)) => {
+                Ok(Page { socket, client: "me", next: 1, news: Vec::new(), chats: Vec::new() })
+            }
+            Err(Error::Http(answer)) => Err(answer.status().as_u16()),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// A page with the notebook.
+    pub(crate) async fn page(&self) -> (Page, Value) {
+        let cookie = self.cookie().await;
+        let mut page = self.socket(&cookie, &format!("http://{}", self.host())).await.unwrap();
+        let whole = page.open(&self.path, &[]).await;
+        (page, whole)
+    }
+}
+
+/// A page, as the host sees it.
+pub(crate) struct Page {
+    socket: WebSocketStream<TcpStream>,
+    /// What it calls itself.
+    pub(crate) client: &'static str,
+    next: u64,
+    /// What was told in between.
+    news: Vec<Value>,
+    /// What was told of conversations in between.
+    pub(crate) chats: Vec<Value>,
+}
+
+impl Page {
+    pub(crate) async fn heard(&mut self) -> Value {
+        loop {
+            match soon(self.socket.next()).await.expect("the host stays").unwrap() {
+                Message::Text(text) => return serde_json::from_str(&text).unwrap(),
+                Message::Ping(_) | Message::Pong(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    pub(crate) async fn ask(&mut self, ask: Value) -> Value {
+        let id = self.next;
+        self.next += 1;
+        soon(self.socket.send(Message::text(json!({ "id": id, "ask": ask }).to_string()))).await.unwrap();
+        loop {
+            let mut heard = self.heard().await;
+            match heard["done"]["id"].as_u64() {
+                Some(done) if done == id => return heard["done"]["result"].take(),
+                Some(_) => {}
+                None => self.keep(heard),
+            }
+        }
+    }
+
+    pub(crate) async fn open(&mut self, path: &Path, clients: &[&str]) -> Value {
+        let mut answer = self.ask(json!({ "open": { "path": path, "clients": clients } })).await;
+        answer["Ok"]["whole"].take()
+    }
+
+    /// Submits an operation under a number of its own.
+    pub(crate) async fn submit(&mut self, base: u64, number: u64, op: Value) -> Value {
+        let tag = json!({ "client": self.client, "number": number });
+        self.ask(json!({ "submit": { "base": base, "tag": tag, "ops": [op] } })).await
+    }
+
+    /// Waits for news that are as wanted.
+    pub(crate) async fn told(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            if let Some(at) = self.news.iter().position(&is_wanted) {
+                return self.news.remove(at);
+            }
+            let heard = self.heard().await;
+            self.keep(heard);
+        }
+    }
+
+    fn keep(&mut self, mut heard: Value) {
+        match heard.get_mut("chat") {
+            Some(chat) => self.chats.push(chat.take()),
+            None => self.news.push(heard["news"].take()),
+        }
+    }
+
+    /// Asks for something about conversations.
+    pub(crate) async fn chat(&mut self, ask: Value) -> Value {
+        self.ask(json!({ "chat": ask })).await
+    }
+
+    /// Waits for the next that is told of conversations.
+    pub(crate) async fn next_chat(&mut self) -> Value {
+        while self.chats.is_empty() {
+            let heard = self.heard().await;
+            self.keep(heard);
+        }
+        self.chats.remove(0)
+    }
+}
+
+/// Writes behind what a cell of so many letters has.
+pub(crate) fn typed(cell: &str, length: usize, text: &str) -> Value {
+    json!({ "op": "change", "cell": cell, "change": [length, [0, text]] })
+}
+
+pub(crate) fn version(answer: &Value) -> u64 {
+    answer["Ok"]["version"].as_u64().unwrap_or_else(|| panic!("{answer}"))
+}
