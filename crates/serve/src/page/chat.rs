@@ -5,7 +5,7 @@ mod front;
 mod setup;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -92,7 +92,7 @@ impl TakingPart {
 
     async fn carry_out(
         &mut self,
-        notebook: &PathBuf,
+        notebook: &Path,
         ask: ChatAsk,
         to_hear: &mut Vec<ToHear>,
     ) -> Result<ChatAnswer, Failure> {
@@ -149,13 +149,13 @@ impl TakingPart {
         }
     }
 
-    async fn message(&self, notebook: &PathBuf, message: Message) -> Result<Ask, Failure> {
+    async fn message(&self, notebook: &Path, message: Message) -> Result<Ask, Failure> {
         let setup = setup::read(&self.page, notebook).await?;
         let active = self.page.shared.desk.toolbox().editor();
         Ok(setup.message(front::words(notebook, &self.page.folder(), &active, message)))
     }
 
-    async fn about_cell(&self, notebook: &PathBuf, cell: &str, message: Message) -> Result<Ask, Failure> {
+    async fn about_cell(&self, notebook: &Path, cell: &str, message: Message) -> Result<Ask, Failure> {
         let setup = setup::read(&self.page, notebook).await?;
         Ok(setup.about_cell(front::at_cell(notebook, &self.page.folder(), cell, message), cell))
     }

@@ -19,7 +19,7 @@ use crate::bed::{Bed, soon};
 /// A host that serves the page, and a notebook with the cells `a` and `b`.
 pub(crate) struct Site {
     pub(crate) bed: Bed,
-    link: Link,
+    pub(crate) link: Link,
     pub(crate) path: PathBuf,
     port: u16,
     /// What decides on kernels, and what lets in at providers.
