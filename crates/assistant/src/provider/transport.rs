@@ -77,7 +77,9 @@ pub(super) async fn converse(
         let body =
             timeout(patience.silence, Limited::new(answer.into_body(), LARGEST_REFUSAL).collect()).await;
         let body = body.ok().and_then(Result::ok).map(|body| body.to_bytes()).unwrap_or_default();
-        return Err(Fault::of_status(&host, status.as_u16(), &body, after));
+        // Some say back the key that they do not know.
+        let body = account.without_key(String::from_utf8_lossy(&body).into_owned());
+        return Err(Fault::of_status(&host, status.as_u16(), body.as_bytes(), after));
     }
 
     let (mut body, mut pieces, mut reader) = (answer.into_body(), Events::default(), dialect.reader());
@@ -92,8 +94,8 @@ pub(super) async fn converse(
             if piece.trim() == DONE {
                 return end(reader.as_mut(), events, &host).await;
             }
-            let piece: Value =
-                serde_json::from_str(&piece).map_err(|_| garbled("a piece of its answer is not JSON"))?;
+            let piece: Value = serde_json::from_str(&account.without_key(piece))
+                .map_err(|_| garbled("a piece of its answer is not JSON"))?;
             let error = piece.get("error").filter(|error| !error.is_null());
             if let Some(error) = error {
                 return Err(Fault::in_stream(&host, error));

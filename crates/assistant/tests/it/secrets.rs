@@ -73,6 +73,27 @@ async fn no_key_and_no_excluded_file_reaches_a_model_or_whoever_listens() {
     bed.close().await;
 }
 
+#[tokio::test]
+async fn a_key_that_a_provider_says_back_is_not_told() {
+    let words = format!("the key {KEY} is not known");
+    let script = [Said::refusal(400, &words), Said::text(&["You gave me ", &format!("{KEY}.")])];
+    let mut bed = Bed::new(&["x = 1"], script);
+    let chat = Chat {
+        provider: ChatProvider::OpenAi,
+        model: Some("scripted".to_owned()),
+        base_url: Some(bed.models.url() + "/v1"),
+        ..Chat::default()
+    };
+    for _ in 0..2 {
+        let mut ask = bed.message("hello");
+        ask.account = account(&chat, bed.scratch.path());
+        bed.answer(ask).await;
+    }
+    let heard = format!("{:?}", bed.chat.heard(0));
+    assert!(!heard.contains(KEY) && heard.matches("[the key was here]").count() == 2, "{heard}");
+    bed.close().await;
+}
+
 /// The account of a user who has the key in a file of their own.
 fn account(chat: &Chat, folder: &std::path::Path) -> Account {
     use cellist_session::Home;
