@@ -5,6 +5,7 @@ import { batch } from '@preact/signals'
 import { toJSON } from './net/change'
 import type { Cell, CellKind, Op, Scope } from './net/protocol'
 import { act, ask, freshName, settled, sourceOf } from './net/sync'
+import * as assist from './state/assist'
 import * as doc from './state/doc'
 import { applicable, reversed, type Step } from './state/undo'
 import { active, anchor, follows, hasNumbers, isEditing, question, said, say, selected, type Sheet, sheet } from './state/view'
@@ -140,6 +141,11 @@ export function write(id: string, text: string): void {
   act({ op: 'change', cell: id, change: toJSON(change) })
 }
 
+/** Changes the text of a cell in a way that can be undone. */
+export function change(id: string, changes: ChangeSet): void {
+  if (!changes.empty) remember({ op: 'change', cell: id, change: toJSON(changes) })
+}
+
 export function split(at: number): void {
   const id = active.peek()
   const cell = id ? doc.cells.get(id) : null
@@ -243,7 +249,16 @@ export async function judge(verdict: 'keep' | 'undo', scope: Scope): Promise<voi
 export function judgeActive(verdict: 'keep' | 'undo', isAll: boolean): void {
   if (isAll) return void judge(verdict, 'all')
   const cell = active.peek()
+  if (assist.proposed.peek() === cell && assist.parts.peek()?.judgeProposal(verdict === 'keep')) return
   if (cell && doc.review.peek().cells[cell]) void judge(verdict, { cell: { cell } })
+}
+
+export const toggleAssistant = () => assist.setOpen(!assist.isOpen.peek())
+
+/** Opens a line below the active cell for a word about it. */
+export function talkInline(): void {
+  const cell = active.peek()
+  if (cell) assist.talkInline(cell)
 }
 
 export function scroll(by: -1 | 1): void {

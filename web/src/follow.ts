@@ -31,6 +31,18 @@ export function others(actor: Actor, ids: string[]): void {
   if (follows.peek() && performance.now() - lastMoved > PAUSE) requestAnimationFrame(() => goTo(first))
 }
 
+/** Shows where a cell is: it comes into view, with a tint. */
+export function point(id: string): void {
+  const cell = cells.get(id)
+  if (!cell) return
+  goTo(id)
+  const actor: Actor = { id: 'page', name: '', kind: 'agent' }
+  cell.touched.value = actor
+  setTimeout(() => {
+    if (cell.touched.peek() === actor) cell.touched.value = null
+  }, TINT)
+}
+
 /** Scrolls to a cell unless half of it is to be seen. */
 function goTo(id: string): void {
   const [element, main] = [elementOf(id), document.querySelector('main')]

@@ -2,6 +2,7 @@
 
 import { effect } from '@preact/signals'
 import { render } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { start as startFocus } from './cell/focus'
 import { listen as listenFollow, others } from './follow'
 import { listen as listenKeys } from './keys/dispatch'
@@ -9,6 +10,7 @@ import { ask, connect } from './net/sync'
 import { Notebook } from './notebook/Notebook'
 import { ReviewDock } from './notebook/ReviewDock'
 import { Top } from './notebook/Top'
+import { begin as beginAssistant, isOpen, parts, registerComposer, width } from './state/assist'
 import { cells, connection, file, order } from './state/doc'
 import { active, isEditing, selected, setTheme, theme } from './state/view'
 import { FileList, Over } from './ui/Sheet'
@@ -16,6 +18,7 @@ import './style/tokens.css'
 import './style/layout.css'
 import './style/cell.css'
 import './style/out.css'
+import './style/chat.css'
 
 const path = new URLSearchParams(location.search).get('path') ?? ''
 
@@ -25,6 +28,19 @@ function Locked() {
       <h2>This browser is signed out</h2>
       <p>The host was started anew. Run <code>cellist open</code> to get a new link. What you typed is kept in this page.</p>
     </main>
+  )
+}
+
+function Beside() {
+  const element = useRef<HTMLElement>(null)
+  const Assistant = parts.value?.Assistant
+  useLayoutEffect(() => {
+    if (!Assistant) registerComposer(element.current!, true)
+  }, [Assistant])
+  return (
+    <aside ref={element} class="assistant" aria-label="Assistant" tabIndex={-1} style={{ '--wide': `${width.value}px` }}>
+      {Assistant && <Assistant />}
+    </aside>
   )
 }
 
@@ -38,6 +54,7 @@ function Page() {
           {isLocked ? <Locked /> : path ? <Notebook /> : <main class="alone"><h2>Notebooks</h2>{connection.value === 'open' && <FileList />}</main>}
           <ReviewDock />
         </div>
+        {path && isOpen.value && <Beside />}
       </div>
       <Over />
     </>
@@ -48,6 +65,7 @@ setTheme(theme.peek())
 startFocus()
 listenKeys()
 listenFollow()
+beginAssistant()
 render(<Page />, document.getElementById('page')!)
 connect(path, others)
 
@@ -65,11 +83,18 @@ effect(() => {
 })
 // What is in front of the person is told to the host, for agents that ask.
 let telling: ReturnType<typeof setTimeout> | undefined
+const tell = () => {
+  clearTimeout(telling)
+  const present = { cell: active.peek(), selected: selected.peek(), editing: isEditing.peek() }
+  if (connection.peek() === 'open' && file.peek() && !document.hidden && cells.size > 0) void ask({ present })
+}
 effect(() => {
-  const present = { cell: active.value, selected: selected.value, editing: isEditing.value }
+  active.value
+  selected.value
+  isEditing.value
   if (connection.value !== 'open' || !file.value) return
   clearTimeout(telling)
-  telling = setTimeout(() => {
-    if (!document.hidden && cells.size > 0) void ask({ present })
-  }, 80)
+  telling = setTimeout(tell, 80)
 })
+// Of several windows the one that is used is in front.
+addEventListener('focus', tell)

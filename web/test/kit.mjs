@@ -71,7 +71,7 @@ export class Bed {
     this.context.setDefaultTimeout(LONG)
     // While the page is worked on, its files need not be built into the program.
     if (process.env.CELLIST_WEB) {
-      for (const name of ['main.js', 'main.css', 'katex.js']) {
+      for (const name of ['main.js', 'chunk.js', 'chat.js', 'main.css', 'katex.js']) {
         await this.context.route(`**/${name}`, (route) => route.fulfill({ path: join(process.env.CELLIST_WEB, name) }))
       }
     }

@@ -5,6 +5,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { select } from '../actions'
 import type { Present } from '../net/protocol'
 import { Outputs } from '../out/Outputs'
+import { inline, parts, proposed } from '../state/assist'
 import { cells, type CellModel, order, places, presentAt } from '../state/doc'
 import { active, isEditing, selected } from '../state/view'
 import { register } from './focus'
@@ -29,6 +30,8 @@ function Known({ cell }: { cell: CellModel }) {
   const isSelected = useComputed(() => selected.value.length > 1 && selected.value.includes(cell.id))
   const edits = useComputed(() => isActive.value && isEditing.value)
   const others = useComputed(() => presentAt.value.get(cell.id) ?? NOBODY)
+  const isProposed = useComputed(() => proposed.value === cell.id)
+  const talked = useComputed(() => (inline.value?.cell === cell.id ? inline.value.number : null))
   const kind = cell.kind.value
   const review = cell.review.value
   const isReviewed = review?.was.was === 'there' && kind !== 'raw'
@@ -68,6 +71,7 @@ function Known({ cell }: { cell: CellModel }) {
 
   const onMouseDown = (event: MouseEvent) => {
     if (event.button !== 0 || !(event.target instanceof Element)) return
+    if (event.target.closest('.inline-chat')) return
     const inSource = event.target.closest('.source') !== null
     if (!inSource) {
       if (!event.target.closest('button, a, .outputs, summary')) select(cell.id)
@@ -110,13 +114,20 @@ function Known({ cell }: { cell: CellModel }) {
       <Gutter cell={cell} others={others.value} isNear={isNear.value} />
       <div class="body">
         {review && <ReviewBar cell={cell} review={review} />}
-        <div class="source" ref={host} hidden={isRendered} />
-        {isRendered && (
+        <div class="source" ref={host} hidden={isRendered || isProposed.value} />
+        {isRendered && !isProposed.value && (
           <Markdown cell={cell} isNear={isNear.value} onEdit={() => select(cell.id, true)} />
         )}
+        {talked.value !== null && <Talked key={talked.value} cell={cell} />}
         {kind === 'code' && <Outputs cell={cell} isNear={isNear.value} />}
         {kind === 'code' && standing.note && <p class={`standing ${standing.word}`}>{standing.note}</p>}
       </div>
     </section>
   )
+}
+
+/** The line for the assistant, once it is fetched. */
+function Talked({ cell }: { cell: CellModel }) {
+  const Inline = parts.value?.Inline
+  return Inline ? <Inline cell={cell} /> : null
 }

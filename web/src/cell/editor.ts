@@ -19,7 +19,8 @@ import { highlighters, languageOf } from './language'
 import { ReviewPart } from './reviewed'
 
 const fromOthers = Annotation.define<boolean>()
-const nonce = document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content ?? ''
+/** What styles of editors show to the page's policy. */
+export const nonce = document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content ?? ''
 
 /** Offsets of the kernel count characters, those of the page UTF-16 units. */
 const toCharacters = (text: string, unit: number) => [...text.slice(0, unit)].length

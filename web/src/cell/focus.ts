@@ -44,6 +44,12 @@ export function elementOf(id: string): HTMLElement | null {
   return handles.get(id)?.element ?? null
 }
 
+/** Puts the keyboard back to where it belongs. */
+export function refocus(): void {
+  const id = active.peek()
+  if (id) place(id, isEditing.peek())
+}
+
 /** Begins to move the keyboard. The first cell is made active without taking it. */
 export function start(): void {
   let isFirst = true

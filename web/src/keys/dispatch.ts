@@ -27,8 +27,9 @@ const normal = (keys: string) => (isMac ? keys : keys.replace('Ctrl-', 'Mod-'))
 
 let begun: { keys: string; at: number } | null = null
 
-function find(name: string, mode: 'command' | 'edit'): Binding | null {
-  const fits = table.filter((binding) => binding.run && (binding.mode === mode || binding.mode === 'both'))
+function find(name: string, mode: 'command' | 'edit', isBeside: boolean): Binding | null {
+  const fits = table.filter((binding) =>
+    binding.run && (binding.mode === mode || binding.mode === 'both') && (!isBeside || binding.isAnywhere))
   const chord = begun && performance.now() - begun.at < CHORD ? `${begun.keys} ${name}` : null
   begun = null
   const whole = fits.find((binding) => normal(binding.keys) === chord)
@@ -41,11 +42,19 @@ function takesText(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 }
 
+/** Whether the keyboard is where the assistant is talked to. */
+function isBeside(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest('.assistant, .inline-chat') !== null
+}
+
 export function listen(): void {
   addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.isComposing || question.peek() || sheet.peek()) return
-    const inEditor = isEditing.peek()
-    if (inEditor) {
+    const beside = isBeside(event.target)
+    const inEditor = isEditing.peek() && !beside
+    if (beside) {
+      begun = null
+    } else if (inEditor) {
       // The editor itself takes Escape, after what it has open.
       if (event.key === 'Escape') return
     } else if (takesText(event.target)) {
@@ -53,7 +62,7 @@ export function listen(): void {
     } else if (event.target instanceof HTMLElement && event.target.closest('button, a, summary, [role=tree]')) {
       if (event.key === 'Enter' || event.key === ' ') return
     }
-    const binding = find(nameOf(event), inEditor ? 'edit' : 'command')
+    const binding = find(nameOf(event), inEditor ? 'edit' : 'command', beside)
     if (!binding) return
     event.preventDefault()
     event.stopPropagation()

@@ -1,11 +1,12 @@
 // The keys, in one table: what they do in which mode, and how that is called in the help.
 
 import * as actions from '../actions'
+import { focusComposer } from '../state/assist'
 import { active, isEditing } from '../state/view'
 
 export type Mode = 'command' | 'edit' | 'both'
-/** Without `run` the editor itself does it. */
-export interface Binding { keys: string; mode: Mode; name: string; group: string; run?: () => void }
+/** Without `run` the editor itself does it; `isAnywhere` holds also where text is written beside the cells. */
+export interface Binding { keys: string; mode: Mode; name: string; group: string; run?: () => void; isAnywhere?: boolean }
 
 const edit = () => {
   if (active.peek()) isEditing.value = true
@@ -63,11 +64,15 @@ export const table: Binding[] = [
   { keys: 'Space', mode: 'command', group: 'View', name: 'Scroll down', run: () => actions.scroll(1) },
   { keys: 'Shift-Space', mode: 'command', group: 'View', name: 'Scroll up', run: () => actions.scroll(-1) },
   { keys: 'h', mode: 'command', group: 'View', name: 'This help', run: () => actions.toggleSheet('help') },
+  { keys: 'Mod-l', mode: 'both', group: 'Assistant', name: 'Write to the assistant', run: focusComposer, isAnywhere: true },
+  { keys: 'Mod-j', mode: 'both', group: 'Assistant', name: 'Show or hide the assistant', run: actions.toggleAssistant, isAnywhere: true },
+  { keys: 'Mod-i', mode: 'both', group: 'Assistant', name: 'Ask for a change of this cell', run: actions.talkInline },
+  { keys: 'Enter', mode: 'both', group: 'Assistant', name: 'Send the message that is written' },
   { keys: 'f', mode: 'command', group: 'Agent', name: 'Follow the agent', run: actions.toggleFollow },
   { keys: ']', mode: 'command', group: 'Agent', name: 'Next change to review', run: () => actions.toChange(1) },
   { keys: '[', mode: 'command', group: 'Agent', name: 'Previous change to review', run: () => actions.toChange(-1) },
-  { keys: 'Alt-y', mode: 'both', group: 'Agent', name: 'Keep the change of this cell', run: () => actions.judgeActive('keep', false) },
-  { keys: 'Alt-n', mode: 'both', group: 'Agent', name: 'Undo the change of this cell', run: () => actions.judgeActive('undo', false) },
+  { keys: 'Alt-y', mode: 'both', group: 'Agent', name: 'Keep or accept the change of this cell', run: () => actions.judgeActive('keep', false) },
+  { keys: 'Alt-n', mode: 'both', group: 'Agent', name: 'Undo or reject the change of this cell', run: () => actions.judgeActive('undo', false) },
   { keys: 'Alt-Shift-y', mode: 'both', group: 'Agent', name: 'Keep all changes', run: () => actions.judgeActive('keep', true) },
   { keys: 'Alt-Shift-n', mode: 'both', group: 'Agent', name: 'Undo all changes', run: () => actions.judgeActive('undo', true) },
 ]

@@ -107,6 +107,7 @@ export type Ask =
   | { chat: ChatAsk }
 
 export type Mode = 'ask' | 'edit' | 'agent'
+export type Verdict = 'once' | 'always' | 'no'
 /** What a person says, with all that goes along. */
 export interface Message {
   words: string
@@ -128,7 +129,7 @@ export type ChatAsk =
   | { preview: Message }
   | { withdraw: { number: number } }
   | { stop: 'answer' | 'kernel' }
-  | { approve: { call: string; verdict: 'once' | 'always' | 'no' } }
+  | { approve: { call: string; verdict: Verdict } }
   /** Takes back what this answer and all later ones changed. */
   | { restore: { turn: string } }
   /** Says something about one cell; answered with the name of the conversation about it. */
@@ -158,14 +159,38 @@ export interface Usage { input: number; cached: number; output: number; cost: nu
 export type Ending = 'done' | 'stopped' | 'too_long' | 'too_many_steps' | 'refused' | { failed: { message: string; hint: string } }
 /** What the host did to a cell. */
 export interface Deed { cell: string; deed: 'added' | 'changed' | 'deleted' | 'moved' | 'ran'; added: number; removed: number }
+/** A message whose answer begins. */
+export interface Asked {
+  words: string
+  mode: Mode
+  model: string
+  /** Under which name what it changes can be taken back. */
+  turn: string
+  notebook_mode: boolean
+  notes: string[]
+  attached: string[]
+  selected: string[]
+  outputs: string[]
+}
+/** What came of a call, as the model reads it, and what it really did. */
+export interface Result {
+  id: string
+  text: string
+  images: number
+  is_failure: boolean
+  duration_ms: number
+  deeds: Deed[]
+  /** The mode that it would have needed, where it was refused because of that. */
+  needs_mode: Mode | null
+}
 /** Something that is told of a conversation. All of it, in order, is what happened. */
 export type Told =
-  | { asked: { words: string; mode: Mode; model: string; turn: string; notebook_mode: boolean; notes: string[]; attached: string[]; selected: string[]; outputs: string[] } }
+  | { asked: Asked }
   | { text: string }
   | { call: { id: string; tool: string; arguments: unknown } }
   | { question: { id: string } }
-  | { verdict: { id: string; verdict: 'once' | 'always' | 'no' } }
-  | { result: { id: string; text: string; images: number; is_failure: boolean; duration_ms: number; deeds: Deed[]; needs_mode: Mode | null } }
+  | { verdict: { id: string; verdict: Verdict } }
+  | { result: Result }
   | { proposal: { cell: string; source: string } }
   /** The provider failed and is asked again. The words since the last call do not count. */
   | { again: { message: string; after_ms: number } }

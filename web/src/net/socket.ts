@@ -1,6 +1,6 @@
 // The one socket to the host: questions with numbers, news, and coming back after the host or the laptop slept.
 
-import type { Answer, Ask, Down, Failure, News } from './protocol'
+import type { Answer, Ask, ChatNews, Down, Failure, News } from './protocol'
 
 export class Refused extends Error {
   constructor(readonly failure: Failure) {
@@ -16,6 +16,7 @@ interface Waiting { resolve: (answer: Answer) => void; reject: (error: Error) =>
 export interface Listener {
   onOpen: () => void
   onNews: (news: News) => void
+  onChat: (news: ChatNews) => void
   onLost: () => void
 }
 
@@ -82,6 +83,7 @@ export class Socket {
 
   private receive(down: Down): void {
     if ('news' in down) return this.listener.onNews(down.news)
+    if ('chat' in down) return this.listener.onChat(down.chat)
     const { id, result } = down.done
     const waiting = this.waiting.get(id)
     this.waiting.delete(id)

@@ -7,7 +7,7 @@ import * as doc from '../state/doc'
 import { say } from '../state/view'
 import { toJSON } from './change'
 import { keep, leftBehind, stayAlive } from './keep'
-import type { Actor, Answer, Ask, Change, News, Op, Whole } from './protocol'
+import type { Actor, Answer, Ask, Change, ChatNews, News, Op, Whole } from './protocol'
 import { type Kept, Replica, type Shift } from './replica'
 import { Lost, Refused, Socket } from './socket'
 
@@ -20,6 +20,8 @@ let isOpened = false
 let keeping: ReturnType<typeof setTimeout> | undefined
 /** Told of each change that someone else made. */
 let onOthers: (actor: Actor, cells: string[]) => void = () => {}
+/** Told of what is new in conversations with the assistant. */
+let onChat: (news: ChatNews) => void = () => {}
 
 export function connect(wanted: string, others: typeof onOthers): void {
   path = wanted
@@ -29,6 +31,7 @@ export function connect(wanted: string, others: typeof onOthers): void {
   socket = new Socket(`${scheme}://${location.host}/socket`, {
     onOpen: () => void open(),
     onNews: (news) => receive(news),
+    onChat: (news) => onChat(news),
     onLost: () => {
       isOpened = false
       replica?.unsent()
@@ -37,6 +40,10 @@ export function connect(wanted: string, others: typeof onOthers): void {
     },
   })
   addEventListener('pagehide', keepNow)
+}
+
+export function hearChat(listener: typeof onChat): void {
+  onChat = listener
 }
 
 /** A host that was started anew may not know this browser any more. */

@@ -1,7 +1,8 @@
 // The bar at the top: the notebook's name and whether it is saved, running and stopping, the kernel, who is here.
 
 import { useComputed } from '@preact/signals'
-import { interrupt, restart, runAll, toggleFollow, toggleSheet } from '../actions'
+import { interrupt, restart, runAll, toggleAssistant, toggleFollow, toggleSheet } from '../actions'
+import { isOpen } from '../state/assist'
 import { connection, file, isSaved, isSettled, kernel, present, status } from '../state/doc'
 import { follows, setTheme, theme } from '../state/view'
 
@@ -58,6 +59,11 @@ export function Top() {
         </button>
       )}
       <button class="quiet" title="Keys (H)" aria-label="Keys" onClick={() => toggleSheet('help')}>?</button>
+      {file.value && (
+        <button class="quiet" title="Assistant (Ctrl+J)" aria-label="Assistant" aria-pressed={isOpen.value} onClick={toggleAssistant}>
+          <svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linejoin="round" aria-hidden="true"><path d="M2.5 4.5a1.5 1.5 0 0 1 1.5-1.5h8a1.5 1.5 0 0 1 1.5 1.5v5a1.5 1.5 0 0 1-1.5 1.5H7.5L4.5 13.5V11H4a1.5 1.5 0 0 1-1.5-1.5z" /></svg>
+        </button>
+      )}
     </header>
   )
 }

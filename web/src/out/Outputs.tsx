@@ -3,6 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { Output } from '../net/protocol'
+import { explain, talkInline } from '../state/assist'
 import type { CellModel } from '../state/doc'
 import { render } from './render'
 
@@ -51,7 +52,20 @@ export function Outputs({ cell, isNear }: { cell: CellModel; isNear: boolean }) 
           {isWhole.value ? 'Show less' : 'Show all'}
         </button>
       )}
+      {isNear && outputs.some(({ kind }) => kind === 'error') && <Help id={cell.id} />}
     </>
+  )
+}
+
+const FIX = 'Fix the error that this cell raises.'
+
+/** What the assistant can do about an error. */
+function Help({ id }: { id: string }) {
+  return (
+    <div class="error-help" role="group" aria-label="Help with the error">
+      <button title="Propose a change of this cell" onClick={() => talkInline(id, FIX, [id])}>Fix</button>
+      <button title="Explain the error; changes nothing" onClick={() => explain(id)}>Explain</button>
+    </div>
   )
 }
 

@@ -33,6 +33,11 @@ const escaped = (text: string) => text.replace(/[&<>"]/g, (character) => `&#${ch
 
 const marked = new Marked({ gfm: true, extensions: formulas, async: false })
 
+/** The blocks that a text is made of, as they are written. */
+export function blocks(source: string): string[] {
+  return marked.lexer(source).map(({ raw }) => raw)
+}
+
 export function renderMarkdown(source: string): DocumentFragment {
   const fragment = clean(marked.parse(source) as string)
   const places = fragment.querySelectorAll<HTMLElement>('.formula')

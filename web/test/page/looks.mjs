@@ -30,7 +30,7 @@ async function showcase(name, options) {
   await agent.update(path, 'plot', plot, { run: true })
   await until(() => cell(page, 'plot').locator('.outputs img').evaluate((image) => image.naturalWidth > 2 * image.naturalHeight), 'the new plot')
   await agent.update(path, 'fails', 'penguins["mass"].mean()')
-  await page.getByText('2 changes').waitFor()
+  await page.locator('.dock').getByText('2 changes').waitFor()
   return page
 }
 

@@ -16,6 +16,8 @@ pub(super) const FRAME: &[u8] = built!("frame.html");
 /// Name, type and content of the others.
 pub(super) const FILES: &[(&str, &str, &[u8])] = &[
     ("/main.js", "text/javascript; charset=utf-8", built!("main.js")),
+    ("/chunk.js", "text/javascript; charset=utf-8", built!("chunk.js")),
+    ("/chat.js", "text/javascript; charset=utf-8", built!("chat.js")),
     ("/main.css", "text/css; charset=utf-8", built!("main.css")),
     ("/katex.js", "text/javascript; charset=utf-8", built!("katex.js")),
     ("/inter.woff2", "font/woff2", built!("inter.woff2")),

@@ -1,0 +1,130 @@
+// The pane beside the notebook: the conversation, and where it goes on.
+
+import { useSignal } from '@preact/signals'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { NARROWEST, setOpen, setWidth, WIDEST, width } from '../state/assist'
+import { file } from '../state/doc'
+import { Composer } from './Composer'
+import { Seen } from './Seen'
+import { begin, chat, talk } from './talk'
+import { Turn, withCode } from './Turn'
+
+export function Assistant() {
+  const looks = useSignal(false)
+  const account = chat.value?.account
+  const model = account && 'model' in account ? account.model : ''
+  return (
+    <>
+      <Edge />
+      <div class="assistant-head">
+        <h2>Assistant</h2>
+        <span class="model" title={account && 'model' in account ? `${account.model} at ${account.provider}` : undefined}>{model}</span>
+        <span class="spring" />
+        <button class="quiet" title="New conversation" aria-label="New conversation" onClick={begin}>
+          <svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" aria-hidden="true"><path d="M8 3v10M3 8h10" /></svg>
+        </button>
+        <button class="quiet" title="Hide (Ctrl+J)" aria-label="Hide the assistant" onClick={() => setOpen(false)}>
+          <svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" aria-hidden="true"><path d="m4 4 8 8M12 4l-8 8" /></svg>
+        </button>
+      </div>
+      <Conversation />
+      <Composer onLook={() => (looks.value = true)} />
+      {looks.value && <Seen onClose={() => (looks.value = false)} />}
+    </>
+  )
+}
+
+/** How near to its end a list counts as read to the end. */
+const NEAR = 48
+
+function Conversation() {
+  const host = useRef<HTMLDivElement>(null)
+  const isAway = useSignal(false)
+  const turns = talk.turns.value
+  // Whoever reads the end goes on reading it; whoever has scrolled up is left there.
+  useLayoutEffect(() => {
+    const element = host.current!
+    let [isAtEnd, before] = [true, 0]
+    const end = () => (element.scrollTop = element.scrollHeight)
+    const grow = new ResizeObserver(() => isAtEnd && end())
+    const onScroll = () => {
+      const { scrollHeight, scrollTop, clientHeight } = element
+      // What comes meanwhile also makes the end go away; only a person goes up.
+      if (scrollHeight - scrollTop - clientHeight < NEAR) isAtEnd = true
+      else if (scrollTop < before) isAtEnd = false
+      before = scrollTop
+      isAway.value = !isAtEnd
+    }
+    element.addEventListener('scroll', onScroll, { passive: true })
+    grow.observe(element)
+    grow.observe(element.firstElementChild!)
+    end()
+    return () => {
+      element.removeEventListener('scroll', onScroll)
+      grow.disconnect()
+    }
+  }, [])
+  const count = turns.length
+  useLayoutEffect(() => {
+    if (count > 0) host.current!.scrollTop = host.current!.scrollHeight
+  }, [count])
+  return (
+    <div class="conversation-box">
+      <div ref={host} class="conversation" role="group" aria-label="Conversation" tabIndex={0} aria-busy={talk.isAnswering.value}>
+        <div class="turns-told">
+          {turns.length === 0 && <First />}
+          {turns.map((turn, at) => <Turn key={turn.key} turn={turn} isLast={at === turns.length - 1} />)}
+        </div>
+      </div>
+      {isAway.value && (
+        <button class="to-end" aria-label="To the end" title="To the end" onClick={() => (host.current!.scrollTop = host.current!.scrollHeight)}>↓</button>
+      )}
+    </div>
+  )
+}
+
+/** Stands where the first message will. */
+function First() {
+  const known = chat.value
+  if (!known) return <p class="first-word faint">…</p>
+  if ('problem' in known.account) {
+    return (
+      <div class="first-word problem" role="group" aria-label="No model is set up">
+        <strong>{known.account.problem}</strong>
+        <p>{withCode(known.account.hint)}</p>
+      </div>
+    )
+  }
+  return (
+    <div class="first-word">
+      <strong>Ask about {file.value?.name ?? 'the notebook'}</strong>
+      <p>In Agent mode the assistant changes and runs cells{known.run_code === 'ask' ? ', and asks before it runs code' : ''}. What it changes waits for your review.</p>
+    </div>
+  )
+}
+
+/** The edge that makes the pane wider or narrower. */
+function Edge() {
+  const onPointerDown = (event: PointerEvent) => {
+    const edge = event.currentTarget as HTMLElement
+    edge.setPointerCapture(event.pointerId)
+    const move = (moved: PointerEvent) => setWidth(innerWidth - moved.clientX)
+    edge.addEventListener('pointermove', move)
+    edge.addEventListener('lostpointercapture', () => edge.removeEventListener('pointermove', move), { once: true })
+    event.preventDefault()
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    const by = { ArrowLeft: 16, ArrowRight: -16 }[event.key]
+    if (by === undefined) return
+    setWidth(width.peek() + by)
+    event.preventDefault()
+    event.stopPropagation()
+  }
+  return (
+    <div
+      class="edge" role="separator" tabIndex={0} aria-orientation="vertical" aria-label="Width of the assistant"
+      aria-valuenow={width.value} aria-valuemin={NARROWEST} aria-valuemax={WIDEST}
+      onPointerDown={onPointerDown} onKeyDown={onKeyDown}
+    />
+  )
+}

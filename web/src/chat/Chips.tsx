@@ -1,0 +1,54 @@
+// What goes along with a message: the notebook, cells, outputs, other notebooks; what is selected is offered.
+
+import { useComputed } from '@preact/signals'
+import { cells, file } from '../state/doc'
+import { selected as chosen } from '../state/view'
+import { numberOf } from './cells'
+import { attached, include, isAttached, missing, outputs, selected, without } from './draft'
+
+function Chip({ label, title, onRemove }: { label: string; title?: string; onRemove: () => void }) {
+  return (
+    <span class="chip" title={title}>
+      <span class="chip-label">{label}</span>
+      <button aria-label={`Remove ${label}`} title="Do not send it" onClick={onRemove}>×</button>
+    </span>
+  )
+}
+
+function Offer({ label, title, onTake }: { label: string; title: string; onTake: () => void }) {
+  return <button class="chip offer" title={title} aria-label={`Attach ${label}`} onClick={onTake}>{label}</button>
+}
+
+const several = (ids: string[]) => (ids.length === 1 ? `cell ${numberOf(ids[0]!)}` : `${ids.length} cells`)
+
+export function Chips() {
+  const name = file.value?.name ?? 'notebook'
+  const offered = useComputed(() => chosen.value.filter((id) => !selected.value.includes(id)))
+  const shows = useComputed(() => chosen.value.filter((id) => !outputs.value.includes(id) && (cells.get(id)?.outputs.value.length ?? 0) > 0))
+  return (
+    <div class="chips" role="group" aria-label="Goes along">
+      {isAttached.value
+        ? <Chip label={name} title="Attached: its cells go along" onRemove={() => (isAttached.value = false)} />
+        : <Offer label={name} title="Attach the notebook" onTake={() => (isAttached.value = true)} />}
+      {attached.value.map((path) => <Chip key={path} label={path.split('/').at(-1)!} title={path} onRemove={() => without(attached, path)} />)}
+      {selected.value.filter((id) => numberOf(id) > 0).map((id) => (
+        <Chip key={id} label={`cell ${numberOf(id)}`} title="Sent whole" onRemove={() => without(selected, id)} />
+      ))}
+      {outputs.value.filter((id) => numberOf(id) > 0).map((id) => (
+        <Chip key={id} label={`output of cell ${numberOf(id)}`} onRemove={() => without(outputs, id)} />
+      ))}
+      {offered.value.length > 0 && (
+        <Offer label={`selection: ${several(offered.value)}`} title="Send what is selected, whole" onTake={() => include(selected, ...offered.value)} />
+      )}
+      {shows.value.length > 0 && (
+        <Offer label="output" title={`Send the output of ${several(shows.value)}`} onTake={() => include(outputs, ...shows.value)} />
+      )}
+    </div>
+  )
+}
+
+/** Why the notebook's tools are not there. */
+export function Missing() {
+  const why = missing.value
+  return why ? <p class="missing" role="note">Notebook mode is off: {why}.</p> : null
+}

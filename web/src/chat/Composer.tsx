@@ -1,0 +1,169 @@
+// Where a message is written: what goes along, the words, how far the answer may go, and sending or stopping.
+
+import { useSignal } from '@preact/signals'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { interrupt, toChange } from '../actions'
+import { elementOf } from '../cell/focus'
+import { registerComposer } from '../state/assist'
+import { kernel, waiting as reviews } from '../state/doc'
+import { active, isEditing } from '../state/view'
+import { Chips, Missing } from './Chips'
+import { mode, MODES, setMode, words } from './draft'
+import { beyond, type Mention, mentions, triggerAt } from './mentions'
+import { chat, isStopped, sendDraft, stop, talk, withdraw } from './talk'
+
+export function Composer({ onLook }: { onLook: () => void }) {
+  const field = useRef<HTMLTextAreaElement>(null)
+  const cursor = useSignal(words.peek().length)
+  const isClosed = useSignal(false)
+  const chosen = useSignal(0)
+  const isAnswering = talk.isAnswering.value
+  const trigger = isClosed.value ? null : triggerAt(words.value, cursor.value)
+  const found = trigger ? mentions(trigger, mode.value, chat.value) : []
+  const at = Math.min(chosen.value, found.length - 1)
+
+  useLayoutEffect(() => registerComposer(field.current!), [])
+  // As high as what is written, up to a bound that the style sets.
+  useLayoutEffect(() => {
+    const element = field.current!
+    element.style.height = 'auto'
+    element.style.height = `${element.scrollHeight + 2}px`
+  }, [words.value])
+
+  const take = (mention: Mention) => {
+    const { from } = trigger!
+    const [head, tail] = [words.peek().slice(0, from) + mention.text, words.peek().slice(cursor.peek())]
+    words.value = head + tail.replace(/^ /, '')
+    mention.take?.()
+    chosen.value = 0
+    const element = field.current!
+    element.value = words.peek()
+    element.setSelectionRange(head.length, head.length)
+    cursor.value = head.length
+    element.focus()
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.isComposing) return
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (found.length > 0 && step !== undefined) chosen.value = (at + step + found.length) % found.length
+    else if (found.length > 0 && (event.key === 'Enter' || event.key === 'Tab') && !event.shiftKey) take(found[at]!)
+    else if (trigger && event.key === 'Escape') isClosed.value = true
+    else if (event.key === 'Enter' && !event.shiftKey && !event.altKey) void sendDraft()
+    else if (event.key === 'Escape') back()
+    else return
+    event.preventDefault()
+    event.stopPropagation()
+  }
+  const follow = () => {
+    cursor.value = field.current?.selectionStart ?? 0
+  }
+  return (
+    <div class="composer">
+      <Above />
+      {trigger && <Menu sign={trigger.sign} found={found} at={at} onTake={take} />}
+      <div class="box">
+        <Chips />
+        <textarea
+          ref={field} rows={2} aria-label="Message" aria-autocomplete="list" aria-controls="mentions" aria-haspopup="listbox"
+          aria-activedescendant={found[at] ? `mention-${at}` : undefined}
+          placeholder={isAnswering ? 'Say more; it waits for its turn' : 'Ask, or say what to do'}
+          value={words.value} onKeyDown={onKeyDown} onKeyUp={follow} onClick={follow}
+          onInput={(event) => { words.value = event.currentTarget.value; isClosed.value = false; chosen.value = 0; follow() }}
+        />
+        <div class="tools">
+          <Modes />
+          <span class="spring" />
+          <button class="quiet look" title="What the model sees" aria-label="What the model sees" onClick={onLook}>
+            <svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.4" aria-hidden="true"><path d="M1.5 8S4 3.5 8 3.5 14.5 8 14.5 8 12 12.5 8 12.5 1.5 8 1.5 8z" /><circle cx="8" cy="8" r="2" /></svg>
+          </button>
+          {isAnswering && words.value.trim() && <button class="queue" onClick={() => void sendDraft()}>Queue</button>}
+          {isAnswering
+            ? <button class="send stop" aria-label={isStopped.value ? 'Interrupt the kernel' : 'Stop'} title={isStopped.value ? 'Interrupt the kernel' : 'Stop the answer; a second press interrupts the kernel'} onClick={stop}>
+                <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true"><rect x="2" y="2" width="8" height="8" rx="1.5" fill="currentColor" /></svg>
+              </button>
+            : <button class="send" aria-label="Send" title="Send (Enter)" disabled={!words.value.trim()} onClick={() => void sendDraft()}>
+                <svg viewBox="0 0 12 12" width="13" height="13" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M6 10.5v-9M2 5.3l4-3.8 4 3.8" /></svg>
+              </button>}
+        </div>
+      </div>
+    </div>
+  )
+}
+
+/** The keyboard goes back to the notebook. */
+function back(): void {
+  isEditing.value = false
+  elementOf(active.peek() ?? '')?.focus({ preventScroll: true })
+}
+
+function Modes() {
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key]
+    if (step === undefined) return
+    const at = MODES.findIndex((one) => one.mode === mode.peek())
+    setMode(MODES[(at + step + MODES.length) % MODES.length]!.mode)
+    event.preventDefault()
+    const group = event.currentTarget as HTMLElement
+    queueMicrotask(() => group.querySelector<HTMLElement>('[aria-checked=true]')?.focus())
+  }
+  return (
+    <div class="modes" role="radiogroup" aria-label="Mode" onKeyDown={onKeyDown}>
+      {MODES.map((one) => (
+        <button
+          key={one.mode} role="radio" aria-checked={mode.value === one.mode} tabIndex={mode.value === one.mode ? 0 : -1}
+          title={one.does} onClick={() => setMode(one.mode)}
+        >
+          {one.name}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+function Menu({ sign, found, at, onTake }: { sign: '#' | '@'; found: Mention[]; at: number; onTake: (mention: Mention) => void }) {
+  if (found.length === 0) return null
+  return (
+    <ul id="mentions" class="mentions" role="listbox" aria-label={sign === '#' ? 'Tools' : 'Cells and notebooks'}>
+      {found.map((mention, index) => (
+        <li
+          key={mention.key} id={`mention-${index}`} role="option" aria-selected={index === at}
+          ref={(element) => { if (index === at) element?.scrollIntoView({ block: 'nearest' }) }}
+          onMouseDown={(event) => event.preventDefault()} onClick={() => onTake(mention)}
+        >
+          <span class="label">{mention.label}</span><span class="about">{mention.about}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** What the person should know or decide before the next message. */
+function Above() {
+  const count = reviews.value.length
+  const out = beyond(words.value, mode.value, chat.value)
+  const runsOn = isStopped.value && !talk.isAnswering.value && kernel.value.state === 'busy'
+  return (
+    <div class="above">
+      {runsOn && <p class="notice">The kernel still runs what the answer began. <button onClick={interrupt}>Interrupt</button></p>}
+      {talk.waiting.value.length > 0 && (
+        <ol class="queued-messages" aria-label="Messages that wait">
+          {talk.waiting.value.map(({ number, words }) => (
+            <li key={number}>
+              <span class="words">{words}</span>
+              <button class="quiet" aria-label={`Remove the waiting message ${words.slice(0, 40)}`} title="Do not send it" onClick={() => withdraw(number)}>×</button>
+            </li>
+          ))}
+        </ol>
+      )}
+      {count > 0 && (
+        <button class="to-review" title="Go to the next change (])" onClick={() => toChange(1)}>
+          {count === 1 ? '1 change waiting for review' : `${count} changes waiting for review`}
+        </button>
+      )}
+      <Missing />
+      {out.length > 0 && (
+        <p class="notice">{out.join(', ')} {out.length === 1 ? 'needs' : 'need'} Agent mode. <button class="agent switch-mode" onClick={() => void sendDraft('agent')}>Switch to Agent and send</button></p>
+      )}
+    </div>
+  )
+}

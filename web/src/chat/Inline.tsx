@@ -1,0 +1,113 @@
+// A line below a cell for a word with the assistant about it. What it proposes is shown in place, and done only if
+// the person accepts it.
+
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { change } from '../actions'
+import { refocus } from '../cell/focus'
+import { inline, proposed } from '../state/assist'
+import type { CellModel } from '../state/doc'
+import { said } from '../state/view'
+import { base, begin, end, isSending, send, talk, words } from './about'
+import { numberOf } from './cells'
+import { Proposal } from './proposal'
+import { ToolCall } from './ToolCall'
+import { Again, End, Prose } from './Turn'
+
+let judging: ((accepts: boolean) => void) | null = null
+
+/** Decides on the proposal that is to be seen; `false` when there is none. */
+export function judgeProposal(accepts: boolean): boolean {
+  if (!judging) return false
+  judging(accepts)
+  return true
+}
+
+function close(): void {
+  end()
+  inline.value = null
+  refocus()
+}
+
+export function Inline({ cell }: { cell: CellModel }) {
+  const field = useRef<HTMLInputElement>(null)
+  const host = useRef<HTMLDivElement>(null)
+  const proposal = useRef<Proposal | null>(null)
+  const asked = inline.peek()
+  const outputs = useRef(asked?.outputs ?? [])
+  const turn = talk.turns.value.at(-1)
+  const text = talk.proposal.value
+
+  const judge = (accepts: boolean) => {
+    if (accepts) change(cell.id, proposal.current!.change())
+    said.value = accepts ? 'Accepted' : 'Rejected'
+    close()
+  }
+  useLayoutEffect(() => {
+    begin(cell.id)
+    // One that a reload has interrupted does not take the keyboard.
+    if (asked?.number !== 0) field.current?.focus()
+    if (!asked?.words) return
+    words.value = asked.words
+    void send(outputs.current)
+  }, [])
+  useLayoutEffect(() => {
+    if (text === null) return
+    proposal.current = new Proposal(cell, base(), text, host.current!)
+    proposed.value = cell.id
+    judging = judge
+    said.value = 'The assistant proposes a change'
+    return () => {
+      proposal.current?.destroy()
+      proposal.current = null
+      judging = null
+      proposed.value = null
+    }
+  }, [text])
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.isComposing) return
+    if (event.key === 'Enter' && event.target === field.current) void send(outputs.current)
+    else if (event.key === 'Escape') close()
+    else if (event.altKey && !event.shiftKey && /^Key[YN]$/.test(event.code) && judging) judge(event.code === 'KeyY')
+    else return
+    event.preventDefault()
+    event.stopPropagation()
+  }
+  const isBusy = isSending.value || talk.isAnswering.value
+  const parts = turn?.parts.value ?? []
+  const ended = turn?.ended.value
+  return (
+    <div class="inline-chat" role="group" aria-label={`Inline chat on cell ${numberOf(cell.id)}`} onKeyDown={onKeyDown}>
+      <div ref={host} class="proposal" hidden={text === null} />
+      {text !== null && (
+        <div class="proposal-bar">
+          <strong>Assistant</strong> <span>proposes this change</span>
+          <span class="spring" />
+          <button class="quiet" title="Drop it (Alt+N)" onClick={() => judge(false)}>Reject</button>
+          <button class="primary" title="Change the cell (Alt+Y)" onClick={() => judge(true)}>Accept</button>
+        </div>
+      )}
+      {(parts.length > 0 || ended) && (
+        <div class="inline-answer answer" role="group" aria-label="Answer" tabIndex={0}>
+          {parts.map((part, at) => part.kind === 'words'
+            ? <Prose key={part.key} part={part} isWhole={ended != null || at < parts.length - 1} />
+            : part.tool !== 'propose_change' && <ToolCall key={part.key} call={part} isOver={ended != null} />)}
+          {turn && <Again turn={turn} />}
+          {ended && <End ending={ended.ending} usage={null} again={null} />}
+        </div>
+      )}
+      <div class="inline-line">
+        <input
+          ref={field} aria-label={`Say how to change cell ${numberOf(cell.id)}`} value={words.value}
+          placeholder={text === null ? 'How should this cell change?' : 'Say what should be different'}
+          onInput={(event) => (words.value = event.currentTarget.value)}
+        />
+        {isBusy && <span class="spinner" role="img" aria-label="Waiting for the model" />}
+        {isBusy
+          ? <button class="quiet" onClick={close}>Stop</button>
+          : <button class="primary" disabled={!words.value.trim()} onClick={() => void send(outputs.current)}>Send</button>}
+        <button class="quiet" aria-label="Close the inline chat" title="Close (Esc)" onClick={close}>×</button>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,19 @@
+// What is fetched when the assistant is first needed, and how it takes part.
+
+import { effect } from '@preact/signals'
+import { hearChat } from '../net/sync'
+import { inline, isOpen } from '../state/assist'
+import { connection } from '../state/doc'
+import * as about from './about'
+import * as pane from './talk'
+
+export { Assistant } from './Assistant'
+export { explain } from './errors'
+export { Inline, judgeProposal } from './Inline'
+
+hearChat((news) => (news.inline === null ? pane.hear(news) : about.hear(news)))
+about.takeUp()
+effect(() => {
+  if (connection.value !== 'open') pane.lost()
+  else if (isOpen.value || inline.value) void pane.opened()
+})

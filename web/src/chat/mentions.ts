@@ -1,0 +1,73 @@
+// What a message can point at: tools by `#`, as far as the mode gives them; cells, outputs and notebooks by `@`.
+
+import type { Chat, Mode } from '../net/protocol'
+import { cells, file, order } from '../state/doc'
+import { attached, gives, include, isAttached, outputs, selected } from './draft'
+
+export interface Mention {
+  key: string
+  label: string
+  about: string
+  /** What is written in place of what was typed; an attachment writes nothing. */
+  text: string
+  take?: () => void
+}
+
+/** What is being pointed at, up to the cursor. */
+export interface Trigger { sign: '#' | '@'; query: string; from: number }
+
+const BEGUN = /(?:^|[\s([{"'`,;:])([#@])([\w./-]*)$/
+
+export function triggerAt(text: string, cursor: number): Trigger | null {
+  const found = BEGUN.exec(text.slice(0, cursor))
+  if (!found) return null
+  const [, sign, query] = found as unknown as [string, '#' | '@', string]
+  return { sign, query, from: cursor - query.length - 1 }
+}
+
+const ABOUT: Record<string, string> = {
+  runNotebookCells: 'Run cells', addNotebookCell: 'Add a cell', updateNotebookCell: 'Change a cell',
+  getNotebookCells: 'Read cells', getCellOutputs: 'Read outputs',
+}
+const MOST = 40
+
+/** What can be chosen now. Tools of the notebook need it attached. */
+export function mentions({ sign, query }: Trigger, mode: Mode, chat: Chat | null): Mention[] {
+  const wanted = query.toLowerCase()
+  const all = sign === '#' ? (isAttached.value ? tools(mode, chat) : []) : [...attachable(chat)]
+  return all.filter(({ label, about, key }) => `${label} ${about} ${key}`.toLowerCase().includes(wanted)).slice(0, MOST)
+}
+
+const bare = (name: string) => name.replace(/^#/, '')
+
+function tools(mode: Mode, chat: Chat | null): Mention[] {
+  return (chat?.references ?? []).filter((one) => gives(mode, one.mode)).map(({ name }) => {
+    const label = `#${bare(name)}`
+    return { key: label, label, about: ABOUT[bare(name)] ?? '', text: `${label} ` }
+  })
+}
+
+function* attachable(chat: Chat | null): Generator<Mention> {
+  const here = file.value?.path
+  for (const [at, id] of order.value.entries()) {
+    const cell = cells.get(id)
+    if (!cell) continue
+    const line = cell.source.split('\n').find((one) => one.trim()) ?? 'empty'
+    yield { key: `cell:${id}`, label: `cell ${at + 1}`, about: line, text: '', take: () => include(selected, id) }
+    if (cell.outputs.value.length === 0) continue
+    yield { key: `output:${id}`, label: `output of cell ${at + 1}`, about: line, text: '', take: () => include(outputs, id) }
+  }
+  for (const path of chat?.notebooks ?? []) {
+    const isHere = here !== undefined && (here === path || here.endsWith(`/${path}`))
+    const take = () => (isHere ? void (isAttached.value = true) : include(attached, path))
+    yield { key: `notebook:${path}`, label: path, about: isHere ? 'this notebook' : 'notebook', text: '', take }
+  }
+}
+
+/** Tools that the words name and the mode does not give. */
+export function beyond(words: string, mode: Mode, chat: Chat | null): string[] {
+  const named = new Set([...words.matchAll(/(?:^|[\s([{"'`,;:])#(\w+)/g)].map(([, name]) => name!.toLowerCase()))
+  return (chat?.references ?? [])
+    .filter((one) => named.has(bare(one.name).toLowerCase()) && !gives(mode, one.mode))
+    .map(({ name }) => `#${bare(name)}`)
+}

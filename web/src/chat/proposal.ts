@@ -1,0 +1,56 @@
+// A change that is proposed for a cell, shown where its text stands. The cell itself is as it was.
+
+import { presentableDiff, unifiedMergeView } from '@codemirror/merge'
+import { ChangeSet, EditorState, Text } from '@codemirror/state'
+import { EditorView } from '@codemirror/view'
+import { nonce } from '../cell/editor'
+import { highlighters, languageOf } from '../cell/language'
+import { syntaxHighlighting } from '@codemirror/language'
+import { apply, between } from '../net/change'
+import { type CellModel, file } from '../state/doc'
+
+/** What a proposal for one text comes to for the text that the cell has now: what was typed since stays. */
+export function carried(base: string, proposed: string, now: string): ChangeSet {
+  const changes = presentableDiff(base, proposed).map(({ fromA, toA, fromB, toB }) => ({
+    from: fromA, to: toA, insert: Text.of(proposed.slice(fromB, toB).split('\n')),
+  }))
+  return ChangeSet.of(changes, base.length).map(between(base, now))
+}
+
+export class Proposal {
+  private readonly view: EditorView
+  private readonly stop: () => void
+
+  constructor(private readonly cell: CellModel, private readonly base: string, private readonly proposed: string, host: HTMLElement) {
+    this.view = new EditorView({ state: this.state(), parent: host })
+    this.stop = cell.textVersion.subscribe(() => this.view.setState(this.state()))
+  }
+
+  /** What would be done to the cell now. */
+  change(): ChangeSet {
+    return carried(this.base, this.proposed, this.cell.source)
+  }
+
+  private state(): EditorState {
+    const language = languageOf(this.cell.kind.peek(), file.peek()?.language ?? '')
+    return EditorState.create({
+      doc: apply(this.change(), this.cell.source),
+      extensions: [
+        EditorView.cspNonce.of(nonce),
+        EditorState.lineSeparator.of('\n'),
+        EditorState.readOnly.of(true),
+        EditorView.editable.of(false),
+        EditorView.lineWrapping,
+        highlighters.map((one) => syntaxHighlighting(one)),
+        language ? [language.extension] : [],
+        EditorView.contentAttributes.of({ 'aria-label': 'Proposed source' }),
+        unifiedMergeView({ original: this.cell.source, gutter: false, mergeControls: false, collapseUnchanged: { margin: 4, minSize: 12 } }),
+      ],
+    })
+  }
+
+  destroy(): void {
+    this.stop()
+    this.view.destroy()
+  }
+}

@@ -1,0 +1,34 @@
+// Markdown that is drawn while it comes: what is complete is drawn once, and only the last block again and again.
+
+import { blocks, renderMarkdown } from '../out/markdown'
+import { linkCells } from './cells'
+
+export class Streamed {
+  /** How much of the text is drawn for good, and by how many nodes. */
+  private drawn = 0
+  private nodes = 0
+
+  constructor(private readonly host: HTMLElement, private readonly finish: (fragment: DocumentFragment) => void) {}
+
+  draw(text: string, isWhole: boolean): void {
+    const rest = text.slice(this.drawn)
+    const raw = blocks(rest)
+    const last = isWhole ? raw.length : raw.findLastIndex((block) => block.trim() !== '')
+    while (this.host.childNodes.length > this.nodes) this.host.lastChild?.remove()
+    for (const block of raw.slice(0, Math.max(0, last))) {
+      const fragment = made(block)
+      this.finish(fragment)
+      this.host.append(fragment)
+      this.drawn += block.length
+    }
+    this.nodes = this.host.childNodes.length
+    const open = raw.slice(Math.max(0, last)).join('')
+    if (open) this.host.append(made(open))
+  }
+}
+
+function made(block: string): DocumentFragment {
+  const fragment = renderMarkdown(block)
+  linkCells(fragment)
+  return fragment
+}

@@ -1,0 +1,106 @@
+// The conversation of the pane: what is said in it, and what is asked of the host about it.
+
+import { signal } from '@preact/signals'
+import type { Chat, ChatAsk, ChatNews, Ending, Message, Mode, Seen, Verdict } from '../net/protocol'
+import { ask, settled } from '../net/sync'
+import { said as announced } from '../state/view'
+import * as draft from './draft'
+import { Talk } from './told'
+
+const WORDS: Record<string, string> = {
+  done: 'The assistant has answered', stopped: 'The answer was stopped', too_long: 'The answer was cut',
+  too_many_steps: 'The answer had to end', refused: 'The provider refused to answer',
+}
+export const announce = (ending: Ending) => {
+  announced.value = typeof ending === 'string' ? (WORDS[ending] ?? '') : 'The assistant could not answer'
+}
+
+/** The conversation of the pane. */
+export const talk = new Talk(announce, () => (announced.value = 'The assistant asks whether it may run code'))
+/** What the host has told of the assistant; `null` until it has. */
+export const chat = signal<Chat | null>(null)
+/** Whether an answer was stopped whose code may still run. */
+export const isStopped = signal(false)
+
+let opening: Promise<void> | null = null
+
+async function open(isNew: boolean): Promise<void> {
+  const answer = await ask({ chat: { open: { is_new: isNew } } })
+  if (answer === null || typeof answer !== 'object' || !('chat' in answer)) {
+    opening = null
+    return
+  }
+  if (chat.peek()?.chat !== answer.chat.chat) talk.clear()
+  chat.value = answer.chat
+}
+
+/** Makes sure that there is a conversation. */
+export function opened(): Promise<void> {
+  opening ??= open(false)
+  return opening
+}
+
+export function hear(news: ChatNews): void {
+  const known = chat.peek()
+  if (known && known.chat !== news.chat) {
+    // Another window has begun a new conversation.
+    if (news.from > 0) return
+    chat.value = { ...known, chat: news.chat }
+  }
+  if (!talk.take(news)) void (opening = open(false))
+}
+
+/** The host is gone; when it is back, all is told again. */
+export function lost(): void {
+  opening = null
+  talk.isAnswering.value = false
+}
+
+export function begin(): void {
+  isStopped.value = false
+  opening = open(true)
+}
+
+/** Says something; tells whether it was taken. */
+export async function send(message: Message): Promise<boolean> {
+  await opened()
+  await settled()
+  isStopped.value = false
+  return (await ask({ chat: { send: message } })) !== null
+}
+
+/** Sends what is written, which stays written when that fails. */
+export async function sendDraft(as?: Mode): Promise<void> {
+  if (as) draft.setMode(as)
+  const message = draft.message()
+  if (!message.words) return
+  const kept = { selected: draft.selected.peek(), outputs: draft.outputs.peek() }
+  draft.said()
+  if (await send(message)) return
+  draft.words.value = [message.words, draft.words.peek()].filter(Boolean).join('\n')
+  draft.include(draft.selected, ...kept.selected)
+  draft.include(draft.outputs, ...kept.outputs)
+}
+
+/** Ends the answer; the second time also what it runs. */
+export function stop(): void {
+  const asked: ChatAsk = { stop: isStopped.peek() ? 'kernel' : 'answer' }
+  isStopped.value = true
+  void ask({ chat: asked })
+}
+
+export const withdraw = (number: number) => void ask({ chat: { withdraw: { number } } })
+export const approve = (call: string, verdict: Verdict) => ask({ chat: { approve: { call, verdict } } })
+
+export async function restore(turn: string): Promise<void> {
+  await settled()
+  if ((await ask({ chat: { restore: { turn } } })) !== null) announced.value = 'Restored'
+}
+
+/** What would be sent now. */
+export async function preview(): Promise<Seen | null> {
+  await opened()
+  await settled()
+  const answer = await ask({ chat: { preview: draft.message() } })
+  return answer !== null && typeof answer === 'object' && 'seen' in answer ? answer.seen : null
+}
