@@ -70,17 +70,9 @@ impl Place {
             kind: Kind::Tool,
             owner: None,
             order: Order {
-                way: self.way.clone(),
-                cwd: self.folder.path().to_owned(),
                 environment: std::env::vars_os().collect(),
-                hidden_variables: Default::default(),
                 has_pip: true,
-                prelude: None,
-                modules: Vec::new(),
-                startup_timeout: STUCK,
-                traced: false,
-                inherits_bridge: false,
-                notices: Vec::new(),
+                ..Order::new(self.way.clone(), self.folder.path())
             },
             cells: vec![Code { code: code.to_owned(), ..Code::default() }],
             limit: Limit::None,

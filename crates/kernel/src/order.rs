@@ -19,6 +19,9 @@ use crate::{Backend, gateway, runner, shell};
 
 pub use portable::{Portable, deserialize, serialize};
 
+/// How long a kernel may take until it is ready, where nobody says otherwise.
+const STARTUP: Duration = Duration::from_secs(60);
+
 /// What is to be started, and with what. Paths are absolute; values that are not text survive being sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
@@ -81,6 +84,24 @@ pub enum Way {
 }
 
 impl Order {
+    /// An order without anything that one need not have: no environment, nothing that runs first, and the usual time to
+    /// start.
+    pub fn new(way: Way, cwd: impl Into<PathBuf>) -> Order {
+        Order {
+            way,
+            cwd: cwd.into(),
+            environment: Vec::new(),
+            hidden_variables: BTreeSet::new(),
+            has_pip: false,
+            prelude: None,
+            modules: Vec::new(),
+            startup_timeout: STARTUP,
+            traced: false,
+            inherits_bridge: false,
+            notices: Vec::new(),
+        }
+    }
+
     /// Starts the kernel in this process and returns when it is ready. `runtime_dir` is a private folder of ours
     /// that stays from one start to the next; messages go to `trace` if the order wants them written down.
     pub async fn start(&self, guard: &Guard, runtime_dir: &Path, trace: Option<Trace>) -> Result<Started> {

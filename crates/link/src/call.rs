@@ -128,19 +128,7 @@ mod tests {
     use super::*;
 
     fn order(python: &str) -> Order {
-        Order {
-            way: Way::Runner { python: python.into() },
-            cwd: "/work".into(),
-            environment: Vec::new(),
-            hidden_variables: Default::default(),
-            has_pip: false,
-            prelude: None,
-            modules: Vec::new(),
-            startup_timeout: Duration::ZERO,
-            traced: false,
-            inherits_bridge: false,
-            notices: Vec::new(),
-        }
+        Order::new(Way::Runner { python: python.into() }, "/work")
     }
 
     fn call(order: Option<Order>) -> Call {

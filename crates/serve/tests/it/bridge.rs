@@ -383,17 +383,5 @@ fn call(code: &str) -> Call {
 }
 
 fn order() -> Order {
-    Order {
-        way: Way::Runner { python: PathBuf::new() },
-        cwd: PathBuf::new(),
-        environment: Vec::new(),
-        hidden_variables: Default::default(),
-        has_pip: false,
-        prelude: None,
-        modules: Vec::new(),
-        startup_timeout: LONG,
-        traced: false,
-        inherits_bridge: false,
-        notices: Vec::new(),
-    }
+    Order::new(Way::Runner { python: PathBuf::new() }, "")
 }

@@ -34,19 +34,8 @@ async fn attached(bed: &Bed) -> Link {
 }
 
 fn order(bed: &Bed) -> Order {
-    Order {
-        way: Way::Runner { python: testkit::python("nbformat") },
-        cwd: bed.scratch.path().to_owned(),
-        environment: Vec::new(),
-        hidden_variables: Default::default(),
-        has_pip: true,
-        prelude: None,
-        modules: Vec::new(),
-        startup_timeout: LONG,
-        traced: false,
-        inherits_bridge: false,
-        notices: Vec::new(),
-    }
+    let way = Way::Runner { python: testkit::python("nbformat") };
+    Order { has_pip: true, ..Order::new(way, bed.scratch.path()) }
 }
 
 fn run(bed: &Bed, path: &Path, cells: &[&str], order: Option<Order>) -> Request {

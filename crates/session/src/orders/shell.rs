@@ -1,7 +1,6 @@
 //! The order for a shell, whose commands get the variables that a kernel in the same folder would get.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use cellist_kernel::environment::{Filtered, Variables, filter, for_interpreter};
 use cellist_kernel::order::{Order, Way};
@@ -35,17 +34,11 @@ pub async fn shell(asker: &Asker, home: &Home, cwd: PathBuf) -> Result<ShellOrde
         }
         let program = program(&variables).ok_or(CannotOrder::NoShell)?;
         let order = Order {
-            way: Way::Shell { program },
-            cwd,
             environment: variables.into_list(),
             hidden_variables: removed,
-            has_pip: false,
-            prelude: None,
-            modules: Vec::new(),
-            startup_timeout: Duration::ZERO,
-            traced: false,
             inherits_bridge: resolved.settings.bridge.inherit,
             notices: resolved.notices,
+            ..Order::new(Way::Shell { program }, cwd)
         };
         let has_python = asker.is_elsewhere() || found.interpreter().is_some();
         Ok(ShellOrder { order, settings: resolved.settings, has_python })

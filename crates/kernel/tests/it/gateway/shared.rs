@@ -113,17 +113,5 @@ async fn a_gateway_without_files_is_started_anew_when_no_code_runs_on_it() {
 
 #[cfg(target_os = "linux")]
 fn order() -> Order {
-    Order {
-        way: Way::Runner { python: PathBuf::new() },
-        cwd: PathBuf::new(),
-        environment: Vec::new(),
-        hidden_variables: Default::default(),
-        has_pip: false,
-        prelude: None,
-        modules: Vec::new(),
-        startup_timeout: LONG,
-        traced: false,
-        inherits_bridge: false,
-        notices: Vec::new(),
-    }
+    Order::new(Way::Runner { python: PathBuf::new() }, "")
 }

@@ -74,17 +74,9 @@ impl Bed {
             kind: Kind::Tool,
             owner: None,
             order: Order {
-                way,
-                cwd: self.key(session).cwd,
                 environment: environment(&self.scratch),
-                hidden_variables: Default::default(),
                 has_pip: true,
-                prelude: None,
-                modules: Vec::new(),
-                startup_timeout: LONG,
-                traced: false,
-                inherits_bridge: false,
-                notices: Vec::new(),
+                ..Order::new(way, self.key(session).cwd)
             },
             cells: cells.iter().map(code).collect(),
             limit: Limit::None,
