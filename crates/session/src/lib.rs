@@ -21,6 +21,7 @@ mod typed;
 
 pub use error::{Error, ErrorKind, Problem, Result, in_words};
 pub use home::Home;
+pub use platform::keep_memory_small;
 pub use store::{Changed, Missing, Opened, Store};
 pub use typed::Typed;
 

@@ -1,5 +1,7 @@
 //! What each operating system does in its own way, behind one set of functions.
 
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod heaps;
 #[cfg(target_os = "linux")]
 mod large_pages;
 #[cfg(target_os = "linux")]
@@ -20,6 +22,13 @@ pub(crate) fn prepare_large(buffer: &mut Vec<u8>) {
     large_pages::advise(buffer);
     #[cfg(not(target_os = "linux"))]
     let _ = buffer;
+}
+
+/// Has the system's allocator give back what a process that lives long does not need any more, though it has many threads.
+/// To be called before they start.
+pub fn keep_memory_small() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    heaps::stay_small();
 }
 
 /// Whether some process has a file open for writing.

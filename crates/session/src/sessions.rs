@@ -18,6 +18,7 @@ mod seat;
 mod task;
 mod ticket;
 mod view;
+mod workplace;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,6 +45,7 @@ pub use policy::Policy;
 pub use retry::RetryOnCrash;
 pub use ticket::Ticket;
 pub use view::{CallView, SessionState, SessionView, Stage};
+pub use workplace::Workplace;
 
 /// All kernel sessions of a process. Cheap to clone; all clones are one. Kernels end when [`Sessions::close`] is called,
 /// or with the process.
@@ -104,7 +106,7 @@ impl Sessions {
             Err((queued, error)) => queued.deliver(Err(error)),
             Ok(newcomer) => {
                 if let Some(newcomer) = newcomer {
-                    tokio::spawn(Task::new(self.0.clone(), newcomer).run());
+                    self.0.means.workplace.spawn(Task::new(self.0.clone(), newcomer).run());
                 }
                 let (inner, ticket) = (Arc::downgrade(&self.0), ticket.clone());
                 tokio::spawn(async move {

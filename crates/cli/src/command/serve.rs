@@ -60,6 +60,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         log: arguments.detached.then(|| Reach::log(&home)),
         page: arguments.port.map(page).transpose()?,
     };
+    cellist_session::keep_memory_small();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().worker_threads(WORKERS).build();
     let runtime = runtime.map_err(|error| CliError::new("system", Exit::NoKernel, error.to_string()))?;
     let served = runtime.block_on(async {

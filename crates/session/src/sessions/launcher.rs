@@ -7,6 +7,7 @@ use cellist_kernel::guard::Guard;
 use cellist_kernel::{Future, Order, Result, Started, Trace};
 
 use super::bridge::Bridge;
+use super::workplace::Workplace;
 use crate::artifact::Artifacts;
 use crate::home::Home;
 
@@ -29,15 +30,24 @@ pub struct Means {
     pub bridge: Bridge,
     /// Whether sessions are written down for the next host, which says that their state is gone.
     pub remembers: bool,
+    /// Where the work of a session is done.
+    pub workplace: Workplace,
 }
 
 impl Means {
-    /// Kernels as processes of ours, that go when we do. Messages go to `trace` where an order wants them written down.
+    /// Kernels as processes of ours, that go when we do, each served by a thread of its own. Messages go to `trace` where an order wants them written down.
     pub fn local(guard: Guard, trace: Option<Trace>, home: Home, artifacts: Artifacts) -> Means {
         // Stays from one start to the next, so that the runner is compiled once.
         let runtime_dir = home.path().join("run");
         let launcher = Arc::new(Local { guard, trace, runtime_dir });
-        Means { launcher, home, artifacts, bridge: Bridge::default(), remembers: false }
+        Means {
+            launcher,
+            home,
+            artifacts,
+            bridge: Bridge::default(),
+            remembers: false,
+            workplace: Workplace::OwnThread,
+        }
     }
 }
 

@@ -96,6 +96,8 @@ impl Task {
             }
         }
         self.lose(Gone::Stopped).await;
+        // Nothing of it is left when others hear of its end.
+        self.file = None;
         self.inner.book().ended(self.seat);
     }
 

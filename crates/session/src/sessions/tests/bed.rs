@@ -15,7 +15,7 @@ use crate::execution::{Limit, Reading};
 use crate::home::Home;
 use crate::sessions::{
     Call, CallReport, Code, KernelMode, Kind, Launcher, Means, Policy, RetryOnCrash, SessionKey,
-    SessionState, SessionView, Sessions, Ticket,
+    SessionState, SessionView, Sessions, Ticket, Workplace,
 };
 use crate::told::Told;
 
@@ -112,8 +112,15 @@ impl Bed {
     fn at(policy: Policy, mill: Mill, scratch: Scratch) -> Bed {
         let (mill, home) = (Arc::new(mill), Home::at(scratch.path()));
         let artifacts = Artifacts::new(&home, Retention::default());
-        let means =
-            Means { launcher: mill.clone(), home, artifacts, bridge: Default::default(), remembers: true };
+        let means = Means {
+            launcher: mill.clone(),
+            home,
+            artifacts,
+            bridge: Default::default(),
+            remembers: true,
+            // One clock for all, so that it can be stopped.
+            workplace: Workplace::Shared,
+        };
         Bed { sessions: Sessions::new(policy, means), mill, scratch }
     }
 
