@@ -40,6 +40,13 @@ pub(crate) fn caller(ask: &Ask, notes: &mut Vec<String>) -> Caller {
     }
     let patterns = caller.excluded.get_or_insert_default();
     let mut front = caller.front.take().unwrap_or_default();
+    front.attached.retain(|path| {
+        let is_kept = is_excluded(path, patterns);
+        if is_kept {
+            notes.push(format!("{} is kept from models: it was not attached", path.display()));
+        }
+        !is_kept
+    });
     for named in references(&ask.words, Offer::new(caller.mode, true)).attachments {
         let path = caller.cwd.join(&named.path);
         match fs::canonicalize(&path) {

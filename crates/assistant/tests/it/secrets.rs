@@ -94,6 +94,23 @@ async fn a_key_that_a_provider_says_back_is_not_told() {
     bed.close().await;
 }
 
+#[tokio::test]
+async fn a_notebook_that_is_kept_from_models_is_not_told_even_when_it_is_in_front() {
+    let script = [Said::call("get_notebook_cells", json!({})), Said::text(&["Hm."])];
+    let mut bed = Bed::new(&["word = 'very-secret-word'"], script);
+    let mut ask = bed.message("what is in it?");
+    ask.caller.excluded = Some(vec!["nb.ipynb".to_owned()]);
+    ask.outputs = vec!["a".to_owned()];
+    let (told, _) = bed.answer(ask).await;
+    let Told::Asked { notes, notebook_mode, .. } = &told[0] else { panic!("{told:?}") };
+    assert!(!notebook_mode && notes[0].contains("is kept from models"), "{notes:?}");
+    assert!(results(&told)[0].1, "{told:?}");
+    for request in bed.models.asked() {
+        assert!(!request.body.to_string().contains("very-secret-word"), "{}", request.body);
+    }
+    bed.close().await;
+}
+
 /// The account of a user who has the key in a file of their own.
 fn account(chat: &Chat, folder: &std::path::Path) -> Account {
     use cellist_session::Home;

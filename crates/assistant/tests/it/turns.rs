@@ -59,6 +59,16 @@ async fn forbidden_tools_are_refused_in_each_mode_and_do_nothing() {
         }
         assert!(results[4].0.starts_with("Error: there is no tool `fly`"), "{}", results[4].0);
         assert_eq!(results[5].1, mode == Mode::Ask, "{mode}: {}", results[5].0);
+        let needed: Vec<Option<Mode>> = told
+            .iter()
+            .filter_map(|told| match told {
+                Told::Result { needs_mode, deeds, .. } if deeds.is_empty() => Some(*needs_mode),
+                _ => None,
+            })
+            .collect();
+        let agent = Some(Mode::Agent);
+        let edit = Some(Mode::Edit).filter(|_| mode == Mode::Ask);
+        assert_eq!(needed, [agent, agent, agent, agent, None, edit], "{mode}");
         assert_eq!(bed.sources(), ["x = 1"]);
         assert!(!bed.scratch.path().join("desk/made").exists());
         let offered = bed.models.asked()[0].body["tools"].to_string();

@@ -61,7 +61,7 @@ struct Visit {
 impl Visit {
     async fn serve(&mut self, socket: &mut WebSocket) {
         let (answers, mut answered) = mpsc::channel::<Down>(ANSWERS);
-        self.talk = Some(Talk::new(self.page.clone(), self.owner.clone(), self.author(), answers.clone()));
+        self.talk = Some(self.new_talk(answers.clone()));
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut told = Instant::now();
@@ -153,7 +153,15 @@ impl Visit {
     /// Answers at once what is done at once; what takes its time is done aside.
     async fn answer(&mut self, Up { id, ask }: Up, answers: &mpsc::Sender<Down>) -> Option<Down> {
         let result = match ask {
-            Ask::Open { path, clients } => self.open(Path::new(&path), &clients).await,
+            Ask::Open { path, clients } => {
+                let before = self.document().ok();
+                let opened = self.open(Path::new(&path), &clients).await;
+                if before.is_some_and(|before| self.document().is_ok_and(|now| now.path() != before.path())) {
+                    // What is told about another notebook is not for this page any more.
+                    self.talk = Some(self.new_talk(answers.clone()));
+                }
+                opened
+            }
             Ask::Present(looking) => {
                 self.look(looking);
                 Ok(Answer::Done)
@@ -192,6 +200,10 @@ impl Visit {
             }
         };
         Some(Down::Done { id, result })
+    }
+
+    fn new_talk(&self, answers: mpsc::Sender<Down>) -> Talk {
+        Talk::new(self.page.clone(), self.owner.clone(), self.author(), answers)
     }
 
     fn talk(&self, id: u64, ask: ChatAsk) -> Result<(), Failure> {

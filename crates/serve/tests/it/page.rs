@@ -58,20 +58,20 @@ async fn what_one_page_types_another_is_told_and_one_that_is_behind_gets_what_it
     assert_eq!(whole["cells"][0], json!({ "id": "a", "kind": "code", "source": "x = 1" }));
     assert_eq!(same["version"], whole["version"]);
 
-    let taken = version(&one.submit(base, 1, typed("a", 5, "0")).await);
+    let taken = version(&one.submit(base, 1, typed("a", 5, &["0"])).await);
     let news = other.told(|news| !news["changes"].is_null()).await;
     let change = &news["changes"][0];
     assert_eq!((&change["version"], &change["tag"]["client"]), (&json!(taken), &json!("me")));
     assert_eq!(change["effects"][0], json!({ "effect": "changed", "cell": "a", "change": [5, [0, "0"]] }));
 
     // The same cell on the old text: refused, with what has happened, and taken once it is rebased on that.
-    let late = other.submit(base, 1, typed("a", 5, "!")).await;
+    let late = other.submit(base, 1, typed("a", 5, &["!"])).await;
     assert_eq!(late["Ok"]["behind"]["version"], json!(taken), "{late}");
     assert_eq!(late["Ok"]["behind"]["changes"][0]["version"], json!(taken));
-    let newest = version(&other.submit(taken, 2, typed("a", 6, "!")).await);
+    let newest = version(&other.submit(taken, 2, typed("a", 6, &["!"])).await);
     assert!(newest > taken);
     // What is sent again because its answer was lost is taken once.
-    assert_eq!(version(&other.submit(taken, 2, typed("a", 6, "!")).await), newest);
+    assert_eq!(version(&other.submit(taken, 2, typed("a", 6, &["!"])).await), newest);
     other.told(|news| news["status"]["saved"].as_u64() >= Some(newest)).await;
     assert!(fs::read_to_string(&site.path).unwrap().contains("x = 10!"));
 }
@@ -81,10 +81,10 @@ async fn a_change_that_cannot_be_is_refused_and_the_page_goes_on() {
     let site = Site::new().await;
     let (mut page, whole) = site.page().await;
     let base = whole["version"].as_u64().unwrap();
-    let long = page.submit(base, 1, typed("a", 500, "x")).await;
+    let long = page.submit(base, 1, typed("a", 500, &["x"])).await;
     assert!(long["Err"]["message"].is_string(), "{long}");
     // Half of a character of two units is no text.
-    let emoji = version(&page.submit(base, 2, typed("a", 5, "😀")).await);
+    let emoji = version(&page.submit(base, 2, typed("a", 5, &["😀"])).await);
     let split = json!({ "op": "change", "cell": "a", "change": [6, [0, "x"], 1] });
     let refused = page.submit(emoji, 3, split).await;
     assert!(refused["Err"]["message"].is_string(), "{refused}");
@@ -100,7 +100,7 @@ async fn a_change_that_cannot_be_is_refused_and_the_page_goes_on() {
 async fn a_page_that_comes_back_learns_what_of_its_own_has_arrived() {
     let site = Site::new().await;
     let (mut page, whole) = site.page().await;
-    version(&page.submit(whole["version"].as_u64().unwrap(), 7, typed("b", 5, "2")).await);
+    version(&page.submit(whole["version"].as_u64().unwrap(), 7, typed("b", 5, &["2"])).await);
     drop(page);
     let (mut again, _) = site.page().await;
     let whole = again.open(&site.path, &["me", "someone"]).await;

@@ -193,9 +193,11 @@ impl Page {
     }
 }
 
-/// Writes behind what a cell of so many letters has.
-pub(crate) fn typed(cell: &str, length: usize, text: &str) -> Value {
-    json!({ "op": "change", "cell": cell, "change": [length, [0, text]] })
+/// Writes lines behind what a cell of so many letters has.
+pub(crate) fn typed(cell: &str, length: usize, lines: &[&str]) -> Value {
+    let mut inserted = vec![json!(0)];
+    inserted.extend(lines.iter().map(|line| json!(line)));
+    json!({ "op": "change", "cell": cell, "change": [length, inserted] })
 }
 
 pub(crate) fn version(answer: &Value) -> u64 {

@@ -1,0 +1,88 @@
+//! Talk about one cell: the model looks and proposes, and nothing is changed by that.
+
+use serde_json::json;
+use testkit::Said;
+
+use super::{Room, find, message, tools, until, words};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proposal_is_told_and_nothing_else_can_be_done_from_a_cell() {
+    let propose = |source: &str| Said::call("propose_change", json!({ "source": source }));
+    let room = Room::new([
+        Said::call("update_notebook_cell", json!({ "cell": "a", "content": "gone" }))
+            .and_call("run_notebook_cells", json!({}))
+            .and_call("python", json!({ "code": "open('made', 'w')" }))
+            .and_call("write", json!({ "path": "notes.txt", "content": "x" }))
+            .and_call("bash", json!({ "command": "touch made" }))
+            .and_call("notebook_kernel", json!({ "action": "restart" }))
+            .and_call("propose_change", json!({ "content": "x" }))
+            .and_call("get_notebook_cells", json!({})),
+        propose("x = 2\nprint(x)"),
+        Said::text(&["Like this."]),
+        propose("x = 3"),
+        Said::text(&["Shorter."]),
+    ])
+    .await;
+    let (mut page, _) = room.site.page().await;
+    // Nothing is attached and nothing is in front: at a cell its notebook is worked on all the same.
+    let mut said = message("agent", "print it");
+    (said["is_attached"], said["outputs"]) = (json!(false), json!(["a"]));
+    let answer = page.chat(json!({ "inline": { "cell": "a", "message": said } })).await;
+    let name = answer["Ok"]["inline"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned();
+    let told = until(&mut page, "ended").await;
+    let results: Vec<_> = told.iter().filter_map(|told| told.get("result")).collect();
+    for result in &results[..6] {
+        assert_eq!(result["is_failure"], json!(true), "{result}");
+        assert!(
+            result["text"].as_str().unwrap().contains("put what the cell should be into propose_change"),
+            "{result}"
+        );
+        assert_eq!((&result["needs_mode"], &result["deeds"]), (&json!(null), &json!([])));
+    }
+    assert!(results[6]["text"].as_str().unwrap().contains("`source` is missing"), "{}", results[6]);
+    assert_eq!(
+        (&results[7]["is_failure"], &results[8]["is_failure"]),
+        (&json!(false), &json!(false)),
+        "{results:?}"
+    );
+    assert_eq!(find(&told, "proposal"), &json!({ "cell": "a", "source": "x = 2\nprint(x)" }));
+    assert_eq!(
+        (find(&told, "asked")["notebook_mode"].as_bool(), words(&told).as_str()),
+        (Some(true), "Like this.")
+    );
+    assert_eq!(room.sources(), ["x = 1", "y = 1"]);
+    for made in ["made", "notes.txt"] {
+        assert!(!room.site.bed.scratch.path().join(made).exists());
+    }
+    let asked = room.models.asked();
+    let offered = "get_notebook_cells get_cell_outputs notebook_kernel read get_variables wait read_artifact propose_change";
+    assert_eq!(tools(&asked[0]).join(" "), offered);
+    let sent = asked[0].body["messages"].to_string();
+    assert!(sent.contains("- cells: 2") && sent.contains("What cell a shows"), "{sent}");
+    assert!(asked[0].body["system"][0]["text"].as_str().unwrap().contains("`propose_change`"));
+
+    // What is said next about the cell goes on from there, also on a page that has come back.
+    drop(page);
+    let mut page = room.page().await;
+    let news = loop {
+        let news = page.next_chat().await;
+        if news["inline"] == json!("a") {
+            break news;
+        }
+    };
+    assert_eq!((&news["chat"], &news["from"]), (&json!(name), &json!(0)));
+    let again = page.chat(json!({ "inline": { "cell": "a", "message": message("ask", "shorter") } })).await;
+    assert_eq!(again["Ok"]["inline"], json!(name));
+    let told = until(&mut page, "ended").await;
+    assert_eq!(find(&told, "proposal")["source"], json!("x = 3"));
+    assert!(room.models.asked()[3].body["messages"].to_string().contains("print it"));
+
+    // The chat beside the notebook knows nothing of it, and one that was ended begins anew.
+    assert_eq!(page.chat(json!({ "inline_stop": name })).await, json!({ "Ok": "done" }));
+    room.models.say([Said::text(&["Hm?"]).held()]);
+    let other = page.chat(json!({ "inline": { "cell": "a", "message": message("ask", "explain") } })).await;
+    assert!(other["Ok"]["inline"].as_str().is_some_and(|other| other != name), "{other}");
+    let sent = room.models.wait_for(6).remove(5).body["messages"].to_string();
+    assert!(!sent.contains("shorter"), "{sent}");
+    assert_eq!(page.chat(json!({ "inline_stop": other["Ok"]["inline"] })).await, json!({ "Ok": "done" }));
+}

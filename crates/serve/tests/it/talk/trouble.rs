@@ -1,0 +1,130 @@
+//! People who type in the same cell, answers that are stopped, and providers that fail.
+
+use serde_json::{Value, json};
+use testkit::Said;
+
+use super::{Room, find, look, message, send, until, words};
+use crate::site::{typed, version};
+
+/// A model reads, a person types, and the model writes what it thinks is right. Returns what came of that.
+async fn while_typing(typing: &[&str], writing: &str) -> (Room, Value) {
+    let room = Room::new([
+        Said::text(&["I read", "."])
+            .held()
+            .and_call("update_notebook_cell", json!({ "cell": "a", "content": writing })),
+        Said::text(&["So be it."]),
+    ])
+    .await;
+    let (mut page, whole) = room.site.page().await;
+    look(&mut page, Some("a")).await;
+    super::open(&mut page, false).await;
+    send(&mut page, message("agent", "change it")).await;
+    until(&mut page, "text").await;
+    // The model was told of the notebook as it was.
+    version(&page.submit(whole["version"].as_u64().unwrap(), 1, typed("a", 5, typing)).await);
+    room.models.release();
+    let told = until(&mut page, "ended").await;
+    (room, find(&told, "result").clone())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_person_types_and_what_the_model_writes_are_merged_where_both_can_stay() {
+    let (room, result) = while_typing(&["", "mine = 1"], "import os\nx = 1").await;
+    assert_eq!(result["is_failure"], json!(false), "{result}");
+    assert_eq!(room.sources(), ["import os\nx = 1\nmine = 1", "y = 1"]);
+    assert_eq!(result["deeds"], json!([{ "cell": "a", "deed": "changed", "added": 1, "removed": 0 }]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_both_cannot_stay_the_model_is_refused_and_what_was_typed_stays() {
+    let (room, result) = while_typing(&["00 # mine"], "x = 2").await;
+    assert_eq!((&result["is_failure"], &result["deeds"]), (&json!(true), &json!([])), "{result}");
+    assert!(result["text"].as_str().unwrap().contains("x = 100 # mine"), "{result}");
+    let whole = room.site.page().await.1;
+    assert_eq!(whole["cells"][0]["source"], json!("x = 100 # mine"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_ends_the_answer_and_only_one_that_means_it_ends_what_runs() {
+    let endless = json!({ "cell": "a", "content": "print('begun')\nwhile True: pass", "run": true });
+    let room = Room::new([
+        Said::text(&["A long", " story."]).held(),
+        Said::call("update_notebook_cell", endless),
+        Said::text(&["What is it?"]),
+    ])
+    .await;
+    room.settings("run_code = \"allow\"\n");
+    let mut page = room.page().await;
+    send(&mut page, message("agent", "tell me")).await;
+    until(&mut page, "text").await;
+    assert_eq!(page.chat(json!({ "stop": "answer" })).await, json!({ "Ok": "done" }));
+    let told = until(&mut page, "ended").await;
+    assert_eq!(find(&told, "ended")["ending"], json!("stopped"));
+    room.models.release();
+
+    send(&mut page, message("agent", "run it")).await;
+    until(&mut page, "call").await;
+    page.told(|news| news["shown"]["a"].to_string().contains("begun")).await;
+    page.chat(json!({ "stop": "answer" })).await;
+    until(&mut page, "ended").await;
+    // The kernel was left alone. Asked for once more, with the will to end it, there is nothing to stop.
+    let whole = page.open(&room.site.path, &[]).await;
+    assert_eq!(whole["states"]["a"]["activity"], json!("running"), "{whole}");
+    assert_eq!(page.chat(json!({ "stop": "kernel" })).await, json!({ "Ok": "done" }));
+    page.ask(json!("interrupt")).await;
+    page.told(|news| news["states"]["a"]["activity"] == json!("idle")).await;
+    room.close(page).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_that_means_the_kernel_interrupts_what_the_answer_runs() {
+    let endless = json!({ "cell": "a", "content": "print('begun')\nwhile True: pass", "run": true });
+    let room = Room::new([Said::call("update_notebook_cell", endless), Said::text(&["?"])]).await;
+    room.settings("run_code = \"allow\"\n");
+    let mut page = room.page().await;
+    send(&mut page, message("agent", "run it")).await;
+    until(&mut page, "call").await;
+    page.told(|news| news["shown"]["a"].to_string().contains("begun")).await;
+    page.chat(json!({ "stop": "kernel" })).await;
+    let told = until(&mut page, "ended").await;
+    assert_eq!(find(&told, "ended")["ending"], json!("stopped"));
+    let whole = page.open(&room.site.path, &[]).await;
+    assert_eq!(whole["states"]["a"]["activity"], json!("idle"), "{whole}");
+    room.close(page).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_provider_that_is_busy_is_asked_again_and_one_that_is_gone_is_told_of() {
+    let mut room = Room::new([
+        Said::refusal(429, "slow down").header("retry-after", "0"),
+        Said::text(&["half of"]).cut(),
+        Said::text(&["Whole."]),
+        Said::refusal(401, "bad key"),
+    ])
+    .await;
+    let mut page = room.page().await;
+    send(&mut page, message("ask", "hello")).await;
+    let told = until(&mut page, "ended").await;
+    let again: Vec<&str> = told.iter().filter_map(|told| told["again"]["message"].as_str()).collect();
+    assert_eq!(again.len(), 2, "{told:?}");
+    // Words before an answer broke off do not count, and were told before that was known.
+    assert!(words(&told).ends_with("Whole."), "{told:?}");
+    assert_eq!(find(&told, "ended")["ending"], json!("done"));
+
+    send(&mut page, message("ask", "hello")).await;
+    let told = until(&mut page, "ended").await;
+    let failed = &find(&told, "ended")["ending"]["failed"];
+    assert!(failed["message"].is_string() && failed["hint"].is_string(), "{told:?}");
+
+    // Nobody answers at the address any more: that is told at last, and the next message is taken all the same.
+    let gone = std::mem::replace(&mut room.models, testkit::Models::start([Said::text(&["Back."])]));
+    drop(gone);
+    send(&mut page, message("ask", "anyone?")).await;
+    until(&mut page, "again").await;
+    page.chat(json!({ "stop": "answer" })).await;
+    let told = until(&mut page, "ended").await;
+    assert_eq!(find(&told, "ended")["ending"], json!("stopped"));
+    room.settings("");
+    send(&mut page, message("ask", "and now?")).await;
+    assert_eq!(words(&until(&mut page, "ended").await), "Back.");
+}
