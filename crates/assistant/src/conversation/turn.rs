@@ -239,7 +239,8 @@ impl<'a> Turn<'a> {
                 Block::Text(_) | Block::Link { .. } => None,
             })
             .collect();
-        let text = readable(&answer);
+        // Whoever listens is told what the model reads.
+        let text = self.provider.as_sent(&readable(&answer));
         self.inner.tell(Told::Result {
             id: id.clone(),
             text: text.clone(),
