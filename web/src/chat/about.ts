@@ -22,6 +22,8 @@ export const talk = new Talk(announce)
 /** Whether something is on its way to the host. */
 export const isSending = signal(false)
 let kept = recall()
+/** Whether the next that is heard is what was told before a reload. */
+let isBehind = kept !== null
 export const words = signal(kept?.words ?? '')
 /** What comes before the host has said how the conversation is called. */
 let early: ChatNews[] = []
@@ -57,7 +59,10 @@ export function begin(cell: string): void {
 export function hear(news: ChatNews): void {
   if (kept?.cell !== news.inline) return
   if (kept.chat === null) early.push(news)
-  else if (kept.chat === news.chat) talk.take(news)
+  else if (kept.chat === news.chat) {
+    talk.take(news, isBehind)
+    isBehind = false
+  }
 }
 
 /** Says what is written about the cell. */

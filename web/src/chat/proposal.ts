@@ -1,21 +1,14 @@
 // A change that is proposed for a cell, shown where its text stands. The cell itself is as it was.
 
-import { presentableDiff, unifiedMergeView } from '@codemirror/merge'
-import { ChangeSet, EditorState, Text } from '@codemirror/state'
+import { syntaxHighlighting } from '@codemirror/language'
+import { unifiedMergeView } from '@codemirror/merge'
+import { type ChangeSet, EditorState } from '@codemirror/state'
 import { EditorView } from '@codemirror/view'
 import { nonce } from '../cell/editor'
 import { highlighters, languageOf } from '../cell/language'
-import { syntaxHighlighting } from '@codemirror/language'
-import { apply, between } from '../net/change'
+import { apply } from '../net/change'
 import { type CellModel, file } from '../state/doc'
-
-/** What a proposal for one text comes to for the text that the cell has now: what was typed since stays. */
-export function carried(base: string, proposed: string, now: string): ChangeSet {
-  const changes = presentableDiff(base, proposed).map(({ fromA, toA, fromB, toB }) => ({
-    from: fromA, to: toA, insert: Text.of(proposed.slice(fromB, toB).split('\n')),
-  }))
-  return ChangeSet.of(changes, base.length).map(between(base, now))
-}
+import { carried } from './carry'
 
 export class Proposal {
   private readonly view: EditorView

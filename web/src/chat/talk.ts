@@ -23,6 +23,8 @@ export const chat = signal<Chat | null>(null)
 export const isStopped = signal(false)
 
 let opening: Promise<void> | null = null
+/** Whether the next that is heard is what was told before. */
+let isBehind = false
 
 async function open(isNew: boolean): Promise<void> {
   const answer = await ask({ chat: { open: { is_new: isNew } } })
@@ -30,6 +32,7 @@ async function open(isNew: boolean): Promise<void> {
     opening = null
     return
   }
+  isBehind = true
   if (chat.peek()?.chat !== answer.chat.chat) talk.clear()
   chat.value = answer.chat
 }
@@ -47,7 +50,9 @@ export function hear(news: ChatNews): void {
     if (news.from > 0) return
     chat.value = { ...known, chat: news.chat }
   }
-  if (!talk.take(news)) void (opening = open(false))
+  const isOld = isBehind && news.from === 0
+  isBehind &&= !isOld
+  if (!talk.take(news, isOld)) void (opening = open(false))
 }
 
 /** The host is gone; when it is back, all is told again. */
@@ -66,7 +71,10 @@ export async function send(message: Message): Promise<boolean> {
   await opened()
   await settled()
   isStopped.value = false
-  return (await ask({ chat: { send: message } })) !== null
+  const isTaken = (await ask({ chat: { send: message } })) !== null
+  // A model that was missing is there now.
+  if (isTaken && chat.peek() && 'problem' in chat.peek()!.account) opening = open(false)
+  return isTaken
 }
 
 /** Sends what is written, which stays written when that fails. */

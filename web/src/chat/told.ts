@@ -48,13 +48,12 @@ export class Talk {
     this.proposal.value = null
   }
 
-  /** Takes in what is new; `false` when something before it is missing. */
-  take(news: ChatNews): boolean {
+  /** Takes in what is new, or was told before the page looked; `false` when something before it is missing. */
+  take(news: ChatNews, isOld = false): boolean {
     if (news.from > this.next) return false
     batch(() => {
-      const isOld = news.from === 0
-      if (isOld) this.clear()
-      for (const told of news.told.slice(this.next - news.from)) this.hear(told, isOld && news.told.length > 1)
+      if (news.from === 0) this.clear()
+      for (const told of news.told.slice(this.next - news.from)) this.hear(told, isOld)
       this.next = Math.max(this.next, news.from + news.told.length)
       this.isAnswering.value = news.is_answering
       if (JSON.stringify(this.waiting.peek()) !== JSON.stringify(news.waiting)) this.waiting.value = news.waiting

@@ -41,7 +41,7 @@ export function Top() {
           )}
           <button onClick={runAll}>Run all</button>
           <button onClick={interrupt} disabled={!isBusy} title="Interrupt the kernel (I, I)">Stop</button>
-          <button onClick={restart} disabled={state === 'none'} title="Restart the kernel (0, 0)">Restart</button>
+          <button class="restart" onClick={restart} disabled={state === 'none'} title="Restart the kernel (0, 0)">Restart</button>
           <span class={`kernel ${state}`} title={KERNEL[state]}>
             <span class="dot" aria-hidden="true" />{name ? `${name} · ${KERNEL[state]}` : KERNEL[state]}
           </span>
@@ -58,7 +58,7 @@ export function Top() {
           <svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" aria-hidden="true"><circle cx="8" cy="8" r="5.5" /><path d="M8 5v3.2l2.1 1.3" /></svg>
         </button>
       )}
-      <button class="quiet" title="Keys (H)" aria-label="Keys" onClick={() => toggleSheet('help')}>?</button>
+      <button class="quiet keys" title="Keys (H)" aria-label="Keys" onClick={() => toggleSheet('help')}>?</button>
       {file.value && (
         <button class="quiet" title="Assistant (Ctrl+J)" aria-label="Assistant" aria-pressed={isOpen.value} onClick={toggleAssistant}>
           <svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linejoin="round" aria-hidden="true"><path d="M2.5 4.5a1.5 1.5 0 0 1 1.5-1.5h8a1.5 1.5 0 0 1 1.5 1.5v5a1.5 1.5 0 0 1-1.5 1.5H7.5L4.5 13.5V11H4a1.5 1.5 0 0 1-1.5-1.5z" /></svg>

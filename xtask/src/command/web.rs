@@ -114,7 +114,7 @@ pub(super) fn test(suite: &mut Suite) -> io::Result<()> {
     let mut command = node();
     command
         .args(["--test", "--test-reporter=tap", "--test-concurrency=1"])
-        .args(["test/replica.test.mjs", "test/page.test.mjs"])
+        .args(["test/replica.test.mjs", "test/chat.test.mjs", "test/page.test.mjs"])
         .env("CELLIST_TARGET", &target)
         .env("CELLIST_PROGRAM", target.join("debug/cellist"));
     suite.ended_well &= follow(&mut command, |line| suite.read_tap(line))?;

@@ -1,0 +1,131 @@
+// How the page understands a conversation: what is told of it, what a message points at, and proposals for a cell.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { build } from 'esbuild'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+// What a browser has.
+const store = { getItem: () => null, setItem: () => {}, removeItem: () => {} }
+Object.assign(globalThis, { location: { search: '' }, localStorage: store, sessionStorage: store })
+
+const here = dirname(fileURLToPath(import.meta.url))
+const contents = `
+  export { Talk } from './chat/told'
+  export { carried } from './chat/carry'
+  export { beyond, mentions, triggerAt } from './chat/mentions'
+  export { isAttached } from './chat/draft'
+  export { apply } from './net/change'
+`
+const built = await build({
+  stdin: { contents, resolveDir: join(here, '../src'), loader: 'ts' }, bundle: true, format: 'esm', write: false, platform: 'node',
+})
+const { Talk, carried, beyond, mentions, triggerAt, isAttached, apply } = await import(
+  `data:text/javascript;base64,${Buffer.from(built.outputFiles[0].text).toString('base64')}`)
+
+const asked = (turn, more = {}) => ({ asked: { words: turn, mode: 'agent', model: 'm', turn, notebook_mode: true, notes: [], attached: [], selected: [], outputs: [], ...more } })
+const result = (id, more = {}) => ({ result: { id, text: 'ok', images: 0, is_failure: false, duration_ms: 3, deeds: [], needs_mode: null, ...more } })
+const ended = (ending = 'done') => ({ ended: { ending, usage: { input: 1, cached: 0, output: 1, cost: null } } })
+const news = (from, told, more = {}) => ({ chat: 'c', inline: null, from, told, is_answering: true, waiting: [], ...more })
+
+/** An answer in short: words as they are, calls by name and how they stand. */
+const inShort = (turn) => turn.parts.value.map((part) =>
+  part.kind === 'words' ? part.text.value : `${part.tool}:${part.result.value ? 'done' : part.question.value ?? 'running'}`)
+
+test('an answer is made of words and calls in their order', () => {
+  const talk = new Talk(() => {})
+  talk.take(news(0, [asked('t'), { text: 'I ' }, { text: 'look.' }, { call: { id: 'a', tool: 'read', arguments: {} } }]))
+  talk.take(news(4, [result('a'), { text: 'Done.' }, ended()], { is_answering: false }))
+  assert.deepEqual(talk.turns.value.map(inShort), [['I look.', 'read:done', 'Done.']])
+  assert.equal(talk.turns.value[0].ended.value.ending, 'done')
+  assert.equal(talk.isAnswering.value, false)
+})
+
+test('words that a provider has to say again do not count twice', () => {
+  const talk = new Talk(() => {})
+  talk.take(news(0, [asked('t'), { call: { id: 'a', tool: 'read', arguments: {} } }, result('a'), { text: 'Half an' }, { again: { message: 'busy', after_ms: 50 } }]))
+  assert.equal(talk.turns.value[0].again.value.message, 'busy')
+  talk.take(news(5, [{ text: 'Half an answer' }]))
+  assert.deepEqual(inShort(talk.turns.value[0]), ['read:done', 'Half an answer'])
+  assert.equal(talk.turns.value[0].again.value, null)
+})
+
+test('what is told twice is taken once, and a gap is noticed', () => {
+  const talk = new Talk(() => {})
+  assert.ok(talk.take(news(0, [asked('t'), { text: 'a' }])))
+  assert.ok(talk.take(news(1, [{ text: 'a' }, { text: 'b' }])))
+  assert.deepEqual(inShort(talk.turns.value[0]), ['ab'])
+  assert.equal(talk.take(news(9, [{ text: 'z' }])), false)
+  assert.deepEqual(inShort(talk.turns.value[0]), ['ab'])
+  assert.ok(talk.take(news(0, [asked('t'), { text: 'abc' }])))
+  assert.deepEqual(talk.turns.value.map(inShort), [['abc']])
+})
+
+test('a question is open until someone has answered it', () => {
+  const talk = new Talk(() => {})
+  talk.take(news(0, [asked('t'), { call: { id: 'a', tool: 'python', arguments: {} } }, { question: { id: 'a' } }]))
+  assert.deepEqual(inShort(talk.turns.value[0]), ['python:asked'])
+  talk.take(news(3, [{ verdict: { id: 'a', verdict: 'once' } }]))
+  assert.deepEqual(inShort(talk.turns.value[0]), ['python:once'])
+})
+
+test('calls of the same name belong to their own answers', () => {
+  const talk = new Talk(() => {})
+  const call = { call: { id: 'call_1', tool: 'read', arguments: {} } }
+  talk.take(news(0, [asked('one'), call, result('call_1'), ended(), asked('two'), call]))
+  assert.deepEqual(talk.turns.value.map(inShort), [['read:done'], ['read:running']])
+  talk.take(news(6, [{ undone: { turn: 'one' } }]))
+  assert.deepEqual(talk.turns.value.map((turn) => turn.isUndone.value), [true, false])
+})
+
+test('only ends that the page looks on at are announced', () => {
+  const heard = []
+  const talk = new Talk((ending) => heard.push(ending))
+  talk.take(news(0, [asked('t'), ended()]), true)
+  talk.take(news(2, [asked('u'), ended('stopped')]))
+  assert.deepEqual(heard, ['stopped'])
+})
+
+test('a sign points at something only where a word begins', () => {
+  assert.deepEqual(triggerAt('run #run', 8), { sign: '#', query: 'run', from: 4 })
+  assert.deepEqual(triggerAt('(@pen', 5), { sign: '@', query: 'pen', from: 1 })
+  assert.equal(triggerAt('ann@example', 11), null)
+  assert.equal(triggerAt('#run cells', 10), null)
+})
+
+const chat = { references: [{ name: '#runNotebookCells', mode: 'agent' }, { name: '#getNotebookCells', mode: 'ask' }], notebooks: ['b.ipynb'] }
+
+test('only what the mode gives is listed, and nothing of a notebook that is not attached', () => {
+  const listed = (mode) => mentions({ sign: '#', query: '' }, mode, chat).map(({ label }) => label)
+  assert.deepEqual(listed('ask'), ['#getNotebookCells'])
+  assert.deepEqual(listed('edit'), ['#getNotebookCells'])
+  assert.deepEqual(listed('agent'), ['#runNotebookCells', '#getNotebookCells'])
+  isAttached.value = false
+  assert.deepEqual(listed('agent'), [])
+  isAttached.value = true
+  assert.deepEqual(mentions({ sign: '@', query: 'b.ip' }, 'ask', chat).map(({ label }) => label), ['b.ipynb'])
+})
+
+test('tools that are named beyond the mode are known', () => {
+  assert.deepEqual(beyond('please #runNotebookCells now', 'ask', chat), ['#runNotebookCells'])
+  assert.deepEqual(beyond('please #runNotebookCells now', 'agent', chat), [])
+  assert.deepEqual(beyond('see http://a/#runNotebookCells', 'ask', chat), [])
+})
+
+test('a proposal keeps what was typed since it was asked for', () => {
+  const base = 'a = 1\nb = 2\nprint(a)'
+  const proposed = 'a = 1\nb = 2\nprint(a + b)'
+  assert.equal(apply(carried(base, proposed, base), base), proposed)
+  const now = 'a = 10\nb = 2\nprint(a)  # 🐧'
+  assert.equal(apply(carried(base, proposed, now), now), 'a = 10\nb = 2\nprint(a + b)  # 🐧')
+})
+
+test('a proposal never takes half of a character', () => {
+  const [base, proposed] = ['x = "🐧🐧"', 'x = "🐧🐨"']
+  const change = carried(base, proposed, base)
+  assert.equal(apply(change, base), proposed)
+  change.iterChanges((from, to, _from, _to, inserted) => {
+    for (const text of [base.slice(from, to), inserted.toString()]) assert.ok(text.isWellFormed(), text)
+  })
+})
