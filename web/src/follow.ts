@@ -27,7 +27,7 @@ export function others(actor: Actor, ids: string[]): void {
   }
   const first = known[0]
   if (actor.kind !== 'agent' || first === undefined) return
-  said.value = `${actor.name} changed cell ${order.peek().indexOf(first) + 1}`
+  said.value = `${actor.name} changed cell ${order.peek().indexOf(first)}`
   if (follows.peek() && performance.now() - lastMoved > PAUSE) requestAnimationFrame(() => goTo(first))
 }
 

@@ -6,13 +6,14 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { start as startFocus } from './cell/focus'
 import { listen as listenFollow, others } from './follow'
 import { listen as listenKeys } from './keys/dispatch'
-import { ask, connect } from './net/sync'
+import { connect } from './net/sync'
 import { Notebook } from './notebook/Notebook'
 import { ReviewDock } from './notebook/ReviewDock'
 import { Top } from './notebook/Top'
+import { listen as listenPresent } from './present'
 import { begin as beginAssistant, isOpen, parts, registerComposer, width } from './state/assist'
-import { cells, connection, file, order } from './state/doc'
-import { active, isEditing, selected, setTheme, theme } from './state/view'
+import { connection, file, order } from './state/doc'
+import { active, setTheme, theme } from './state/view'
 import { FileList, Over } from './ui/Sheet'
 import './style/tokens.css'
 import './style/layout.css'
@@ -65,6 +66,7 @@ setTheme(theme.peek())
 startFocus()
 listenKeys()
 listenFollow()
+listenPresent()
 beginAssistant()
 render(<Page />, document.getElementById('page')!)
 connect(path, others)
@@ -81,20 +83,3 @@ effect(() => {
   else if (ids.length > 0 && active.peek() !== null) active.value = ids[Math.min(place, ids.length - 1)]!
   else if (ids.length > 0) active.value = ids[0]!
 })
-// What is in front of the person is told to the host, for agents that ask.
-let telling: ReturnType<typeof setTimeout> | undefined
-const tell = () => {
-  clearTimeout(telling)
-  const present = { cell: active.peek(), selected: selected.peek(), editing: isEditing.peek() }
-  if (connection.peek() === 'open' && file.peek() && !document.hidden && cells.size > 0) void ask({ present })
-}
-effect(() => {
-  active.value
-  selected.value
-  isEditing.value
-  if (connection.value !== 'open' || !file.value) return
-  clearTimeout(telling)
-  telling = setTimeout(tell, 80)
-})
-// Of several windows the one that is used is in front.
-addEventListener('focus', tell)

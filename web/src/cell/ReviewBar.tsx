@@ -28,7 +28,7 @@ export function ReviewBar({ cell, review }: { cell: CellModel; review: Unreviewe
   return (
     <div class="review-bar">
       <strong>{review.actor.name}</strong> <span>{what}</span>
-      <span class="counts"><ins>+{added}</ins> <del>−{removed}</del></span>
+      <span class="counts">{added > 0 && <ins>+{added}</ins>} {removed > 0 && <del>−{removed}</del>}</span>
       <span class="spring" />
       <button class="quiet" title="Undo the change of this cell (Alt+N)" onClick={() => void judge('undo', scope)}>Undo</button>
       <button class="primary" title="Keep the change of this cell (Alt+Y)" onClick={() => void judge('keep', scope)}>Keep</button>

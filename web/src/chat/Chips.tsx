@@ -3,7 +3,7 @@
 import { useComputed } from '@preact/signals'
 import { cells, file } from '../state/doc'
 import { selected as chosen } from '../state/view'
-import { numberOf } from './cells'
+import { isThere, nameOf } from './cells'
 import { attached, include, isAttached, missing, outputs, selected, without } from './draft'
 
 function Chip({ label, title, onRemove }: { label: string; title?: string; onRemove: () => void }) {
@@ -19,7 +19,7 @@ function Offer({ label, title, onTake }: { label: string; title: string; onTake:
   return <button class="chip offer" title={title} aria-label={`Attach ${label}`} onClick={onTake}>{label}</button>
 }
 
-const several = (ids: string[]) => (ids.length === 1 ? `cell ${numberOf(ids[0]!)}` : `${ids.length} cells`)
+const several = (ids: string[]) => (ids.length === 1 ? nameOf(ids[0]!) : `${ids.length} cells`)
 
 export function Chips() {
   const name = file.value?.name ?? 'notebook'
@@ -31,11 +31,11 @@ export function Chips() {
         ? <Chip label={name} title="Attached: its cells go along" onRemove={() => (isAttached.value = false)} />
         : <Offer label={name} title="Attach the notebook" onTake={() => (isAttached.value = true)} />}
       {attached.value.map((path) => <Chip key={path} label={path.split('/').at(-1)!} title={path} onRemove={() => without(attached, path)} />)}
-      {selected.value.filter((id) => numberOf(id) > 0).map((id) => (
-        <Chip key={id} label={`cell ${numberOf(id)}`} title="Sent whole" onRemove={() => without(selected, id)} />
+      {selected.value.filter(isThere).map((id) => (
+        <Chip key={id} label={nameOf(id)} title="Sent whole" onRemove={() => without(selected, id)} />
       ))}
-      {outputs.value.filter((id) => numberOf(id) > 0).map((id) => (
-        <Chip key={id} label={`output of cell ${numberOf(id)}`} onRemove={() => without(outputs, id)} />
+      {outputs.value.filter(isThere).map((id) => (
+        <Chip key={id} label={`output of ${nameOf(id)}`} onRemove={() => without(outputs, id)} />
       ))}
       {offered.value.length > 0 && (
         <Offer label={`selection: ${several(offered.value)}`} title="Send what is selected, whole" onTake={() => include(selected, ...offered.value)} />

@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { interrupt, toChange } from '../actions'
 import { elementOf } from '../cell/focus'
+import { tellPresent } from '../present'
 import { registerComposer } from '../state/assist'
 import { kernel, waiting as reviews } from '../state/doc'
 import { active, isEditing } from '../state/view'
@@ -67,7 +68,7 @@ export function Composer({ onLook }: { onLook: () => void }) {
           ref={field} rows={2} aria-label="Message" aria-autocomplete="list" aria-controls="mentions" aria-haspopup="listbox"
           aria-activedescendant={found[at] ? `mention-${at}` : undefined}
           placeholder={isAnswering ? 'Say more; it waits for its turn' : 'Ask, or say what to do'}
-          value={words.value} onKeyDown={onKeyDown} onKeyUp={follow} onClick={follow}
+          value={words.value} onKeyDown={onKeyDown} onKeyUp={follow} onClick={follow} onFocus={tellPresent}
           onInput={(event) => { words.value = event.currentTarget.value; isClosed.value = false; chosen.value = 0; follow() }}
         />
         <div class="tools">

@@ -8,7 +8,7 @@ import { inline, proposed } from '../state/assist'
 import type { CellModel } from '../state/doc'
 import { said } from '../state/view'
 import { base, begin, end, isSending, send, talk, words } from './about'
-import { numberOf } from './cells'
+import { nameOf } from './cells'
 import { Proposal } from './proposal'
 import { ToolCall } from './ToolCall'
 import { Again, End, Prose } from './Turn'
@@ -77,7 +77,7 @@ export function Inline({ cell }: { cell: CellModel }) {
   const parts = turn?.parts.value ?? []
   const ended = turn?.ended.value
   return (
-    <div class="inline-chat" role="group" aria-label={`Inline chat on cell ${numberOf(cell.id)}`} onKeyDown={onKeyDown}>
+    <div class="inline-chat" role="group" aria-label={`Inline chat on ${nameOf(cell.id)}`} onKeyDown={onKeyDown}>
       <div ref={host} class="proposal" hidden={text === null} />
       {text !== null && (
         <div class="proposal-bar">
@@ -98,7 +98,7 @@ export function Inline({ cell }: { cell: CellModel }) {
       )}
       <div class="inline-line">
         <input
-          ref={field} aria-label={`Say how to change cell ${numberOf(cell.id)}`} value={words.value}
+          ref={field} aria-label={`Say how to change ${nameOf(cell.id)}`} value={words.value}
           placeholder={text === null ? 'How should this cell change?' : 'Say what should be different'}
           onInput={(event) => (words.value = event.currentTarget.value)}
         />

@@ -8,7 +8,7 @@ import { highlighted, languageOf } from '../cell/language'
 import type { Deed, Verdict } from '../net/protocol'
 import { terminal } from '../out/term'
 import { file } from '../state/doc'
-import { CellChip, cellOf, numberOf } from './cells'
+import { CellChip, cellOf, nameOf } from './cells'
 import { approve } from './talk'
 import type { Call } from './told'
 
@@ -132,7 +132,6 @@ function named(all: unknown): string[] {
 }
 
 function inSentence({ cell, deed, added, removed }: Deed): string {
-  const number = numberOf(cell)
   const counts = added + removed > 0 ? ` (+${added} −${removed})` : ''
-  return `${deed} ${number > 0 ? `cell ${number}` : 'a cell'}${counts}`
+  return `${deed} ${nameOf(cell)}${counts}`
 }

@@ -7,7 +7,7 @@ import type { Asked, Ending, Message, Usage } from '../net/protocol'
 import { file } from '../state/doc'
 import { question, say } from '../state/view'
 import { CellChip } from './cells'
-import { gives, nameOf, setMode } from './draft'
+import { gives, modeName, setMode } from './draft'
 import { Streamed } from './stream'
 import { restore, send } from './talk'
 import type { Turn as Told, Words } from './told'
@@ -70,7 +70,7 @@ function Mine({ turn }: { turn: Told }) {
         {selected.map((id) => <CellChip key={id} id={id} />)}
         {outputs.map((id) => <span key={id} class="with-output">output of <CellChip id={id} /></span>)}
         {others(turn.asked).map((path) => <span key={path} class="with-file" title={path}>{path.split('/').at(-1)}</span>)}
-        <span class="meta">{nameOf(mode)}{off}</span>
+        <span class="meta">{modeName(mode)}{off}</span>
       </div>
       {notes.map((note) => <p key={note} class="note">{note}</p>)}
     </div>

@@ -4,12 +4,16 @@ import { effect } from '@preact/signals'
 import { point } from '../follow'
 import { cells, order, places } from '../state/doc'
 
-export const numberOf = (id: string) => (places.value.get(id) ?? -1) + 1
+/** A cell as it is called everywhere: by its index, which counts from 0. */
+export const nameOf = (id: string) => named(places.value.get(id))
+export const isThere = (id: string) => places.value.has(id)
+
+const named = (index: number | undefined) => (index === undefined ? 'deleted cell' : `cell ${index}`)
 
 export function CellChip({ id }: { id: string }) {
-  const number = numberOf(id)
-  if (number === 0) return <span class="cell-chip gone">deleted cell</span>
-  return <button class="cell-chip" title={`Show cell ${number}`} onClick={() => point(id)}>cell {number}</button>
+  const name = nameOf(id)
+  if (!isThere(id)) return <span class="cell-chip gone">{name}</span>
+  return <button class="cell-chip" title={`Show ${name}`} onClick={() => point(id)}>{name}</button>
 }
 
 /** The cell that an argument of a call means: by id, or by its place. */
@@ -18,7 +22,9 @@ export function cellOf(argument: unknown): string | null {
   return typeof argument === 'string' && places.value.has(argument) ? argument : null
 }
 
-const SPOKEN = /(\bcells?\s+)([\w-]{1,64})\b/gi
+const SPOKEN = /\b(cells?\s+)?([\w-]{1,64})\b/gi
+/** An id that is no word of a language. */
+const isUnlikeWords = (id: string) => id.length >= 6 && /\d/.test(id) && !/^\d+$/.test(id)
 
 /** Makes chips of the cells that a text names by their id. */
 export function linkCells(fragment: DocumentFragment): void {
@@ -34,7 +40,7 @@ export function linkCells(fragment: DocumentFragment): void {
     for (const found of [...text.data.matchAll(SPOKEN)].reverse()) {
       const id = found[2]!
       // A bare number is a place in a list that may have changed since.
-      if (!cells.has(id) || /^\d+$/.test(id)) continue
+      if (!cells.has(id) || /^\d+$/.test(id) || (!found[1] && !isUnlikeWords(id))) continue
       const spoken = text.splitText(found.index)
       spoken.splitText(found[0].length)
       spoken.replaceWith(chip(id))
@@ -52,8 +58,7 @@ function chip(id: string): HTMLElement {
 }
 
 function label(chip: HTMLElement): void {
-  const number = (places.peek().get(chip.dataset['chip'] ?? '') ?? -1) + 1
-  chip.textContent = number > 0 ? `cell ${number}` : 'deleted cell'
+  chip.textContent = named(places.peek().get(chip.dataset['chip'] ?? ''))
 }
 
 // Chips within answers say where their cells stand now.

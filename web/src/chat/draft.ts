@@ -13,7 +13,7 @@ export const MODES: { mode: Mode; name: string; does: string }[] = [
 const rank = (mode: Mode) => MODES.findIndex((one) => one.mode === mode)
 /** Whether a mode gives what another is needed for. */
 export const gives = (mode: Mode, needed: Mode) => rank(mode) >= rank(needed)
-export const nameOf = (mode: Mode) => MODES[rank(mode)]!.name
+export const modeName = (mode: Mode) => MODES[rank(mode)]!.name
 
 interface Draft { words: string; isAttached: boolean; attached: string[]; selected: string[]; outputs: string[] }
 

@@ -53,9 +53,9 @@ function* attachable(chat: Chat | null): Generator<Mention> {
     const cell = cells.get(id)
     if (!cell) continue
     const line = cell.source.split('\n').find((one) => one.trim()) ?? 'empty'
-    yield { key: `cell:${id}`, label: `cell ${at + 1}`, about: line, text: '', take: () => include(selected, id) }
+    yield { key: `cell:${id}`, label: `cell ${at}`, about: line, text: '', take: () => include(selected, id) }
     if (cell.outputs.value.length === 0) continue
-    yield { key: `output:${id}`, label: `output of cell ${at + 1}`, about: line, text: '', take: () => include(outputs, id) }
+    yield { key: `output:${id}`, label: `output of cell ${at}`, about: line, text: '', take: () => include(outputs, id) }
   }
   for (const path of chat?.notebooks ?? []) {
     const isHere = here !== undefined && (here === path || here.endsWith(`/${path}`))

@@ -16,9 +16,9 @@ function ago(milliseconds: number): string {
   return new Date(Date.now() - milliseconds).toLocaleDateString()
 }
 
-/** Cells by the number that people see, where they are still there. */
+/** Cells by their index, where they are still there. */
 function numbered(deed: string): string {
-  return deed.replace(/\bcell (\S+)/, (said, id: string) => (cells.has(id) ? `cell ${(places.peek().get(id) ?? 0) + 1}` : said))
+  return deed.replace(/\bcell (\S+)/, (said, id: string) => (cells.has(id) ? `cell ${places.peek().get(id) ?? 0}` : said))
 }
 
 export function Changes() {

@@ -56,7 +56,7 @@ test('what one turn of an agent changed is undone or kept as a whole, and a turn
   await page.locator('.dock').waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Changes' }).click()
   const kept = page.locator('.turns li', { hasText: 'Second' })
-  await kept.getByText('edited cell 2').waitFor()
+  await kept.getByText('edited cell 1').waitFor()
   await kept.getByRole('button', { name: 'Undo' }).click()
   await kept.getByText('undone').waitFor()
   await bed.saved(name, (cells) => sources(cells).join() === 'a = 1,b = 1,c = 1')

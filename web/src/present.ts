@@ -1,0 +1,27 @@
+// What is in front of the person is told to the host, for agents that ask and for what is said to the assistant.
+
+import { effect } from '@preact/signals'
+import { ask } from './net/sync'
+import { cells, connection, file } from './state/doc'
+import { active, isEditing, selected } from './state/view'
+
+let telling: ReturnType<typeof setTimeout> | undefined
+
+/** Tells it now: of several windows, the one that is used is in front. */
+export function tellPresent(): void {
+  clearTimeout(telling)
+  const present = { cell: active.peek(), selected: selected.peek(), editing: isEditing.peek() }
+  if (connection.peek() === 'open' && file.peek() && !document.hidden && cells.size > 0) void ask({ present })
+}
+
+export function listen(): void {
+  effect(() => {
+    active.value
+    selected.value
+    isEditing.value
+    if (connection.value !== 'open' || !file.value) return
+    clearTimeout(telling)
+    telling = setTimeout(tellPresent, 80)
+  })
+  addEventListener('focus', tellPresent)
+}
