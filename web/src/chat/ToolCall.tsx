@@ -45,8 +45,8 @@ export function ToolCall({ call, isOver }: { call: Call; isOver: boolean }) {
         {added + removed > 0 && <span class="counts">{added > 0 && <ins>+{added}</ins>}{removed > 0 && <del>−{removed}</del>}</span>}
         {result ? <span class="took">{result.duration_ms < 1 ? '<1 ms' : inWords(result.duration_ms)}</span> : standing === 'running' && call.begun !== null && <Running begun={call.begun} />}
       </div>
-      {asks && <Approval call={call} />}
       {hasBody && <Body call={call} />}
+      {asks && <Approval call={call} />}
     </div>
   )
 }

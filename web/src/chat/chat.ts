@@ -2,7 +2,7 @@
 
 import { effect } from '@preact/signals'
 import { hearChat } from '../net/sync'
-import { inline, isOpen } from '../state/assist'
+import { inline, isOpen, standing } from '../state/assist'
 import { connection } from '../state/doc'
 import * as about from './about'
 import * as pane from './talk'
@@ -13,6 +13,11 @@ export { Inline, judgeProposal } from './Inline'
 
 hearChat((news) => (news.inline === null ? pane.hear(news) : about.hear(news)))
 about.takeUp()
+effect(() => {
+  const calls = pane.talk.turns.value.at(-1)?.parts.value.filter((part) => part.kind === 'call') ?? []
+  const asks = calls.some((call) => call.question.value === 'asked' && !call.result.value)
+  standing.value = !pane.talk.isAnswering.value ? 'rests' : asks ? 'asks' : 'works'
+})
 effect(() => {
   if (connection.value !== 'open') pane.lost()
   else if (isOpen.value || inline.value) void pane.opened()

@@ -76,11 +76,12 @@ export function message(): Message {
   }
 }
 
-/** It is said: what was meant for this message alone goes with it. */
-export function said(): void {
-  words.value = ''
-  selected.value = []
-  outputs.value = []
+/** It is said: what was meant for this message alone goes with it, and what was written meanwhile stays. */
+export function said(written: string, message: Message): void {
+  const now = words.peek()
+  if (now.startsWith(written)) words.value = now.slice(written.length).trimStart()
+  selected.value = selected.peek().filter((id) => !message.selected.includes(id))
+  outputs.value = outputs.peek().filter((id) => !message.outputs.includes(id))
 }
 
 effect(() => {

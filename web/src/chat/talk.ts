@@ -3,7 +3,8 @@
 import { signal } from '@preact/signals'
 import type { Chat, ChatAsk, ChatNews, Ending, Message, Mode, Seen, Verdict } from '../net/protocol'
 import { ask, settled } from '../net/sync'
-import { said as announced } from '../state/view'
+import { connection } from '../state/doc'
+import { said as announced, say } from '../state/view'
 import * as draft from './draft'
 import { Talk } from './told'
 
@@ -12,7 +13,9 @@ const WORDS: Record<string, string> = {
   too_many_steps: 'The answer had to end', refused: 'The provider refused to answer',
 }
 export const announce = (ending: Ending) => {
-  announced.value = typeof ending === 'string' ? (WORDS[ending] ?? '') : 'The assistant could not answer'
+  const words = typeof ending === 'string' ? (WORDS[ending] ?? '') : 'The assistant could not answer'
+  // What is said twice is read out twice only if it differs.
+  announced.value = announced.peek() === words ? `${words}.` : words
 }
 
 /** The conversation of the pane. */
@@ -77,17 +80,21 @@ export async function send(message: Message): Promise<boolean> {
   return isTaken
 }
 
-/** Sends what is written, which stays written when that fails. */
+let isSending = false
+
+/** Sends what is written, which stays written until it has arrived. */
 export async function sendDraft(as?: Mode): Promise<void> {
   if (as) draft.setMode(as)
+  const written = draft.words.peek()
   const message = draft.message()
-  if (!message.words) return
-  const kept = { selected: draft.selected.peek(), outputs: draft.outputs.peek() }
-  draft.said()
-  if (await send(message)) return
-  draft.words.value = [message.words, draft.words.peek()].filter(Boolean).join('\n')
-  draft.include(draft.selected, ...kept.selected)
-  draft.include(draft.outputs, ...kept.outputs)
+  if (!message.words || isSending) return
+  if (connection.peek() !== 'open') return say('The host is not there; the message is kept')
+  isSending = true
+  try {
+    if (await send(message)) draft.said(written, message)
+  } finally {
+    isSending = false
+  }
 }
 
 /** Ends the answer; the second time also what it runs. */

@@ -2,13 +2,15 @@
 
 import { useComputed } from '@preact/signals'
 import { interrupt, restart, runAll, toggleAssistant, toggleFollow, toggleSheet } from '../actions'
-import { isOpen } from '../state/assist'
+import { isOpen, standing } from '../state/assist'
 import { connection, file, isSaved, isSettled, kernel, present, status } from '../state/doc'
 import { follows, setTheme, theme } from '../state/view'
 
 const KERNEL: Record<string, string> = {
   none: 'no kernel yet', starting: 'starting', idle: 'idle', busy: 'busy', silent: 'does not answer', dead: 'gone',
 }
+
+const ASSISTANT = { rests: 'Assistant (Ctrl+J)', works: 'The assistant works (Ctrl+J)', asks: 'The assistant waits for you (Ctrl+J)' }
 
 function Saved() {
   const words = useComputed(() => {
@@ -60,7 +62,7 @@ export function Top() {
       )}
       <button class="quiet keys" title="Keys (H)" aria-label="Keys" onClick={() => toggleSheet('help')}>?</button>
       {file.value && (
-        <button class="quiet" title="Assistant (Ctrl+J)" aria-label="Assistant" aria-pressed={isOpen.value} onClick={toggleAssistant}>
+        <button class={`quiet assistant-button ${standing.value}`} title={ASSISTANT[standing.value]} aria-label="Assistant" aria-pressed={isOpen.value} onClick={toggleAssistant}>
           <svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linejoin="round" aria-hidden="true"><path d="M2.5 4.5a1.5 1.5 0 0 1 1.5-1.5h8a1.5 1.5 0 0 1 1.5 1.5v5a1.5 1.5 0 0 1-1.5 1.5H7.5L4.5 13.5V11H4a1.5 1.5 0 0 1-1.5-1.5z" /></svg>
         </button>
       )}

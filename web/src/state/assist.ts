@@ -46,6 +46,9 @@ export function setWidth(wide: number): void {
   localStorage.setItem('cellist:assistant-width', String(width.value))
 }
 
+/** What the assistant does, for those who do not see its pane. */
+export const standing = signal<'rests' | 'works' | 'asks'>('rests')
+
 /** Where messages are written, and whether it should have the keyboard as soon as it is there. */
 let composer: HTMLElement | null = null
 let isWanted = false
