@@ -2,7 +2,9 @@
 //! round so that a noisy machine slows all sides alike. Results are compared too: a fast wrong answer fails.
 #![expect(clippy::print_stdout, reason = "the tables are the answer")]
 
+mod browser;
 mod cells;
+mod chat;
 mod cold;
 mod crowd;
 mod document;
@@ -45,6 +47,7 @@ const BENCHES: &[Bench] = &[
     ("document", "an open notebook that several clients edit", document::run),
     ("terminal", "what a person sees on a terminal", terminal::run),
     ("page", "the live page in a real browser", page::run),
+    ("chat", "the assistant on the page, with a provider on this machine", chat::run),
 ];
 
 fn main() -> ExitCode {

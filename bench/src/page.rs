@@ -1,25 +1,12 @@
 //! The live page: what a first visit fetches, what a large notebook costs, and how soon letters and changes are on screen.
 //! The browser is driven by `bench/page/measure.mjs`, which uses what the page's tests are made of.
 
-use std::process::{Command, Stdio};
-
-use serde_json::Value;
-
-use crate::measure::cellist;
+use crate::browser::Measured;
 use crate::table::{Figure, Target};
 
 pub(crate) fn run() -> Vec<Figure> {
-    let script = testkit::repo_root().join("bench/page/measure.mjs");
-    let measured = Command::new("node")
-        .arg(&script)
-        .env("CELLIST_TARGET", testkit::target_dir())
-        .env("CELLIST_PROGRAM", cellist())
-        .stderr(Stdio::inherit())
-        .output()
-        .unwrap_or_else(|error| panic!("node does not start: {error}"));
-    assert!(measured.status.success(), "{} failed", script.display());
-    let measured: Value = serde_json::from_slice(&measured.stdout).expect("it prints one JSON object");
-    let number = |name: &str| measured[name].as_f64().unwrap_or_else(|| panic!("{name} was not measured"));
+    let measured = Measured::by("measure.mjs");
+    let number = |name| measured.number(name);
     let at_most = |promise, other, ours, value, unit, most| Figure {
         promise,
         other,
@@ -28,7 +15,7 @@ pub(crate) fn run() -> Vec<Figure> {
         unit,
         target: Target::AtMost(most),
     };
-    let ms = |name| format!("{:.1} ms", number(name));
+    let ms = |name| measured.ms(name);
     let (kilobytes, megabytes) = (number("script_bytes") / 1e3, number("heap_bytes") / 1e6);
     // Of another notebook page on another machine, once: a direction and no measure.
     let component = |what: &str| ("JupyterLab's component, once", what.to_owned());

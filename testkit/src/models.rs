@@ -110,6 +110,13 @@ impl Models {
         self.shared.lock().script.extend(said);
     }
 
+    /// Says nothing of what is left, and holds nothing back for what was let go too often.
+    pub fn forget(&self) {
+        let mut state = self.shared.lock();
+        state.script.clear();
+        state.released = 0;
+    }
+
     /// The address, without any path.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)

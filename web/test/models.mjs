@@ -52,6 +52,11 @@ export class Models {
     for (const say of answers) this.order({ say })
   }
 
+  /** Says nothing of what is left. */
+  forget() {
+    this.order('forget')
+  }
+
   /** Lets answers that are held go on. */
   release(count = 1) {
     this.order({ release: count })

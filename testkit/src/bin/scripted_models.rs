@@ -15,6 +15,8 @@ use testkit::{Models, Said};
 enum Order {
     /// Says this too, after what is left.
     Say(Said),
+    /// Says nothing of what is left.
+    Forget,
     /// Lets so many answers that are held go on.
     Release(usize),
 }
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     for line in io::stdin().lines().map_while(Result::ok) {
         match serde_json::from_str(&line) {
             Ok(Order::Say(said)) => models.say([said]),
+            Ok(Order::Forget) => models.forget(),
             Ok(Order::Release(count)) => (0..count).for_each(|_| models.release()),
             Err(error) => {
                 eprintln!("{line}: {error}");

@@ -3,12 +3,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { Agent } from '../agent.mjs'
 import { cell, code, markdown, notebook, SHOTS, until } from '../kit.mjs'
+import { axe, faults } from './axe.mjs'
 import { bed } from './bed.mjs'
-
-const axe = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))
 
 const PENGUINS = [
   markdown('intro', '# Penguins\n\nBody mass against flipper length, with a fit $m = a\\,l + b$ per species:\n\n$$\\hat m = \\arg\\min_{a,b} \\sum_i (m_i - a\\,l_i - b)^2$$'),
@@ -33,12 +31,6 @@ async function showcase(name, options) {
   await page.locator('.dock').getByText('2 changes').waitFor()
   return page
 }
-
-/** What axe finds serious. */
-const faults = (page) => page.evaluate(async () => {
-  const { violations } = await window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice'] })
-  return violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.target} ${node.failureSummary}`).join(' | ')}`)
-})
 
 for (const theme of ['light', 'dark']) {
   test(`nothing in the way of anyone, in ${theme}`, async () => {

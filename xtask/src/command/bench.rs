@@ -10,7 +10,9 @@ pub(super) fn run(names: &[String]) -> Result<(), Failure> {
     // The page is measured with what its tests are made of.
     setup::provide(NeededBy::Tests)?;
     setup::provide(NeededBy::Bench)?;
-    show(cargo().args(["build", "--release", "--package", "cellist", "--package", "cellist-bench"]))?;
+    // The assistant asks a provider that is a program of the testkit.
+    let packages = ["cellist", "cellist-bench", "testkit"].map(|package| ["--package", package]);
+    show(cargo().args(["build", "--release"]).args(packages.as_flattened()))?;
     let release = testkit::target_dir().join("release");
     show(
         program(release.join("cellist-bench"))

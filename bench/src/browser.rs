@@ -1,0 +1,33 @@
+//! Measures that are taken in a real browser, by scripts that use what the page's tests are made of.
+
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::measure::cellist;
+
+/// What a script of `bench/page` measured.
+pub(crate) struct Measured(Value);
+
+impl Measured {
+    pub(crate) fn by(script: &str) -> Measured {
+        let script = testkit::repo_root().join("bench/page").join(script);
+        let measured = Command::new("node")
+            .arg(&script)
+            .env("CELLIST_TARGET", testkit::target_dir())
+            .env("CELLIST_PROGRAM", cellist())
+            .stderr(Stdio::inherit())
+            .output()
+            .unwrap_or_else(|error| panic!("node does not start: {error}"));
+        assert!(measured.status.success(), "{} failed", script.display());
+        Measured(serde_json::from_slice(&measured.stdout).expect("it prints one JSON object"))
+    }
+
+    pub(crate) fn number(&self, name: &str) -> f64 {
+        self.0[name].as_f64().unwrap_or_else(|| panic!("{name} was not measured"))
+    }
+
+    pub(crate) fn ms(&self, name: &str) -> String {
+        format!("{:.1} ms", self.number(name))
+    }
+}

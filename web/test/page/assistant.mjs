@@ -1,0 +1,91 @@
+// What tests of the assistant share: a provider that says what they wrote, the settings that name it, and the pane.
+
+import assert from 'node:assert/strict'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, afterEach, before } from 'node:test'
+import { notebook } from '../kit.mjs'
+import { Models } from '../models.mjs'
+import { bed } from './bed.mjs'
+
+/** What lets in at the provider. Nothing but the headers of a request may have it. */
+export const KEY = 'sk-scripted-0123456789abcdef'
+
+/** The provider that all tests ask. */
+export let models
+
+const config = () => join(bed.home, 'config.toml')
+
+/** Names a provider in the user's settings, which are read with each message. */
+export function account(more = {}) {
+  const chat = { provider: 'anthropic', model: 'scripted', base_url: models.url, api_key: KEY, run_code: 'allow', ...more }
+  writeFileSync(config(), `[chat]\n${Object.entries(chat).map(([name, value]) => `${name} = ${JSON.stringify(value)}\n`).join('')}`)
+}
+
+export const noAccount = () => rmSync(config(), { force: true })
+
+before(async () => {
+  models = await Models.start()
+  account()
+})
+after(() => models.stop())
+afterEach(() => {
+  account()
+  models.forget()
+})
+
+/** What was asked since, as one list; a test begins with it. */
+export function listen() {
+  const from = models.asked.length
+  return { request: async (number) => (await models.request(from + number)).body, count: () => models.asked.length - from }
+}
+
+/** A window with a new notebook and the assistant beside it. */
+export async function talkAbout(name, cells, options = {}) {
+  bed.write(name, notebook(...cells))
+  const page = await bed.open(name, options)
+  await field(page).waitFor()
+  return page
+}
+
+export const pane = (page) => page.locator('aside.assistant')
+export const field = (page) => page.getByRole('textbox', { name: 'Message' })
+export const press = (page, name) => pane(page).getByRole('button', { name, exact: true }).click()
+export const turns = (page) => pane(page).locator('article.turn')
+export const calls = (page, tool) => pane(page).locator(`.call[data-tool="${tool}"]`)
+
+export const choose = (page, mode) => page.getByRole('radio', { name: mode, exact: true }).click()
+
+/** Says something in a mode. */
+export async function say(page, mode, words) {
+  await choose(page, mode)
+  await field(page).fill(words)
+  await field(page).press('Enter')
+}
+
+/** Waits until the newest answer says this and has ended. */
+export async function answered(page, words) {
+  const last = turns(page).last()
+  if (words) await last.locator('.answer').getByText(words).first().waitFor()
+  await pane(page).locator('.conversation:not([aria-busy=true])').waitFor()
+  return last
+}
+
+/** What a model reads in a request: instructions, the last message, and the names of its tools. */
+export const told = (body) => ({
+  instructions: body.system[0].text,
+  message: body.messages.at(-1).content.map((part) => part.text ?? '').join(''),
+  tools: (body.tools ?? []).map(({ name }) => name),
+})
+
+/** What came of the calls that a request tells of. */
+export const results = (body) =>
+  body.messages.at(-1).content.filter(({ type }) => type === 'tool_result').map(({ content, is_error }) => ({
+    text: typeof content === 'string' ? content : content.map((part) => part.text ?? '').join(''), isFailure: is_error === true,
+  }))
+
+/** Whether an answer gave a model tools that change or run a notebook, or those that look at it. */
+export function offers(tools, { look, change }) {
+  for (const name of ['get_notebook_cells', 'get_cell_outputs']) assert.equal(tools.includes(name), look, `${name} of ${tools}`)
+  for (const name of ['run_notebook_cells', 'add_notebook_cell', 'update_notebook_cell']) assert.equal(tools.includes(name), change, `${name} of ${tools}`)
+}

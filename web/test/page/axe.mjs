@@ -1,0 +1,12 @@
+// What the rules for everyone's use find on a page.
+
+import { fileURLToPath } from 'node:url'
+
+/** The script that knows the rules; a page runs it first. */
+export const axe = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))
+
+/** What axe finds serious. */
+export const faults = (page) => page.evaluate(async () => {
+  const { violations } = await window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice'] })
+  return violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.target} ${node.failureSummary}`).join(' | ')}`)
+})

@@ -1,0 +1,102 @@
+// A word about one cell, and about an error: proposals that a person takes or drops.
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { cell, code, edit, text, until } from '../kit.mjs'
+import { calls as asks, held, says } from '../models.mjs'
+import { answered, calls, choose, field, listen, models, offers, pane, results, talkAbout, told, turns } from './assistant.mjs'
+import { axe, faults } from './axe.mjs'
+import { bed, sources } from './bed.mjs'
+
+const inline = (page) => page.locator('.inline-chat')
+
+/** Opens the line below a cell and says something there. */
+async function sayInline(page, id, words) {
+  await edit(page, id)
+  await page.keyboard.press('Control+i')
+  await inline(page).getByRole('textbox').fill(words)
+  await page.keyboard.press('Enter')
+}
+
+test('inline chat proposes a change in place, which is made when it is accepted', async () => {
+  const page = await talkAbout('inline.ipynb', [code('a', 'before = 1'), code('b', 'total = 1\nprint(total)')])
+  await choose(page, 'Agent')
+  const heard = listen()
+  models.say(
+    asks(['update_notebook_cell', { cell: 'b', content: 'by force' }], ['run_notebook_cells', {}], ['get_notebook_cells', {}]),
+    { ...says('So it is clearer.'), calls: [['propose_change', { source: 'total = 42\nprint(total)' }]] },
+    says('Done.'),
+  )
+  await sayInline(page, 'b', 'make it 42')
+  await inline(page).locator('.cm-deletedChunk').first().waitFor()
+  // Nothing is changed yet, whatever was tried; the mode of the pane gives nothing here.
+  assert.deepEqual(sources(bed.read('inline.ipynb').cells), ['before = 1', 'total = 1\nprint(total)'])
+  const first = told(await heard.request(0))
+  offers(first.tools, { look: true, change: false })
+  assert.ok(first.tools.includes('propose_change') && !first.tools.includes('python') && !first.tools.includes('edit'), String(first.tools))
+  assert.match(first.message, /selected: 1 \(id b\)/)
+  const tried = results(await heard.request(1))
+  assert.deepEqual(tried.map(({ isFailure }) => isFailure), [true, true, false])
+  await inline(page).getByRole('button', { name: 'Accept' }).click()
+  await inline(page).waitFor({ state: 'detached' })
+  await until(async () => (await text(page, 'b')) === 'total = 42\nprint(total)', 'the change')
+  const { cells } = await bed.saved('inline.ipynb', (cells) => sources(cells)[1] === 'total = 42\nprint(total)')
+  assert.equal(sources(cells)[0], 'before = 1')
+  // It is a change of the person's own, and nothing of it is in the pane.
+  assert.equal(await page.locator('.dock').count(), 0)
+  assert.equal(await turns(page).count(), 0)
+})
+
+test('a proposal that is rejected leaves no trace, and one that is stopped neither', async () => {
+  const page = await talkAbout('reject.ipynb', [code('a', 'a = 1')])
+  models.say(asks(['propose_change', { source: 'a = 2' }]), says('So.'))
+  await sayInline(page, 'a', 'make it two')
+  await inline(page).getByRole('button', { name: 'Reject' }).click()
+  await inline(page).waitFor({ state: 'detached' })
+  models.say({ ...held(says('I think ', 'on')), calls: [['propose_change', { source: 'a = 3' }]] })
+  await sayInline(page, 'a', 'make it three')
+  await inline(page).getByText('I think').waitFor()
+  await inline(page).getByRole('button', { name: 'Stop' }).click()
+  await inline(page).waitFor({ state: 'detached' })
+  assert.equal(await text(page, 'a'), 'a = 1')
+  assert.deepEqual(sources(bed.read('reject.ipynb').cells), ['a = 1'])
+})
+
+test('Fix proposes a change for the cell that failed, with its error', async () => {
+  const page = await talkAbout('fix.ipynb', [code('a', 'penguin_count + 1')])
+  await cell(page, 'a').locator('.run').click({ force: true })
+  await cell(page, 'a').getByRole('button', { name: 'Fix' }).waitFor()
+  const heard = listen()
+  models.say(asks(['propose_change', { source: 'penguin_count = 0\npenguin_count + 1' }]), says('It was never set.'))
+  await cell(page, 'a').getByRole('button', { name: 'Fix' }).click()
+  await inline(page).getByRole('button', { name: 'Accept' }).waitFor()
+  const { message, tools } = told(await heard.request(0))
+  assert.ok(message.includes('NameError') && message.includes('penguin_count + 1'), message)
+  assert.ok(tools.includes('propose_change') && !tools.includes('update_notebook_cell'), String(tools))
+  assert.deepEqual(sources(bed.read('fix.ipynb').cells), ['penguin_count + 1'])
+  await page.evaluate(readFileSync(axe, 'utf8'))
+  assert.deepEqual(await faults(page), [])
+  await page.keyboard.press('Alt+y')
+  await bed.saved('fix.ipynb', (cells) => sources(cells)[0] === 'penguin_count = 0\npenguin_count + 1')
+})
+
+test('Explain tells about an error in Ask mode, whatever the selector says, and may not edit', async () => {
+  const page = await talkAbout('explain.ipynb', [code('a', 'penguin_count + 1')])
+  await choose(page, 'Agent')
+  await cell(page, 'a').locator('.run').click({ force: true })
+  const heard = listen()
+  models.say(asks(['update_notebook_cell', { cell: 'a', content: 'gone' }], ['run_notebook_cells', {}]), says('The name was never set.'))
+  await cell(page, 'a').getByRole('button', { name: 'Explain' }).click()
+  await answered(page, 'The name was never set.')
+  const { instructions, message, tools } = told(await heard.request(0))
+  assert.match(instructions, /You are in Ask mode/)
+  offers(tools, { look: true, change: false })
+  assert.ok(message.includes('NameError') && message.includes('selected: 0 (id a)'), message)
+  for (const { text, isFailure } of results(await heard.request(1))) assert.ok(isFailure && text.includes('needs Agent mode'), text)
+  await calls(page, 'update_notebook_cell').and(page.locator('.failed')).waitFor()
+  assert.deepEqual(sources(bed.read('explain.ipynb').cells), ['penguin_count + 1'])
+  assert.equal(await page.getByRole('radio', { name: 'Agent' }).getAttribute('aria-checked'), 'true')
+  assert.equal(await field(page).inputValue(), '')
+  assert.equal(await pane(page).locator('.bubble').count(), 1)
+})

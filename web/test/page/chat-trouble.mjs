@@ -1,0 +1,148 @@
+// Providers that refuse, break off, are slow or not there; and what no provider, page or file may see.
+
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { cell, code, notebook, source, until } from '../kit.mjs'
+import { calls as asks, cut, garbled, held, Models, paced, refuses, says } from '../models.mjs'
+import { account, answered, calls, field, KEY, listen, models, noAccount, pane, results, say, talkAbout, told, turns } from './assistant.mjs'
+import { bed } from './bed.mjs'
+
+const failed = (page) => turns(page).last().getByRole('group', { name: 'The provider failed' })
+
+test('a provider that wants fewer requests is asked again when it says so, or named when that is too long', async () => {
+  const page = await talkAbout('limited.ipynb', [code('a', 'x = 1')])
+  const heard = listen()
+  models.say(refuses(429, 'slow down', [['retry-after', '2']]), says('Now.'))
+  await say(page, 'Ask', 'hello')
+  await turns(page).last().locator('.ending.again', { hasText: 'slow down' }).waitFor()
+  await answered(page, 'Now.')
+  assert.equal(heard.count(), 2)
+  assert.equal(await turns(page).last().locator('.ending.again').count(), 0)
+  models.say(refuses(429, 'come back tomorrow', [['retry-after', '86400']]))
+  await say(page, 'Ask', 'and now?')
+  await failed(page).getByText('come back tomorrow').waitFor()
+  assert.equal(heard.count(), 3)
+  models.say(says('Tomorrow it is.'))
+  await failed(page).getByRole('button', { name: 'Try again' }).click()
+  await answered(page, 'Tomorrow it is.')
+  assert.match(told(await heard.request(3)).message, /and now\?$/)
+})
+
+test('a dead provider and a wrong key are named, with what to do', async () => {
+  const gone = await Models.start()
+  await gone.stop()
+  account({ base_url: gone.url })
+  const page = await talkAbout('dead.ipynb', [code('a', 'x = 1')])
+  await say(page, 'Ask', 'is anyone there?')
+  await turns(page).last().locator('.ending.again').waitFor()
+  await failed(page).getByText('chat.base_url').waitFor()
+  account()
+  models.say(refuses(401, 'who are you?'), says('Welcome.'))
+  await failed(page).getByRole('button', { name: 'Try again' }).click()
+  await failed(page).getByText('does not take the key').waitFor()
+  await say(page, 'Ask', 'again')
+  await answered(page, 'Welcome.')
+})
+
+test('an answer that breaks off is asked for again, and its half is not kept', async () => {
+  const page = await talkAbout('broken.ipynb', [code('a', 'x = 1')])
+  for (const provider of ['openai', 'gemini', 'anthropic']) {
+    account({ provider, base_url: provider === 'openai' ? `${models.url}/v1` : models.url })
+    models.say(cut(says('Half of')), says('A whole ', `by ${provider}.`))
+    await say(page, 'Ask', 'tell me')
+    const turn = await answered(page, `A whole by ${provider}.`)
+    assert.ok(!(await turn.locator('.answer').textContent()).includes('Half'))
+  }
+  models.say(garbled(says('Noise')))
+  await say(page, 'Ask', 'and now?')
+  await failed(page).getByText('does not answer as a provider of models does').waitFor()
+})
+
+test('a slow answer is seen piece by piece, and text that is markup stays text', async () => {
+  const page = await talkAbout('slow.ipynb', [code('a', 'x = 1')])
+  models.say(paced(held(says('<img src=x onerror="document.title=1"> ', '**bold** ', 'end.')), 30))
+  await say(page, 'Ask', 'slowly')
+  await turns(page).last().locator('.prose strong').waitFor()
+  assert.ok(!(await turns(page).last().textContent()).includes('end.'))
+  await pane(page).locator('.conversation[aria-busy=true]').waitFor()
+  models.release()
+  await answered(page, 'end.')
+  assert.equal(await page.title(), 'slow.ipynb · cellist')
+  assert.equal(await pane(page).locator('[onerror]').count(), 0)
+})
+
+test('without a model the pane says what to do, and a model that is set up then is asked', async () => {
+  noAccount()
+  const page = await talkAbout('none.ipynb', [code('a', 'x = 1')])
+  const problem = page.getByRole('group', { name: 'No model is set up' })
+  await problem.getByText('config.toml').waitFor()
+  account()
+  models.say(says('Here.'))
+  await say(page, 'Ask', 'hello?')
+  await answered(page, 'Here.')
+  assert.equal(await problem.count(), 0)
+})
+
+/** All files below a folder. */
+const files = (folder) => readdirSync(folder, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+
+test('no key, token or file that is kept from models is in any request, log, notebook or page', async () => {
+  const kept = { environment: 'sk-environment-4711', gateway: 'gateway-token-4711', dotenv: 'dotenv-word-4711', notebook: 'excluded-word-4711', key: KEY }
+  writeFileSync(join(bed.work, '.env'), `PASSWORD=${kept.dotenv}\n`)
+  bed.write('private.ipynb', notebook(code('p', `word = "${kept.notebook}"`)))
+  account({ exclude: ['private.ipynb'] })
+  Object.assign(bed.environment, { OPENAI_API_KEY: kept.environment, PI_PYTHON_GATEWAY_TOKEN: kept.gateway })
+  const frames = []
+  const onPage = (page) => page.on('websocket', (socket) => {
+    for (const event of ['framesent', 'framereceived']) socket.on(event, ({ payload }) => frames.push(String(payload)))
+  })
+  bed.context.once('page', onPage)
+  const page = await talkAbout('hushed.ipynb', [code('a', 'import os\nprint(sorted(os.environ.items()))')])
+  delete bed.environment.OPENAI_API_KEY
+  delete bed.environment.PI_PYTHON_GATEWAY_TOKEN
+  kept.page = (await bed.context.cookies()).map(({ value }) => value).find((value) => value.length >= 16)
+  kept.host = bed.run('status', '--token').trim()
+  assert.ok(kept.page && kept.host)
+  const from = models.asked.length
+  const read = (path) => ['read', { path }]
+  models.say(
+    asks(read('.env'), read('private.ipynb'), ['get_notebook_cells', { notebook: 'private.ipynb' }], read(join(bed.home, 'config.toml')), read('~/.cellist/config.toml')),
+    asks(['run_notebook_cells', { cells: ['a'] }], ['get_cell_outputs', { cell: 'a' }]),
+    says('I was not let in.'),
+  )
+  await say(page, 'Agent', 'read @.env and @private.ipynb')
+  await answered(page, 'I was not let in.')
+  await cell(page, 'a').locator('.outputs').getByText('PATH').waitFor()
+  for (const { text, isFailure } of results((await models.request(from + 1)).body)) assert.ok(isFailure && !text.includes('4711'), text)
+  // A provider that says the key back, as some do.
+  models.say(refuses(400, `the key ${KEY} is not known`))
+  await say(page, 'Ask', 'once more')
+  await failed(page).waitFor()
+  // The menu does not lead there either.
+  await field(page).pressSequentially('@priv')
+  assert.equal(await page.getByRole('option', { name: 'private.ipynb' }).count(), 0)
+  const requests = models.asked.slice(from)
+  assert.ok(requests.length === 4 && requests.every(({ headers }) => headers.some(([name, value]) => name === 'x-api-key' && value === KEY)))
+  await bed.saved('hushed.ipynb', (cells) => cells[0].outputs.length > 0)
+  assert.ok(source(bed.read('hushed.ipynb').cells[0].outputs[0].text).includes('PATH'))
+  await until(() => frames.some((frame) => frame.includes('once more')), 'the frames')
+  const storage = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]))
+  // The user's settings have the key, and the host keeps what lets in at itself, for nobody else to read.
+  const own = files(join(bed.home, 'run')).filter((path) => [kept.host, kept.page].some((token) => readFileSync(path, 'latin1').includes(token)))
+  assert.ok(own.every((path) => (statSync(path).mode & 0o077) === 0), String(own))
+  const others = files(bed.home).filter((path) => !own.includes(path) && path !== join(bed.home, 'config.toml'))
+  const state = others.map((path) => [path, readFileSync(path, 'latin1')])
+  const places = [
+    ['the requests', requests.map(({ path, body }) => path + JSON.stringify(body)).join('\n')],
+    ['the log', bed.log], ['the notebook', JSON.stringify(bed.read('hushed.ipynb'))], ['the page', (await page.content()).replace(/nonce\S*=?"[^>]*>/g, '>')],
+    ['the frames', frames.join('\n')], ['the storage', storage], ...state,
+  ]
+  for (const [place, text] of places) {
+    for (const [name, secret] of Object.entries(kept)) assert.ok(!text.includes(secret), `${name} is in ${place}`)
+  }
+  // Nor anything that looks like what lets code in at the tools.
+  for (const [place, text] of places.slice(0, 5)) assert.doesNotMatch(text, /\b[0-9a-f]{64}\b/, place)
+  assert.equal(await calls(page, 'read').and(page.locator('.failed')).count(), 4)
+})
