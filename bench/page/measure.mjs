@@ -69,6 +69,8 @@ async function scripts(bed, name) {
   })
   await page.goto(bed.link(name))
   await page.locator('.saved.open').waitFor()
+  // The assistant comes after the notebook.
+  await page.getByRole('textbox', { name: 'Message' }).waitFor()
   const packed = (await Promise.all(fetched)).map((body) => brotliCompressSync(body).length)
   await page.close()
   return packed.reduce((sum, bytes) => sum + bytes, 0)
