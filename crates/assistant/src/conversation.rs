@@ -3,6 +3,7 @@
 
 mod checkpoint;
 mod deeds;
+mod kept;
 mod preview;
 mod told;
 mod turn;
@@ -14,15 +15,18 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use cellist_session::Talks;
 use cellist_session::sessions::OwnerId;
 use cellist_tools::Toolbox;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{oneshot, watch};
 
 use crate::message::{Message, Part, Role};
-use crate::provider::Usage;
+use crate::provider::{Account, Usage};
 
 pub use checkpoint::CannotRestore;
 pub use deeds::{Deed, DeedKind};
+use kept::Keeper;
 pub use preview::{Seen, SeenMessage, SeenTool};
 pub use told::{Ask, Ending, Heard, Rules, Stop, Told, Verdict, Waiting};
 use turn::Turn;
@@ -37,6 +41,8 @@ pub(crate) struct Inner {
     state: Mutex<State>,
     /// Whether code may run without a question; for the notebook, whichever conversation was asked.
     may_run: Arc<AtomicBool>,
+    /// Who keeps what is said, where it outlives the host.
+    keeper: Option<Arc<Keeper>>,
     /// Wakes those who listen.
     news: watch::Sender<()>,
 }
@@ -56,6 +62,8 @@ struct State {
     turns: Vec<Past>,
     /// What the model should know with the next message.
     aside: Vec<String>,
+    /// Who was asked: what is kept must not hold their keys.
+    accounts: Vec<Account>,
     latest: Instant,
 }
 
@@ -67,9 +75,11 @@ struct Sent {
 }
 
 /// An answer that has ended.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Past {
     turn: String,
     /// The notebooks that it used.
+    #[serde(with = "cellist_session::order")]
     notebooks: Vec<PathBuf>,
     is_undone: bool,
 }
@@ -85,10 +95,22 @@ const LONGEST_HISTORY: usize = 512 << 10;
 impl Conversation {
     /// One in which nothing was said yet.
     pub fn new(toolbox: Toolbox, notebook: PathBuf) -> Conversation {
-        Conversation::with(toolbox, notebook, Arc::default())
+        Conversation::with(toolbox, notebook, Arc::default(), None)
     }
 
-    fn with(toolbox: Toolbox, notebook: PathBuf, may_run: Arc<AtomicBool>) -> Conversation {
+    /// One that goes on with what was said about the notebook before, and is kept for later.
+    pub fn kept(toolbox: Toolbox, notebook: PathBuf, talks: Talks) -> Conversation {
+        let conversation = Conversation::with(toolbox, notebook, Arc::default(), Some(Keeper::new(talks)));
+        conversation.0.take_up();
+        conversation
+    }
+
+    fn with(
+        toolbox: Toolbox,
+        notebook: PathBuf,
+        may_run: Arc<AtomicBool>,
+        keeper: Option<Arc<Keeper>>,
+    ) -> Conversation {
         let state = State {
             told: Vec::new(),
             history: Vec::new(),
@@ -100,20 +122,20 @@ impl Conversation {
             usage: Usage::default(),
             turns: Vec::new(),
             aside: Vec::new(),
+            accounts: Vec::new(),
             latest: Instant::now(),
         };
         let (state, news) = (Mutex::new(state), watch::Sender::new(()));
-        Conversation(Arc::new(Inner { toolbox, notebook, state, may_run, news }))
+        Conversation(Arc::new(Inner { toolbox, notebook, state, may_run, keeper, news }))
     }
 
     /// Another one about the same notebook, which takes the place of this one. What a person has allowed for the
     /// notebook still holds.
     pub fn anew(&self) -> Conversation {
-        let inner = &self.0;
-        let next =
-            Conversation::with(inner.toolbox.clone(), inner.notebook.clone(), Arc::clone(&inner.may_run));
+        let Inner { toolbox, notebook, may_run, keeper, .. } = &*self.0;
         self.end();
-        next
+        self.0.forget();
+        Conversation::with(toolbox.clone(), notebook.clone(), Arc::clone(may_run), keeper.clone())
     }
 
     /// Ends it: what is answered stops, and what waits is dropped.
@@ -135,6 +157,9 @@ impl Conversation {
     pub fn send(&self, ask: Ask, owner: OwnerId) {
         let mut state = self.0.lock();
         state.sent += 1;
+        if !state.accounts.contains(&ask.account) {
+            state.accounts.push(ask.account.clone());
+        }
         let number = state.sent;
         state.waiting.push_back(Sent { number, ask, owner });
         state.latest = Instant::now();
@@ -236,21 +261,30 @@ impl Inner {
 
     /// Answers one message after the other until none waits.
     async fn work(self: Arc<Inner>) {
-        loop {
-            let next = {
-                let mut state = self.lock();
-                let next = state.waiting.pop_front();
-                match (&next, &mut state.answering) {
-                    // A wish to stop was for the answer before.
-                    (Some(_), Some(answering)) => drop(answering.stop.send_replace(None)),
-                    _ => state.answering = None,
-                }
-                next.zip(state.answering.as_ref().map(|answering| answering.stop.subscribe()))
-            };
-            self.note();
-            let Some((Sent { ask, owner, .. }, stop)) = next else { return };
-            Turn::answer(&self, ask, owner, stop).await;
+        let mut next = self.next(None);
+        while let Some((Sent { ask, owner, .. }, stop)) = next {
+            let ended = Turn::answer(&self, ask, owner, stop).await;
+            next = self.next(Some(ended));
+            self.keep_soon().await;
         }
+    }
+
+    /// The next message, with the wish to stop its answer. The end of an answer and that none is under way any more are one
+    /// step: whoever hears of it can go on at once.
+    fn next(&self, ended: Option<Told>) -> Option<(Sent, watch::Receiver<Option<Stop>>)> {
+        let mut state = self.lock();
+        state.told.extend(ended);
+        state.latest = Instant::now();
+        let next = state.waiting.pop_front();
+        match (&next, &mut state.answering) {
+            // A wish to stop was for the answer before.
+            (Some(_), Some(answering)) => drop(answering.stop.send_replace(None)),
+            _ => state.answering = None,
+        }
+        let next = next.zip(state.answering.as_ref().map(|answering| answering.stop.subscribe()));
+        drop(state);
+        self.note();
+        next
     }
 
     /// Keeps what was said in a turn, for the next.

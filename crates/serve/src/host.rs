@@ -109,7 +109,7 @@ impl Host {
             std::process::id()
         ));
         let shared = Arc::new(Shared {
-            desk,
+            desk: desk.keeping_chats(&serving.home),
             serving,
             started,
             clients: AtomicUsize::new(0),

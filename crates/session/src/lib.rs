@@ -14,6 +14,7 @@ pub mod run;
 pub mod sessions;
 pub mod settings;
 mod store;
+mod talks;
 #[cfg(test)]
 mod told;
 pub mod trust;
@@ -23,6 +24,7 @@ pub use error::{Error, ErrorKind, Problem, Result, in_words};
 pub use home::Home;
 pub use platform::keep_memory_small;
 pub use store::{Changed, Missing, Opened, Store};
+pub use talks::Talks;
 pub use typed::Typed;
 
 /// What a kernel is started by and guarded by, what is started detached, and how one of many processes becomes the owner: for those who

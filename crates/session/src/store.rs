@@ -77,6 +77,11 @@ pub enum Missing {
     StartEmpty,
 }
 
+/// A name for a notebook, by its real path, that files of ours can have.
+pub(crate) fn key_of(path: &Path) -> Option<String> {
+    Place::of(path).ok().map(|place| place.key())
+}
+
 impl Store {
     /// A store that keeps its state in `home`.
     pub fn new(home: Home) -> Store {

@@ -39,6 +39,7 @@ impl Conversation {
         for (turn, notebooks) in turns {
             if self.take_back(&turn, notebooks, &author).await? {
                 self.undone(&turn);
+                self.0.keep_soon().await;
             }
         }
         Ok(())

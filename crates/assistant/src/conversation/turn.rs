@@ -81,12 +81,13 @@ enum Halt {
 }
 
 impl<'a> Turn<'a> {
+    /// Answers a message. Its end is not told yet.
     pub(super) async fn answer(
         inner: &'a Inner,
         ask: Ask,
         owner: OwnerId,
         stop: watch::Receiver<Option<Stop>>,
-    ) {
+    ) -> Told {
         let mut notes = Vec::new();
         let agent = Arc::new(Agent::new(caller(&ask, &mut notes), owner).for_one_turn());
         let aside = std::mem::take(&mut inner.lock().aside);
@@ -106,7 +107,7 @@ impl<'a> Turn<'a> {
         inner.remember(kept, usage, turn_name, turn.agent.notebooks());
         // Its notebooks are let go of before anyone hears of the end.
         drop(turn);
-        inner.tell(Told::Ended { ending, usage });
+        Told::Ended { ending, usage }
     }
 
     /// Talks with the model. What was said ends with a word of the model, whatever happens.

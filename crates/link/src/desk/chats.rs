@@ -8,6 +8,7 @@ use std::time::Duration;
 use cellist_assistant::Conversation;
 use cellist_session::execution::Cancel;
 use cellist_session::live::{Actor, ActorKind, Undo};
+use cellist_session::{Home, Talks};
 use tokio::time::sleep;
 
 use super::{Client, Desk};
@@ -24,6 +25,8 @@ struct Open {
     /// Those about one cell each, by their names.
     about_cells: HashMap<String, AboutCell>,
     begun: u64,
+    /// Where conversations are kept for later, if they are.
+    talks: Option<Talks>,
 }
 
 /// A conversation about one cell.
@@ -110,6 +113,13 @@ impl Desk {
         }
     }
 
+    /// The same desk; its conversations are kept in a state folder, and those that were kept there go on.
+    #[must_use]
+    pub fn keeping_chats(self, home: &Home) -> Desk {
+        self.chats.lock().talks = Some(Talks::new(home));
+        self
+    }
+
     /// The conversation about a notebook, and its name. It begins now if there is none, or if a new one is wanted.
     pub fn conversation(&self, notebook: &Path, is_new: bool) -> (String, Conversation) {
         let mut open = self.chats.lock();
@@ -117,7 +127,18 @@ impl Desk {
         let begun = match known {
             Some(known) if !is_new => return known,
             Some((_, over)) => over.anew(),
-            None => Conversation::new(self.toolbox.clone(), notebook.to_owned()),
+            None => {
+                let (toolbox, notebook) = (self.toolbox.clone(), notebook.to_owned());
+                match open.talks.clone() {
+                    Some(talks) => {
+                        if is_new {
+                            talks.forget(&notebook);
+                        }
+                        Conversation::kept(toolbox, notebook, talks)
+                    }
+                    None => Conversation::new(toolbox, notebook),
+                }
+            }
         };
         let begun = (open.name(), begun);
         open.by_notebook.insert(notebook.to_owned(), begun.clone());

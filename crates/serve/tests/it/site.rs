@@ -39,9 +39,21 @@ impl Site {
         let link = soon(Link::attach(&bed.seen_by("1.0.0"))).await.unwrap();
         let opened = PageAsk { folder: bed.scratch.path().canonicalize().unwrap(), ..PageAsk::default() };
         let mut site = Site { bed, link, path, port: 0, opened };
-        let address = site.address().await;
-        site.port = address.split([':', '/']).nth(4).and_then(|port| port.parse().ok()).unwrap();
+        site.find_port().await;
         site
+    }
+
+    /// Ends the host and starts another in its place.
+    pub(crate) async fn restart(&mut self) {
+        soon(self.bed.seen_by("1.0.0").stop()).await.unwrap();
+        drop(self.bed.serve("1.0.0", Staying::UntilStopped));
+        self.link = soon(Link::attach(&self.bed.seen_by("1.0.0"))).await.unwrap();
+        self.find_port().await;
+    }
+
+    async fn find_port(&mut self) {
+        let address = self.address().await;
+        self.port = address.split([':', '/']).nth(4).and_then(|port| port.parse().ok()).unwrap();
     }
 
     /// A link that works once.

@@ -3,6 +3,7 @@
 mod answers;
 mod going_back;
 mod inline;
+mod kept;
 mod preview;
 mod scenarios;
 mod trouble;
