@@ -10,6 +10,7 @@ use cellist_kernel::order::{Order, Way};
 use cellist_kernel::zmq;
 use cellist_session::Home;
 use cellist_session::orders::{Asker, Job, Running};
+use cellist_session::redaction::Redaction;
 use cellist_session::run::Surroundings;
 use cellist_session::sessions::Whereabouts;
 use cellist_session::settings::{Faults, Resolved};
@@ -117,6 +118,7 @@ impl KernelFlags {
             gateway_token: None,
             pass_env: self.pass_env.clone(),
             set: self.set.clone(),
+            redaction: Redaction::default(),
         }
     }
 

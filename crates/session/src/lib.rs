@@ -10,6 +10,7 @@ mod names;
 pub mod orders;
 mod platform;
 pub mod receipts;
+pub mod redaction;
 pub mod run;
 pub mod sessions;
 pub mod settings;

@@ -17,6 +17,7 @@ use cellist_kernel::order::Order;
 use serde::{Deserialize, Serialize};
 
 use crate::home::Home;
+use crate::redaction::Redaction;
 use crate::settings::{Faults, Resolved, Settings, Sources, resolve};
 
 pub use cellist_kernel::choice::Wanted;
@@ -45,6 +46,9 @@ pub struct Asker {
     pub pass_env: Vec<String>,
     /// Settings that were given on the command line, as `name=value`.
     pub set: Vec<String>,
+    /// What is taken out of all that a model reads for them. It knows what was withheld, and does not have it.
+    #[serde(default)]
+    pub redaction: Redaction,
 }
 
 /// What a kernel is wanted for.
@@ -95,7 +99,12 @@ impl Asker {
     /// Takes out of their environment what is secret and not passed on, and keeps the names of it.
     pub fn withhold(&mut self, settings: &Settings) {
         self.gateway_token = self.token();
-        let Filtered { variables, removed } = without_secrets(&self.environment(), &self.passes(settings));
+        let all = self.environment();
+        let Filtered { variables, removed } = without_secrets(&all, &self.passes(settings));
+        let secrets = removed.iter().filter_map(|name| Some((name.clone(), all.text(name)?)));
+        let secrets: Vec<(String, String)> = secrets.collect();
+        self.redaction.withhold(secrets.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        self.redaction.switch(settings.tools.redact);
         self.variables = variables.into_list();
         self.withheld.extend(removed);
     }
@@ -179,6 +188,24 @@ mod tests {
         asker.withhold(&Settings::default());
         assert_eq!(names(&asker), ["HOME", "MY_TOKEN", "OTHER"]);
         assert_eq!(asker.withheld, ["OPENAI_API_KEY"]);
+    }
+
+    #[test]
+    fn what_was_withheld_is_known_when_it_is_seen_and_cannot_be_had_from_who_knows_it() {
+        let mut asker = asker(&[("OPENAI_API_KEY", "quite-long-key-7"), ("PASSED_TOKEN", "handed-on-1234")]);
+        asker.pass_env = vec!["PASSED_TOKEN".to_owned()];
+        asker.withhold(&Settings::default());
+        // A second time nothing is left to be withheld.
+        asker.withhold(&Settings::default());
+        let sent = serde_json::to_string(&asker).unwrap();
+        assert!(!sent.contains("quite-long"), "{sent}");
+        let got: Asker = serde_json::from_str(&sent).unwrap();
+        let seen = got.redaction.text("it printed quite-long-key-7 and handed-on-1234");
+        assert_eq!(seen, "it printed [redacted: OPENAI_API_KEY] and handed-on-1234");
+        let mut settings = Settings::default();
+        settings.tools.redact = false;
+        asker.withhold(&settings);
+        assert_eq!(asker.redaction.text("quite-long-key-7"), "quite-long-key-7");
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! What a call of a tool is answered with, and what is heard before: nothing but what a model reads or a person looks at.
 
+use std::borrow::Cow;
+
+use cellist_session::redaction::Redaction;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -60,6 +63,25 @@ impl Answer {
         Answer { is_failure: true, ..Answer::text(format!("Error: {what}")) }
     }
 
+    /// Without what no model is to read. Pictures stay as they are.
+    #[must_use]
+    pub fn redacted(mut self, redaction: &Redaction) -> Answer {
+        for block in &mut self.blocks {
+            match block {
+                Block::Text(text) => {
+                    if let Cow::Owned(shown) = redaction.text(text) {
+                        *text = shown;
+                    }
+                }
+                Block::Image { .. } | Block::Link { .. } => {}
+            }
+        }
+        if let Some(keys) = &mut self.keys {
+            redaction.json(keys);
+        }
+        self
+    }
+
     /// Its texts, one after the other.
     pub fn all_text(&self) -> String {
         let texts = self.blocks.iter().filter_map(|block| match block {
@@ -67,5 +89,13 @@ impl Answer {
             Block::Image { .. } | Block::Link { .. } => None,
         });
         texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Progress {
+    /// Without what no model is to read.
+    #[must_use]
+    pub fn redacted(self, redaction: &Redaction) -> Progress {
+        Progress { message: redaction.text(&self.message).into_owned(), ..self }
     }
 }

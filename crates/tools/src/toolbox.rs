@@ -20,6 +20,7 @@ mod open;
 mod python;
 mod read;
 mod read_artifact;
+mod redacted;
 mod run_notebook_cells;
 mod runs;
 mod target;
@@ -151,7 +152,24 @@ impl Toolbox {
             return Answer::failure(refusal);
         }
         let call = Call { agent, arguments: &arguments, news, cancel };
-        let answer = match tool {
+        // Code gets what is there; a model does not, whoever ran the code.
+        let is_read_by_code = agent.within().is_some();
+        let answer = match is_read_by_code {
+            true => self.hand_to(tool, call).await,
+            false => match self.check_marks(&call).await {
+                Ok(()) => self.hand_to(tool, call).await,
+                Err(refusal) => Err(refusal),
+            },
+        };
+        let answer = answer.unwrap_or_else(|failure| failure);
+        match is_read_by_code {
+            true => answer,
+            false => answer.redacted(&caller.asker.redaction),
+        }
+    }
+
+    async fn hand_to(&self, tool: ToolName, call: Call<'_>) -> Result<Answer, Answer> {
+        match tool {
             ToolName::GetNotebookCells => self.get_notebook_cells(call).await,
             ToolName::GetCellOutputs => self.get_cell_outputs(call).await,
             ToolName::AddNotebookCell => self.add_notebook_cell(call).await,
@@ -171,7 +189,6 @@ impl Toolbox {
             ToolName::Eval => self.eval(call).await,
             ToolName::Bash => self.bash(call).await,
             ToolName::Wait => self.wait(call).await,
-        };
-        answer.unwrap_or_else(|failure| failure)
+        }
     }
 }

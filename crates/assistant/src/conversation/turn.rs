@@ -52,7 +52,8 @@ impl Opening {
         let briefing = brief(&inner.toolbox, agent, ask, notes).await;
         let Briefing { instructions, message, tools, notes, notebook_mode } = briefing;
         let with_aside = |words: &str| [aside, &[words.to_owned()]].concat().join("\n\n");
-        let (message, words) = (with_aside(&message), with_aside(&ask.words));
+        let read = |text: String| ask.caller.asker.redaction.text(&text).into_owned();
+        let (message, words) = (read(with_aside(&message)), read(with_aside(&ask.words)));
         Opening { instructions, message, words, tools, notes, notebook_mode }
     }
 
@@ -258,7 +259,7 @@ impl<'a> Turn<'a> {
     async fn answer_to(&mut self, call: &ToolCall, access: Access) -> Answer {
         if let Some(cell) = &self.ask.about {
             if call.tool == proposal::TOOL {
-                return self.propose(cell, call);
+                return self.propose(cell, call).await;
             }
             if access != Access::Look {
                 return Answer::failure(proposal::ONLY_LOOKS);
@@ -297,12 +298,32 @@ impl<'a> Turn<'a> {
     }
 
     /// Tells what the one cell could be.
-    fn propose(&self, cell: &str, call: &ToolCall) -> Answer {
+    async fn propose(&self, cell: &str, call: &ToolCall) -> Answer {
         let Some(source) = call.arguments.get("source").and_then(serde_json::Value::as_str) else {
             return Answer::failure("`source` is missing: give the whole new source of the cell, as text");
         };
-        self.inner.tell(Told::Proposal { cell: cell.to_owned(), source: source.to_owned() });
-        Answer::text(proposal::SHOWN)
+        // The person gets all of it, also what the model was not shown.
+        match self.agent.caller().asker.redaction.restored(source, &self.source(cell).await) {
+            Ok(source) => {
+                self.inner.tell(Told::Proposal { cell: cell.to_owned(), source });
+                Answer::text(proposal::SHOWN)
+            }
+            Err(mark) => Answer::failure(format_args!(
+                "nobody can tell what belongs in the place of `{mark}`, and nothing was proposed: keep each of these marks where \
+                 it stands in the cell, or say in words what to change"
+            )),
+        }
+    }
+
+    /// What a cell is now.
+    async fn source(&self, cell: &str) -> String {
+        let document = self.inner.toolbox.documents().open(&self.inner.notebook).await;
+        let notebook = document.map(|document| document.view().notebook.clone());
+        let cell = notebook.ok().and_then(|notebook| {
+            let cell = notebook.cells().iter().find(|known| known.id().to_string() == cell)?;
+            Some(cell.source().into_owned())
+        });
+        cell.unwrap_or_default()
     }
 
     /// Whether code may run, after a question where one is needed.

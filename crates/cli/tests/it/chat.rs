@@ -263,3 +263,35 @@ fn messages_are_written_with_all_that_a_line_editor_has() {
     screen.keys("\u{3}\u{4}");
     assert_eq!(screen.end().0, 0);
 }
+
+#[test]
+fn credentials_reach_no_model_and_stay_where_they_are() {
+    let token = format!("ghp_{}", "aB3dE5fG7hJ9kL2mN4pQ6rS8tU0vW1xY3zA5");
+    let (source, value) = (format!("token = '{token}'"), "Wint3r-is-c0ld");
+    let script = [
+        Said::call("get_notebook_cells", json!({}))
+            .and_call("read", json!({ "path": "notes.txt" }))
+            .and_call("python", json!({ "code": "print(open('notes.txt').read())" })),
+        Said::text(&["Fine."]),
+        Said::text(&["Indeed."]),
+    ];
+    let bed = Bed::new(&[&source], script);
+    bed.desk.write("notes.txt", format!("{token} and {value}"));
+    let ask = |words: &str| {
+        let mut command = bed.command(&[words, "--yes", "--json"]);
+        Ran::of(command.env("SHOP_PASSWORD", value)).json()
+    };
+    let told = ask("is postgres://ann:hunter2@db right?");
+    let marks =
+        |text: &str| text.contains("[redacted: GitHub token]") && text.contains("[redacted: SHOP_PASSWORD]");
+    for call in 1..3 {
+        assert!(marks(told["calls"][call]["result"].as_str().unwrap()), "{told}");
+    }
+    ask("sure?");
+    let sent = bed.sent();
+    assert!(sent.contains("postgres://ann:[redacted: password]@db") && marks(&sent), "{sent}");
+    for secret in [token.as_str(), value, "hunter2"] {
+        assert!(!sent.contains(secret), "{secret}: {sent}");
+    }
+    assert_eq!(bed.desk.sources(), [source]);
+}

@@ -60,6 +60,7 @@ fn every_setting_is_listed_with_its_value_and_where_that_comes_from() {
     bridge.inherit          false      default
     terminal.images         "auto"     default
     tools.roots             []         default
+    tools.redact            true       default
     chat.provider           "auto"     default
     chat.model              "none"     default
     chat.base_url           "none"     default

@@ -82,6 +82,7 @@ impl Desk {
                 // The sender is held by this very function.
                 Ok(()) = heard.changed() => {
                     let progress = heard.borrow_and_update().clone();
+                    let progress = progress.map(|it| it.redacted(&agent.caller().asker.redaction));
                     events.send_replace(progress.map(Event::Tool));
                 }
             }

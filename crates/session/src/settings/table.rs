@@ -209,6 +209,8 @@ table! {
     tools: Tools {
         /// Folders that file tools may use besides the one they work in
         roots: Vec<PathBuf> = Vec::new(), Folders, Trusted;
+        /// Whether credentials are taken out of what models read: keys, tokens and passwords that look like it, and the values of variables that kernels do not get
+        redact: bool = true, Switch, User;
     }
 
     /// The assistant.
@@ -400,7 +402,8 @@ mod tests {
     fn what_reaches_beyond_a_folder_needs_trust() {
         let guarded: Vec<&str> =
             TABLE.iter().filter(|row| row.access == Access::Trusted).map(|row| row.name).collect();
-        assert!(TABLE.iter().all(|row| row.name.starts_with("chat.") != row.access.is_for_projects()));
+        let is_for_users = |row: &Row| row.name.starts_with("chat.") || row.name == "tools.redact";
+        assert!(TABLE.iter().all(|row| is_for_users(row) != row.access.is_for_projects()));
         assert_eq!(
             guarded,
             [

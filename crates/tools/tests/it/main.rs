@@ -8,5 +8,6 @@ mod cells;
 mod modes;
 mod notebooks;
 mod paths;
+mod redaction;
 mod runs;
 mod text;

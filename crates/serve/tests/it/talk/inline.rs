@@ -86,3 +86,26 @@ async fn a_proposal_is_told_and_nothing_else_can_be_done_from_a_cell() {
     assert!(!sent.contains("shorter"), "{sent}");
     assert_eq!(page.chat(json!({ "inline_stop": other["Ok"]["inline"] })).await, json!({ "Ok": "done" }));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proposal_has_what_the_model_was_not_shown() {
+    let token = format!("ghp_{}", "aB3dE5fG7hJ9kL2mN4pQ6rS8tU0vW1xY3zA5");
+    let propose = |source: &str| Said::call("propose_change", json!({ "source": source }));
+    let mark = "[redacted: GitHub token]";
+    let room = Room::new([
+        propose(&format!("t = '{mark}'\nprint('[redacted: JWT]')")),
+        propose(&format!("t = '{mark}'\nprint(t)")),
+        Said::text(&["Like this."]),
+    ])
+    .await;
+    let file = std::fs::read_to_string(&room.site.path).unwrap();
+    std::fs::write(&room.site.path, file.replace("x = 1", &format!("t = '{token}'"))).unwrap();
+    let (mut page, _) = room.site.page().await;
+    page.chat(json!({ "inline": { "cell": "a", "message": message("ask", "print it") } })).await;
+    let told = until(&mut page, "ended").await;
+    assert_eq!(find(&told, "proposal")["source"], json!(format!("t = '{token}'\nprint(t)")));
+    let failed = find(&told, "result")["text"].as_str().unwrap().to_owned();
+    assert!(failed.contains("what belongs in the place of `[redacted: JWT]`"), "{failed}");
+    let sent: String = room.models.asked().iter().map(|asked| asked.body.to_string()).collect();
+    assert!(sent.contains(mark) && !sent.contains(&token), "{sent}");
+}

@@ -1,0 +1,137 @@
+//! Values of variables, known by their fingerprints alone: whoever looks for them need not have them.
+
+use std::hash::{BuildHasher, RandomState};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::Found;
+
+/// A value shorter than this is a word that stands in many texts.
+const SHORTEST: usize = 8;
+/// One as long as this stands nowhere by chance, also in the middle of a word.
+const UNMISTAKABLE: usize = 16;
+
+/// Parts of the names of variables whose values let someone in. Others are kept from kernels for what they lead to: a
+/// region, an address, a path.
+const TELLING: &[&str] = &[
+    "KEY",
+    "APIKEY",
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASS",
+    "PWD",
+    "PGPASSWORD",
+    "PASSPHRASE",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "BEARER",
+    "PAT",
+    "DSN",
+    "URL",
+    "URI",
+    "STRING",
+];
+
+/// Values that were withheld.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Withheld {
+    salt: u64,
+    values: Vec<Fingerprint>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Fingerprint {
+    name: String,
+    length: usize,
+    /// Of its first bytes.
+    first: u32,
+    /// Of all of it.
+    digest: [u8; 32],
+}
+
+impl Withheld {
+    /// Looks for the value of a variable from now on, if it is one that nobody should read.
+    pub(super) fn add(&mut self, name: &str, value: &str) {
+        let value = inner(value.trim());
+        let is_named = name.to_ascii_uppercase().split('_').any(|part| TELLING.contains(&part));
+        if !is_named || !is_telling(value) {
+            return;
+        }
+        if self.values.is_empty() {
+            self.salt = RandomState::new().hash_one(name);
+        }
+        let (name, length, digest) = (name.to_owned(), value.len(), Sha256::digest(value).into());
+        if let Some(first) = first(value.as_bytes(), self.salt) {
+            self.values.push(Fingerprint { name, length, first, digest });
+        }
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.values.iter().map(|value| value.name.as_str())
+    }
+
+    /// Where the values stand in a text.
+    pub(super) fn find(&self, text: &str) -> Vec<Found<'_>> {
+        let (mut found, mut at) = (Vec::new(), 0);
+        let Some(longest) = text.len().checked_sub(SHORTEST).filter(|_| !self.values.is_empty()) else {
+            return found;
+        };
+        let mut begins = [false; 256];
+        self.values.iter().for_each(|value| begins[usize::from(value.first as u8)] = true);
+        while at <= longest {
+            let here =
+                first(&text.as_bytes()[at..], self.salt).filter(|first| begins[usize::from(*first as u8)]);
+            let value = here.and_then(|first| {
+                self.values.iter().find(|value| value.first == first && value.is_at(text, at))
+            });
+            match value {
+                Some(value) => {
+                    found.push(Found { range: at..at + value.length, label: &value.name });
+                    at += value.length;
+                }
+                None => at += 1,
+            }
+        }
+        found
+    }
+}
+
+impl Fingerprint {
+    fn is_at(&self, text: &str, at: usize) -> bool {
+        let Some(value) = text.get(at..at + self.length) else { return false };
+        let is_letter = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
+        let is_within =
+            is_letter(text[..at].chars().next_back()) || is_letter(text[at + self.length..].chars().next());
+        (!is_within || self.length >= UNMISTAKABLE) && Sha256::digest(value)[..] == self.digest
+    }
+}
+
+/// What tells most values apart at little cost.
+fn first(bytes: &[u8], salt: u64) -> Option<u32> {
+    let first = bytes.get(..SHORTEST)?.try_into().ok()?;
+    let mixed = (u64::from_le_bytes(first) ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    Some(((mixed ^ (mixed >> 29)) >> 32) as u32)
+}
+
+/// The password of an address; another value is itself.
+fn inner(value: &str) -> &str {
+    let Some((_, rest)) = value.split_once("://") else { return value };
+    let user = rest.split('/').next().unwrap_or_default().rsplit_once('@').map(|(user, _)| user);
+    user.and_then(|user| user.split_once(':')).map_or("", |(_, password)| password)
+}
+
+/// Whether a value could not be an ordinary word, a path or an address.
+fn is_telling(value: &str) -> bool {
+    let is_path = value.starts_with(['/', '~', '.']) || value.contains(":\\");
+    let kinds = [
+        value.contains(|letter: char| letter.is_ascii_lowercase()),
+        value.contains(|letter: char| letter.is_ascii_uppercase()),
+        value.contains(|letter: char| letter.is_ascii_digit()),
+        value.contains(|letter: char| !letter.is_ascii_alphanumeric()),
+    ];
+    let kinds = kinds.into_iter().filter(|has| *has).count();
+    value.len() >= SHORTEST && !is_path && (kinds >= 2 || value.len() >= UNMISTAKABLE)
+}
