@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { Agent } from '../agent.mjs'
-import { cell, code, markdown, notebook, SHOTS, until } from '../kit.mjs'
+import { cell, code, markdown, SHOTS, until } from '../kit.mjs'
+import { says } from '../models.mjs'
+import { account, answered, models, say, talkAbout } from './assistant.mjs'
 import { axe, faults } from './axe.mjs'
-import { bed } from './bed.mjs'
 
 const PENGUINS = [
   markdown('intro', '# Penguins\n\nBody mass against flipper length, with a fit $m = a\\,l + b$ per species:\n\n$$\\hat m = \\arg\\min_{a,b} \\sum_i (m_i - a\\,l_i - b)^2$$'),
@@ -16,18 +16,24 @@ const PENGUINS = [
   code('fails', 'penguin["mass"].mean()'),
 ]
 
+const PLOT = 'import matplotlib.pyplot as plt\nfig, ax = plt.subplots(figsize=(6, 2.5))\nax.scatter(penguins.flipper, penguins.mass, s=8)\nax.set_xlabel("flipper length, mm")\nax.set_ylabel("mass, g")\nplt.show()'
+
+/** A notebook that the assistant was just asked to mend. */
 async function showcase(name, options) {
-  const path = bed.write(name, notebook(...structuredClone(PENGUINS)))
-  const page = await bed.open(name, options)
+  account({ model: 'claude-sonnet' })
+  const page = await talkAbout(name, structuredClone(PENGUINS), options)
   await page.getByRole('button', { name: 'Run all' }).click()
   await cell(page, 'fails').locator('.outputs .error').waitFor()
   await cell(page, 'plot').locator('.outputs img').waitFor()
-  const agent = await Agent.join(bed, 'Claude')
-  await agent.read(path)
-  const plot = 'import matplotlib.pyplot as plt\nfig, ax = plt.subplots(figsize=(6, 2.5))\nax.scatter(penguins.flipper, penguins.mass, s=8)\nax.set_xlabel("flipper length, mm")\nax.set_ylabel("mass, g")\nplt.show()'
-  await agent.update(path, 'plot', plot, { run: true })
+  models.say(
+    { ...says('I look at both cells first.'), calls: [['get_notebook_cells', { cells: ['plot', 'fails'] }]] },
+    { ...says('The error in `fails` is a typo: the frame is called `penguins`.'), calls: [['update_notebook_cell', { cell: 'plot', content: PLOT, run: true }], ['update_notebook_cell', { cell: 'fails', content: 'penguins["mass"].mean()' }]] },
+    says('The axes of `plot` have **names** now, and it is wide enough to see the three groups. To keep it as a file:\n\n```python\nfig.savefig("penguins.png", dpi=200)\n```\n'),
+  )
+  await say(page, 'Agent', 'Fix the failing cell, and make the plot readable.')
+  const turn = await answered(page, 'To keep it as a file')
+  await turn.locator('.usage').waitFor()
   await until(() => cell(page, 'plot').locator('.outputs img').evaluate((image) => image.naturalWidth > 2 * image.naturalHeight), 'the new plot')
-  await agent.update(path, 'fails', 'penguins["mass"].mean()')
   await page.locator('.dock').getByText('2 changes').waitFor()
   return page
 }
@@ -38,6 +44,8 @@ for (const theme of ['light', 'dark']) {
     await cell(page, 'plot').locator('.cm-deletedChunk').first().waitFor()
     await page.evaluate(readFileSync(axe, 'utf8'))
     assert.deepEqual(await faults(page), [])
+    // The keyboard goes back to the notebook.
+    await page.keyboard.press('Escape')
     for (const keys of ['h', 'Shift+H', 'Control+Shift+c']) {
       await page.keyboard.press(keys)
       await page.getByRole('dialog').locator('kbd, .turns li').first().waitFor()
