@@ -115,3 +115,24 @@ async fn what_a_message_names_is_told_with_what_the_mode_gives() {
         insta::assert_snapshot!(format!("message_names_{}", mode.as_str()), sent.await.message);
     }
 }
+
+#[tokio::test]
+async fn talk_at_a_cell_has_instructions_and_a_tool_of_its_own_whatever_the_size() {
+    for cells in [19, 20, 500] {
+        let about = |ask: &mut Ask| {
+            ask.about = Some("c2".to_owned());
+            ask.outputs = vec!["c2".to_owned()];
+            let selection = Selection { cells: vec!["c2".to_owned()], editing: None };
+            ask.caller.front.as_mut().unwrap().selection = selection;
+        };
+        let Sent { instructions, tools, message } = sent(cells, Mode::Ask, about).await;
+        if cells == 20 {
+            let tools = tools.join("\n");
+            let whole =
+                format!("{instructions}\n\n======== tools\n\n{tools}\n\n======== message\n\n{message}");
+            insta::assert_snapshot!("inline", whole);
+        }
+        assert!(message.contains("gone + 2") && message.contains("NameError"), "{message}");
+        assert_eq!(tools.last().map(String::as_str), Some("propose_change"));
+    }
+}
