@@ -44,6 +44,8 @@ export function listen() {
 export async function talkAbout(name, cells, options = {}) {
   bed.write(name, notebook(...cells))
   const page = await bed.open(name, options)
+  // On a narrow screen the pane waits until it is wanted.
+  if (options.isHidden) await page.keyboard.press('Control+l')
   await field(page).waitFor()
   return page
 }

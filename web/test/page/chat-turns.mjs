@@ -70,14 +70,14 @@ test('stop ends an answer in the middle, leaves the kernel alone, and the next m
 })
 
 test('an answer goes on while the page is loaded again, and a second window sees it too', async () => {
-  const page = await talkAbout('reload.ipynb', [code('a', 'x = 1')])
+  const page = await talkAbout('reload-chat.ipynb', [code('a', 'x = 1')])
   models.say({ ...held(says('Before. ', 'After.')), calls: [['update_notebook_cell', { cell: 'a', content: 'x = 2' }]] }, says('All of it.'))
   await say(page, 'Agent', 'go on while I am away')
   await turns(page).last().getByText('Before.').waitFor()
   await page.reload()
   await turns(page).last().getByText('Before.').waitFor()
   await pane(page).locator('.conversation[aria-busy=true]').waitFor()
-  const other = await bed.open('reload.ipynb')
+  const other = await bed.open('reload-chat.ipynb')
   await turns(other).last().getByText('Before.').waitFor()
   await page.goto('about:blank')
   models.release()
