@@ -1,6 +1,6 @@
 // Where a message is written: what goes along, the words, how far the answer may go, and sending or stopping.
 
-import { useSignal } from '@preact/signals'
+import { computed, useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { interrupt, toChange } from '../actions'
 import { elementOf } from '../cell/focus'
@@ -13,12 +13,16 @@ import { mode, MODES, setMode, words } from './draft'
 import { beyond, type Mention, mentions, triggerAt } from './mentions'
 import { chat, isStopped, sendDraft, stop, talk, withdraw } from './talk'
 
+/** Whether the kernel goes on with what a stopped answer began. */
+const runsOn = computed(() => isStopped.value && !talk.isAnswering.value && kernel.value.state === 'busy')
+
 export function Composer({ onLook }: { onLook: () => void }) {
   const field = useRef<HTMLTextAreaElement>(null)
   const cursor = useSignal(words.peek().length)
   const isClosed = useSignal(false)
   const chosen = useSignal(0)
   const isAnswering = talk.isAnswering.value
+  const canStop = isAnswering || (runsOn.value && !words.value.trim())
   const trigger = isClosed.value ? null : triggerAt(words.value, cursor.value)
   const found = trigger ? mentions(trigger, mode.value, chat.value) : []
   const at = Math.min(chosen.value, found.length - 1)
@@ -78,8 +82,8 @@ export function Composer({ onLook }: { onLook: () => void }) {
             <svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.4" aria-hidden="true"><path d="M1.5 8S4 3.5 8 3.5 14.5 8 14.5 8 12 12.5 8 12.5 1.5 8 1.5 8z" /><circle cx="8" cy="8" r="2" /></svg>
           </button>
           {isAnswering && words.value.trim() && <button class="queue" onClick={() => void sendDraft()}>Queue</button>}
-          {isAnswering
-            ? <button class="send stop" aria-label={isStopped.value ? 'Interrupt the kernel' : 'Stop'} title={isStopped.value ? 'Interrupt the kernel' : 'Stop the answer; a second press interrupts the kernel'} onClick={stop}>
+          {canStop
+            ? <button class="send stop" aria-label={isStopped.value ? 'Interrupt the kernel' : 'Stop'} title={isStopped.value ? 'Interrupt the kernel' : 'Stop the answer; a second press interrupts the kernel'} onClick={() => (runsOn.value ? interrupt() : stop())}>
                 <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true"><rect x="2" y="2" width="8" height="8" rx="1.5" fill="currentColor" /></svg>
               </button>
             : <button class="send" aria-label="Send" title="Send (Enter)" disabled={!words.value.trim()} onClick={() => void sendDraft()}>
@@ -142,10 +146,9 @@ function Menu({ sign, found, at, onTake }: { sign: '#' | '@'; found: Mention[]; 
 function Above() {
   const count = reviews.value.length
   const out = beyond(words.value, mode.value, chat.value)
-  const runsOn = isStopped.value && !talk.isAnswering.value && kernel.value.state === 'busy'
   return (
     <div class="above">
-      {runsOn && <p class="notice">The kernel still runs what the answer began. <button onClick={interrupt}>Interrupt</button></p>}
+      {runsOn.value && <p class="notice">The kernel still runs what the answer began. <button onClick={interrupt}>Interrupt</button></p>}
       {talk.waiting.value.length > 0 && (
         <ol class="queued-messages" aria-label="Messages that wait">
           {talk.waiting.value.map(({ number, words }) => (

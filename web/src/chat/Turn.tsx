@@ -4,12 +4,12 @@ import { useComputed, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { insert } from '../actions'
 import type { Asked, Ending, Message, Usage } from '../net/protocol'
-import { file } from '../state/doc'
+import { connection, file } from '../state/doc'
 import { question, say } from '../state/view'
 import { CellChip } from './cells'
 import { gives, modeName, setMode } from './draft'
 import { Streamed } from './stream'
-import { restore, send } from './talk'
+import { restore, send, talk } from './talk'
 import type { Turn as Told, Words } from './told'
 import { ToolCall } from './ToolCall'
 
@@ -17,16 +17,20 @@ export function Turn({ turn, isLast }: { turn: Told; isLast: boolean }) {
   const { asked } = turn
   const parts = turn.parts.value
   const ended = turn.ended.value
-  const isSilent = !ended && !turn.again.value && (parts.length === 0 || isWaiting(parts))
+  // A host that was killed has left an answer without an end.
+  const isLost = !ended && connection.value === 'open' && !(isLast && talk.isAnswering.value)
+  const isOver = ended !== null || isLost
+  const isSilent = !isOver && !turn.again.value && (parts.length === 0 || isWaiting(parts))
   return (
     <article class={`turn${turn.isUndone.value ? ' undone' : ''}`} aria-label={`You: ${asked.words.slice(0, 80)}`}>
       <Mine turn={turn} />
       <div class="answer">
         {parts.map((part, at) => part.kind === 'words'
-          ? <Prose key={part.key} part={part} isWhole={ended !== null || at < parts.length - 1} />
-          : <ToolCall key={part.key} call={part} isOver={ended !== null} />)}
+          ? <Prose key={part.key} part={part} isWhole={isOver || at < parts.length - 1} />
+          : <ToolCall key={part.key} call={part} isOver={isOver} />)}
         {isSilent && <p class="thinking"><span class="dots" aria-hidden="true"><i /><i /><i /></span><span class="only-heard">Waiting for the model</span></p>}
-        <Again turn={turn} />
+        {!isOver && <Again turn={turn} />}
+        {isLost && <p class="ending lost">Broken off: the host was ended</p>}
         {ended && <End ending={ended.ending} usage={ended.usage} again={isLast ? () => void send(message(turn)) : null} />}
         {ended && isLast && <Switch turn={turn} />}
       </div>

@@ -56,12 +56,31 @@ export function hear(news: ChatNews): void {
   const isOld = isBehind && news.from === 0
   isBehind &&= !isOld
   if (!talk.take(news, isOld)) void (opening = open(false))
+  else if (isOld) giveBack()
 }
+
+/** What was said and not answered when the host went away. */
+let unanswered: string[] = []
 
 /** The host is gone; when it is back, all is told again. */
 export function lost(): void {
+  if (!opening) return
   opening = null
+  const last = talk.turns.peek().at(-1)
+  if (last && !last.ended.peek()) unanswered.push(last.asked.words)
+  unanswered.push(...talk.waiting.peek().map(({ words }) => words))
   talk.isAnswering.value = false
+  talk.waiting.value = []
+}
+
+/** A host that was killed knows nothing of the message that it was to answer: it is there to be sent again. */
+function giveBack(): void {
+  const known = [...talk.turns.peek().map(({ asked }) => asked.words), ...talk.waiting.peek().map(({ words }) => words)]
+  const gone = unanswered.filter((words) => !known.includes(words))
+  unanswered = []
+  if (gone.length === 0) return
+  draft.words.value = [...gone, draft.words.peek()].filter(Boolean).join('\n\n')
+  say('The host was ended before it answered; what you said is where you wrote it')
 }
 
 export function begin(): void {
