@@ -185,11 +185,17 @@ impl Conversation {
         is_gone
     }
 
-    /// Ends the answer that is under way. Tells whether there was one.
+    /// Ends the answer that is under way; after its end, what it began and still runs, where that is meant. Tells whether
+    /// there was anything.
     pub fn stop(&self, stop: Stop) -> bool {
         let state = self.0.lock();
-        let answering = state.answering.as_ref();
-        answering.is_some_and(|answering| answering.stop.send(Some(stop)).is_ok())
+        match (&state.answering, stop) {
+            (Some(answering), _) => answering.stop.send(Some(stop)).is_ok(),
+            (None, Stop::Answer) => false,
+            (None, Stop::Kernel) => {
+                state.turns.last().is_some_and(|past| self.0.toolbox.interrupt_turn(&past.turn))
+            }
+        }
     }
 
     /// Answers whether a call may run code. Tells whether that was asked.
@@ -212,6 +218,8 @@ impl Conversation {
             told,
             is_answering: state.answering.is_some(),
             waiting: waiting.collect(),
+            runs_on: state.answering.is_none()
+                && state.turns.last().is_some_and(|past| self.0.toolbox.turn_runs_on(&past.turn)),
             mark: state.mark,
             is_over: state.is_over,
         }
@@ -265,7 +273,20 @@ impl Inner {
         while let Some((Sent { ask, owner, .. }, stop)) = next {
             let ended = Turn::answer(&self, ask, owner, stop).await;
             next = self.next(Some(ended));
+            self.watch_what_runs_on();
             self.keep_soon().await;
+        }
+    }
+
+    /// Whoever listens hears of it when what the last answer began does not run any more.
+    fn watch_what_runs_on(self: &Arc<Inner>) {
+        let turn = self.lock().turns.last().map(|past| past.turn.clone());
+        if let Some(turn) = turn.filter(|turn| self.toolbox.turn_runs_on(turn)) {
+            let inner = Arc::clone(self);
+            tokio::spawn(async move {
+                inner.toolbox.turn_rests(&turn).await;
+                inner.note();
+            });
         }
     }
 

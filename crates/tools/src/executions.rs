@@ -27,6 +27,8 @@ pub(crate) struct Execution {
     /// What runs, in a few words.
     what: String,
     session: SessionKey,
+    /// The turn of an agent in which it was begun.
+    turn: String,
     begun: Instant,
     canceller: Canceller,
     handed_over: watch::Sender<bool>,
@@ -71,6 +73,7 @@ impl Executions {
         &self,
         what: String,
         session: SessionKey,
+        turn: String,
         run: impl FnOnce(Inside) -> F,
     ) -> Execution
     where
@@ -82,7 +85,7 @@ impl Executions {
         let (handed_over, heard) = watch::channel(false);
         let (id, begun) = (ExecutionId::random(), Instant::now());
         let execution =
-            Execution { id, what, session, begun, canceller, handed_over, standing: seen, outcome };
+            Execution { id, what, session, turn, begun, canceller, handed_over, standing: seen, outcome };
         self.lock().push_back(execution.clone());
         let running = run(Inside { cancel, handed_over: heard, standing });
         let executions = self.clone();
@@ -103,6 +106,12 @@ impl Executions {
     /// Those of a session that have not ended, the oldest first.
     pub(crate) fn running(&self, session: &SessionKey) -> Vec<Execution> {
         let runs = |execution: &&Execution| &execution.session == session && !execution.is_done();
+        self.lock().iter().filter(runs).cloned().collect()
+    }
+
+    /// Those of a turn that have not ended, the oldest first.
+    pub(crate) fn of_turn(&self, turn: &str) -> Vec<Execution> {
+        let runs = |execution: &&Execution| execution.turn == turn && !execution.is_done();
         self.lock().iter().filter(runs).cloned().collect()
     }
 
@@ -200,6 +209,12 @@ impl Execution {
         }
     }
 
+    /// Waits for its end, however long that takes.
+    pub(crate) async fn end(&self) {
+        // One that was lost has ended, too.
+        let _ = self.outcome.clone().wait_for(Option::is_some).await;
+    }
+
     /// How large its answer is, if it has ended.
     fn size(&self) -> Option<usize> {
         let size = |block: &Block| match block {
@@ -241,12 +256,13 @@ mod tests {
     async fn a_run_goes_on_when_nobody_waits_and_its_answer_is_there_for_who_asks_later() {
         let executions = Executions::default();
         let (go, gone) = oneshot::channel::<()>();
-        let execution = executions.begin("python".to_owned(), session(), |inside| async move {
-            let progress = Progress { message: "half".to_owned(), done: Some(1.0), total: Some(2.0) };
-            inside.standing.send_replace(Standing { progress, text: "so far".to_owned() });
-            gone.await.unwrap();
-            Answer::text("done")
-        });
+        let execution =
+            executions.begin("python".to_owned(), session(), String::new(), |inside| async move {
+                let progress = Progress { message: "half".to_owned(), done: Some(1.0), total: Some(2.0) };
+                inside.standing.send_replace(Standing { progress, text: "so far".to_owned() });
+                gone.await.unwrap();
+                Answer::text("done")
+            });
         let news = news();
         let mut heard = news.subscribe();
         let waiting = execution.wait(LONG, &news, None);
@@ -267,11 +283,15 @@ mod tests {
 
     #[tokio::test]
     async fn who_cancels_while_waiting_interrupts_and_hears_the_end() {
-        let execution =
-            Executions::default().begin("python".to_owned(), session(), |mut inside| async move {
+        let execution = Executions::default().begin(
+            "python".to_owned(),
+            session(),
+            String::new(),
+            |mut inside| async move {
                 inside.cancel.asked().await;
                 Answer::failure("cancelled")
-            });
+            },
+        );
         let (canceller, mut cancel) = Cancel::channel();
         canceller.cancel();
         // Its end is waited for, however little patience there was.
@@ -281,10 +301,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_run_that_breaks_is_told_as_a_failure() {
-        let execution = Executions::default()
-            .begin("python".to_owned(), session(), |_| async move { std::future::pending::<Answer>().await });
+        let execution =
+            Executions::default().begin("python".to_owned(), session(), String::new(), |_| async move {
+                std::future::pending::<Answer>().await
+            });
         drop(execution);
-        let broken = Executions::default().begin("x".to_owned(), session(), |_| async move { panic!("oh") });
+        let broken = Executions::default()
+            .begin("x".to_owned(), session(), String::new(), |_| async move { panic!("oh") });
         assert_eq!(ended(broken.wait(LONG, &news(), None).await), "Error: the run ended without a result");
         assert!(broken.is_done());
     }
@@ -292,10 +315,12 @@ mod tests {
     #[tokio::test]
     async fn only_the_last_answers_are_kept() {
         let executions = Executions::default();
-        let first = executions.begin("first".to_owned(), session(), |_| async { Answer::text("1") });
+        let first =
+            executions.begin("first".to_owned(), session(), String::new(), |_| async { Answer::text("1") });
         ended(first.wait(LONG, &news(), None).await);
         for _ in 0..ENDED {
-            let next = executions.begin("next".to_owned(), session(), |_| async { Answer::text("2") });
+            let next = executions
+                .begin("next".to_owned(), session(), String::new(), |_| async { Answer::text("2") });
             ended(next.wait(LONG, &news(), None).await);
         }
         let is_gone = || executions.find(first.id().as_str()).is_none();
@@ -303,7 +328,8 @@ mod tests {
             tokio::task::yield_now().await;
         }
         let large = "x".repeat(ENDED_BYTES);
-        let large = executions.begin("large".to_owned(), session(), |_| async { Answer::text(large) });
+        let large =
+            executions.begin("large".to_owned(), session(), String::new(), |_| async { Answer::text(large) });
         ended(large.wait(LONG, &news(), None).await);
         while executions.lock().len() > 1 {
             tokio::task::yield_now().await;

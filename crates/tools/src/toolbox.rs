@@ -3,6 +3,7 @@
 
 mod access;
 mod bash;
+mod begun;
 mod bridge;
 mod changes;
 mod context;

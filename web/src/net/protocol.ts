@@ -205,6 +205,8 @@ export interface ChatNews {
   told: Told[]
   is_answering: boolean
   waiting: { number: number; words: string }[]
+  /** Whether code still runs that the last answer began and did not wait for. */
+  runs_on: boolean
 }
 
 export interface Folder { path: string; parent: string | null; folders: string[]; notebooks: string[] }

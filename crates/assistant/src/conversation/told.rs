@@ -201,6 +201,8 @@ pub struct Heard {
     pub is_answering: bool,
     /// What waits for its turn, the next first.
     pub waiting: Vec<Waiting>,
+    /// Whether code still runs that the last answer began and did not wait for.
+    pub runs_on: bool,
     /// Counts up with each of all this; who knows it waits for a higher one.
     pub mark: u64,
     /// Whether another conversation has taken its place.

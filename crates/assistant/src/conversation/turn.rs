@@ -289,9 +289,12 @@ impl<'a> Turn<'a> {
         match stop {
             Some(Stop::Kernel) => {
                 canceller.cancel();
+                // Also what earlier calls have begun.
+                toolbox.interrupt_turn(&self.agent.turn_name());
                 calling.await
             }
             Some(Stop::Answer) | None => {
+                toolbox.hand_over_turn(&self.agent.turn_name());
                 Answer::failure("the person stopped the answer; what this call has begun goes on")
             }
         }

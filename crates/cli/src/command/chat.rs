@@ -31,7 +31,7 @@ use setup::Setup;
 /// taken from OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or chat.api_key. docs/assistant.md has more.
 ///
 /// Enter sends, Alt-Enter makes a new line, Tab completes commands, notebooks and tools, Up brings back what was sent.
-/// Ctrl-C stops an answer, a second one also what it runs; Ctrl-D leaves. /help lists what else there is. With a message,
+/// Ctrl-C stops an answer, and /stop what it left running; Ctrl-D leaves. /help lists what else there is. With a message,
 /// or through a pipe, one answer is printed.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:

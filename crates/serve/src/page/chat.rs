@@ -120,7 +120,7 @@ impl TakingPart {
                 false => Err(Failure::bad_input("not_waiting", "the message does not wait any more")),
             },
             ChatAsk::Stop(stop) => {
-                // An answer that has just ended needs no stop.
+                // What has just ended needs no stop.
                 conversation().stop(stop);
                 Ok(ChatAnswer::Done)
             }
@@ -178,7 +178,7 @@ impl From<AboutCell> for ToHear {
 async fn pass_on(page: Arc<Page>, notebook: PathBuf, mut of: ToHear, answers: mpsc::Sender<Down>) {
     let mut from = 0;
     loop {
-        let Heard { told, next, is_answering, waiting, mark, is_over } = of.conversation.heard(from);
+        let Heard { told, next, is_answering, waiting, runs_on, mark, is_over } = of.conversation.heard(from);
         if is_over && told.is_empty() {
             if of.cell.is_some() {
                 return;
@@ -188,7 +188,7 @@ async fn pass_on(page: Arc<Page>, notebook: PathBuf, mut of: ToHear, answers: mp
             continue;
         }
         let (chat, inline) = (of.chat.clone(), of.cell.clone());
-        let news = ChatNews { chat, inline, from, told, is_answering, waiting };
+        let news = ChatNews { chat, inline, from, told, is_answering, waiting, runs_on };
         if answers.send(Down::Chat(Box::new(news))).await.is_err() {
             return;
         }

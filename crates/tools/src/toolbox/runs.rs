@@ -130,7 +130,7 @@ impl Toolbox {
         let Plan { what, session, settings, budget } = plan;
         let asked = call.arguments.seconds("soft_wait");
         let patience = asked.map_or(settings.run.soft_wait, seconds);
-        let execution = self.executions.begin(what, session, run);
+        let execution = self.executions.begin(what, session, call.agent.turn_name(), run);
         match execution.wait(patience, call.news, Some(&mut call.cancel)).await {
             Waited::Ended(answer) => Answer::clone(&answer),
             Waited::Running => {

@@ -4,7 +4,7 @@ use cellist_tools::{Mode, tool_references};
 use cellist_tui::Matches;
 
 /// What a line may begin with to be for us.
-pub(super) const COMMANDS: [&str; 5] = ["/help", "/mode", "/new", "/quit", "/undo"];
+pub(super) const COMMANDS: [&str; 6] = ["/help", "/mode", "/new", "/quit", "/stop", "/undo"];
 
 /// What could stand where the word at a character stands.
 pub(super) fn complete(
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn commands_tools_and_notebooks_are_offered_where_they_can_stand() {
         let table: [(&str, &[&str], &str); 14] = [
-            ("/|", &["/help", "/mode", "/new", "/quit", "/undo"], "/"),
+            ("/|", &["/help", "/mode", "/new", "/quit", "/stop", "/undo"], "/"),
             ("  /n|", &["/new"], "/n"),
             ("see /n|", &[], "/n"),
             ("/mode |", &["ask", "edit", "agent"], ""),

@@ -18,13 +18,14 @@ use crate::waiting;
 
 const HELP: &str = "/mode ask|edit|agent  how far the model may go
 /undo                 takes back what the last answer changed in the notebook
+/stop                 interrupts what an answer that was stopped has left running
 /new                  begins a new conversation
 /quit                 leaves; so does Ctrl-D
 @other.ipynb          attaches a notebook
 #runNotebookCells     names a tool
 Tab                   completes commands, notebooks and tools
 Alt-Enter, Ctrl-J     a new line; Up and Down bring back what was sent
-Ctrl-C                stops an answer; twice, also what it runs";
+Ctrl-C                stops an answer, and leaves alone what it runs";
 
 struct Screen<'a> {
     link: &'a Link,
@@ -94,6 +95,7 @@ impl Screen<'_> {
                     self.say("a new conversation");
                 }
                 "/undo" => self.undo().await?,
+                "/stop" => self.interrupt().await?,
                 command if command.starts_with("/mode") => {
                     match command.trim_start_matches("/mode").trim().parse::<Mode>() {
                         Ok(mode) => self.mode = mode,
@@ -158,7 +160,12 @@ impl Screen<'_> {
                 self.show(told, false);
                 match told {
                     Told::Question { id } => self.decide(id).await?,
-                    Told::Ended { .. } => return Ok(()),
+                    Told::Ended { .. } => {
+                        if heard.runs_on {
+                            self.say("what it has begun still runs; /stop interrupts that");
+                        }
+                        return Ok(());
+                    }
                     _ => {}
                 }
             }
@@ -185,6 +192,17 @@ impl Screen<'_> {
             _ => Verdict::No,
         };
         chat(self.link, ChatAsk::Approve { chat: self.name.clone(), call: call.to_owned(), verdict }).await?;
+        Ok(())
+    }
+
+    /// Interrupts what an answer has left running.
+    async fn interrupt(&mut self) -> Result<(), CliError> {
+        let stop = ChatAsk::Stop { chat: self.name.clone(), stop: Stop::Kernel };
+        let said = match chat(self.link, stop).await? {
+            ChatReply::Done(true) => "interrupted",
+            _ => "nothing that an answer has begun still runs",
+        };
+        self.say(said);
         Ok(())
     }
 

@@ -91,6 +91,8 @@ pub(in crate::page) struct ChatNews {
     pub(in crate::page) told: Vec<Told>,
     pub(in crate::page) is_answering: bool,
     pub(in crate::page) waiting: Vec<Waiting>,
+    /// Whether code still runs that the last answer began and did not wait for.
+    pub(in crate::page) runs_on: bool,
 }
 
 /// What is answered about conversations.

@@ -67,12 +67,13 @@ async fn a_stop_ends_the_answer_and_only_one_that_means_it_ends_what_runs() {
     page.told(|news| news["shown"]["a"].to_string().contains("begun")).await;
     page.chat(json!({ "stop": "answer" })).await;
     until(&mut page, "ended").await;
-    // The kernel was left alone. Asked for once more, with the will to end it, there is nothing to stop.
+    // The kernel was left alone, and it is said that it still runs; whoever means it ends that, too.
     let whole = page.open(&room.site.path, &[]).await;
     assert_eq!(whole["states"]["a"]["activity"], json!("running"), "{whole}");
+    assert_eq!(page.next_chat().await["runs_on"], json!(true));
     assert_eq!(page.chat(json!({ "stop": "kernel" })).await, json!({ "Ok": "done" }));
-    page.ask(json!("interrupt")).await;
     page.told(|news| news["states"]["a"]["activity"] == json!("idle")).await;
+    while page.next_chat().await["runs_on"] == json!(true) {}
     room.close(page).await;
 }
 
