@@ -91,6 +91,7 @@ const files = (folder) => readdirSync(folder, { withFileTypes: true, recursive: 
 test('no key, token or file that is kept from models is in any request, log, notebook or page', async () => {
   const kept = { environment: 'sk-environment-4711', gateway: 'gateway-token-4711', dotenv: 'dotenv-word-4711', notebook: 'excluded-word-4711', key: KEY }
   writeFileSync(join(bed.work, '.env'), `PASSWORD=${kept.dotenv}\n`)
+  writeFileSync(join(bed.work, 'careless.txt'), `the key is ${KEY}, or so\n`)
   bed.write('private.ipynb', notebook(code('p', `word = "${kept.notebook}"`)))
   account({ exclude: ['private.ipynb'] })
   Object.assign(bed.environment, { OPENAI_API_KEY: kept.environment, PI_PYTHON_GATEWAY_TOKEN: kept.gateway })
@@ -109,13 +110,15 @@ test('no key, token or file that is kept from models is in any request, log, not
   const read = (path) => ['read', { path }]
   models.say(
     asks(read('.env'), read('private.ipynb'), ['get_notebook_cells', { notebook: 'private.ipynb' }], read(join(bed.home, 'config.toml')), read('~/.cellist/config.toml')),
-    asks(['run_notebook_cells', { cells: ['a'] }], ['get_cell_outputs', { cell: 'a' }]),
+    asks(['run_notebook_cells', { cells: ['a'] }], ['get_cell_outputs', { cell: 'a' }], read('careless.txt')),
     says('I was not let in.'),
   )
   await say(page, 'Agent', 'read @.env and @private.ipynb')
   await answered(page, 'I was not let in.')
   await cell(page, 'a').locator('.outputs').getByText('PATH').waitFor()
   for (const { text, isFailure } of results((await models.request(from + 1)).body)) assert.ok(isFailure && !text.includes('4711'), text)
+  // What someone has written down carelessly is read without the key.
+  assert.ok(results((await models.request(from + 2)).body)[2].text.includes('the key is ['))
   // A provider that says the key back, as some do.
   models.say(refuses(400, `the key ${KEY} is not known`))
   await say(page, 'Ask', 'once more')

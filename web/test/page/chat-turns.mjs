@@ -69,6 +69,17 @@ test('stop ends an answer in the middle, leaves the kernel alone, and the next m
   assert.ok(JSON.stringify((await heard.request(2)).messages).includes('The person stopped this answer'))
 })
 
+test('what an answer has begun is interrupted when the person wants that too', async () => {
+  const page = await talkAbout('interrupt.ipynb', [code('a', 'import time\nprint("begun", flush=True)\nwhile True: time.sleep(0.01)')])
+  models.say(asks(['run_notebook_cells', { cells: ['a'] }]))
+  await say(page, 'Agent', 'run it')
+  await cell(page, 'a').locator('.outputs').getByText('begun').waitFor()
+  await press(page, 'Stop')
+  await turns(page).last().locator('.ending.stopped').waitFor()
+  await pane(page).locator('.above').getByRole('button', { name: 'Interrupt' }).click()
+  await cell(page, 'a').locator('.outputs').getByText('KeyboardInterrupt').first().waitFor()
+})
+
 test('an answer goes on while the page is loaded again, and a second window sees it too', async () => {
   const page = await talkAbout('reload-chat.ipynb', [code('a', 'x = 1')])
   models.say({ ...held(says('Before. ', 'After.')), calls: [['update_notebook_cell', { cell: 'a', content: 'x = 2' }]] }, says('All of it.'))
