@@ -128,7 +128,7 @@ function Modes() {
 function Menu({ sign, found, at, onTake }: { sign: '#' | '@'; found: Mention[]; at: number; onTake: (mention: Mention) => void }) {
   if (found.length === 0) return null
   return (
-    <ul id="mentions" class="mentions" role="listbox" aria-label={sign === '#' ? 'Tools' : 'Cells and notebooks'}>
+    <ul id="mentions" class="mentions" role="listbox" tabIndex={0} aria-label={sign === '#' ? 'Tools' : 'Cells and notebooks'}>
       {found.map((mention, index) => (
         <li
           key={mention.key} id={`mention-${index}`} role="option" aria-selected={index === at}
