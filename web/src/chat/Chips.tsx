@@ -21,8 +21,12 @@ function Offer({ label, title, onTake }: { label: string; title: string; onTake:
 
 const several = (ids: string[]) => (ids.length === 1 ? nameOf(ids[0]!) : `${ids.length} cells`)
 
+/** Cells that have a chip each. */
+const MOST = 4
+
 export function Chips() {
   const name = file.value?.name ?? 'notebook'
+  const whole = selected.value.filter(isThere)
   const offered = useComputed(() => chosen.value.filter((id) => !selected.value.includes(id)))
   const shows = useComputed(() => chosen.value.filter((id) => !outputs.value.includes(id) && (cells.get(id)?.outputs.value.length ?? 0) > 0))
   return (
@@ -31,9 +35,9 @@ export function Chips() {
         ? <Chip label={name} title="Attached: its cells go along" onRemove={() => (isAttached.value = false)} />
         : <Offer label={name} title="Attach the notebook" onTake={() => (isAttached.value = true)} />}
       {attached.value.map((path) => <Chip key={path} label={path.split('/').at(-1)!} title={path} onRemove={() => without(attached, path)} />)}
-      {selected.value.filter(isThere).map((id) => (
-        <Chip key={id} label={nameOf(id)} title="Sent whole" onRemove={() => without(selected, id)} />
-      ))}
+      {whole.length > MOST
+        ? <Chip label={`${whole.length} cells`} title="Sent whole" onRemove={() => (selected.value = [])} />
+        : whole.map((id) => <Chip key={id} label={nameOf(id)} title="Sent whole" onRemove={() => without(selected, id)} />)}
       {outputs.value.filter(isThere).map((id) => (
         <Chip key={id} label={`output of ${nameOf(id)}`} onRemove={() => without(outputs, id)} />
       ))}

@@ -54,6 +54,9 @@ const isAttached = ({ attached }: Asked) => attached.includes(file.peek()?.path 
 /** Notebooks beside the one of this page. */
 const others = ({ attached }: Asked) => attached.filter((path) => path !== file.peek()?.path)
 
+/** Cells that are named one by one. */
+const MOST = 4
+
 function Mine({ turn }: { turn: Told }) {
   const { words, mode, turn: name, selected, outputs, notebook_mode, notes } = turn.asked
   const off = notebook_mode ? '' : isAttached(turn.asked) ? ' · notebook mode off: not in front' : ' · notebook mode off: not attached'
@@ -71,7 +74,8 @@ function Mine({ turn }: { turn: Told }) {
         {turn.isUndone.value
           ? <span class="meta">restored</span>
           : turn.ended.value && <button class="quiet restore" title="Take back what was changed from here on" onClick={ask}>Restore to here</button>}
-        {selected.map((id) => <CellChip key={id} id={id} />)}
+        {selected.slice(0, MOST).map((id) => <CellChip key={id} id={id} />)}
+        {selected.length > MOST && <span class="meta">and {selected.length - MOST} more cells</span>}
         {outputs.map((id) => <span key={id} class="with-output">output of <CellChip id={id} /></span>)}
         {others(turn.asked).map((path) => <span key={path} class="with-file" title={path}>{path.split('/').at(-1)}</span>)}
         <span class="meta">{modeName(mode)}{off}</span>
@@ -129,7 +133,7 @@ function equip(fragment: DocumentFragment): void {
       made.onclick = then
       bar.append(made)
     }
-    button('Copy', () => void navigator.clipboard.writeText(text).then(() => say('Copied')))
+    button('Copy', () => void navigator.clipboard.writeText(text).then(() => say('Copied'), () => say('The browser does not let the page copy')))
     if (/^(language-(python|py))?$/.test(pre.querySelector('code')?.className ?? '')) {
       button('Insert as cell', () => void insert('below', 'code', false, text))
     }
