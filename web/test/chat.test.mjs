@@ -27,7 +27,7 @@ const { Talk, carried, beyond, mentions, triggerAt, isAttached, apply } = await 
 const asked = (turn, more = {}) => ({ asked: { words: turn, mode: 'agent', model: 'm', turn, notebook_mode: true, notes: [], attached: [], selected: [], outputs: [], ...more } })
 const result = (id, more = {}) => ({ result: { id, text: 'ok', images: 0, is_failure: false, duration_ms: 3, deeds: [], needs_mode: null, ...more } })
 const ended = (ending = 'done') => ({ ended: { ending, usage: { input: 1, cached: 0, output: 1, cost: null } } })
-const news = (from, told, more = {}) => ({ chat: 'c', inline: null, from, told, is_answering: true, waiting: [], ...more })
+const news = (from, told, more = {}) => ({ chat: 'c', inline: null, from, told, is_answering: true, waiting: [], runs_on: false, ...more })
 
 /** An answer in short: words as they are, calls by name and how they stand. */
 const inShort = (turn) => turn.parts.value.map((part) =>

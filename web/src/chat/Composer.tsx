@@ -1,20 +1,17 @@
 // Where a message is written: what goes along, the words, how far the answer may go, and sending or stopping.
 
-import { computed, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { interrupt, toChange } from '../actions'
+import { toChange } from '../actions'
 import { elementOf } from '../cell/focus'
 import { tellPresent } from '../present'
 import { registerComposer } from '../state/assist'
-import { kernel, waiting as reviews } from '../state/doc'
+import { waiting as reviews } from '../state/doc'
 import { active, isEditing } from '../state/view'
 import { Chips, Missing } from './Chips'
 import { mode, MODES, setMode, words } from './draft'
 import { beyond, type Mention, mentions, triggerAt } from './mentions'
-import { chat, isStopped, sendDraft, stop, talk, withdraw } from './talk'
-
-/** Whether the kernel goes on with what a stopped answer began. */
-const runsOn = computed(() => isStopped.value && !talk.isAnswering.value && kernel.value.state === 'busy')
+import { chat, isStopped, runsOn, sendDraft, stop, talk, withdraw } from './talk'
 
 export function Composer({ onLook }: { onLook: () => void }) {
   const field = useRef<HTMLTextAreaElement>(null)
@@ -23,6 +20,7 @@ export function Composer({ onLook }: { onLook: () => void }) {
   const chosen = useSignal(0)
   const isAnswering = talk.isAnswering.value
   const canStop = isAnswering || (runsOn.value && !words.value.trim())
+  const interrupts = isStopped.value || runsOn.value
   const trigger = isClosed.value ? null : triggerAt(words.value, cursor.value)
   const found = trigger ? mentions(trigger, mode.value, chat.value) : []
   const at = Math.min(chosen.value, found.length - 1)
@@ -83,7 +81,7 @@ export function Composer({ onLook }: { onLook: () => void }) {
           </button>
           {isAnswering && words.value.trim() && <button class="queue" onClick={() => void sendDraft()}>Queue</button>}
           {canStop
-            ? <button class="send stop" aria-label={isStopped.value ? 'Interrupt the kernel' : 'Stop'} title={isStopped.value ? 'Interrupt the kernel' : 'Stop the answer; a second press interrupts the kernel'} onClick={() => (runsOn.value ? interrupt() : stop())}>
+            ? <button class="send stop" aria-label={interrupts ? 'Interrupt the kernel' : 'Stop'} title={interrupts ? 'Interrupt what the answer began' : 'Stop the answer; a second press interrupts what it began'} onClick={stop}>
                 <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true"><rect x="2" y="2" width="8" height="8" rx="1.5" fill="currentColor" /></svg>
               </button>
             : <button class="send" aria-label="Send" title="Send (Enter)" disabled={!words.value.trim()} onClick={() => void sendDraft()}>
@@ -148,7 +146,7 @@ function Above() {
   const out = beyond(words.value, mode.value, chat.value)
   return (
     <div class="above">
-      {runsOn.value && <p class="notice">The kernel still runs what the answer began. <button onClick={interrupt}>Interrupt</button></p>}
+      {runsOn.value && <p class="notice">What the answer began still runs. <button onClick={stop}>Interrupt</button></p>}
       {talk.waiting.value.length > 0 && (
         <ol class="queued-messages" aria-label="Messages that wait">
           {talk.waiting.value.map(({ number, words }) => (

@@ -1,6 +1,6 @@
 // The conversation of the pane: what is said in it, and what is asked of the host about it.
 
-import { signal } from '@preact/signals'
+import { computed, effect, signal } from '@preact/signals'
 import type { Chat, ChatAsk, ChatNews, Ending, Message, Mode, Seen, Verdict } from '../net/protocol'
 import { ask, settled } from '../net/sync'
 import { connection } from '../state/doc'
@@ -22,8 +22,16 @@ export const announce = (ending: Ending) => {
 export const talk = new Talk(announce, () => (announced.value = 'The assistant asks whether it may run code'))
 /** What the host has told of the assistant; `null` until it has. */
 export const chat = signal<Chat | null>(null)
-/** Whether an answer was stopped whose code may still run. */
+/** Whether the answer that is under way was told to stop. */
 export const isStopped = signal(false)
+/** Whether the code that an answer began goes on without it. */
+export const runsOn = computed(() => talk.runsOn.value && !talk.isAnswering.value)
+
+effect(() => {
+  // A wish to stop was for the answer before.
+  talk.turns.value
+  isStopped.value = false
+})
 
 let opening: Promise<void> | null = null
 /** Whether the next that is heard is what was told before. */
@@ -70,6 +78,7 @@ export function lost(): void {
   if (last && !last.ended.peek()) unanswered.push(last.asked.words)
   unanswered.push(...talk.waiting.peek().map(({ words }) => words))
   talk.isAnswering.value = false
+  talk.runsOn.value = false
   talk.waiting.value = []
 }
 
@@ -116,9 +125,9 @@ export async function sendDraft(as?: Mode): Promise<void> {
   }
 }
 
-/** Ends the answer; the second time also what it runs. */
+/** Ends the answer; the second time also what it began. */
 export function stop(): void {
-  const asked: ChatAsk = { stop: isStopped.peek() ? 'kernel' : 'answer' }
+  const asked: ChatAsk = { stop: isStopped.peek() || runsOn.peek() ? 'kernel' : 'answer' }
   isStopped.value = true
   void ask({ chat: asked })
 }

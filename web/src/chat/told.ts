@@ -33,6 +33,8 @@ export class Talk {
   readonly turns = signal<Turn[]>([])
   readonly isAnswering = signal(false)
   readonly waiting = signal<ChatNews['waiting']>([])
+  /** Whether code that the last answer began still runs. */
+  readonly runsOn = signal(false)
   readonly proposal = signal<string | null>(null)
   private next = 0
   private keys = 0
@@ -45,6 +47,7 @@ export class Talk {
     this.turns.value = []
     this.isAnswering.value = false
     this.waiting.value = []
+    this.runsOn.value = false
     this.proposal.value = null
   }
 
@@ -56,6 +59,7 @@ export class Talk {
       for (const told of news.told.slice(this.next - news.from)) this.hear(told, isOld)
       this.next = Math.max(this.next, news.from + news.told.length)
       this.isAnswering.value = news.is_answering
+      this.runsOn.value = news.runs_on
       if (JSON.stringify(this.waiting.peek()) !== JSON.stringify(news.waiting)) this.waiting.value = news.waiting
     })
     return true
