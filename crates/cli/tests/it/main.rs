@@ -16,6 +16,7 @@ mod edit;
 mod exec;
 mod gateway;
 mod git;
+mod help;
 mod history;
 mod host;
 mod kernels;
