@@ -111,21 +111,7 @@ impl Conversation {
         may_run: Arc<AtomicBool>,
         keeper: Option<Arc<Keeper>>,
     ) -> Conversation {
-        let state = State {
-            told: Vec::new(),
-            history: Vec::new(),
-            waiting: VecDeque::new(),
-            sent: 0,
-            answering: None,
-            is_over: false,
-            mark: 0,
-            usage: Usage::default(),
-            turns: Vec::new(),
-            aside: Vec::new(),
-            accounts: Vec::new(),
-            latest: Instant::now(),
-        };
-        let (state, news) = (Mutex::new(state), watch::Sender::new(()));
+        let (state, news) = (Mutex::new(State::new()), watch::Sender::new(()));
         Conversation(Arc::new(Inner { toolbox, notebook, state, may_run, keeper, news }))
     }
 
@@ -245,6 +231,26 @@ impl Conversation {
     pub fn is_fresh(&self, within: Duration) -> bool {
         let state = self.0.lock();
         state.answering.is_some() || !state.told.is_empty() && state.latest.elapsed() < within
+    }
+}
+
+impl State {
+    /// Nothing was said.
+    fn new() -> State {
+        State {
+            told: Vec::new(),
+            history: Vec::new(),
+            waiting: VecDeque::new(),
+            sent: 0,
+            answering: None,
+            is_over: false,
+            mark: 0,
+            usage: Usage::default(),
+            turns: Vec::new(),
+            aside: Vec::new(),
+            accounts: Vec::new(),
+            latest: Instant::now(),
+        }
     }
 }
 

@@ -127,13 +127,9 @@ fn add(told: &mut Vec<Told>, one: &Told) {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::VecDeque;
-    use std::time::Instant;
-
     use cellist_tools::Mode;
 
     use super::*;
-    use crate::provider::Usage;
 
     fn asked(words: &str) -> Told {
         Told::Asked {
@@ -150,20 +146,7 @@ mod tests {
     }
 
     fn kept(told: Vec<Told>) -> Option<Vec<Told>> {
-        let state = State {
-            told,
-            history: Vec::new(),
-            waiting: VecDeque::new(),
-            sent: 0,
-            answering: None,
-            is_over: false,
-            mark: 0,
-            usage: Usage::default(),
-            turns: Vec::new(),
-            aside: Vec::new(),
-            accounts: Vec::new(),
-            latest: Instant::now(),
-        };
+        let state = State { told, ..State::new() };
         written(&state).map(|text| {
             assert!(text.len() <= LONGEST);
             serde_json::from_str::<Kept>(&text).unwrap().told
