@@ -2,6 +2,7 @@
 
 import { ChangeSet, Text } from '@codemirror/state'
 import { batch } from '@preact/signals'
+import { refocus } from './cell/focus'
 import { toJSON } from './net/change'
 import type { Cell, CellKind, Op, Scope } from './net/protocol'
 import { act, ask, freshName, settled, sourceOf } from './net/sync'
@@ -253,7 +254,12 @@ export function judgeActive(verdict: 'keep' | 'undo', isAll: boolean): void {
   if (cell && doc.review.peek().cells[cell]) void judge(verdict, { cell: { cell } })
 }
 
-export const toggleAssistant = () => assist.setOpen(!assist.isOpen.peek())
+/** Shows the assistant, or hides it; a keyboard that was there goes back to the notebook. */
+export function toggleAssistant(): void {
+  const hadKeyboard = document.activeElement?.closest('.assistant') != null
+  assist.setOpen(!assist.isOpen.peek())
+  if (hadKeyboard && !assist.isOpen.peek()) refocus()
+}
 
 /** Opens a line below the active cell for a word about it. */
 export function talkInline(): void {

@@ -14,14 +14,15 @@ const here = dirname(fileURLToPath(import.meta.url))
 const contents = `
   export { Talk } from './chat/told'
   export { carried } from './chat/carry'
-  export { beyond, mentions, triggerAt } from './chat/mentions'
+  export { beyond, means, mentions, triggerAt } from './chat/mentions'
   export { isAttached } from './chat/draft'
   export { apply } from './net/change'
+  export { cells, file, order } from './state/doc'
 `
 const built = await build({
   stdin: { contents, resolveDir: join(here, '../src'), loader: 'ts' }, bundle: true, format: 'esm', write: false, platform: 'node',
 })
-const { Talk, carried, beyond, mentions, triggerAt, isAttached, apply } = await import(
+const { Talk, carried, beyond, means, mentions, triggerAt, isAttached, apply, cells, file, order } = await import(
   `data:text/javascript;base64,${Buffer.from(built.outputFiles[0].text).toString('base64')}`)
 
 const asked = (turn, more = {}) => ({ asked: { words: turn, mode: 'agent', model: 'm', turn, notebook_mode: true, notes: [], attached: [], selected: [], outputs: [], ...more } })
@@ -107,6 +108,29 @@ test('only what the mode gives is listed, and nothing of a notebook that is not 
   assert.deepEqual(mentions({ sign: '@', query: 'b.ip' }, 'ask', chat).map(({ label }) => label), ['b.ipynb'])
 })
 
+test('a word that a cell merely has is not taken for it, and what is called so comes first', () => {
+  for (const [id, source] of [['a1', 'import b, cell_of'], ['b2', '@dataclass']]) cells.set(id, { source, outputs: { value: [] } })
+  order.value = ['a1', 'b2']
+  const first = (query) => {
+    const [found] = mentions({ sign: '@', query }, 'ask', { ...chat, notebooks: ['old/pen.ipynb'] })
+    return [found.key, means(query, found)]
+  }
+  assert.deepEqual(first('dataclass'), ['cell:b2', false])
+  assert.deepEqual(first('cell'), ['cell:a1', true])
+  assert.deepEqual(first('B2'), ['cell:b2', true])
+  assert.deepEqual(first('pen'), ['notebook:old/pen.ipynb', true])
+  const [tool] = mentions({ sign: '#', query: 'cells' }, 'ask', chat)
+  assert.ok(means('cells', tool))
+  cells.clear()
+  order.value = []
+})
+
+test('a notebook of the same name elsewhere is another one', () => {
+  file.value = { path: '/work/old/b.ipynb', name: 'b.ipynb', language: 'python' }
+  assert.deepEqual(mentions({ sign: '@', query: 'b.ip' }, 'ask', chat).map(({ about }) => about), ['notebook'])
+  file.value = null
+})
+
 test('tools that are named beyond the mode are known', () => {
   assert.deepEqual(beyond('please #runNotebookCells now', 'ask', chat), ['#runNotebookCells'])
   assert.deepEqual(beyond('please #runNotebookCells now', 'agent', chat), [])
@@ -119,6 +143,24 @@ test('a proposal keeps what was typed since it was asked for', () => {
   assert.equal(apply(carried(base, proposed, base), base), proposed)
   const now = 'a = 10\nb = 2\nprint(a)  # 🐧'
   assert.equal(apply(carried(base, proposed, now), now), 'a = 10\nb = 2\nprint(a + b)  # 🐧')
+})
+
+test('a proposal is not mixed with what was typed in the same place', () => {
+  for (const [base, proposed, now] of [
+    ['x = 1', 'x = 2', 'x = 10'],
+    ['def f(x)', 'def f(x, y)', 'def f(x, y=0)'],
+    ['a = 1\nb = 2\nc = 3', 'a = 1\nb = 2\nc = 4', 'a = 1'],
+    ['a = 1', 'a = 1\nb = 2', 'a = 1\nc = 3'],
+  ]) assert.equal(carried(base, proposed, now), null, now)
+})
+
+test('a proposal that goes on from what was typed has it once', () => {
+  for (const [base, proposed, now] of [
+    ['a = 1', 'a = 1\nb = 2\nc = 3', 'a = 1\nb = 2'],
+    ['a = 1\nb = 2', 'a = 1\nb = 3', 'a = 1\nb = 3'],
+    ['', 'import os\nprint(os.name)', 'import os'],
+    ['a = 1\nb = 2\nc = 3', 'a = 1\nc = 4', 'a = 1\nc = 3'],
+  ]) assert.equal(apply(carried(base, proposed, now), now), proposed, now)
 })
 
 test('a proposal never takes half of a character', () => {

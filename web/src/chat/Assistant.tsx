@@ -2,7 +2,8 @@
 
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { NARROWEST, setOpen, setWidth, WIDEST, width } from '../state/assist'
+import { toggleAssistant } from '../actions'
+import { NARROWEST, setWidth, WIDEST, width } from '../state/assist'
 import { file } from '../state/doc'
 import { Composer } from './Composer'
 import { Seen } from './Seen'
@@ -23,7 +24,7 @@ export function Assistant() {
         <button class="quiet" title="New conversation" aria-label="New conversation" onClick={begin}>
           <svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" aria-hidden="true"><path d="M8 3v10M3 8h10" /></svg>
         </button>
-        <button class="quiet" title="Hide (Ctrl+J)" aria-label="Hide the assistant" onClick={() => setOpen(false)}>
+        <button class="quiet" title="Hide (Ctrl+J)" aria-label="Hide the assistant" onClick={toggleAssistant}>
           <svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" aria-hidden="true"><path d="m4 4 8 8M12 4l-8 8" /></svg>
         </button>
       </div>

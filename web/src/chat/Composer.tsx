@@ -10,20 +10,22 @@ import { waiting as reviews } from '../state/doc'
 import { active, isEditing } from '../state/view'
 import { Chips, Missing } from './Chips'
 import { mode, MODES, setMode, words } from './draft'
-import { beyond, type Mention, mentions, triggerAt } from './mentions'
+import { beyond, means, type Mention, mentions, triggerAt } from './mentions'
 import { chat, isStopped, runsOn, sendDraft, stop, talk, withdraw } from './talk'
 
 export function Composer({ onLook }: { onLook: () => void }) {
   const field = useRef<HTMLTextAreaElement>(null)
   const cursor = useSignal(words.peek().length)
   const isClosed = useSignal(false)
-  const chosen = useSignal(0)
+  /** The place that the arrow keys chose, or none. */
+  const chosen = useSignal(-1)
   const isAnswering = talk.isAnswering.value
   const canStop = isAnswering || (runsOn.value && !words.value.trim())
   const interrupts = isStopped.value || runsOn.value
   const trigger = isClosed.value ? null : triggerAt(words.value, cursor.value)
   const found = trigger ? mentions(trigger, mode.value, chat.value) : []
-  const at = Math.min(chosen.value, found.length - 1)
+  const isMeant = found[0] !== undefined && means(trigger!.query, found[0])
+  const at = chosen.value < 0 && isMeant ? 0 : Math.min(chosen.value, found.length - 1)
 
   useLayoutEffect(() => registerComposer(field.current!), [])
   // As high as what is written, up to a bound that the style sets.
@@ -38,7 +40,7 @@ export function Composer({ onLook }: { onLook: () => void }) {
     const [head, tail] = [words.peek().slice(0, from) + mention.text, words.peek().slice(cursor.peek())]
     words.value = head + tail.replace(/^ /, '')
     mention.take?.()
-    chosen.value = 0
+    chosen.value = -1
     const element = field.current!
     element.value = words.peek()
     element.setSelectionRange(head.length, head.length)
@@ -48,8 +50,9 @@ export function Composer({ onLook }: { onLook: () => void }) {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.isComposing) return
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (found.length > 0 && step !== undefined) chosen.value = (at + step + found.length) % found.length
-    else if (found.length > 0 && (event.key === 'Enter' || event.key === 'Tab') && !event.shiftKey) take(found[at]!)
+    if (found.length > 0 && step !== undefined) chosen.value = (Math.max(at, step < 0 ? 0 : -1) + step + found.length) % found.length
+    else if (found[at] && event.key === 'Enter' && !event.shiftKey) take(found[at])
+    else if (found[0] && event.key === 'Tab' && !event.shiftKey) take(found[at] ?? found[0])
     else if (trigger && event.key === 'Escape') isClosed.value = true
     else if (event.key === 'Enter' && !event.shiftKey && !event.altKey) void sendDraft()
     else if (event.key === 'Escape') back()
@@ -71,7 +74,7 @@ export function Composer({ onLook }: { onLook: () => void }) {
           aria-activedescendant={found[at] ? `mention-${at}` : undefined}
           placeholder={isAnswering ? 'Say more; it waits for its turn' : 'Ask, or say what to do'}
           value={words.value} onKeyDown={onKeyDown} onKeyUp={follow} onClick={follow} onFocus={tellPresent}
-          onInput={(event) => { words.value = event.currentTarget.value; isClosed.value = false; chosen.value = 0; follow() }}
+          onInput={(event) => { words.value = event.currentTarget.value; isClosed.value = false; chosen.value = -1; follow() }}
         />
         <div class="tools">
           <Modes />

@@ -1,6 +1,7 @@
 // A line below a cell for a word with the assistant about it. What it proposes is shown in place, and done only if
 // the person accepts it.
 
+import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { change } from '../actions'
 import { refocus } from '../cell/focus'
@@ -12,6 +13,8 @@ import { nameOf } from './cells'
 import { Proposal } from './proposal'
 import { ToolCall } from './ToolCall'
 import { Again, End, Prose } from './Turn'
+
+const CHANGED = 'The cell has changed here since; ask again'
 
 let judging: ((accepts: boolean) => void) | null = null
 
@@ -32,13 +35,19 @@ export function Inline({ cell }: { cell: CellModel }) {
   const field = useRef<HTMLInputElement>(null)
   const host = useRef<HTMLDivElement>(null)
   const proposal = useRef<Proposal | null>(null)
+  const fits = useSignal(true)
   const asked = inline.peek()
   const outputs = useRef(asked?.outputs ?? [])
   const turn = talk.turns.value.at(-1)
   const text = talk.proposal.value
 
   const judge = (accepts: boolean) => {
-    if (accepts) change(cell.id, proposal.current!.change())
+    const changes = accepts ? proposal.current!.change() : null
+    if (changes) change(cell.id, changes)
+    else if (accepts) {
+      said.value = CHANGED
+      return
+    }
     said.value = accepts ? 'Accepted' : 'Rejected'
     close()
   }
@@ -52,7 +61,9 @@ export function Inline({ cell }: { cell: CellModel }) {
   }, [])
   useLayoutEffect(() => {
     if (text === null) return
-    proposal.current = new Proposal(cell, base(), text, host.current!)
+    proposal.current = new Proposal(cell, base(), text, host.current!, fits)
+    // The text of the cell goes out of sight, and must not take the keyboard along.
+    if (host.current!.closest('.body')?.querySelector('.source')?.contains(document.activeElement)) field.current?.focus()
     proposed.value = cell.id
     judging = judge
     said.value = 'The assistant proposes a change'
@@ -81,10 +92,10 @@ export function Inline({ cell }: { cell: CellModel }) {
       <div ref={host} class="proposal" hidden={text === null} />
       {text !== null && (
         <div class="proposal-bar">
-          <strong>Assistant</strong> <span>proposes this change</span>
+          <strong>Assistant</strong> <span>{fits.value ? 'proposes this change' : CHANGED}</span>
           <span class="spring" />
           <button class="quiet" title="Drop it (Alt+N)" onClick={() => judge(false)}>Reject</button>
-          <button class="primary" title="Change the cell (Alt+Y)" onClick={() => judge(true)}>Accept</button>
+          <button class="primary" title="Change the cell (Alt+Y)" disabled={!fits.value} onClick={() => judge(true)}>Accept</button>
         </div>
       )}
       {(parts.length > 0 || ended) && (

@@ -35,7 +35,15 @@ const MOST = 40
 export function mentions({ sign, query }: Trigger, mode: Mode, chat: Chat | null): Mention[] {
   const wanted = query.toLowerCase()
   const all = sign === '#' ? (isAttached.value ? tools(mode, chat) : []) : [...attachable(chat)]
-  return all.filter(({ label, about, key }) => `${label} ${about} ${key}`.toLowerCase().includes(wanted)).slice(0, MOST)
+  const found = all.filter(({ label, about, key }) => `${label} ${about} ${key}`.toLowerCase().includes(wanted))
+  const isMeant = (mention: Mention) => means(query, mention)
+  return [...found.filter(isMeant), ...found.filter((mention) => !isMeant(mention))].slice(0, MOST)
+}
+
+/** Whether what is typed is how something is called, and not merely a word of it: `@dataclass` may be meant as it stands. */
+export function means(query: string, { label, key, text }: Mention): boolean {
+  const names = [label, key.slice(key.indexOf(':') + 1), label.slice(label.lastIndexOf('/') + 1)]
+  return text !== '' || names.some((name) => name.toLowerCase().startsWith(query.toLowerCase()))
 }
 
 const bare = (name: string) => name.replace(/^#/, '')
@@ -58,7 +66,7 @@ function* attachable(chat: Chat | null): Generator<Mention> {
     yield { key: `output:${id}`, label: `output of cell ${at}`, about: line, text: '', take: () => include(outputs, id) }
   }
   for (const path of chat?.notebooks ?? []) {
-    const isHere = here !== undefined && (here === path || here.endsWith(`/${path}`))
+    const isHere = here === path
     const take = () => (isHere ? void (isAttached.value = true) : include(attached, path))
     yield { key: `notebook:${path}`, label: path, about: isHere ? 'this notebook' : 'notebook', text: '', take }
   }

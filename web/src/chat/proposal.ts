@@ -4,6 +4,7 @@ import { syntaxHighlighting } from '@codemirror/language'
 import { unifiedMergeView } from '@codemirror/merge'
 import { type ChangeSet, EditorState } from '@codemirror/state'
 import { EditorView } from '@codemirror/view'
+import type { Signal } from '@preact/signals'
 import { nonce } from '../cell/editor'
 import { highlighters, languageOf } from '../cell/language'
 import { apply } from '../net/change'
@@ -14,20 +15,26 @@ export class Proposal {
   private readonly view: EditorView
   private readonly stop: () => void
 
-  constructor(private readonly cell: CellModel, private readonly base: string, private readonly proposed: string, host: HTMLElement) {
+  /** `fits` says whether it can still be done. */
+  constructor(
+    private readonly cell: CellModel, private readonly base: string, private readonly proposed: string, host: HTMLElement,
+    private readonly fits: Signal<boolean>,
+  ) {
     this.view = new EditorView({ state: this.state(), parent: host })
     this.stop = cell.textVersion.subscribe(() => this.view.setState(this.state()))
   }
 
-  /** What would be done to the cell now. */
-  change(): ChangeSet {
+  /** What would be done to the cell now; `null` when the cell has changed where the proposal changes it. */
+  change(): ChangeSet | null {
     return carried(this.base, this.proposed, this.cell.source)
   }
 
   private state(): EditorState {
+    const change = this.change()
+    this.fits.value = change !== null
     const language = languageOf(this.cell.kind.peek(), file.peek()?.language ?? '')
     return EditorState.create({
-      doc: apply(this.change(), this.cell.source),
+      doc: change ? apply(change, this.cell.source) : this.proposed,
       extensions: [
         EditorView.cspNonce.of(nonce),
         EditorState.lineSeparator.of('\n'),

@@ -27,8 +27,16 @@ export class Streamed {
   }
 }
 
+/** A block as it reads; one that cannot be drawn is shown as it is written, and the rest goes on. */
 function made(block: string): DocumentFragment {
-  const fragment = renderMarkdown(block)
-  linkCells(fragment)
-  return fragment
+  try {
+    const fragment = renderMarkdown(block)
+    linkCells(fragment)
+    return fragment
+  } catch {
+    const [fragment, plain] = [document.createDocumentFragment(), document.createElement('p')]
+    plain.textContent = block
+    fragment.append(plain)
+    return fragment
+  }
 }

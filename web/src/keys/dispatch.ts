@@ -44,19 +44,25 @@ function takesText(target: EventTarget | null): boolean {
 
 /** Whether the keyboard is where the assistant is talked to. */
 function isBeside(target: EventTarget | null): boolean {
-  return target instanceof Element && target.closest('.assistant, .inline-chat') !== null
+  return isWithin(target, '.assistant, .inline-chat')
+}
+
+function isWithin(target: EventTarget | null, what: string): boolean {
+  return target instanceof Element && target.closest(what) !== null
 }
 
 export function listen(): void {
   addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.isComposing || question.peek() || sheet.peek()) return
+    // Whatever lies over the page has the keyboard alone.
+    if (document.querySelector('dialog[open]')) return
     const beside = isBeside(event.target)
     const inEditor = isEditing.peek() && !beside
     if (beside) {
       begun = null
     } else if (inEditor) {
-      // The editor itself takes Escape, after what it has open.
-      if (event.key === 'Escape') return
+      // The editor itself takes Escape, after what it has open, and so do other fields.
+      if (event.key === 'Escape' && (takesText(event.target) || isWithin(event.target, '.cm-editor'))) return
     } else if (takesText(event.target)) {
       return
     } else if (event.target instanceof HTMLElement && event.target.closest('button, a, summary, [role=tree]')) {

@@ -5,7 +5,7 @@ import DOMPurify, { type Config } from 'dompurify'
 const RULES: Config = {
   RETURN_DOM_FRAGMENT: true,
   FORBID_TAGS: ['style', 'form', 'input', 'button', 'textarea', 'select', 'dialog', 'link', 'meta', 'base', 'title'],
-  FORBID_ATTR: ['style', 'id', 'name', 'target', 'ping', 'srcset'],
+  FORBID_ATTR: ['style', 'id', 'name', 'target', 'ping', 'srcset', 'poster', 'background'],
   ALLOW_DATA_ATTR: false,
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|#|data:image\/(?:png|jpeg|gif|webp);)/i,
 }
@@ -19,8 +19,21 @@ function withoutStyles(markup: string): string {
 /** The markup without what could act. */
 export function clean(markup: string): DocumentFragment {
   const fragment = DOMPurify.sanitize(withoutStyles(markup), RULES) as unknown as DocumentFragment
+  strip(fragment)
   settle(fragment)
   return fragment
+}
+
+/** What the page itself writes into markup before it is cleaned. */
+const OWN = /^(?:formula|display|language-.+)$/
+
+/** Nothing of others looks like a part of the page: they have none of its classes. */
+function strip(fragment: DocumentFragment): void {
+  for (const element of fragment.querySelectorAll('[class]')) {
+    const kept = [...element.classList].filter((name) => OWN.test(name))
+    if (kept.length > 0) element.setAttribute('class', kept.join(' '))
+    else element.removeAttribute('class')
+  }
 }
 
 /** The markup inline, or `null` where it would lose what makes it work. */
@@ -42,8 +55,14 @@ function acts(removed: Removed): boolean {
 /** Links open elsewhere, and pictures of others are not fetched. */
 function settle(fragment: DocumentFragment): void {
   for (const link of fragment.querySelectorAll('a')) {
-    if (!link.getAttribute('href')?.startsWith('#')) link.target = '_blank'
-    link.rel = 'noopener noreferrer'
+    // Links of a drawing take attributes alone.
+    if (!link.getAttribute('href')?.startsWith('#')) link.setAttribute('target', '_blank')
+    link.setAttribute('rel', 'noopener noreferrer')
+  }
+  for (const image of fragment.querySelectorAll('image, feImage, video, audio, source, track')) {
+    for (const name of ['href', 'xlink:href', 'src']) {
+      if (!image.getAttribute(name)?.startsWith('data:')) image.removeAttribute(name)
+    }
   }
   for (const image of fragment.querySelectorAll('img')) {
     if (image.getAttribute('src')?.startsWith('data:')) continue

@@ -72,6 +72,28 @@ test('a slow answer is seen piece by piece, and text that is markup stays text',
   assert.equal(await pane(page).locator('[onerror]').count(), 0)
 })
 
+test('markup in an answer fetches nothing, runs nothing and looks like no part of the page, also after a reload', async () => {
+  const page = await talkAbout('markup.ipynb', [code('a', 'x = 1')])
+  const fetched = []
+  page.on('request', (request) => fetched.push(request.url()))
+  models.say(says(
+    'Look:\n\n![far away](http://evil.test/p.png)\n\n[press](javascript:document.title=1)\n\n',
+    '<svg><a href="https://evil.test/"><text>drawn link</text></a><image href="http://evil.test/q.png" /></svg>\n\n',
+    '<div class="call done toast">receipt</div>\n\n<video poster="http://evil.test/v.png" src="http://evil.test/v.mp4"></video>\n\nThe end.',
+  ))
+  await say(page, 'Ask', 'show me')
+  for (const isAgain of [false, true]) {
+    if (isAgain) await page.reload()
+    const answer = (await answered(page, 'The end.')).locator('.answer')
+    await answer.getByText('far away').waitFor()
+    assert.equal(await answer.locator('svg a').getAttribute('target'), '_blank')
+    assert.equal(await answer.getByText('receipt').getAttribute('class'), null)
+    assert.equal(await answer.locator('img, [src], [poster], image[href], a[href^=javascript]').count(), 0)
+  }
+  assert.equal(await page.title(), 'markup.ipynb · cellist')
+  assert.deepEqual(fetched.filter((url) => url.includes('evil.test')), [])
+})
+
 test('without a model the pane says what to do, and a model that is set up then is asked', async () => {
   noAccount()
   const page = await talkAbout('none.ipynb', [code('a', 'x = 1')])
@@ -92,6 +114,7 @@ test('no key, token or file that is kept from models is in any request, log, not
   writeFileSync(join(bed.work, '.env'), `PASSWORD=${kept.dotenv}\n`)
   writeFileSync(join(bed.work, 'careless.txt'), `the key is ${KEY}, or so\n`)
   bed.write('private.ipynb', notebook(code('p', `word = "${kept.notebook}"`)))
+  bed.write('privy.ipynb', notebook(code('q', 'anyone = "may read it"')))
   account({ exclude: ['private.ipynb'] })
   Object.assign(bed.environment, { OPENAI_API_KEY: kept.environment, PI_PYTHON_GATEWAY_TOKEN: kept.gateway })
   const frames = []
@@ -124,6 +147,7 @@ test('no key, token or file that is kept from models is in any request, log, not
   await failed(page).waitFor()
   // The menu does not lead there either.
   await field(page).pressSequentially('@priv')
+  await page.getByRole('option', { name: 'privy.ipynb' }).waitFor()
   assert.equal(await page.getByRole('option', { name: 'private.ipynb' }).count(), 0)
   const requests = models.asked.slice(from)
   assert.ok(requests.length === 4 && requests.every(({ headers }) => headers.some(([name, value]) => name === 'x-api-key' && value === KEY)))

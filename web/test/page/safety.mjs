@@ -38,6 +38,7 @@ test('markup that acts is kept from the page, the cookie and the network', async
   bed.write('hostile.ipynb', notebook(
     shows('a', { 'text/html': hostile }),
     markdown('m', `${inline}\n\n<script>document.title = 2</script>\n\n[x](javascript:alert(2)) $\\href{javascript:alert(3)}{y}$`),
+    markdown('d', 'before\n\n<svg><a href="https://evil.test/"><text>drawn link</text></a><image href="http://evil.test/p.png" /></svg>\n\n<div class="toast call done">forged</div>\n\nafter'),
     shows('s', { 'image/svg+xml': '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" onload="parent.document.title=3"><script>document.title=4</script></svg>' }),
   ))
   const page = await bed.open('hostile.ipynb')
@@ -51,6 +52,12 @@ test('markup that acts is kept from the page, the cookie and the network', async
   assert.equal(new URL(page.url()).hostname, '127.0.0.1')
   assert.equal(await page.title(), 'hostile.ipynb · cellist')
   assert.equal(await page.locator('main script, main [onerror], main [onload], main a[href^=javascript]').count(), 0)
+  // A link of a drawing opens elsewhere as others do, and nothing looks like a part of the page.
+  const drawn = page.locator('[data-cell=d] .prose')
+  await drawn.getByText('after').waitFor()
+  assert.equal(await drawn.locator('svg a').getAttribute('target'), '_blank')
+  assert.equal(await drawn.getByText('forged').getAttribute('class'), null)
+  assert.equal(await drawn.locator('image[href]').count(), 0)
   bed.complaints = bed.complaints.filter((line) => !/sandbox|Content Security Policy|Blocked opening|Unsafe attempt/i.test(line))
 })
 
