@@ -2,12 +2,14 @@
 
 mod text;
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
 use cellist_notebook::{Cell, CellId, CellType, Notebook};
 use cellist_output::Output;
 use cellist_session::live::{Activity, CellState};
+use cellist_session::redaction::Redaction;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -224,6 +226,26 @@ impl NotebookContext {
         })
     }
 
+    /// Takes credentials out before anything is cut: half of one is not known for one any more.
+    pub(crate) fn redact(&mut self, notebook: &Notebook, redaction: &Redaction) {
+        let source = |index: usize| notebook.cells().get(index).map(Cell::source);
+        let hidden = |index: usize| match redaction.text(&source(index)?) {
+            Cow::Owned(shown) => Some(shown),
+            Cow::Borrowed(_) => None,
+        };
+        for cell in self.selected_cells.iter_mut().chain(self.all_cells.iter_mut().flatten()) {
+            if let Some(shown) = hidden(cell.index) {
+                let is_whole = cell.selection_status != SelectionStatus::Unselected;
+                cell.content = if is_whole { shown } else { bounded(&shown) };
+            }
+        }
+        for cell in self.outline.iter_mut().flatten() {
+            if let Some(shown) = hidden(cell.index) {
+                cell.first_line = first_line(&shown);
+            }
+        }
+    }
+
     /// As text for a prompt.
     pub fn text(&self) -> String {
         text::text(self, usize::MAX)
@@ -313,6 +335,23 @@ mod tests {
         };
         NotebookContext::of(&notebook(cells), Path::new("/a b/é.ipynb"), Some("k1"), &selection, |_| None)
             .unwrap()
+    }
+
+    #[test]
+    fn a_credential_is_taken_out_before_it_could_be_cut_in_two() {
+        let line = format!("{}'ghp_{}'", "x".repeat(100), "aB3dE5fG7hJ9kL2mN4pQ6rS8tU0vW1xY3zA5");
+        let cells = (0..WHOLE_BELOW)
+            .map(|n| json!({ "cell_type": "raw", "id": format!("c{n}"), "metadata": {}, "source": line }));
+        let file =
+            json!({ "cells": cells.collect::<Vec<_>>(), "nbformat": 4, "nbformat_minor": 5, "metadata": {} });
+        let notebook = Notebook::parse(file.to_string().into_bytes(), Ids::seeded(1)).unwrap();
+        let selection = Selection { cells: vec!["c1".to_owned()], editing: None };
+        let mut told =
+            NotebookContext::of(&notebook, Path::new("/a.ipynb"), None, &selection, |_| None).unwrap();
+        assert!(told.text().contains("ghp_aB"));
+        told.redact(&notebook, &Redaction::default());
+        assert!(!told.text().contains("ghp_"), "{}", told.text());
+        assert!(told.selected_cells[0].content.ends_with("'[redacted: GitHub token]'"));
     }
 
     #[test]

@@ -38,8 +38,7 @@ impl Conversation {
         };
         for (turn, notebooks) in turns {
             if self.take_back(&turn, notebooks, &author).await? {
-                self.undone(&turn);
-                self.0.keep_soon().await;
+                self.undone(&turn).await;
             }
         }
         Ok(())
@@ -54,6 +53,10 @@ impl Conversation {
     ) -> Result<bool, CannotRestore> {
         let mut is_any = false;
         for path in notebooks {
+            // Of a notebook that is gone there is nothing to take back.
+            if !path.exists() {
+                continue;
+            }
             let document = self.0.toolbox.documents().open(&path).await?;
             match document.undo(Undo::Turn(turn.to_owned()), author.clone()).await {
                 Ok(_) => is_any = true,
@@ -66,15 +69,17 @@ impl Conversation {
     }
 
     /// A person has taken back what was changed in a turn.
-    pub fn undone(&self, turn: &str) {
+    pub async fn undone(&self, turn: &str) {
         const ASIDE: &str =
             "The person has taken back what you changed in the notebook with an earlier answer.";
-        let mut state = self.0.lock();
-        state.turns.iter_mut().filter(|past| past.turn == turn).for_each(|past| past.is_undone = true);
-        if state.aside.iter().all(|said| said != ASIDE) {
-            state.aside.push(ASIDE.to_owned());
+        {
+            let mut state = self.0.lock();
+            state.turns.iter_mut().filter(|past| past.turn == turn).for_each(|past| past.is_undone = true);
+            if state.aside.iter().all(|said| said != ASIDE) {
+                state.aside.push(ASIDE.to_owned());
+            }
         }
-        drop(state);
         self.0.tell(Told::Undone { turn: turn.to_owned() });
+        self.0.keep_soon().await;
     }
 }

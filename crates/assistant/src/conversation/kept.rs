@@ -7,7 +7,7 @@ use cellist_session::Talks;
 use serde::{Deserialize, Serialize};
 
 use super::told::Told;
-use super::{Inner, Past, State};
+use super::{Inner, Past, State, begins_turn};
 use crate::message::Message;
 use crate::provider::{Account, Provider};
 
@@ -69,34 +69,57 @@ impl Inner {
     fn keep(&self) {
         let Some(keeper) = &self.keeper else { return };
         let _writing = keeper.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = {
+        let (kept, accounts) = {
             let state = self.lock();
             // Another conversation has taken its place, and its file.
             if state.is_over {
                 return;
             }
-            written(&state)
+            (Kept::of(&state), state.accounts.clone())
         };
-        if let Some(text) = text {
+        if let Some(text) = kept.written() {
+            let text = accounts.iter().fold(text, |text, account| without(account, &text));
             let _ = keeper.talks.keep(&self.notebook, text.as_bytes());
         }
     }
 }
 
-/// What is kept of a state; nothing where even the last answer is too long.
-fn written(state: &State) -> Option<String> {
-    let mut told = Vec::new();
-    state.told.iter().for_each(|one| add(&mut told, one));
-    let (history, turns) = (state.history.clone(), state.turns.clone());
-    let mut kept = Kept { told, history, turns, sent: state.sent };
-    loop {
-        let text = serde_json::to_string(&kept).ok()?;
-        if text.len() <= LONGEST {
-            return Some(state.accounts.iter().fold(text, |text, account| without(account, &text)));
-        }
-        let later = kept.told.iter().skip(1).position(|told| matches!(told, Told::Asked { .. }))?;
-        kept.told.drain(..=later);
+impl Kept {
+    fn of(state: &State) -> Kept {
+        let mut told = Vec::new();
+        state.told.iter().for_each(|one| add(&mut told, one));
+        Kept { told, history: state.history.clone(), turns: state.turns.clone(), sent: state.sent }
     }
+
+    /// As it stands in a file; nothing where even the last answer is too long.
+    fn written(mut self) -> Option<String> {
+        // A model can do without most of it; people have read what was told.
+        leave_out(&mut self.history, LONGEST / 2, begins_turn);
+        let around = Kept { told: Vec::new(), history: self.history, turns: self.turns, sent: self.sent };
+        let room = LONGEST.checked_sub(size(&around))?;
+        leave_out(&mut self.told, room, |told| matches!(told, Told::Asked { .. }));
+        if self.told.is_empty() {
+            return None;
+        }
+        serde_json::to_string(&Kept { told: self.told, ..around }).ok()
+    }
+}
+
+/// Leaves out the oldest until the rest has room. It begins where something begins.
+fn leave_out<T: Serialize>(items: &mut Vec<T>, room: usize, begins: impl Fn(&T) -> bool) {
+    let mut left = room;
+    let newest = items.iter().rposition(|item| {
+        let fits = left.checked_sub(size(item) + 1);
+        left = fits.unwrap_or(0);
+        fits.is_none()
+    });
+    let Some(last_out) = newest else { return };
+    let next = items[last_out + 1..].iter().position(begins);
+    items.drain(..next.map_or(items.len(), |next| last_out + 1 + next));
+}
+
+fn size(item: &impl Serialize) -> usize {
+    serde_json::to_string(item).map_or(0, |text| text.len())
 }
 
 fn without(account: &Account, text: &str) -> String {
@@ -130,6 +153,7 @@ mod tests {
     use cellist_tools::Mode;
 
     use super::*;
+    use crate::message::Part;
 
     fn asked(words: &str) -> Told {
         Told::Asked {
@@ -147,7 +171,7 @@ mod tests {
 
     fn kept(told: Vec<Told>) -> Option<Vec<Told>> {
         let state = State { told, ..State::new() };
-        written(&state).map(|text| {
+        Kept::of(&state).written().map(|text| {
             assert!(text.len() <= LONGEST);
             serde_json::from_str::<Kept>(&text).unwrap().told
         })
@@ -174,5 +198,15 @@ mod tests {
         let kept_of_many = kept(many.collect()).unwrap();
         assert_eq!((kept_of_many.len(), &kept_of_many[0]), (8, &asked("6")));
         assert!(kept(vec![asked("a"), text(&"word ".repeat(500_000))]).is_none());
+    }
+
+    #[test]
+    fn what_a_model_would_read_again_does_not_keep_the_rest_out() {
+        let long = Message::model(vec![Part::Text("x".repeat(LONGEST))]);
+        let history = vec![Message::person("a"), long, Message::person("b")];
+        let state = State { told: vec![asked("a"), asked("b")], history, ..State::new() };
+        let text = Kept::of(&state).written().unwrap();
+        let kept: Kept = serde_json::from_str(&text).unwrap();
+        assert_eq!((kept.told.len(), kept.history), (2, vec![Message::person("b")]));
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct Turn<'a> {
     stop: watch::Receiver<Option<Stop>>,
     tools: Vec<Tool>,
     usage: Usage,
+    /// How many calls were given another name.
+    renamed: usize,
 }
 
 /// What a turn begins with.
@@ -99,7 +101,8 @@ impl<'a> Turn<'a> {
         let mut prompt = opening.prompt(&ask, history);
         let Opening { words, tools, .. } = opening;
         let provider = Provider::new(ask.account.clone());
-        let mut turn = Turn { inner, ask, agent, provider, stop, tools, usage: Usage::default() };
+        let usage = Usage::default();
+        let mut turn = Turn { inner, ask, agent, provider, stop, tools, usage, renamed: 0 };
         let ending = turn.converse(&mut prompt).await;
         let mut kept = prompt.messages.split_off(before);
         // What was told of the notebook is old by the next message.
@@ -204,7 +207,15 @@ impl<'a> Turn<'a> {
                     text.push_str(&more);
                     self.inner.tell(Told::Text(more));
                 }
-                Some(Ok(Event::Call(call))) => calls.push(call),
+                Some(Ok(Event::Call(mut call))) => {
+                    let said = prompt.messages.iter().flat_map(Message::calls);
+                    // A word of the person about one call must not count for another.
+                    if said.chain(&calls).any(|known| known.id == call.id) {
+                        self.renamed += 1;
+                        call.id = format!("{}-{}", self.agent.turn_name(), self.renamed);
+                    }
+                    calls.push(call);
+                }
                 Some(Ok(Event::Usage(usage))) => self.usage += usage,
                 Some(Ok(Event::End(finish))) => return Ok(Step { parts: parts(text, calls), finish }),
                 Some(Err(fault)) => return Err(Halt::Failed(fault)),

@@ -155,7 +155,7 @@ impl Bed {
         let document = self.documents.open(&self.notebook).await.unwrap();
         let person = Actor::new(ActorKind::Person, "ann").into();
         document.undo(Undo::Turn(turn.to_owned()), person).await.unwrap();
-        self.chat.undone(turn);
+        self.chat.undone(turn).await;
     }
 
     pub(crate) fn sources(&self) -> Vec<String> {

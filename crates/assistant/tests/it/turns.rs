@@ -1,7 +1,7 @@
 //! Whole answers: calls that are carried out, refused, stopped and taken back, and providers that fail.
 
-use cellist_assistant::{Ending, Stop, Told, Verdict};
-use cellist_session::settings::RunCode;
+use cellist_assistant::{Account, Ask, Ending, Stop, Told, Verdict};
+use cellist_session::settings::{Chat, ChatProvider, RunCode};
 use cellist_tools::Mode;
 use serde_json::{Value, json};
 use testkit::Said;
@@ -35,6 +35,28 @@ async fn a_model_changes_and_runs_a_cell_and_says_what_came_of_it() {
     let messages = bed.models.asked()[2].body["messages"].clone();
     assert_eq!(messages[0]["content"][0]["text"], "make it 42", "old state is not sent again");
     assert!(messages[4]["content"][0]["text"].as_str().unwrap().contains("print(6 * 7)"));
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn calls_that_a_provider_does_not_name_are_told_apart() {
+    let look = || Said::call("get_notebook_cells", json!({}));
+    let mut bed = Bed::new(&["x = 1"], [look(), look(), Said::text(&["Seen."])]);
+    let chat = Chat {
+        provider: ChatProvider::Gemini,
+        model: Some("scripted".to_owned()),
+        base_url: Some(bed.models.url()),
+        ..Chat::default()
+    };
+    let account = Account::find(&chat, &Default::default()).unwrap();
+    let (told, ending) = bed.answer(Ask { account, ..bed.message("look twice") }).await;
+    let names = told.iter().filter_map(|told| match told {
+        Told::Call { id, .. } => Some(id),
+        _ => None,
+    });
+    let names: Vec<&String> = names.collect();
+    assert_eq!((names.len(), ending), (2, Ending::Done));
+    assert_ne!(names[0], names[1]);
     bed.close().await;
 }
 

@@ -107,7 +107,7 @@ impl Desk {
                 let document = self.documents.open(conversation.notebook()).await?;
                 let author = Actor::new(ActorKind::Person, "person").into();
                 document.undo(Undo::Turn(turn.clone()), author).await?;
-                conversation.undone(&turn);
+                conversation.undone(&turn).await;
                 Ok(ChatReply::Done(true))
             }
         }

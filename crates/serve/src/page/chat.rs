@@ -69,11 +69,15 @@ struct TakingPart {
 }
 
 /// Someone who passes on what is told, until it is dropped.
-struct Listening(JoinHandle<()>);
+struct Listening {
+    /// The conversation that it began with.
+    chat: String,
+    task: JoinHandle<()>,
+}
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        self.0.abort();
+        self.task.abort();
     }
 }
 
@@ -84,9 +88,9 @@ impl TakingPart {
         // A page that has gone needs no answer.
         let _ = self.answers.send(Down::Done { id, result }).await;
         for heard in to_hear {
-            let key = heard.cell.clone();
+            let (key, chat) = (heard.cell.clone(), heard.chat.clone());
             let passing = pass_on(self.page.clone(), notebook.clone(), heard, self.answers.clone());
-            self.listening.insert(key, Listening(tokio::spawn(passing)));
+            self.listening.insert(key, Listening { chat, task: tokio::spawn(passing) });
         }
     }
 
@@ -137,8 +141,9 @@ impl TakingPart {
                 let ask = self.about_cell(notebook, &cell, message).await?;
                 let about = desk.about_cell(notebook, &cell);
                 about.conversation.send(ask, self.owner.clone());
-                let is_heard = self.listening.get(&Some(cell)).is_some_and(|known| !known.0.is_finished());
                 let chat = about.chat.clone();
+                let known = self.listening.get(&Some(cell));
+                let is_heard = known.is_some_and(|known| known.chat == chat && !known.task.is_finished());
                 to_hear.extend((!is_heard).then(|| about.into()));
                 Ok(ChatAnswer::Inline(chat))
             }
@@ -193,6 +198,10 @@ async fn pass_on(page: Arc<Page>, notebook: PathBuf, mut of: ToHear, answers: mp
             return;
         }
         from = next;
+        // One that is over has nothing more to wait for.
+        if is_over {
+            continue;
+        }
         // What comes after a pause is told at once.
         sleep(PACE).await;
         of.conversation.more_than(from, mark).await;

@@ -37,11 +37,15 @@ impl Workplace {
             Workplace::Shared => None,
             Workplace::OwnThread => Builder::new_current_thread().enable_all().build().ok(),
         };
-        let thread = || thread::Builder::new().name("session".into()).spawn(begin).ok();
-        match runtime.and_then(|runtime| thread().map(|_| runtime)) {
+        let Some(runtime) = runtime else { return drop(tokio::spawn(work)) };
+        match thread::Builder::new().name("session".into()).spawn(begin) {
             // It waits for just this.
-            Some(runtime) => drop(hand_over.send((runtime, work))),
-            None => drop(tokio::spawn(work)),
+            Ok(_) => drop(hand_over.send((runtime, work))),
+            Err(_) => {
+                // Where others are at work, a runtime is not simply dropped.
+                runtime.shutdown_background();
+                drop(tokio::spawn(work));
+            }
         }
     }
 }

@@ -23,7 +23,11 @@ impl Toolbox {
         agent.hold(&document);
         // One that closes at this moment is read anew by the first change.
         let _ = document.tell(agent.caller().author().actor).await;
-        Ok(self.context_of(&document, editor))
+        let mut context = self.context_of(&document, editor);
+        if let Some(context) = &mut context {
+            context.redact(&document.view().notebook, &agent.caller().asker.redaction);
+        }
+        Ok(context)
     }
 
     fn context_of(&self, document: &Document, editor: &Editor) -> Option<NotebookContext> {

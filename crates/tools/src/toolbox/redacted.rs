@@ -1,5 +1,6 @@
 //! What a model was not shown must not be written over with the mark that it saw in its place.
 
+use serde_json::Value;
 use tokio::task::spawn_blocking;
 
 use super::{Call, Toolbox};
@@ -7,7 +8,7 @@ use crate::answer::Answer;
 use crate::arguments::Arguments;
 
 impl Toolbox {
-    /// Refuses a text with a mark of ours in it, unless the file has the very letters of it.
+    /// Refuses a text with a mark of ours in it, unless the file has the very letters of it and hides nothing behind them.
     pub(super) async fn check_marks(&self, call: &Call<'_>) -> Result<(), Answer> {
         let redaction = &call.caller().asker.redaction;
         let marks: Vec<&str> =
@@ -24,7 +25,12 @@ impl Toolbox {
         let path = place.real.clone();
         let before = spawn_blocking(move || std::fs::read_to_string(path)).await;
         let before = before.ok().and_then(Result::ok).unwrap_or_default();
-        match marks.into_iter().find(|mark| !before.contains(mark)) {
+        let is_hidden = |mark: &str| {
+            texts(&before)
+                .iter()
+                .any(|text| redaction.text(text).matches(mark).count() > text.matches(mark).count())
+        };
+        match marks.into_iter().find(|mark| !before.contains(mark) || is_hidden(mark)) {
             None => Ok(()),
             Some(mark) => Err(place.failure(
                 format_args!(
@@ -34,6 +40,20 @@ impl Toolbox {
                 None,
             )),
         }
+    }
+}
+
+/// What a model reads of a file: the sources of a notebook, or all of it.
+fn texts(file: &str) -> Vec<String> {
+    let parsed = serde_json::from_str::<Value>(file).ok();
+    let cells = parsed.as_ref().and_then(|notebook| notebook["cells"].as_array());
+    let source = |cell: &Value| match &cell["source"] {
+        Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
+        source => source.as_str().unwrap_or_default().to_owned(),
+    };
+    match cells {
+        Some(cells) => cells.iter().map(source).collect(),
+        None => vec![file.to_owned()],
     }
 }
 

@@ -80,6 +80,13 @@ async fn a_mark_is_not_written_over_what_it_stands_for() {
     }
     bed.told("edit", json!({ "path": "nb.ipynb", "old": "print(len(token))", "new": "print(2)" })).await;
     assert_eq!(sources(&path), [cell.replace("print(len(token))", "print(2)")]);
+    // Not even where the letters of the mark stand elsewhere in the file.
+    let both = bed.notebook("both.ipynb", &[("a", &cell), ("b", "# [redacted: GitHub token]")]);
+    let why = bed
+        .refused("update_notebook_cell", json!({ "notebook": "both.ipynb", "cell": "a", "content": marked }))
+        .await;
+    assert!(why.contains("stands for a credential"), "{why}");
+    assert_eq!(sources(&both)[0], cell);
     bed.close().await;
 }
 

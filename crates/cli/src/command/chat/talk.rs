@@ -110,7 +110,7 @@ impl Screen<'_> {
                     let _ = self.typed.add(words);
                     let ask = self.setup.message(words, self.mode);
                     chat(self.link, ChatAsk::Send { chat: self.name.clone(), ask }).await?;
-                    self.follow().await?;
+                    self.follow(Some(words)).await?;
                 }
             }
         }
@@ -121,26 +121,21 @@ impl Screen<'_> {
     async fn catch_up(&mut self, told: usize) -> Result<(), CliError> {
         while self.from < told {
             let heard = self.heard().await?;
-            let mut is_open = false;
-            for told in &heard.told {
-                self.show(told, true);
-                is_open = !matches!(told, Told::Ended { .. } | Told::Undone { .. });
-                if let Told::Question { id } = told
-                    && heard.is_answering
-                {
-                    self.decide(id).await?;
-                }
-            }
+            heard.told.iter().for_each(|told| self.show(told, true));
+            let is_open = !matches!(heard.told.last(), Some(Told::Ended { .. } | Told::Undone { .. }));
             if heard.is_answering && is_open && self.from >= told {
-                return self.follow().await;
+                for id in open_questions(&heard.told) {
+                    self.decide(&id).await?;
+                }
+                return self.follow(None).await;
             }
         }
         Ok(())
     }
 
-    /// Shows an answer up to its end.
-    async fn follow(&mut self) -> Result<(), CliError> {
-        let mut stops = 0;
+    /// Shows what is told up to the end of the answer to some words, or of the one that is under way.
+    async fn follow(&mut self, words: Option<&str>) -> Result<(), CliError> {
+        let (mut stops, mut is_ours) = (0, words.is_none());
         loop {
             let heard = tokio::select! {
                 heard = hear(self.link, &self.name, self.from) => heard?,
@@ -156,11 +151,17 @@ impl Screen<'_> {
                 }
             };
             self.from = heard.next;
+            // Someone else has withdrawn the message.
+            if heard.told.is_empty() && !heard.is_answering {
+                return Ok(());
+            }
+            let open = open_questions(&heard.told);
             for told in &heard.told {
-                self.show(told, false);
+                is_ours |= matches!(told, Told::Asked { words: asked, .. } if Some(asked.as_str()) == words);
+                self.show(told, !is_ours);
                 match told {
-                    Told::Question { id } => self.decide(id).await?,
-                    Told::Ended { .. } => {
+                    Told::Question { id } if open.contains(id) => self.decide(id).await?,
+                    Told::Ended { .. } if is_ours => {
                         if heard.runs_on {
                             self.say("what it has begun still runs; /stop interrupts that");
                         }
@@ -244,6 +245,20 @@ impl Screen<'_> {
         waiting::clear();
         self.console.write(text);
     }
+}
+
+/// The calls about which nobody has decided yet.
+fn open_questions(told: &[Told]) -> Vec<String> {
+    let mut open: Vec<String> = Vec::new();
+    for told in told {
+        match told {
+            Told::Question { id } => open.push(id.clone()),
+            Told::Verdict { id, .. } | Told::Result { id, .. } => open.retain(|known| known != id),
+            Told::Ended { .. } => open.clear(),
+            _ => {}
+        }
+    }
+    open
 }
 
 async fn hear(link: &Link, name: &str, from: usize) -> Result<Heard, CliError> {

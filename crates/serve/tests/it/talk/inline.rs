@@ -85,6 +85,16 @@ async fn a_proposal_is_told_and_nothing_else_can_be_done_from_a_cell() {
     let sent = room.models.wait_for(6).remove(5).body["messages"].to_string();
     assert!(!sent.contains("shorter"), "{sent}");
     assert_eq!(page.chat(json!({ "inline_stop": other["Ok"]["inline"] })).await, json!({ "Ok": "done" }));
+
+    // One that was ended in the middle of an answer keeps nobody from hearing of the next.
+    room.models.say([Said::text(&["Here."])]);
+    let next = page.chat(json!({ "inline": { "cell": "a", "message": message("ask", "again") } })).await;
+    loop {
+        let news = page.next_chat().await;
+        if news["chat"] == next["Ok"]["inline"] && news["told"].to_string().contains("Here.") {
+            break;
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
