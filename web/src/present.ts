@@ -2,7 +2,7 @@
 
 import { effect } from '@preact/signals'
 import { ask } from './net/sync'
-import { cells, connection, file } from './state/doc'
+import { connection, file } from './state/doc'
 import { active, isEditing, selected } from './state/view'
 
 let telling: ReturnType<typeof setTimeout> | undefined
@@ -11,7 +11,7 @@ let telling: ReturnType<typeof setTimeout> | undefined
 export function tellPresent(): void {
   clearTimeout(telling)
   const present = { cell: active.peek(), selected: selected.peek(), editing: isEditing.peek() }
-  if (connection.peek() === 'open' && file.peek() && !document.hidden && cells.size > 0) void ask({ present })
+  if (connection.peek() === 'open' && file.peek() && !document.hidden) void ask({ present })
 }
 
 export function listen(): void {
@@ -21,7 +21,8 @@ export function listen(): void {
     isEditing.value
     if (connection.value !== 'open' || !file.value) return
     clearTimeout(telling)
-    telling = setTimeout(tellPresent, 80)
+    // What others change in a window that nobody uses does not bring it to the front.
+    telling = setTimeout(() => document.hasFocus() && tellPresent(), 80)
   })
   addEventListener('focus', tellPresent)
 }

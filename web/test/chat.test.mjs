@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { build } from 'esbuild'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import './outbox.mjs'
 
 // What a browser has.
 const store = { getItem: () => null, setItem: () => {}, removeItem: () => {} }
@@ -104,6 +105,7 @@ test('only what the mode gives is listed, and nothing of a notebook that is not 
   assert.deepEqual(listed('agent'), ['#runNotebookCells', '#getNotebookCells'])
   isAttached.value = false
   assert.deepEqual(listed('agent'), [])
+  assert.deepEqual(mentions({ sign: '@', query: 'cell' }, 'agent', chat), [])
   isAttached.value = true
   assert.deepEqual(mentions({ sign: '@', query: 'b.ip' }, 'ask', chat).map(({ label }) => label), ['b.ipynb'])
 })

@@ -26,9 +26,10 @@ const MOST = 4
 
 export function Chips() {
   const name = file.value?.name ?? 'notebook'
-  const whole = selected.value.filter(isThere)
-  const offered = useComputed(() => chosen.value.filter((id) => !selected.value.includes(id)))
-  const shows = useComputed(() => chosen.value.filter((id) => !outputs.value.includes(id) && (cells.get(id)?.outputs.value.length ?? 0) > 0))
+  // Without the notebook, nothing of it goes along.
+  const [whole, shown] = isAttached.value ? [selected.value.filter(isThere), outputs.value.filter(isThere)] : [[], []]
+  const offered = useComputed(() => chosen.value.filter((id) => isAttached.value && !selected.value.includes(id)))
+  const shows = useComputed(() => chosen.value.filter((id) => isAttached.value && !outputs.value.includes(id) && (cells.get(id)?.outputs.value.length ?? 0) > 0))
   return (
     <div class="chips" role="group" aria-label="Goes along">
       {isAttached.value
@@ -38,7 +39,7 @@ export function Chips() {
       {whole.length > MOST
         ? <Chip label={`${whole.length} cells`} title="Sent whole" onRemove={() => (selected.value = [])} />
         : whole.map((id) => <Chip key={id} label={nameOf(id)} title="Sent whole" onRemove={() => without(selected, id)} />)}
-      {outputs.value.filter(isThere).map((id) => (
+      {shown.map((id) => (
         <Chip key={id} label={`output of ${nameOf(id)}`} onRemove={() => without(outputs, id)} />
       ))}
       {offered.value.length > 0 && (

@@ -55,9 +55,8 @@ export function Inline({ cell }: { cell: CellModel }) {
     begin(cell.id)
     // One that a reload has interrupted does not take the keyboard.
     if (asked?.number !== 0) field.current?.focus()
-    if (!asked?.words) return
-    words.value = asked.words
-    void send(outputs.current)
+    // What is being written stays where it is.
+    if (asked?.words) void send(outputs.current, asked.words)
   }, [])
   useLayoutEffect(() => {
     if (text === null) return

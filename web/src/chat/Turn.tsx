@@ -7,9 +7,10 @@ import type { Asked, Ending, Message, Usage } from '../net/protocol'
 import { connection, file } from '../state/doc'
 import { question, say } from '../state/view'
 import { CellChip } from './cells'
-import { gives, modeName, setMode } from './draft'
+import { modeName, setMode } from './draft'
+import { needed } from './needs'
 import { Streamed } from './stream'
-import { restore, send, talk } from './talk'
+import { press, restore, talk } from './talk'
 import type { Turn as Told, Words } from './told'
 import { ToolCall } from './ToolCall'
 
@@ -31,7 +32,7 @@ export function Turn({ turn, isLast }: { turn: Told; isLast: boolean }) {
         {isSilent && <p class="thinking"><span class="dots" aria-hidden="true"><i /><i /><i /></span><span class="only-heard">Waiting for the model</span></p>}
         {!isOver && <Again turn={turn} />}
         {isLost && <p class="ending lost">Broken off: the host was ended</p>}
-        {ended && <End ending={ended.ending} usage={ended.usage} again={isLast ? () => void send(message(turn)) : null} />}
+        {ended && <End ending={ended.ending} usage={ended.usage} again={isLast ? () => void press(message(turn)) : null} />}
         {ended && isLast && <Switch turn={turn} />}
       </div>
     </article>
@@ -192,13 +193,13 @@ function used({ input, cached, output, cost }: Usage): string {
 
 /** The way on where the mode was in the way. */
 function Switch({ turn }: { turn: Told }) {
-  const { mode } = turn.asked
-  const needs = useComputed(() => !gives(mode, 'agent') && turn.parts.value.some((part) =>
-    part.kind === 'call' ? part.result.value?.needs_mode != null : /\bagent mode\b/i.test(part.text.value)))
-  if (!needs.value || !file.value) return null
+  const needs = useComputed(() => needed(turn))
+  const mode = needs.value
+  // A notebook that was not sent does not go along with a switch.
+  if (mode === null || !file.value || !isAttached(turn.asked)) return null
   const go = () => {
-    setMode('agent')
-    void send({ ...message(turn), mode: 'agent', is_attached: true })
+    setMode(mode)
+    void press({ ...message(turn), mode })
   }
-  return <button class="agent switch-mode" onClick={go}>Switch to Agent and send</button>
+  return <button class={`switch-mode ${mode}`} onClick={go}>Switch to {modeName(mode)} and send</button>
 }

@@ -5,7 +5,8 @@ import type { ChatNews } from '../net/protocol'
 import { ask, settled, sourceOf } from '../net/sync'
 import { inline } from '../state/assist'
 import { cells, connection } from '../state/doc'
-import { announce } from './talk'
+import { say } from '../state/view'
+import { announce, opened } from './talk'
 import { Talk } from './told'
 
 interface Kept {
@@ -15,6 +16,8 @@ interface Kept {
   /** The text of the cell that was talked about last. */
   base: string
   words: string
+  /** What was said last, until it is answered. */
+  said: string
 }
 
 const name = `cellist:inline:${new URLSearchParams(location.search).get('path') ?? ''}`
@@ -51,7 +54,7 @@ function keep(): void {
 export function begin(cell: string): void {
   if (kept?.cell === cell) return
   end()
-  kept = { cell, chat: null, base: '', words: '' }
+  kept = { cell, chat: null, base: '', words: '', said: '' }
   words.value = ''
   keep()
 }
@@ -62,25 +65,38 @@ export function hear(news: ChatNews): void {
   else if (kept.chat === news.chat) {
     talk.take(news, isBehind)
     isBehind = false
+    isHeard = true
+    if (talk.isAnswering.peek() || !talk.turns.peek().at(-1)?.ended.peek()) return
+    kept.said = ''
+    keep()
   }
 }
 
-/** Says what is written about the cell. */
-export async function send(outputs: string[]): Promise<void> {
+/** Says what is written about the cell, or something else. */
+export async function send(outputs: string[], said = words.peek().trim()): Promise<void> {
   const mine = kept
-  const said = words.peek().trim()
-  if (!mine || !said || talk.isAnswering.peek() || isSending.peek()) return
+  if (!mine || !said) return
+  const isBusy = talk.isAnswering.peek() || isSending.peek() || mine.said === said
+  // What cannot be said now is there to be said later.
+  if (!words.peek()) words.value = said
+  if (isBusy) return
+  if (connection.peek() !== 'open') return say('The host is not there; the message is kept')
   isSending.value = true
   await settled()
+  const before = mine.base
   mine.base = sourceOf(mine.cell)
-  talk.proposal.value = null
   const message = { words: said, mode: 'ask' as const, is_attached: true, attached: [], selected: [mine.cell], outputs }
   const answer = await ask({ chat: { inline: { cell: mine.cell, message } } })
   isSending.value = false
-  if (answer === null || typeof answer !== 'object' || !('inline' in answer)) return
+  if (answer === null || typeof answer !== 'object' || !('inline' in answer)) {
+    // What was proposed before still stands.
+    mine.base = before
+    return
+  }
   if (kept !== mine) return void ask({ chat: { inline_stop: answer.inline } })
   mine.chat = answer.inline
-  words.value = ''
+  mine.said = said
+  if (words.peek().trim() === said) words.value = ''
   keep()
   for (const news of early) hear(news)
   early = []
@@ -100,10 +116,30 @@ effect(() => {
   words.value
   keep()
 })
+/** Whether the host was heard to know of it, since it was there last. */
+let isHeard = false
+/** How long a host that knows of it may be silent. */
+const SILENT = 3000
+
 effect(() => {
   // Whether an answer is still under way is told again when the host is back.
-  if (connection.value !== 'open') talk.isAnswering.value = false
+  if (connection.value !== 'open') {
+    talk.isAnswering.value = false
+    isHeard = false
+  } else if (kept?.said) {
+    void opened().then(() => setTimeout(giveBack, SILENT, kept))
+  }
 })
+
+/** A host that was killed knows nothing of what it was to answer: that is there to be said again. */
+function giveBack(mine: Kept | null): void {
+  if (!mine?.said || mine !== kept || isHeard || connection.peek() !== 'open') return
+  words.value = [mine.said, words.peek()].filter(Boolean).join(' ')
+  ;[mine.chat, mine.said, isBehind] = [null, '', false]
+  talk.clear()
+  keep()
+  say('The host was ended before it answered; what you said is where you wrote it')
+}
 
 /** Takes up what a reload has interrupted. */
 export function takeUp(): void {

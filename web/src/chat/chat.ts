@@ -3,7 +3,7 @@
 import { effect } from '@preact/signals'
 import { hearChat } from '../net/sync'
 import { inline, isOpen, standing } from '../state/assist'
-import { connection } from '../state/doc'
+import { connection, file } from '../state/doc'
 import * as about from './about'
 import * as pane from './talk'
 
@@ -12,7 +12,12 @@ export { explain } from './errors'
 export { Inline, judgeProposal } from './Inline'
 
 hearChat((news) => (news.inline === null ? pane.hear(news) : about.hear(news)))
-about.takeUp()
+let isTaken = false
+effect(() => {
+  if (!file.value || isTaken) return
+  isTaken = true
+  about.takeUp()
+})
 effect(() => {
   const calls = pane.talk.turns.value.at(-1)?.parts.value.filter((part) => part.kind === 'call') ?? []
   const asks = calls.some((call) => call.question.value === 'asked' && !call.result.value)

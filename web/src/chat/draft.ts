@@ -65,7 +65,8 @@ export function include(list: typeof selected, ...more: string[]): void {
 
 /** The message as it stands. */
 export function message(): Message {
-  const there = (ids: string[]) => ids.filter((id) => places.peek().has(id))
+  // Cells of a notebook that does not go along do not either.
+  const there = (ids: string[]) => ids.filter((id) => isAttached.peek() && places.peek().has(id))
   return {
     words: words.peek().trim(),
     mode: mode.peek(),

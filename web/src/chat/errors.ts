@@ -1,9 +1,9 @@
 // What is said about an error at the press of a button.
 
-import { send } from './talk'
+import { press } from './talk'
 
 /** Asks for an explanation, which may not change anything. */
-export function explain(cell: string): Promise<boolean> {
+export function explain(cell: string): Promise<void> {
   const words = 'Explain this error: what it means, and what in the cell brings it about.'
-  return send({ words, mode: 'ask', is_attached: true, attached: [], selected: [cell], outputs: [cell] })
+  return press({ words, mode: 'ask', is_attached: true, attached: [], selected: [cell], outputs: [cell] })
 }

@@ -57,7 +57,7 @@ function tools(mode: Mode, chat: Chat | null): Mention[] {
 
 function* attachable(chat: Chat | null): Generator<Mention> {
   const here = file.value?.path
-  for (const [at, id] of order.value.entries()) {
+  for (const [at, id] of isAttached.value ? order.value.entries() : []) {
     const cell = cells.get(id)
     if (!cell) continue
     const line = cell.source.split('\n').find((one) => one.trim()) ?? 'empty'

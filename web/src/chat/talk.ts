@@ -3,9 +3,11 @@
 import { computed, effect, signal } from '@preact/signals'
 import type { Chat, ChatAsk, ChatNews, Ending, Message, Mode, Seen, Verdict } from '../net/protocol'
 import { ask, settled } from '../net/sync'
+import { tellPresent } from '../present'
 import { connection } from '../state/doc'
 import { said as announced, say } from '../state/view'
 import * as draft from './draft'
+import { Outbox } from './outbox'
 import { Talk } from './told'
 
 const WORDS: Record<string, string> = {
@@ -20,6 +22,8 @@ export const announce = (ending: Ending) => {
 
 /** The conversation of the pane. */
 export const talk = new Talk(announce, () => (announced.value = 'The assistant asks whether it may run code'))
+/** What was said here and is not answered yet. */
+const outbox = new Outbox(`cellist:outbox:${new URLSearchParams(location.search).get('path') ?? ''}`, talk)
 /** What the host has told of the assistant; `null` until it has. */
 export const chat = signal<Chat | null>(null)
 /** Whether the answer that is under way was told to stop. */
@@ -34,8 +38,10 @@ effect(() => {
 })
 
 let opening: Promise<void> | null = null
-/** Whether the next that is heard is what was told before. */
-let isBehind = false
+/** Whether what was told before is heard again: not at all, next, or now. */
+let behind: 'no' | 'next' | 'now' = 'no'
+/** What is told in one piece at most: the host has more to tell where it is as much. */
+const AT_ONCE = 2000
 
 async function open(isNew: boolean): Promise<void> {
   const answer = await ask({ chat: { open: { is_new: isNew } } })
@@ -43,7 +49,7 @@ async function open(isNew: boolean): Promise<void> {
     opening = null
     return
   }
-  isBehind = true
+  behind = 'next'
   if (chat.peek()?.chat !== answer.chat.chat) talk.clear()
   chat.value = answer.chat
 }
@@ -61,22 +67,19 @@ export function hear(news: ChatNews): void {
     if (news.from > 0) return
     chat.value = { ...known, chat: news.chat }
   }
-  const isOld = isBehind && news.from === 0
-  isBehind &&= !isOld
-  if (!talk.take(news, isOld)) void (opening = open(false))
-  else if (isOld) giveBack()
+  if (behind === 'next' && news.from === 0) behind = 'now'
+  const isOld = behind === 'now'
+  if (!talk.take(news, isOld)) return void (opening = open(false))
+  if (!isOld) return outbox.heard()
+  if (news.told.length >= AT_ONCE) return
+  behind = 'no'
+  giveBack()
 }
-
-/** What was said and not answered when the host went away. */
-let unanswered: string[] = []
 
 /** The host is gone; when it is back, all is told again. */
 export function lost(): void {
   if (!opening) return
   opening = null
-  const last = talk.turns.peek().at(-1)
-  if (last && !last.ended.peek()) unanswered.push(last.asked.words)
-  unanswered.push(...talk.waiting.peek().map(({ words }) => words))
   talk.isAnswering.value = false
   talk.runsOn.value = false
   talk.waiting.value = []
@@ -84,9 +87,7 @@ export function lost(): void {
 
 /** A host that was killed knows nothing of the message that it was to answer: it is there to be sent again. */
 function giveBack(): void {
-  const known = [...talk.turns.peek().map(({ asked }) => asked.words), ...talk.waiting.peek().map(({ words }) => words)]
-  const gone = unanswered.filter((words) => !known.includes(words))
-  unanswered = []
+  const gone = outbox.lost()
   if (gone.length === 0) return
   draft.words.value = [...gone, draft.words.peek()].filter(Boolean).join('\n\n')
   say('The host was ended before it answered; what you said is where you wrote it')
@@ -94,21 +95,38 @@ function giveBack(): void {
 
 export function begin(): void {
   isStopped.value = false
+  outbox.clear()
   opening = open(true)
 }
 
-/** Says something; tells whether it was taken. */
-export async function send(message: Message): Promise<boolean> {
-  await opened()
-  await settled()
-  isStopped.value = false
-  const isTaken = (await ask({ chat: { send: message } })) !== null
-  // A model that was missing is there now.
-  if (isTaken && chat.peek() && 'problem' in chat.peek()!.account) opening = open(false)
-  return isTaken
+let isSending = false
+
+/** Says something, one thing at a time; tells whether it was taken. */
+async function send(message: Message): Promise<boolean> {
+  if (isSending) return false
+  isSending = true
+  try {
+    await opened()
+    await settled()
+    isStopped.value = false
+    const known = outbox.answersTo(message.words)
+    // Of several windows, the one in which something is said is in front.
+    tellPresent()
+    if ((await ask({ chat: { send: message } })) === null) return false
+    outbox.add(message, known)
+    // A model that was missing is there now.
+    if (chat.peek() && 'problem' in chat.peek()!.account) opening = open(false)
+    return true
+  } finally {
+    isSending = false
+  }
 }
 
-let isSending = false
+/** Says what a button stands for; pressed twice, it is said once. */
+export async function press(message: Message): Promise<void> {
+  if (connection.peek() !== 'open') return say('The host is not there')
+  if (!outbox.holds(message)) await send(message)
+}
 
 /** Sends what is written, which stays written until it has arrived. */
 export async function sendDraft(as?: Mode): Promise<void> {
@@ -117,12 +135,7 @@ export async function sendDraft(as?: Mode): Promise<void> {
   const message = draft.message()
   if (!message.words || isSending) return
   if (connection.peek() !== 'open') return say('The host is not there; the message is kept')
-  isSending = true
-  try {
-    if (await send(message)) draft.said(written, message)
-  } finally {
-    isSending = false
-  }
+  if (await send(message)) draft.said(written, message)
 }
 
 /** Ends the answer; the second time also what it began. */
@@ -132,7 +145,10 @@ export function stop(): void {
   void ask({ chat: asked })
 }
 
-export const withdraw = (number: number) => void ask({ chat: { withdraw: { number } } })
+export async function withdraw(number: number): Promise<void> {
+  const words = talk.waiting.peek().find((one) => one.number === number)?.words
+  if ((await ask({ chat: { withdraw: { number } } })) !== null && words !== undefined) outbox.withdrawn(words)
+}
 export const approve = (call: string, verdict: Verdict) => ask({ chat: { approve: { call, verdict } } })
 
 export async function restore(turn: string): Promise<void> {
@@ -144,6 +160,7 @@ export async function restore(turn: string): Promise<void> {
 export async function preview(): Promise<Seen | null> {
   await opened()
   await settled()
+  tellPresent()
   const answer = await ask({ chat: { preview: draft.message() } })
   return answer !== null && typeof answer === 'object' && 'seen' in answer ? answer.seen : null
 }

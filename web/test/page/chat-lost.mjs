@@ -1,0 +1,98 @@
+// Messages that nobody answers: the host is killed, another window comes between, or a button is pressed twice.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cell, code, edit, notebook, until } from '../kit.mjs'
+import { held, says } from '../models.mjs'
+import { answered, choose, field, listen, models, offers, pane, say, talkAbout, told, turns } from './assistant.mjs'
+import { bed } from './bed.mjs'
+
+/** Kills the host and starts it again. */
+async function again(meanwhile = async () => {}) {
+  bed.isDown = true
+  await bed.kill()
+  await meanwhile()
+  await bed.serve()
+}
+
+const written = (page, words) => until(async () => (await field(page).inputValue()) === words, async () => `${words} for ${await field(page).inputValue()}`)
+
+test('what a killed host was to answer is given back once, though the same was said before, also after a reload', async () => {
+  const page = await talkAbout('lost.ipynb', [code('a', 'x = 1')])
+  models.say(says('Answered.'), held(says('Half ', 'of it.')))
+  await say(page, 'Ask', 'continue')
+  await answered(page, 'Answered.')
+  await say(page, 'Ask', 'continue')
+  await turns(page).last().getByText('Half').waitFor()
+  await field(page).fill('waits')
+  await field(page).press('Enter')
+  await page.getByRole('list', { name: 'Messages that wait' }).getByText('waits').waitFor()
+  await again()
+  await written(page, 'continue\n\nwaits')
+  bed.isDown = false
+  assert.equal(await turns(page).count(), 1)
+  await page.reload()
+  await answered(page, 'Answered.')
+  assert.equal(await field(page).inputValue(), 'continue\n\nwaits')
+  // The page itself may be gone as well.
+  models.forget()
+  models.say(held(says('Half ', 'again.')))
+  await page.locator('.saved.open').waitFor()
+  await say(page, 'Ask', 'once more')
+  await turns(page).last().getByText('Half').waitFor()
+  await again(() => page.goto('about:blank'))
+  await page.goBack()
+  await written(page, 'once more')
+  bed.isDown = false
+})
+
+test('what was said at a cell and not answered is given back when the host was killed', async () => {
+  const page = await talkAbout('lost-inline.ipynb', [code('a', 'x = 1')])
+  const line = page.locator('.inline-chat').getByRole('textbox')
+  models.say(held(says('I ', 'think.')))
+  await edit(page, 'a')
+  await page.keyboard.press('Control+i')
+  await line.fill('make it two')
+  await line.press('Enter')
+  await page.locator('.inline-chat').getByText('I').first().waitFor()
+  await again()
+  await until(async () => (await line.inputValue()) === 'make it two', 'the words')
+  bed.isDown = false
+})
+
+test('a window with another notebook does not switch notebook mode off, nor does a notebook without cells', async () => {
+  const page = await talkAbout('in-front.ipynb', [])
+  await choose(page, 'Agent')
+  await field(page).fill('What is here?')
+  bed.write('other-window.ipynb', notebook(code('o', 'other = 1')))
+  const other = await bed.open('other-window.ipynb')
+  await edit(other, 'o')
+  await cell(other, 'o').and(other.locator('.editing, :focus-within')).first().waitFor()
+  const heard = listen()
+  models.say(says('Nothing yet.'))
+  await field(page).press('Enter')
+  const turn = await answered(page, 'Nothing yet.')
+  offers(told(await heard.request(0)).tools, { look: true, change: true })
+  assert.ok(!(await turn.locator('.with .meta').textContent()).includes('notebook mode off'))
+})
+
+test('a notebook that was not sent is not sent by a switch of the mode, and a switch that is pressed twice is sent once', async () => {
+  const page = await talkAbout('removed.ipynb', [code('a', 'x = 1')])
+  const heard = listen()
+  models.say(says('That needs Agent mode.'), says('That needs Agent mode too.'), held(says('Here ', 'I am.')))
+  await pane(page).getByRole('button', { name: 'Remove removed.ipynb' }).click()
+  assert.equal(await pane(page).getByRole('button', { name: /^Attach (selection|output)/ }).count(), 0)
+  await say(page, 'Ask', 'change it')
+  const turn = await answered(page, 'That needs Agent mode.')
+  await turn.locator('.restore').waitFor()
+  assert.equal(await turn.locator('.switch-mode').count(), 0)
+  await pane(page).getByRole('button', { name: 'Attach removed.ipynb' }).click()
+  await say(page, 'Ask', 'change it now')
+  await answered(page, 'That needs Agent mode too.')
+  await turns(page).last().getByRole('button', { name: 'Switch to Agent and send' }).dblclick()
+  await turns(page).last().getByText('Here').waitFor()
+  models.release()
+  await answered(page, 'I am.')
+  assert.deepEqual(await turns(page).locator('.bubble').allTextContents(), ['change it', 'change it now', 'change it now'])
+  assert.equal(heard.count(), 3)
+})
