@@ -72,7 +72,7 @@ impl Said {
         Said { ending: Ending::Garbled, ..self }
     }
 
-    /// The last piece, and the end, come when [`Models::release`] is called.
+    /// The last piece, and the end, come when [`release`](super::Models::release) is called.
     pub fn held(self) -> Said {
         Said { ending: Ending::Held, ..self }
     }

@@ -16,25 +16,25 @@ struct Shape {
 
 /// Those that begin a word, by whoever gives them out.
 const WORDS: &[Shape] = &[
-    Shape { label: "Anthropic key", pattern: r"(sk-ant-[A-Za-z0-9_-]{20,500})", is_one: is_random },
-    Shape { label: "OpenRouter key", pattern: r"(sk-or-[A-Za-z0-9_-]{20,500})", is_one: is_random },
-    Shape { label: "OpenAI key", pattern: r"(sk-[A-Za-z0-9_-]{20,500})", is_one: is_random },
-    Shape { label: "Google key", pattern: r"(AIza[A-Za-z0-9_-]{35,70})", is_one: |it| it.len() == 39 },
+    Shape { label: "Anthropic key", pattern: r"(sk-ant-[A-Za-z0-9_-]{20,})", is_one: is_random },
+    Shape { label: "OpenRouter key", pattern: r"(sk-or-[A-Za-z0-9_-]{20,})", is_one: is_random },
+    Shape { label: "OpenAI key", pattern: r"(sk-[A-Za-z0-9_-]{20,})", is_one: is_random },
+    Shape { label: "Google key", pattern: r"(AIza[A-Za-z0-9_-]{35,})", is_one: |it| it.len() == 39 },
     Shape { label: "Google token", pattern: r"(ya29\.[A-Za-z0-9_-]{20,})", is_one: always },
     Shape { label: "Google secret", pattern: r"(GOCSPX-[A-Za-z0-9_-]{20,})", is_one: always },
     Shape {
         label: "AWS key",
-        pattern: r"((?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16,40})",
+        pattern: r"((?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16,})",
         is_one: |it| it.len() == 20 && has_digit(it),
     },
-    Shape { label: "GitHub token", pattern: r"(gh[pousr]_[A-Za-z0-9]{36,255})", is_one: always },
-    Shape { label: "GitHub token", pattern: r"(github_pat_[A-Za-z0-9_]{40,255})", is_one: always },
+    Shape { label: "GitHub token", pattern: r"(gh[pousr]_[A-Za-z0-9]{36,})", is_one: always },
+    Shape { label: "GitHub token", pattern: r"(github_pat_[A-Za-z0-9_]{40,})", is_one: always },
     Shape {
         label: "GitLab token",
-        pattern: r"(gl(?:pat|ptt|dt|rt|cbt|ft|soat|oas|agent|imt)-[A-Za-z0-9_.-]{20,300})",
+        pattern: r"(gl(?:pat|ptt|dt|rt|cbt|ft|soat|oas|agent|imt)-[A-Za-z0-9_.-]{20,})",
         is_one: has_digit,
     },
-    Shape { label: "Slack token", pattern: r"(xox[abeoprs]-[A-Za-z0-9-]{10,300})", is_one: has_digit },
+    Shape { label: "Slack token", pattern: r"(xox[abeoprs]-[A-Za-z0-9-]{10,})", is_one: has_digit },
     Shape { label: "Slack token", pattern: r"(xapp-[0-9]-[A-Za-z0-9-]{20,})", is_one: always },
     Shape {
         label: "Slack webhook",
@@ -58,34 +58,30 @@ const WORDS: &[Shape] = &[
         pattern: r"(eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,})",
         is_one: always,
     },
-    Shape {
-        label: "bearer token",
-        pattern: r"(?i:bearer)\s+([A-Za-z0-9._~+/=-]{20,2000})",
-        is_one: is_random,
-    },
+    Shape { label: "bearer token", pattern: r"(?i:bearer)\s+([A-Za-z0-9._~+/=-]{20,})", is_one: is_random },
 ];
 
 /// Those that are known by what stands around them.
 const PLACES: &[Shape] = &[
-    Shape { label: "password", pattern: r#"://[^\s:/@'"<>]*:([^\s@/'"<>]{3,200})@"#, is_one: is_no_stand_in },
+    Shape { label: "password", pattern: r#"://[^\s:/@'"<>]*:([^\s@/'"<>]{3,})@"#, is_one: is_no_stand_in },
     Shape {
         label: "password",
-        pattern: r#"(?i:password|passwd|passphrase|pwd)["']?\s{0,4}(?:=>|[:=])\s{0,4}["']([^"'\s]{6,200})["']"#,
+        pattern: r#"(?i:password|passwd|passphrase|pwd)["']?\s{0,4}(?:=>|[:=])\s{0,4}["']([^"'\s]{6,})["']"#,
         is_one: is_password,
     },
     Shape {
         label: "secret",
-        pattern: r#"(?i:api[_-]?key|secret|token|access[_-]?key|secret[_-]?key)["']?\s{0,4}(?:=>|[:=])\s{0,4}["']([^"'\s]{16,400})["']"#,
+        pattern: r#"(?i:api[_-]?key|secret|token|access[_-]?key|secret[_-]?key)["']?\s{0,4}(?:=>|[:=])\s{0,4}["']([^"'\s]{16,})["']"#,
         is_one: is_random,
     },
     Shape {
         label: "secret",
-        pattern: r#"[?&;](?i:password|passwd|pwd|api[_-]?key|token|access[_-]?token|secret|client[_-]?secret|sig|accountkey|sharedaccesskey)=([^\s&;"'<>\\()\[\]]{8,400})"#,
+        pattern: r#"[?&;](?i:password|passwd|pwd|api[_-]?key|token|access[_-]?token|secret|client[_-]?secret|sig|accountkey|sharedaccesskey)=([^\s&;"'<>\\()\[\]]{8,})"#,
         is_one: is_password,
     },
     Shape {
         label: "secret",
-        pattern: r#"(?m:^)(?:export +)?[A-Z][A-Z0-9_]*(?:PASSWORD|PASSWD|SECRET|TOKEN|KEY)=([^\s"'$()\[\]]{8,400})"#,
+        pattern: r#"(?m:^)(?:export +)?[A-Z][A-Z0-9_]*(?:PASSWORD|PASSWD|SECRET|TOKEN|KEY)=([^\s"'$()\[\]]{8,})"#,
         is_one: |it| is_password(it) && has_digit(it),
     },
     Shape {
@@ -100,12 +96,23 @@ const PLACES: &[Shape] = &[
     },
 ];
 
+/// How the pattern of what stands at the beginning of a line begins.
+const LINE: &str = "(?m:^)";
+
 const PRIVATE_KEY: &str = "private key";
 
+/// Whether any stands in a text, and where. Its groups are not asked for: that would cost memory for each of its states.
 static ALL: LazyLock<Regex> = LazyLock::new(|| {
     let list = |shapes: &[Shape]| shapes.iter().map(|shape| shape.pattern).collect::<Vec<_>>().join("|");
     let all = format!(r"(?-u:\b)(?:{})|{}", list(WORDS), list(PLACES));
     Regex::new(&all).expect("the table holds expressions, and a test makes this one")
+});
+
+/// Each shape by itself, from the beginning of what was found. Made when something is found at all.
+static EACH: LazyLock<Vec<(&Shape, Regex)>> = LazyLock::new(|| {
+    let alone = |shape: &Shape| Regex::new(&format!("^(?:{})", shape.pattern));
+    let shapes = WORDS.iter().chain(PLACES);
+    shapes.map(|shape| (shape, alone(shape).expect("a test makes each of them"))).collect()
 });
 
 static KEY_BEGINS: LazyLock<Regex> = LazyLock::new(|| {
@@ -123,22 +130,24 @@ pub(super) fn find(text: &str) -> Vec<Found<'static>> {
     let mut found = private_keys(text);
     // Behind a credential a word begins, whatever it is.
     let (mut begin, mut at) = (0, 0);
-    while let Some(groups) = ALL.captures_at(&text[begin..], at) {
-        let mut shapes = WORDS.iter().chain(PLACES).enumerate();
-        let hit =
-            shapes.find_map(|(index, shape)| Some((shape, groups.get(index + 1)?, index >= WORDS.len())));
+    while let Some(all) = ALL.find_at(&text[begin..], at) {
+        let is_line = all.start() == 0 || text[begin..].as_bytes()[all.start() - 1] == b'\n';
+        let hit = EACH.iter().enumerate().find_map(|(index, (shape, alone))| {
+            let secret = alone.captures(all.as_str())?.get(1)?;
+            let is_here = is_line || !shape.pattern.starts_with(LINE);
+            is_here.then_some((shape, secret, index >= WORDS.len()))
+        });
         let Some((shape, secret, is_place)) = hit else { break };
+        let range = all.start() + secret.start()..all.start() + secret.end();
         match (shape.is_one)(secret.as_str()) {
             true => {
-                let range = begin + secret.start()..begin + secret.end();
-                (begin, at) = (range.end, 0);
-                found.push(Found { label: named(secret.as_str()).unwrap_or(shape.label), range });
+                let label = named(secret.as_str()).unwrap_or(shape.label);
+                found.push(Found { label, range: begin + range.start..begin + range.end });
+                (begin, at) = (begin + range.end, 0);
             }
             // What stands around it may be about one that is in it.
-            false if is_place => {
-                at = secret.start() + secret.as_str().chars().next().map_or(1, char::len_utf8)
-            }
-            false => at = secret.end(),
+            false if is_place => at = range.start + secret.as_str().chars().next().map_or(1, char::len_utf8),
+            false => at = range.end,
         }
     }
     found
@@ -146,10 +155,11 @@ pub(super) fn find(text: &str) -> Vec<Found<'static>> {
 
 /// Whose it is, where that can be seen.
 fn named(secret: &str) -> Option<&'static str> {
-    let groups =
-        ALL.captures(secret).filter(|groups| groups.get(0).is_some_and(|all| all.as_str() == secret))?;
-    let mut words = WORDS.iter().enumerate();
-    words.find_map(|(index, shape)| groups.get(index + 1).map(|_| shape.label))
+    let mut words = EACH.iter().take(WORDS.len());
+    words.find_map(|(shape, alone)| {
+        let groups = alone.captures(secret).filter(|groups| groups[0].len() == secret.len())?;
+        groups.get(1).map(|_| shape.label)
+    })
 }
 
 /// Keys between their lines; of one that is cut off, as much as there is.
