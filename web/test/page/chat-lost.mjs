@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cell, code, edit, notebook, until } from '../kit.mjs'
+import { code, edit, notebook, until } from '../kit.mjs'
 import { held, says } from '../models.mjs'
 import { answered, choose, field, listen, models, offers, pane, say, talkAbout, told, turns } from './assistant.mjs'
 import { bed } from './bed.mjs'
@@ -60,14 +60,31 @@ test('what was said at a cell and not answered is given back when the host was k
   bed.isDown = false
 })
 
+/** Whether the next window has told the host that someone types in it, and the host has taken that in. */
+function reports() {
+  let [asked, isTaken] = [null, false]
+  bed.context.once('page', (page) => page.on('websocket', (socket) => {
+    socket.on('framesent', ({ payload }) => {
+      const { id, ask } = JSON.parse(String(payload))
+      if (ask.present?.editing) asked = id
+    })
+    socket.on('framereceived', ({ payload }) => {
+      const { done } = JSON.parse(String(payload))
+      if (asked !== null && done?.id === asked) isTaken = true
+    })
+  }))
+  return () => isTaken
+}
+
 test('a window with another notebook does not switch notebook mode off, nor does a notebook without cells', async () => {
   const page = await talkAbout('in-front.ipynb', [])
   await choose(page, 'Agent')
   await field(page).fill('What is here?')
   bed.write('other-window.ipynb', notebook(code('o', 'other = 1')))
+  const isReported = reports()
   const other = await bed.open('other-window.ipynb')
   await edit(other, 'o')
-  await cell(other, 'o').and(other.locator('.editing, :focus-within')).first().waitFor()
+  await until(isReported, 'the report of the other window')
   const heard = listen()
   models.say(says('Nothing yet.'))
   await field(page).press('Enter')
