@@ -155,8 +155,9 @@ impl TakingPart {
     }
 
     async fn message(&self, notebook: &Path, message: Message) -> Result<Ask, Failure> {
-        let setup = setup::read(&self.page, notebook).await?;
+        // Before anything is waited for: the page has just said that it is in front.
         let active = self.page.shared.desk.toolbox().editor();
+        let setup = setup::read(&self.page, notebook).await?;
         Ok(setup.message(front::words(notebook, &self.page.folder(), &active, message)))
     }
 

@@ -131,7 +131,7 @@ pub(super) fn find(text: &str) -> Vec<Found<'static>> {
     // Behind a credential a word begins, whatever it is.
     let (mut begin, mut at) = (0, 0);
     while let Some(all) = ALL.find_at(&text[begin..], at) {
-        let is_line = all.start() == 0 || text[begin..].as_bytes()[all.start() - 1] == b'\n';
+        let is_line = all.start() == 0 || text.as_bytes()[begin + all.start() - 1] == b'\n';
         let hit = EACH.iter().enumerate().find_map(|(index, (shape, alone))| {
             let secret = alone.captures(all.as_str())?.get(1)?;
             let is_here = is_line || !shape.pattern.starts_with(LINE);
