@@ -128,7 +128,7 @@ test('a word that a cell merely has is not taken for it, and what is called so c
 })
 
 test('a notebook of the same name elsewhere is another one', () => {
-  file.value = { path: '/work/old/b.ipynb', name: 'b.ipynb', language: 'python' }
+  file.value = { path: '/desk/old/b.ipynb', name: 'b.ipynb', language: 'python' }
   assert.deepEqual(mentions({ sign: '@', query: 'b.ip' }, 'ask', chat).map(({ about }) => about), ['notebook'])
   file.value = null
 })

@@ -56,10 +56,12 @@ async fn asking_whether_a_kernel_is_there_loses_nothing_of_what_its_threads_prin
     for backend in BOTH {
         let often = Duration::from_millis(5);
         let bed = Bed::with(backend, Policy { heartbeat: often, ..Policy::default() });
-        let code = "import os, threading, time\n\
+        // Each line is written at once: between two pieces of one the cell may end.
+        let code = "import sys, threading, time\n\
                     def work():\n    \
                         for n in range(50):\n        \
-                            print('thread', n, flush=True)\n        \
+                            sys.stdout.write(f'thread {n}\\n')\n        \
+                            sys.stdout.flush()\n        \
                             time.sleep(0.01)\n    \
                         open('said', 'w').close()\n\
                     threading.Thread(target=work).start()";
