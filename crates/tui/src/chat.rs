@@ -12,7 +12,7 @@ use crate::block::{Block, Drawn, Frame, Piece, Shown, Source, State};
 use crate::markdown::markdown;
 use crate::picture::Picturing;
 use crate::stream::to_terminal;
-use crate::text::{fitting, visible};
+use crate::text::visible;
 
 /// Lines of what a tool answered.
 const PREVIEW: usize = 10;
@@ -46,10 +46,10 @@ impl Talk {
             Told::Asked { words, notes, .. } => {
                 let mut shown = self.end_text();
                 for line in words.lines() {
-                    shown += &self.aside(&format!("> {line}"), width);
+                    shown += &self.aside(&format!("> {line}"));
                 }
                 for note in notes {
-                    shown += &self.aside(&format!("note: {note}"), width);
+                    shown += &self.aside(&format!("note: {note}"));
                 }
                 shown
             }
@@ -95,7 +95,7 @@ impl Talk {
                     0 => "at once".to_owned(),
                     seconds => format!("in {seconds} s"),
                 };
-                cleared + &self.aside(&format!("{message}; asked again {when}"), width)
+                cleared + &self.aside(&format!("{message}; asked again {when}"))
             }
             Told::Ended { ending, usage } => {
                 let mut shown = self.end_text();
@@ -111,13 +111,11 @@ impl Talk {
                     Ending::Failed { message, hint } => Some(format!("{message}; {hint}")),
                 };
                 for line in said.into_iter().chain(used(*usage)) {
-                    shown += &self.aside(&line, width);
+                    shown += &self.aside(&line);
                 }
                 shown
             }
-            Told::Undone { .. } => {
-                self.end_text() + &self.aside("what the answer changed was taken back", width)
-            }
+            Told::Undone { .. } => self.end_text() + &self.aside("what the answer changed was taken back"),
         }
     }
 
@@ -129,8 +127,9 @@ impl Talk {
         }
     }
 
-    fn aside(&self, text: &str, width: usize) -> String {
-        let line = fitting(&visible(text), width.saturating_sub(1).max(1));
+    /// A line beside what is said. The terminal breaks one that is too long: what helps often stands at its end.
+    fn aside(&self, text: &str) -> String {
+        let line = visible(text);
         if self.has_colour { format!("\x1b[2m{line}\x1b[m\n") } else { format!("{line}\n") }
     }
 
@@ -305,6 +304,15 @@ mod tests {
         let usage = Usage { input: 7, output: 2, ..Usage::default() };
         assert_eq!(used(usage).as_deref(), Some("7 tokens read, 2 written"));
         assert_eq!(used(Usage::default()), None);
+    }
+
+    #[test]
+    fn what_went_wrong_is_told_to_its_end_in_a_narrow_terminal() {
+        let (message, hint) =
+            ("cannot reach http://127.0.0.1:9/v1/messages", "see that chat.base_url is right");
+        let ending = Ending::Failed { message: message.into(), hint: hint.into() };
+        let told = Told::Ended { ending, usage: Usage::default() };
+        assert_eq!(Talk::new(false).show(&told, (20, 10)), format!("{message}; {hint}\n"));
     }
 
     #[test]
