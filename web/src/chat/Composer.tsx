@@ -1,7 +1,7 @@
 // Where a message is written: what goes along, the words, how far the answer may go, and sending or stopping.
 
 import { useSignal } from '@preact/signals'
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { toChange } from '../actions'
 import { elementOf } from '../cell/focus'
 import { tellPresent } from '../present'
@@ -11,7 +11,7 @@ import { active, isEditing } from '../state/view'
 import { Chips, Missing } from './Chips'
 import { mode, MODES, setMode, words } from './draft'
 import { beyond, means, type Mention, mentions, triggerAt } from './mentions'
-import { chat, isStopped, runsOn, sendDraft, stop, talk, withdraw } from './talk'
+import { chat, isStopped, lookAgain, runsOn, sendDraft, stop, talk, withdraw } from './talk'
 
 export function Composer({ onLook }: { onLook: () => void }) {
   const field = useRef<HTMLTextAreaElement>(null)
@@ -28,6 +28,10 @@ export function Composer({ onLook }: { onLook: () => void }) {
   const at = chosen.value < 0 && isMeant ? 0 : Math.min(chosen.value, found.length - 1)
 
   useLayoutEffect(() => registerComposer(field.current!), [])
+  // Notebooks come and go while the page is open.
+  useEffect(() => {
+    if (trigger?.sign === '@') void lookAgain()
+  }, [trigger?.sign])
   // As high as what is written, up to a bound that the style sets.
   useLayoutEffect(() => {
     const element = field.current!

@@ -60,6 +60,14 @@ export function opened(): Promise<void> {
   return opening
 }
 
+/** Asks anew what a message can point at and who answers it. */
+export async function lookAgain(): Promise<void> {
+  if (chat.peek() === null || connection.peek() !== 'open') return
+  const answer = await ask({ chat: 'about' })
+  if (answer === null || typeof answer !== 'object' || !('chat' in answer)) return
+  if (chat.peek()?.chat === answer.chat.chat) chat.value = answer.chat
+}
+
 export function hear(news: ChatNews): void {
   const known = chat.peek()
   if (known && known.chat !== news.chat) {
@@ -115,7 +123,7 @@ async function send(message: Message): Promise<boolean> {
     if ((await ask({ chat: { send: message } })) === null) return false
     outbox.add(message, known)
     // A model that was missing is there now.
-    if (chat.peek() && 'problem' in chat.peek()!.account) opening = open(false)
+    if (chat.peek() && 'problem' in chat.peek()!.account) void lookAgain()
     return true
   } finally {
     isSending = false

@@ -124,6 +124,8 @@ export interface Message {
 export type ChatAsk =
   /** Answered with a chat; from then on all that is told in it comes, from the beginning. */
   | { open: { is_new: boolean } }
+  /** Answered with a chat as it can be used now, and nothing more. */
+  | 'about'
   | { send: Message }
   /** Answered with what would be sent now. */
   | { preview: Message }

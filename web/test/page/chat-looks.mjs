@@ -45,6 +45,7 @@ for (const [theme, size] of [['light', { width: 1360, height: 1000 }], ['dark', 
     await page.getByRole('dialog', { name: 'What the model sees' }).locator('pre').last().waitFor()
     assert.deepEqual(await faults(page), [], 'what the model sees')
     await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     models.release()
     await answered(page, 'Then.')
   })

@@ -154,11 +154,12 @@ test('a message that names a tool beyond its mode is sent in Agent mode by one p
 
 test('what the model sees is shown to the letter before it is sent', async () => {
   const page = await talkAbout('seen.ipynb', [code('a', 'x = 1'), { ...code('b', 'x + 1'), outputs: [{ output_type: 'stream', name: 'stdout', text: 'as it printed\n' }] }])
-  bed.write('beside-one.ipynb', notebook(code('o', 'beside_one = 1')))
   models.say(says('First.'))
   await say(page, 'Agent', 'a first word')
   await answered(page, 'First.')
-  await attach(page, { own: true, others: ['beside-one.ipynb'] })
+  // A notebook that was not there when the page was opened.
+  bed.write('made-since.ipynb', notebook(code('o', 'made_since = 1')))
+  await attach(page, { own: true, others: ['made-since.ipynb'] })
   for (const what of [/^cell.*x = 1/, /^output.*x \+ 1/]) {
     await field(page).pressSequentially('@')
     await page.getByRole('option', { name: what }).click()
@@ -174,6 +175,7 @@ test('what the model sees is shown to the letter before it is sent', async () =>
     descriptions: [...element.querySelectorAll('dd')].map((name) => name.textContent),
   }))
   await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
   const heard = listen()
   models.say(says('Second.'))
   await field(page).press('Enter')
@@ -184,6 +186,6 @@ test('what the model sees is shown to the letter before it is sent', async () =>
   assert.deepEqual(seen.texts.slice(1), body.messages.map(({ content }) => content.map((part) => part.text).join('')))
   assert.deepEqual(seen.tools, tools)
   assert.deepEqual(seen.descriptions, body.tools.map(({ description }) => description))
-  for (const part of ['beside_one = 1', 'as it printed', 'selected: 0 (id a)', '`get_cell_outputs`']) assert.ok(message.includes(part), message)
+  for (const part of ['made_since = 1', 'as it printed', 'selected: 0 (id a)', '`get_cell_outputs`']) assert.ok(message.includes(part), message)
   assert.equal(await turns(page).count(), 2)
 })

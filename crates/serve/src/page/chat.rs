@@ -83,11 +83,15 @@ impl Drop for Listening {
 
 impl TakingPart {
     async fn answer(&mut self, Asked { id, notebook, ask }: Asked) {
-        let mut to_hear = Vec::new();
-        let result = self.carry_out(&notebook, ask, &mut to_hear).await.map(Answer::Chat);
+        let mut then = Then::default();
+        let result = self.carry_out(&notebook, ask, &mut then).await.map(Answer::Chat);
         // A page that has gone needs no answer.
         let _ = self.answers.send(Down::Done { id, result }).await;
-        for heard in to_hear {
+        // A page hears that its message was taken before it hears what comes of it.
+        if let Some((conversation, ask)) = then.said {
+            conversation.send(ask, self.owner.clone());
+        }
+        for heard in then.to_hear {
             let (key, chat) = (heard.cell.clone(), heard.chat.clone());
             let passing = pass_on(self.page.clone(), notebook.clone(), heard, self.answers.clone());
             self.listening.insert(key, Listening { chat, task: tokio::spawn(passing) });
@@ -98,7 +102,7 @@ impl TakingPart {
         &mut self,
         notebook: &Path,
         ask: ChatAsk,
-        to_hear: &mut Vec<ToHear>,
+        then: &mut Then,
     ) -> Result<ChatAnswer, Failure> {
         let desk = &self.page.shared.desk;
         let conversation = || desk.conversation(notebook, false).1;
@@ -106,13 +110,17 @@ impl TakingPart {
             ChatAsk::Open { is_new } => {
                 let (chat, conversation) = desk.conversation(notebook, is_new);
                 self.listening.clear();
-                to_hear.push(ToHear { chat: chat.clone(), cell: None, conversation });
-                to_hear.extend(desk.about_cells(notebook).into_iter().map(ToHear::from));
+                then.to_hear.push(ToHear { chat: chat.clone(), cell: None, conversation });
+                then.to_hear.extend(desk.about_cells(notebook).into_iter().map(ToHear::from));
+                Ok(ChatAnswer::Chat(setup::chat(&self.page, notebook, chat).await?))
+            }
+            ChatAsk::About => {
+                let (chat, _) = desk.conversation(notebook, false);
                 Ok(ChatAnswer::Chat(setup::chat(&self.page, notebook, chat).await?))
             }
             ChatAsk::Send(message) => {
                 let ask = self.message(notebook, message).await?;
-                conversation().send(ask, self.owner.clone());
+                then.said = Some((conversation(), ask));
                 Ok(ChatAnswer::Done)
             }
             ChatAsk::Preview(message) => {
@@ -144,7 +152,7 @@ impl TakingPart {
                 let chat = about.chat.clone();
                 let known = self.listening.get(&Some(cell));
                 let is_heard = known.is_some_and(|known| known.chat == chat && !known.task.is_finished());
-                to_hear.extend((!is_heard).then(|| about.into()));
+                then.to_hear.extend((!is_heard).then(|| about.into()));
                 Ok(ChatAnswer::Inline(chat))
             }
             ChatAsk::InlineStop(chat) => {
@@ -165,6 +173,14 @@ impl TakingPart {
         let setup = setup::read(&self.page, notebook).await?;
         Ok(setup.about_cell(front::at_cell(notebook, &self.page.folder(), cell, message), cell))
     }
+}
+
+/// What is done when a page has its answer.
+#[derive(Default)]
+struct Then {
+    /// What is said, and where.
+    said: Option<(Conversation, Ask)>,
+    to_hear: Vec<ToHear>,
 }
 
 /// A conversation that a page hears of.

@@ -29,6 +29,8 @@ pub(in crate::page) enum ChatAsk {
     Open {
         is_new: bool,
     },
+    /// The conversation about the notebook as it can be used now, and nothing more.
+    About,
     Send(Message),
     /// What would be sent now.
     Preview(Message),

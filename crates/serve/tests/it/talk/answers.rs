@@ -50,6 +50,18 @@ async fn an_answer_is_told_as_it_comes_with_what_the_host_really_did() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_can_be_said_is_told_anew_with_notebooks_and_settings_that_came_since() {
+    let room = Room::new([]).await;
+    let mut page = room.page().await;
+    room.site.bed.scratch.write("later.ipynb", "{}");
+    room.settings("run_code = \"allow\"\n");
+    let chat = page.chat(json!("about")).await;
+    let chat = &chat["Ok"]["chat"];
+    assert_eq!((&chat["notebooks"], &chat["run_code"]), (&json!(["later.ipynb"]), &json!("allow")), "{chat}");
+    room.close(page).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_wait_in_a_queue_can_be_withdrawn_and_a_page_that_comes_back_gets_everything() {
     let room = Room::new([Said::text(&["First ", "answer."]).held(), Said::text(&["Second answer."])]).await;
     let mut page = room.page().await;
