@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use crate::python::Interpreter;
 use names::{is_allowed, is_secret};
 
+pub use names::SECRET_WORDS;
 pub use variables::Variables;
 
 /// What gets past the filter because someone named it.

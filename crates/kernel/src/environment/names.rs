@@ -218,7 +218,7 @@ const SECRET_PREFIXES: &[&str] = &[
 ];
 
 /// Words that make a name that of a secret, as a whole part between underscores.
-const SECRET_WORDS: &[&str] = &[
+pub const SECRET_WORDS: &[&str] = &[
     "KEY",
     "APIKEY",
     "TOKEN",

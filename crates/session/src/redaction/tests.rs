@@ -1,3 +1,4 @@
+use cellist_kernel::environment::SECRET_WORDS;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::json;
@@ -166,6 +167,15 @@ fn values_of_withheld_variables_are_called_by_their_names() {
     let sent = serde_json::to_string(&redaction).unwrap();
     assert!(!sent.contains("quite-secret"), "{sent}");
     assert_eq!(serde_json::from_str::<Redaction>(&sent).unwrap(), redaction);
+}
+
+#[test]
+fn every_name_that_is_kept_from_kernels_for_its_words_is_known_here() {
+    for word in SECRET_WORDS {
+        let name = format!("my_{word}");
+        let redaction = Redaction::withholding([(name.as_str(), "quite-secret-1")]);
+        assert_eq!(redaction.text("quite-secret-1"), format!("[redacted: {name}]"));
+    }
 }
 
 #[test]

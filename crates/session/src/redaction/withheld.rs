@@ -2,6 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use cellist_kernel::environment::SECRET_WORDS;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -12,28 +13,9 @@ const SHORTEST: usize = 8;
 /// One as long as this stands nowhere by chance, also in the middle of a word.
 const UNMISTAKABLE: usize = 16;
 
-/// Parts of the names of variables whose values let someone in. Others are kept from kernels for what they lead to: a
-/// region, an address, a path.
-const TELLING: &[&str] = &[
-    "KEY",
-    "APIKEY",
-    "TOKEN",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "PASS",
-    "PWD",
-    "PGPASSWORD",
-    "PASSPHRASE",
-    "CREDENTIAL",
-    "CREDENTIALS",
-    "BEARER",
-    "PAT",
-    "DSN",
-    "URL",
-    "URI",
-    "STRING",
-];
+/// Words in the names of variables whose values let someone in, beside those that make any name a secret's. Other
+/// variables are kept from kernels for what they lead to: a region, an address, a path.
+const TELLING: [&str; 6] = ["PASS", "PWD", "PGPASSWORD", "URL", "URI", "STRING"];
 
 /// Values that were withheld.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,8 +38,7 @@ impl Withheld {
     /// Looks for the value of a variable from now on, if it is one that nobody should read.
     pub(super) fn add(&mut self, name: &str, value: &str) {
         let value = inner(value.trim());
-        let is_named = name.to_ascii_uppercase().split('_').any(|part| TELLING.contains(&part));
-        if !is_named || !is_telling(value) {
+        if !is_named(name) || !is_telling(value) {
             return;
         }
         if self.values.is_empty() {
@@ -114,6 +95,12 @@ fn first(bytes: &[u8], salt: u64) -> Option<u32> {
     let first = bytes.get(..SHORTEST)?.try_into().ok()?;
     let mixed = (u64::from_le_bytes(first) ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     Some(((mixed ^ (mixed >> 29)) >> 32) as u32)
+}
+
+/// Whether a variable's value lets someone in, by its name.
+fn is_named(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    upper.split('_').any(|word| SECRET_WORDS.contains(&word) || TELLING.contains(&word))
 }
 
 /// The password of an address; another value is itself.
