@@ -1,6 +1,9 @@
 //! An open notebook without the world around it: all changes in one order, each with a version, who made it and
 //! how to take it back. It knows no files, clocks or tasks.
 
+mod submissions;
+mod verdicts;
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -8,15 +11,14 @@ use cellist_notebook::{self as notebook, CellId, Notebook, OnConflict, Revision,
 use cellist_output::Output;
 use serde_json::Value;
 
-use super::ChangeSet;
-use super::act::{Act, before, between, delete, retype};
+use super::act::{Act, between};
 use super::actor::{Actor, ActorKind, Author, Tag};
 use super::condition::Conditions;
 use super::graves::Graves;
 use super::journal::{Entry, Journal, NothingToUndo, Undo};
 use super::log::Log;
-use super::op::{Change, Op, Refusal, Submission};
-use super::review::{Review, Scope, Verdict};
+use super::op::{Change, Refusal};
+use super::review::Review;
 use super::undo::take_back;
 
 /// How many revisions that were told to agents are remembered.
@@ -138,122 +140,6 @@ impl State {
     pub(crate) fn since(&self, base: u64) -> Result<Vec<Arc<Change>>, Refusal> {
         let too_far = Refusal::TooFar { base, version: self.version };
         self.log.since(base, self.version).ok_or(too_far)
-    }
-
-    /// Takes what a client submits, or says what it has to know first. What it is about must be as the client
-    /// knew it; what others did elsewhere does not matter. The same submission twice is taken once.
-    pub(crate) fn submit(
-        &mut self,
-        submission: Submission,
-        author: &Author,
-        now: u64,
-    ) -> Result<u64, Refusal> {
-        let Submission { base, tag, ops } = submission;
-        if let Some(version) = tag.as_ref().and_then(|tag| self.log.find(tag, base)) {
-            return Ok(version);
-        }
-        let changes = self.since(base)?;
-        let mut changed = Notebook::clone(&self.notebook);
-        let mut acts = Vec::new();
-        for op in ops {
-            if self.is_stale(&op, base) {
-                return Err(Refusal::Behind { version: self.version, changes });
-            }
-            acts.extend(self.carry_out(&mut changed, op)?);
-        }
-        self.commit(changed, acts, author, tag, Vec::new(), now);
-        Ok(self.version)
-    }
-
-    /// Whether an operation is about something that has changed since `base`.
-    fn is_stale(&self, op: &Op, base: u64) -> bool {
-        match op {
-            Op::Delete { cell }
-            | Op::Retype { cell, .. }
-            | Op::Change { cell, .. }
-            | Op::Write { cell, .. } => self.touched.get(cell).is_some_and(|&version| version > base),
-            // These mean the same whatever the cell holds; where it is gone meanwhile, the client must know.
-            Op::Move { cell, .. } | Op::Clear { cell } => {
-                self.notebook.position(cell).is_none()
-                    && self.touched.get(cell).is_some_and(|&version| version > base)
-            }
-            Op::Insert { .. } => false,
-        }
-    }
-
-    fn carry_out(&self, notebook: &mut Notebook, op: Op) -> Result<Option<Act>, Refusal> {
-        let find = |notebook: &Notebook, cell: &CellId| {
-            notebook.position(cell).ok_or_else(|| Refusal::NoSuchCell { cell: cell.clone() })
-        };
-        Ok(match op {
-            Op::Insert { cell, after, kind, source } => {
-                let at = self.place(notebook, after)?;
-                match cell {
-                    Some(cell) if notebook.position(&cell).is_some() => {
-                        return Err(Refusal::BadName { cell, why: "another cell has this name" });
-                    }
-                    Some(cell) if !cell.is_valid() => {
-                        let why = "a name has 1 to 64 letters, digits, `-` and `_`";
-                        return Err(Refusal::BadName { cell, why });
-                    }
-                    Some(cell) => notebook.insert_named(at, cell, kind, &source),
-                    None => notebook.insert(at, kind, &source),
-                }
-                let cell = notebook.cells()[at].id().clone();
-                let after = before(notebook, at);
-                Some(Act::Inserted { cell, after, kind, source, has_more: false })
-            }
-            Op::Delete { cell } => {
-                let at = find(notebook, &cell)?;
-                Some(delete(notebook, at))
-            }
-            Op::Move { cell, after } => {
-                let at = find(notebook, &cell)?;
-                let from = before(notebook, at);
-                // Behind itself is where it is.
-                if after.as_ref() == Some(&cell) || after == from {
-                    return Ok(None);
-                }
-                let to = self.place(notebook, after)?;
-                let to = if to > at { to - 1 } else { to };
-                notebook.shift(at, to);
-                (to != at).then(|| Act::Moved { cell, from, to: before(notebook, to) })
-            }
-            Op::Retype { cell, kind } => {
-                let at = find(notebook, &cell)?;
-                (notebook.cells()[at].cell_type() != kind).then(|| retype(notebook, at, kind))
-            }
-            Op::Change { cell, change } => {
-                let at = find(notebook, &cell)?;
-                if notebook.cells()[at].has_lone_surrogate() {
-                    return Err(Refusal::ReadOnly { cell });
-                }
-                let before = notebook.cells()[at].source().into_owned();
-                let after = match change.apply(&before) {
-                    Ok(after) => after,
-                    Err(problem) => return Err(Refusal::BadChange { cell, problem }),
-                };
-                write(notebook, at, before, after, Some(change))
-            }
-            Op::Write { cell, source } => {
-                let at = find(notebook, &cell)?;
-                let before = notebook.cells()[at].source().into_owned();
-                write(notebook, at, before, source, None)
-            }
-            Op::Clear { cell } => {
-                let at = find(notebook, &cell)?;
-                let json = notebook.cells()[at].to_json();
-                let had = notebook.cells()[at].has_outputs();
-                notebook.clear_outputs(at);
-                had.then_some(Act::Cleared { cell, json })
-            }
-        })
-    }
-
-    /// The place behind a cell. Where that is gone, behind what stood before it.
-    fn place(&self, notebook: &Notebook, after: Option<CellId>) -> Result<usize, Refusal> {
-        let place = self.graves.place(notebook, after.as_ref());
-        place.ok_or_else(|| Refusal::NoSuchCell { cell: after.unwrap_or_else(|| "".into()) })
     }
 
     /// Changes the notebook by `edit`, which is given the state that the change was made for where that is not
@@ -390,90 +276,6 @@ impl State {
         })
     }
 
-    /// Says what becomes of something that waits for review.
-    pub(crate) fn judge(
-        &mut self,
-        verdict: Verdict,
-        scope: &Scope,
-        author: &Author,
-        now: u64,
-    ) -> Result<u64, Unchanged> {
-        let no_such = |cell: &CellId, hunk| Unchanged::NoSuchHunk { cell: cell.clone(), hunk };
-        match (verdict, scope) {
-            (Verdict::Keep, Scope::Hunk { cell, hunk }) => {
-                let review = Arc::make_mut(&mut self.review);
-                if !review.keep_hunk(&self.notebook, cell, *hunk) {
-                    return Err(no_such(cell, *hunk));
-                }
-                review.settle(&self.notebook);
-            }
-            (Verdict::Keep, Scope::Text { cell, was }) => {
-                let review = Arc::make_mut(&mut self.review);
-                if !review.keep_text(cell, was) {
-                    return Err(no_such(cell, 0));
-                }
-                review.settle(&self.notebook);
-            }
-            (Verdict::Undo, Scope::Text { cell, was }) => {
-                let at = self.notebook.position(cell).ok_or_else(|| no_such(cell, 0))?;
-                let mut changed = Notebook::clone(&self.notebook);
-                changed.set_source(at, was);
-                self.replace(changed, author, Vec::new(), now);
-            }
-            (Verdict::Keep, Scope::Cell { cell }) => {
-                Arc::make_mut(&mut self.review).cells.remove(cell);
-            }
-            (Verdict::Keep, Scope::Turn { turn }) => {
-                let entries = self.journal.entries().iter().filter(|entry| entry.turn == *turn);
-                let review = Arc::make_mut(&mut self.review);
-                review.keep_turn(turn, entries.flat_map(|entry| &entry.acts));
-                review.settle(&self.notebook);
-            }
-            (Verdict::Keep, Scope::All) => Arc::make_mut(&mut self.review).cells.clear(),
-            (Verdict::Undo, Scope::Hunk { cell, hunk }) => {
-                let at = self.notebook.position(cell).ok_or_else(|| no_such(cell, *hunk))?;
-                let now_there = self.notebook.cells()[at].source();
-                let text = self.review.without_hunk(&now_there, cell, *hunk);
-                let text = text.ok_or_else(|| no_such(cell, *hunk))?;
-                let mut changed = Notebook::clone(&self.notebook);
-                changed.set_source(at, &text);
-                self.replace(changed, author, Vec::new(), now);
-            }
-            (Verdict::Undo, Scope::Cell { cell }) => {
-                self.put_back(std::slice::from_ref(cell), author, now)?
-            }
-            (Verdict::Undo, Scope::All) => {
-                let all: Vec<CellId> = self.review.cells.keys().cloned().collect();
-                self.put_back(&all, author, now)?;
-            }
-            (Verdict::Undo, Scope::Turn { turn }) => {
-                self.undo(&Undo::Turn(turn.clone()), author, now)?;
-            }
-        }
-        Ok(self.version)
-    }
-
-    /// Makes cells that wait for review what they were before.
-    fn put_back(&mut self, cells: &[CellId], author: &Author, now: u64) -> Result<(), Unchanged> {
-        let mut changed = Notebook::clone(&self.notebook);
-        for cell in cells {
-            self.review.put_back(&mut changed, cell, &self.graves)?;
-        }
-        let review = Arc::make_mut(&mut self.review);
-        cells.iter().for_each(|cell| drop(review.cells.remove(cell)));
-        self.replace(changed, author, Vec::new(), now);
-        Ok(())
-    }
-
-    /// Switches review on or off. What waits when it is switched off stays as it is.
-    pub(crate) fn set_review(&mut self, is_on: bool) {
-        let review = Arc::make_mut(&mut self.review);
-        (review.is_on, review.is_chosen) = (is_on, true);
-        if !is_on {
-            review.cells.clear();
-        }
-    }
-
     /// Goes on with another notebook, which someone made of this one.
     pub(crate) fn take(&mut self, changed: Notebook, author: &Author, now: u64) -> bool {
         self.replace(changed, author, Vec::new(), now)
@@ -531,21 +333,6 @@ impl State {
             effects,
         }));
     }
-}
-
-/// Gives a cell another source, if it is another.
-fn write(
-    notebook: &mut Notebook,
-    at: usize,
-    before: String,
-    after: String,
-    change: Option<ChangeSet>,
-) -> Option<Act> {
-    if before == after {
-        return None;
-    }
-    notebook.set_source(at, &after);
-    Some(Act::Edited { cell: notebook.cells()[at].id().clone(), before, after, change })
 }
 
 #[cfg(test)]

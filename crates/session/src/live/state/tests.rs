@@ -1,7 +1,7 @@
 use cellist_notebook::{CellRef, CellType, Ids, Operation};
 
 use super::*;
-use crate::live::{ActorKind, Effect};
+use crate::live::{ChangeSet, Effect, Op, Submission};
 
 pub(crate) const CODE: CellType = CellType::Code;
 
