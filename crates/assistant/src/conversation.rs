@@ -139,25 +139,32 @@ impl Conversation {
         &self.0.notebook
     }
 
-    /// Says something. What comes while an answer is under way waits for its turn. Needs a runtime.
-    pub fn send(&self, ask: Ask, owner: OwnerId) {
+    /// Says something, and tells the number of the message. What comes while an answer is under way waits for its turn.
+    /// Needs a runtime.
+    pub fn send(&self, ask: Ask, owner: OwnerId) -> u64 {
         let mut state = self.0.lock();
         state.sent += 1;
         if !state.accounts.contains(&ask.account) {
             state.accounts.push(ask.account.clone());
         }
         let number = state.sent;
-        state.waiting.push_back(Sent { number, ask, owner });
+        let sent = Sent { number, ask, owner };
         state.latest = Instant::now();
-        if state.answering.is_some() {
-            drop(state);
-            self.0.note();
-            return;
-        }
-        state.answering = Some(Answering { stop: watch::Sender::new(None), questions: HashMap::new() });
+        let begun = match &state.answering {
+            Some(_) => {
+                state.waiting.push_back(sent);
+                None
+            }
+            // From here on it can be stopped, although its answer begins in a task of its own.
+            None => Some((sent, state.begin())),
+        };
         drop(state);
-        let inner = Arc::clone(&self.0);
-        tokio::spawn(async move { inner.work().await });
+        self.0.note();
+        if let Some((sent, stop)) = begun {
+            let inner = Arc::clone(&self.0);
+            tokio::spawn(async move { inner.work(sent, stop).await });
+        }
+        number
     }
 
     /// Takes a message back that waits for its turn. Tells whether it did.
@@ -176,7 +183,10 @@ impl Conversation {
     pub fn stop(&self, stop: Stop) -> bool {
         let state = self.0.lock();
         match (&state.answering, stop) {
-            (Some(answering), _) => answering.stop.send(Some(stop)).is_ok(),
+            (Some(answering), _) => {
+                answering.stop.send_replace(Some(stop));
+                true
+            }
             (None, Stop::Answer) => false,
             (None, Stop::Kernel) => {
                 state.turns.last().is_some_and(|past| self.0.toolbox.interrupt_turn(&past.turn))
@@ -252,6 +262,13 @@ impl State {
             latest: Instant::now(),
         }
     }
+
+    /// An answer is under way from now on; the wish to stop it is heard here.
+    fn begin(&mut self) -> watch::Receiver<Option<Stop>> {
+        let (stop, wish) = watch::channel(None);
+        self.answering = Some(Answering { stop, questions: HashMap::new() });
+        wish
+    }
 }
 
 impl Inner {
@@ -273,12 +290,12 @@ impl Inner {
         self.news.send_replace(());
     }
 
-    /// Answers one message after the other until none waits.
-    async fn work(self: Arc<Inner>) {
-        let mut next = self.next(None);
+    /// Answers a message, and then one after the other until none waits.
+    async fn work(self: Arc<Inner>, first: Sent, stop: watch::Receiver<Option<Stop>>) {
+        let mut next = Some((first, stop));
         while let Some((Sent { ask, owner, .. }, stop)) = next {
             let ended = Turn::answer(&self, ask, owner, stop).await;
-            next = self.next(Some(ended));
+            next = self.next(ended);
             self.watch_what_runs_on();
             self.keep_soon().await;
         }
@@ -298,17 +315,13 @@ impl Inner {
 
     /// The next message, with the wish to stop its answer. The end of an answer and that none is under way any more are one
     /// step: whoever hears of it can go on at once.
-    fn next(&self, ended: Option<Told>) -> Option<(Sent, watch::Receiver<Option<Stop>>)> {
+    fn next(&self, ended: Told) -> Option<(Sent, watch::Receiver<Option<Stop>>)> {
         let mut state = self.lock();
-        state.told.extend(ended);
+        state.told.push(ended);
         state.latest = Instant::now();
-        let next = state.waiting.pop_front();
-        match (&next, &mut state.answering) {
-            // A wish to stop was for the answer before.
-            (Some(_), Some(answering)) => drop(answering.stop.send_replace(None)),
-            _ => state.answering = None,
-        }
-        let next = next.zip(state.answering.as_ref().map(|answering| answering.stop.subscribe()));
+        state.answering = None;
+        // A wish to stop was for the answer before.
+        let next = state.waiting.pop_front().map(|sent| (sent, state.begin()));
         drop(state);
         self.note();
         next

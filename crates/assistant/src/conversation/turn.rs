@@ -190,6 +190,10 @@ impl<'a> Turn<'a> {
     }
 
     async fn listen(&mut self, prompt: &Prompt) -> Result<Step, Halt> {
+        // Nobody is asked for an answer that is not wanted any more.
+        if self.stop.borrow().is_some() {
+            return Err(Halt::Stopped(Vec::new()));
+        }
         let mut heard = self.provider.ask(prompt);
         let (mut text, mut calls) = (String::new(), Vec::new());
         let parts = |text: String, calls: Vec<ToolCall>| {

@@ -237,6 +237,28 @@ async fn stop_ends_an_answer_in_the_middle_and_the_next_one_goes_on() {
 }
 
 #[tokio::test]
+async fn stop_ends_an_answer_that_has_not_begun_yet_and_no_model_is_asked_for_it() {
+    let mut bed = Bed::new(&["x = 1"], [Said::text(&["One", "."]).held(), Said::text(&["Fine."])]);
+    // The task that answers has not had its first turn when the wish comes.
+    bed.send(bed.message("never mind"));
+    let heard = bed.chat.heard(0);
+    assert!(heard.is_answering && heard.waiting.is_empty(), "{heard:?}");
+    assert!(bed.chat.stop(Stop::Answer));
+    let (told, ending) = bed.end().await;
+    assert_eq!((words(&told).as_str(), ending), ("", Ending::Stopped));
+    assert!(bed.models.asked().is_empty(), "{:?}", bed.models.asked());
+    // The wish counts for that answer alone.
+    bed.send(bed.message("first"));
+    bed.until(|told| matches!(told, Told::Text(_))).await;
+    bed.send(bed.message("second"));
+    bed.chat.stop(Stop::Answer);
+    assert_eq!(bed.end().await.1, Ending::Stopped);
+    let (told, ending) = bed.end().await;
+    assert_eq!((words(&told).as_str(), ending), ("Fine.", Ending::Done));
+    bed.close().await;
+}
+
+#[tokio::test]
 async fn stop_leaves_the_kernel_alone_unless_it_is_meant_too() {
     let code = "import os, time\nopen('begun', 'a').write('x')\nwhile not os.path.exists('go'): time.sleep(0.01)\nopen('done', 'w').close()";
     let run = || Said::call("python", json!({ "code": code, "timeout": 100 }));
