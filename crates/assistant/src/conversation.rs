@@ -178,8 +178,8 @@ impl Conversation {
         is_gone
     }
 
-    /// Ends the answer that is under way; after its end, what it began and still runs, where that is meant. Tells whether
-    /// there was anything.
+    /// Ends the answer that is under way. Where there is none, all that earlier ones began and that still runs is
+    /// interrupted, if that is meant. Tells whether there was anything.
     pub fn stop(&self, stop: Stop) -> bool {
         let state = self.0.lock();
         match (&state.answering, stop) {
@@ -189,7 +189,8 @@ impl Conversation {
             }
             (None, Stop::Answer) => false,
             (None, Stop::Kernel) => {
-                state.turns.last().is_some_and(|past| self.0.toolbox.interrupt_turn(&past.turn))
+                let interrupted = state.turns.iter().filter(|past| self.0.toolbox.interrupt_turn(&past.turn));
+                interrupted.count() > 0
             }
         }
     }
@@ -215,7 +216,7 @@ impl Conversation {
             is_answering: state.answering.is_some(),
             waiting: waiting.collect(),
             runs_on: state.answering.is_none()
-                && state.turns.last().is_some_and(|past| self.0.toolbox.turn_runs_on(&past.turn)),
+                && state.turns.iter().any(|past| self.0.toolbox.turn_runs_on(&past.turn)),
             mark: state.mark,
             is_over: state.is_over,
         }
@@ -293,15 +294,16 @@ impl Inner {
     /// Answers a message, and then one after the other until none waits.
     async fn work(self: Arc<Inner>, first: Sent, stop: watch::Receiver<Option<Stop>>) {
         let mut next = Some((first, stop));
-        while let Some((Sent { ask, owner, .. }, stop)) = next {
-            let ended = Turn::answer(&self, ask, owner, stop).await;
+        while let Some((sent, stop)) = next {
+            let ended = Turn::answer(&self, sent, stop).await;
             next = self.next(ended);
             self.watch_what_runs_on();
             self.keep_soon().await;
         }
     }
 
-    /// Whoever listens hears of it when what the last answer began does not run any more.
+    /// Whoever listens hears of it when what the last answer began does not run any more; of those before it, too, since
+    /// each was the last once.
     fn watch_what_runs_on(self: &Arc<Inner>) {
         let turn = self.lock().turns.last().map(|past| past.turn.clone());
         if let Some(turn) = turn.filter(|turn| self.toolbox.turn_runs_on(turn)) {
@@ -319,8 +321,11 @@ impl Inner {
         let mut state = self.lock();
         state.told.push(ended);
         state.latest = Instant::now();
-        state.answering = None;
-        // A wish to stop was for the answer before.
+        // A wish to stop is for this answer alone. What it wanted interrupted may have been begun by a call that is over.
+        let wish = state.answering.take().and_then(|answering| *answering.stop.borrow());
+        if let (Some(Stop::Kernel), Some(past)) = (wish, state.turns.last()) {
+            self.toolbox.interrupt_turn(&past.turn);
+        }
         let next = state.waiting.pop_front().map(|sent| (sent, state.begin()));
         drop(state);
         self.note();

@@ -80,6 +80,8 @@ pub enum ChatReply {
     },
     /// What was told.
     Heard(Heard),
+    /// The number under which a message waits, if it has to.
+    Sent(u64),
     /// Whether it had any effect.
     Done(bool),
 }

@@ -167,8 +167,8 @@ impl Talk {
         (to_terminal(&drawn, self.has_colour), count)
     }
 
-    /// What was written of the answer stays as it is.
-    fn end_text(&mut self) -> String {
+    /// What was written of the answer stays as it is, and something else may be written below it.
+    pub fn end_text(&mut self) -> String {
         let had_text = !std::mem::take(&mut self.text).trim().is_empty();
         (self.fixed, self.drawn) = (0, 0);
         if had_text { "\n".to_owned() } else { String::new() }

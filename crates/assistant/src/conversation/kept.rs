@@ -157,6 +157,7 @@ mod tests {
 
     fn asked(words: &str) -> Told {
         Told::Asked {
+            number: 1,
             words: words.to_owned(),
             mode: Mode::Ask,
             model: String::new(),

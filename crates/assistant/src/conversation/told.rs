@@ -80,6 +80,9 @@ pub enum Verdict {
 pub enum Told {
     /// A message is being answered.
     Asked {
+        /// The number of the message; a later one is higher.
+        #[serde(default)]
+        number: u64,
         /// What the person said.
         words: String,
         /// How far the answer may go.
@@ -201,7 +204,7 @@ pub struct Heard {
     pub is_answering: bool,
     /// What waits for its turn, the next first.
     pub waiting: Vec<Waiting>,
-    /// Whether code still runs that the last answer began and did not wait for.
+    /// Whether code still runs that an answer began and did not wait for, while none is under way.
     pub runs_on: bool,
     /// Counts up with each of all this; who knows it waits for a higher one.
     pub mark: u64,

@@ -6,14 +6,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use cellist_session::execution::Cancel;
-use cellist_session::sessions::OwnerId;
 use cellist_session::settings::RunCode;
 use cellist_tools::{Access, Agent, Answer, Block, Editor, Mode, ToolName, Toolbox};
 use tokio::sync::{oneshot, watch};
 
 use super::deeds::Watched;
 use super::told::{Ask, Ending, Stop, Told, Verdict};
-use super::{Inner, Message};
+use super::{Inner, Message, Sent};
 use crate::briefing::{Briefing, brief, caller, readable};
 use crate::message::{Image, Part, ToolCall, ToolResult};
 use crate::proposal;
@@ -87,15 +86,14 @@ impl<'a> Turn<'a> {
     /// Answers a message. Its end is not told yet.
     pub(super) async fn answer(
         inner: &'a Inner,
-        ask: Ask,
-        owner: OwnerId,
+        Sent { number, ask, owner }: Sent,
         stop: watch::Receiver<Option<Stop>>,
     ) -> Told {
         let mut notes = Vec::new();
         let agent = Arc::new(Agent::new(caller(&ask, &mut notes), owner).for_one_turn());
         let aside = std::mem::take(&mut inner.lock().aside);
         let opening = Opening::of(inner, &agent, &ask, notes, &aside).await;
-        inner.tell(asked(&ask, &agent, &opening));
+        inner.tell(asked(number, &ask, &agent, &opening));
         let history = inner.lock().history.clone();
         let before = history.len();
         let mut prompt = opening.prompt(&ask, history);
@@ -384,9 +382,10 @@ fn amounts_to(call: &ToolCall, mode: Mode) -> (Access, Option<Mode>) {
 }
 
 /// What is told of a message when its answer begins.
-fn asked(ask: &Ask, agent: &Agent, opening: &Opening) -> Told {
+fn asked(number: u64, ask: &Ask, agent: &Agent, opening: &Opening) -> Told {
     let Editor { attached, selection, .. } = agent.caller().front.clone().unwrap_or_default();
     Told::Asked {
+        number,
         words: ask.words.clone(),
         mode: ask.caller.mode,
         model: ask.account.model().to_owned(),

@@ -288,6 +288,52 @@ async fn stop_leaves_the_kernel_alone_unless_it_is_meant_too() {
     bed.close().await;
 }
 
+/// A call that begins something which only an interrupt ends, and does not wait for it.
+fn begins(mark: &str) -> Said {
+    let code = format!(
+        "import time\nopen('{mark}-begun', 'w').close()\ntry:\n    while True: time.sleep(0.01)\nexcept KeyboardInterrupt:\n    open('{mark}-ended', 'w').close()"
+    );
+    Said::call("python", json!({ "code": code, "soft_wait": 0 }))
+}
+
+#[tokio::test]
+async fn what_any_earlier_answer_left_running_can_be_interrupted_later() {
+    let script = [begins("one"), Said::text(&["It runs."]), Said::text(&["Only words."])];
+    let mut bed = Bed::new(&["x = 1"], script);
+    let desk = bed.scratch.path().join("desk");
+    bed.answer(bed.message("run it")).await;
+    wait_for(|| desk.join("one-begun").exists()).await;
+    bed.answer(bed.message("talk")).await;
+    assert!(bed.chat.heard(0).runs_on);
+    assert!(bed.chat.stop(Stop::Kernel));
+    wait_for(|| desk.join("one-ended").exists()).await;
+    // Whoever listens hears of it.
+    let resting = async {
+        let mut heard = bed.chat.heard(0);
+        while heard.runs_on {
+            bed.chat.more_than(heard.next, heard.mark).await;
+            heard = bed.chat.heard(0);
+        }
+    };
+    tokio::time::timeout(crate::bed::LONG, resting).await.expect("it takes too long");
+    assert!(!bed.chat.stop(Stop::Kernel), "nothing is left");
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn stop_with_the_kernel_ends_also_what_a_call_before_has_begun() {
+    let script = [begins("one"), Said::text(&["It runs", "."]).held()];
+    let mut bed = Bed::new(&["x = 1"], script);
+    let desk = bed.scratch.path().join("desk");
+    bed.send(bed.message("run it"));
+    bed.until(|told| matches!(told, Told::Text(_))).await;
+    wait_for(|| desk.join("one-begun").exists()).await;
+    bed.chat.stop(Stop::Kernel);
+    assert_eq!(bed.end().await.1, Ending::Stopped);
+    wait_for(|| desk.join("one-ended").exists()).await;
+    bed.close().await;
+}
+
 async fn wait_for(is_so: impl Fn() -> bool) {
     let waiting = async {
         while !is_so() {

@@ -8,6 +8,7 @@ mod talk;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
+use cellist_assistant::Ask;
 use cellist_link::{ChatAsk, ChatReply, Link, Reply, Request};
 use cellist_tools::Mode;
 use clap::Args;
@@ -31,8 +32,9 @@ use setup::Setup;
 /// taken from OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or chat.api_key. docs/assistant.md has more.
 ///
 /// Enter sends, Alt-Enter makes a new line, Tab completes commands, notebooks and tools, Up brings back what was sent.
-/// Ctrl-C stops an answer, and /stop what it left running; Ctrl-D leaves. /help lists what else there is. With a message,
-/// or through a pipe, one answer is printed.
+/// Ctrl-C stops an answer, and /stop what answers left running; a message that waits for another answer is withdrawn by
+/// Ctrl-C, and that answer goes on. Ctrl-D leaves. /help lists what else there is. With a message, or through a pipe, one
+/// answer is printed.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist chat nb.ipynb
@@ -107,4 +109,18 @@ async fn open(link: &Link, setup: &Setup, is_new: bool) -> Result<(String, usize
         ChatReply::Open { chat, told, .. } => Ok((chat, told)),
         other => Err(unexpected(&Reply::Chat(other))),
     }
+}
+
+/// Says something, and tells the number of the message.
+async fn send(link: &Link, name: &str, ask: Box<Ask>) -> Result<u64, CliError> {
+    match chat(link, ChatAsk::Send { chat: name.to_owned(), ask }).await? {
+        ChatReply::Sent(number) => Ok(number),
+        other => Err(unexpected(&Reply::Chat(other))),
+    }
+}
+
+/// Takes a message back that waits for its turn. Tells whether it did.
+async fn withdraw(link: &Link, name: &str, number: u64) -> Result<bool, CliError> {
+    let reply = chat(link, ChatAsk::Withdraw { chat: name.to_owned(), number }).await?;
+    Ok(matches!(reply, ChatReply::Done(true)))
 }

@@ -9,6 +9,7 @@ use testkit::{Models, Said, Terminal};
 
 use crate::bench::{Backend, Mark};
 use crate::desk::{Desk, Ran};
+use crate::sessions::until;
 
 /// The key of a user, which nobody may see.
 const KEY: &str = "sk-hush-hush-hush-9876543210";
@@ -294,4 +295,67 @@ fn credentials_reach_no_model_and_stay_where_they_are() {
         assert!(!sent.contains(secret), "{secret}: {sent}");
     }
     assert_eq!(bed.desk.sources(), [source]);
+}
+
+#[test]
+fn ctrl_c_withdraws_a_message_that_waits_and_the_other_answer_goes_on() {
+    let bed = Bed::new(&["x = 1"], [Said::text(&["First", " answer."]).held(), Said::text(&["Later."])]);
+    let (mut first, mut second) = (bed.screen(&[]), bed.screen(&["--mode", "ask"]));
+    first.wait_for("agent>");
+    second.wait_for("ask>");
+    first.keys("one\r");
+    first.wait_for("First");
+    second.keys("two\r");
+    second.wait_for("yours comes after it");
+    second.wait_for("First");
+    second.keys("\u{3}");
+    second.wait("the prompt again", |shown| {
+        shown.contains("your message was withdrawn") && shown.trim_end().ends_with("ask>")
+    });
+    // The same where one message is sent by a command.
+    let mut third = bed.screen(&["three"]);
+    third.wait_for("place 1 in the queue");
+    third.keys("\u{3}");
+    let (exit, ended) = third.end();
+    assert_eq!(exit, 130, "{}", ended.raw);
+    assert!(ended.raw.contains("withdrawn before it was answered"), "{}", ended.raw);
+    bed.models.release();
+    let shown = first.wait("the end", |shown| shown.contains("First answer.") && shown.contains("tokens"));
+    assert!(!shown.contains("stopped"), "{shown}");
+    second.keys("four\r");
+    second.wait_for("Later.");
+    assert_eq!(bed.models.asked().len(), 2, "what was withdrawn is never sent: {}", bed.sent());
+    for mut screen in [first, second] {
+        screen.wait("the prompt", |shown| shown.trim_end().ends_with('>'));
+        screen.keys("\u{4}");
+        assert_eq!(screen.end().0, 0);
+    }
+}
+
+#[test]
+fn what_answers_left_running_is_interrupted_by_a_word() {
+    let code = "import time\nopen('begun', 'w').close()\ntry:\n    while True: time.sleep(0.01)\nexcept KeyboardInterrupt:\n    open('ended', 'w').close()";
+    let run = Said::call("python", json!({ "code": code, "timeout": 600 }));
+    let bed = Bed::new(&["x = 1"], [run, Said::text(&["Only words."])]);
+    let (begun, ended) = (bed.desk.path().join("begun"), bed.desk.path().join("ended"));
+    let mut screen = bed.screen(&["--yes"]);
+    screen.wait_for("agent>");
+    screen.keys("/stop\r");
+    screen.wait_for("nothing that an answer has begun still runs");
+    screen.keys("run it\r");
+    until("the code runs", || begun.exists());
+    screen.keys("\u{3}");
+    screen.wait_for("/stop interrupts it");
+    // Another answer in between does not take the way to it.
+    screen.wait("the prompt", |shown| shown.trim_end().ends_with("agent>"));
+    screen.keys("talk\r");
+    screen.wait("the end", |shown| {
+        shown.contains("Only words.") && shown.matches("/stop interrupts it").count() == 2
+    });
+    assert!(!ended.exists());
+    screen.keys("/stop\r");
+    screen.wait("the word", |shown| shown.lines().any(|line| line.trim() == "interrupted"));
+    until("the code has ended", || ended.exists());
+    screen.keys("\u{4}");
+    assert_eq!(screen.end().0, 0);
 }

@@ -83,8 +83,7 @@ impl Desk {
                 Ok(ChatReply::Open { chat, told: heard.next, is_answering: heard.is_answering })
             }
             ChatAsk::Send { chat, ask } => {
-                self.chats.find(&chat)?.send(*ask, client.0.clone());
-                Ok(ChatReply::Done(true))
+                Ok(ChatReply::Sent(self.chats.find(&chat)?.send(*ask, client.0.clone())))
             }
             ChatAsk::Withdraw { chat, number } => {
                 Ok(ChatReply::Done(self.chats.find(&chat)?.withdraw(number)))

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::setup::Setup;
-use super::{chat, open};
+use super::{chat, open, send, withdraw};
 use crate::answer::{Answer, Format, print, print_aside};
 use crate::error::{CliError, Exit};
 use crate::host::unexpected;
@@ -21,8 +21,7 @@ pub(super) async fn answer(
 ) -> Result<Answer, CliError> {
     let (name, mut from) = open(link, setup, is_new).await?;
     let ask = setup.message(message.trim_end(), setup.mode);
-    let words = ask.words.clone();
-    chat(link, ChatAsk::Send { chat: name.clone(), ask }).await?;
+    let number = send(link, &name, ask).await?;
     let mut interrupts = signal(SignalKind::interrupt()).ok();
     let mut record = Record { format, ..Record::new() };
     // Another message may be answered before ours.
@@ -40,21 +39,30 @@ pub(super) async fn answer(
             tokio::select! {
                 reply = &mut hearing => break reply?,
                 _ = interrupted => {
+                    if !is_ours && withdraw(link, &name, number).await? {
+                        record.aside("note: the message was withdrawn before it was answered");
+                        return record.end(setup, &Ending::Stopped, Usage::default());
+                    }
                     chat(link, ChatAsk::Stop { chat: name.clone(), stop: Stop::Answer }).await?;
                 }
             }
         };
-        let ChatReply::Heard(Heard { told, next, waiting, mark: now, .. }) = reply else {
+        let ChatReply::Heard(Heard { told, next, is_answering, waiting, mark: now, .. }) = reply else {
             return Err(unexpected(&Reply::Chat(reply)));
         };
-        (from, mark) = (next, now);
-        let place = waiting.iter().rposition(|waiting| waiting.words == words).map_or(0, |at| at + 1);
+        // Where nothing is under way any more, there is nothing to wait for.
+        (from, mark) = (next, if is_answering { now } else { 0 });
+        if told.is_empty() && !is_answering {
+            record.aside("note: somebody has withdrawn the message before it was answered");
+            return record.end(setup, &Ending::Stopped, Usage::default());
+        }
+        let place = waiting.iter().position(|waiting| waiting.number == number).map_or(0, |at| at + 1);
         if place != before && place > 0 && format == Format::People {
             print_aside(&format!("note: another answer is under way; place {place} in the queue"));
         }
         before = place;
         for told in told {
-            is_ours |= matches!(&told, Told::Asked { words: asked, .. } if *asked == words);
+            is_ours |= matches!(&told, Told::Asked { number: asked, .. } if *asked == number);
             if !is_ours {
                 continue;
             }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::completion::complete;
 use super::setup::Setup;
-use super::{chat, open};
+use super::{chat, open, send, withdraw};
 use crate::answer::Answer;
 use crate::error::{CliError, Exit};
 use crate::host::unexpected;
@@ -18,14 +18,14 @@ use crate::waiting;
 
 const HELP: &str = "/mode ask|edit|agent  how far the model may go
 /undo                 takes back what the last answer changed in the notebook
-/stop                 interrupts what an answer that was stopped has left running
+/stop                 interrupts what answers have left running
 /new                  begins a new conversation
 /quit                 leaves; so does Ctrl-D
 @other.ipynb          attaches a notebook
 #runNotebookCells     names a tool
 Tab                   completes commands, notebooks and tools
 Alt-Enter, Ctrl-J     a new line; Up and Down bring back what was sent
-Ctrl-C                stops an answer, and leaves alone what it runs";
+Ctrl-C                stops an answer, or withdraws a message that waits";
 
 struct Screen<'a> {
     link: &'a Link,
@@ -109,8 +109,8 @@ impl Screen<'_> {
                     // What cannot be kept can still be sent.
                     let _ = self.typed.add(words);
                     let ask = self.setup.message(words, self.mode);
-                    chat(self.link, ChatAsk::Send { chat: self.name.clone(), ask }).await?;
-                    self.follow(Some(words)).await?;
+                    let number = send(self.link, &self.name, ask).await?;
+                    self.follow(Some(number)).await?;
                 }
             }
         }
@@ -133,15 +133,21 @@ impl Screen<'_> {
         Ok(())
     }
 
-    /// Shows what is told up to the end of the answer to some words, or of the one that is under way.
-    async fn follow(&mut self, words: Option<&str>) -> Result<(), CliError> {
-        let (mut stops, mut is_ours) = (0, words.is_none());
+    /// Shows what is told up to the end of the answer to a message, or of the one that is under way.
+    async fn follow(&mut self, message: Option<u64>) -> Result<(), CliError> {
+        let (mut stops, mut is_ours, mut mark) = (0, message.is_none(), 0);
         loop {
             let heard = tokio::select! {
-                heard = hear(self.link, &self.name, self.from) => heard?,
+                heard = hear(self.link, &self.name, self.from, mark) => heard?,
                 wanted = self.console.wanted() => {
                     if wanted == Wanted::Leave {
                         self.is_left = true;
+                        return Ok(());
+                    }
+                    if let Some(number) = message.filter(|_| !is_ours)
+                        && withdraw(self.link, &self.name, number).await?
+                    {
+                        self.say_below("your message was withdrawn; the answer to another one goes on");
                         return Ok(());
                     }
                     stops += 1;
@@ -151,19 +157,30 @@ impl Screen<'_> {
                 }
             };
             self.from = heard.next;
-            // Someone else has withdrawn the message.
+            if mark == 0 && heard.waiting.iter().any(|waiting| Some(waiting.number) == message) {
+                self.say(
+                    "another answer is under way; yours comes after it, and Ctrl-C withdraws your message",
+                );
+            }
+            // Where nothing is under way any more, there is nothing to wait for.
+            mark = if heard.is_answering { heard.mark } else { 0 };
             if heard.told.is_empty() && !heard.is_answering {
+                if message.is_some() {
+                    self.say_below("your message was withdrawn elsewhere");
+                }
                 return Ok(());
             }
             let open = open_questions(&heard.told);
             for told in &heard.told {
-                is_ours |= matches!(told, Told::Asked { words: asked, .. } if Some(asked.as_str()) == words);
+                if let (Told::Asked { number, .. }, Some(ours)) = (told, message) {
+                    is_ours |= *number == ours;
+                }
                 self.show(told, !is_ours);
                 match told {
                     Told::Question { id } if open.contains(id) => self.decide(id).await?,
                     Told::Ended { .. } if is_ours => {
                         if heard.runs_on {
-                            self.say("what it has begun still runs; /stop interrupts that");
+                            self.say("what was begun still runs; /stop interrupts it");
                         }
                         return Ok(());
                     }
@@ -174,7 +191,7 @@ impl Screen<'_> {
     }
 
     async fn heard(&mut self) -> Result<Heard, CliError> {
-        let heard = hear(self.link, &self.name, self.from).await?;
+        let heard = hear(self.link, &self.name, self.from, u64::MAX).await?;
         self.from = heard.next;
         Ok(heard)
     }
@@ -241,6 +258,13 @@ impl Screen<'_> {
         }
     }
 
+    /// Says something in the middle of an answer.
+    fn say_below(&mut self, text: &str) {
+        let ended = self.talk.end_text();
+        self.write(&ended);
+        self.say(text);
+    }
+
     fn write(&self, text: &str) {
         waiting::clear();
         self.console.write(text);
@@ -261,8 +285,8 @@ fn open_questions(told: &[Told]) -> Vec<String> {
     open
 }
 
-async fn hear(link: &Link, name: &str, from: usize) -> Result<Heard, CliError> {
-    match chat(link, ChatAsk::Hear { chat: name.to_owned(), from, mark: u64::MAX }).await? {
+async fn hear(link: &Link, name: &str, from: usize, mark: u64) -> Result<Heard, CliError> {
+    match chat(link, ChatAsk::Hear { chat: name.to_owned(), from, mark }).await? {
         ChatReply::Heard(heard) => Ok(heard),
         other => Err(unexpected(&Reply::Chat(other))),
     }
