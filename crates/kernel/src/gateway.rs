@@ -10,6 +10,7 @@ mod live;
 mod notebooks;
 mod rest;
 mod shared;
+mod socket;
 mod specs;
 
 use std::sync::Arc;

@@ -7,20 +7,17 @@ use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use hyper::StatusCode;
-use hyper::header::{AUTHORIZATION, HeaderValue, SEC_WEBSOCKET_PROTOCOL};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self, Bytes as Payload, Message as Frame};
-use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use super::address::Gateway;
 use super::continuity::{Numbers, Requests, is_idle};
-use super::frames::{Form, PARTS};
-use super::rest::{Refused, Trouble};
+use super::frames::Form;
+use super::rest::Trouble;
+use super::socket::Socket;
 use crate::event::Death;
 use crate::jupyter::client::Answering;
 use crate::jupyter::lane::{Channel, Outgoing};
@@ -29,7 +26,6 @@ use crate::jupyter::message::{Message, Session};
 use crate::jupyter::pending::Pending;
 use crate::jupyter::trace::Tracer;
 use crate::kernel::State;
-use crate::stream::Stream;
 
 /// Messages on their way to the listener: few, since each may be large.
 const HEARD: usize = 2;
@@ -46,81 +42,6 @@ const TRY: Duration = Duration::from_secs(10);
 
 /// Pauses between tries, in milliseconds; the last one again and again.
 const PAUSES: [u64; 5] = [0, 50, 200, 500, 1000];
-
-/// A connection, and the form that its messages have.
-pub(super) struct Socket {
-    stream: WebSocketStream<Stream>,
-    form: Form,
-}
-
-impl Socket {
-    /// Connects to a kernel under a client's name, in the form that the server is known to speak.
-    pub(super) async fn open(
-        gateway: &Gateway,
-        kernel: &str,
-        session: &str,
-        known: Option<Form>,
-    ) -> Result<Socket, Trouble> {
-        use tungstenite::error::{ProtocolError, SubProtocolError};
-        let none = |error: &tungstenite::Error| {
-            use tungstenite::Error::Protocol;
-            let none = SubProtocolError::NoSubProtocol;
-            matches!(error, Protocol(ProtocolError::SecWebSocketSubProtocolError(found)) if *found == none)
-        };
-        let form = known.unwrap_or(Form::Parts);
-        match Socket::offer(gateway, kernel, session, form).await? {
-            // A server that knows one form only does not choose.
-            Err(error) if known.is_none() && none(&error) => {
-                Socket::offer(gateway, kernel, session, Form::Json).await?.map_err(refusal)
-            }
-            offered => offered.map_err(refusal),
-        }
-    }
-
-    /// The form that the server speaks.
-    pub(super) fn form(&self) -> Form {
-        self.form
-    }
-
-    async fn offer(
-        gateway: &Gateway,
-        kernel: &str,
-        session: &str,
-        form: Form,
-    ) -> Result<Result<Socket, tungstenite::Error>, Trouble> {
-        // A server may still be busy with a connection in the other form that came to nothing.
-        let form_name = if form == Form::Json { "-json" } else { "" };
-        let uri = gateway.uri(&format!("/api/kernels/{kernel}/channels?session_id={session}{form_name}"));
-        let stream = Stream::open_trusting(&uri, gateway.bundle())
-            .await
-            .map_err(|error| Trouble::unreachable(&error))?;
-        let garbled = |error: &dyn std::fmt::Display| Trouble::Garbled(error.to_string());
-        let address = uri.to_string().replacen("http", "ws", 1);
-        let mut request = address.into_client_request().map_err(|error| garbled(&error))?;
-        let headers = request.headers_mut();
-        if form == Form::Parts {
-            headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PARTS));
-        }
-        if let Some(authorization) = gateway.authorization() {
-            let value = HeaderValue::try_from(authorization).map_err(|error| garbled(&error))?;
-            headers.insert(AUTHORIZATION, value);
-        }
-        // An output is as large as it is.
-        let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
-        let opened = client_async_with_config(request, stream, Some(config)).await;
-        Ok(opened.map(|(stream, _)| Socket { stream, form }))
-    }
-}
-
-fn refusal(error: tungstenite::Error) -> Trouble {
-    match error {
-        tungstenite::Error::Http(answer) => {
-            let body = answer.body().as_deref().unwrap_or_default();
-            Trouble::Refused(Refused::new(answer.status(), body))
-        }
-        other => Trouble::Unreachable(other.to_string()),
-    }
-}
 
 /// The listener's end of the link.
 pub(super) struct Arriving(mpsc::Receiver<Heard>);
@@ -276,12 +197,12 @@ impl Task {
 
     async fn send(&self, socket: &mut Socket, outgoing: Outgoing) -> Result<(), tungstenite::Error> {
         self.link.tracer.sent(outgoing.channel, &outgoing.frames);
-        socket.stream.send(socket.form.write(&outgoing)).await
+        socket.stream.send(socket.form().write(&outgoing)).await
     }
 
     /// What a frame from the server means. Some death when it says that the kernel is gone.
     async fn take(&mut self, socket: &mut Socket, frame: Frame) -> Result<Option<Death>, tungstenite::Error> {
-        let Some((channel, message)) = socket.form.read(frame) else { return Ok(None) };
+        let Some((channel, message)) = socket.form().read(frame) else { return Ok(None) };
         let Some(message) = self.link.tracer.received(channel, message) else { return Ok(None) };
         self.numbers.see(&message);
         if let Some(aftermath) = self.requests.hear(channel, &message) {

@@ -1,5 +1,7 @@
 //! One kernel process with its sockets and tasks, from its start to its end. A restart makes a new one.
 
+mod signs;
+
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,7 +10,6 @@ use serde_json::json;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
-use zeromq::{ReqSocket, Socket, SocketRecv, SocketSend, ZmqMessage};
 
 use super::connection::{Connection, Place, Private, Sockets};
 use super::lanes;
@@ -16,7 +17,6 @@ use super::log::Log;
 use super::published::Published;
 use super::{InterruptMode, KernelCommand};
 use crate::error::{Error, Result};
-use crate::event::Death;
 use crate::guard::Guard;
 use crate::jupyter::client::{COMMANDS, Client, KernelInfo};
 use crate::jupyter::lane::Channel;
@@ -29,6 +29,7 @@ use crate::kernel::State;
 use crate::kernelspec::expand;
 use crate::launch::Launch;
 use crate::process::{Process, Spawn};
+use signs::{BEAT, beat, watch_beats, watch_death};
 
 /// How long a kernel may take to leave when asked, as long as Jupyter gives it.
 const LEAVE: Duration = Duration::from_secs(5);
@@ -38,15 +39,6 @@ const CLOSED: Duration = Duration::from_millis(300);
 
 /// How long a kernel that runs already may take to answer.
 const JOIN: Duration = Duration::from_secs(5);
-
-const BEAT: Duration = Duration::from_secs(5);
-
-/// Beats in a row that a kernel which is not our child may miss.
-const MISSED: u32 = 3;
-
-/// How often, and after what time, to look whether a kernel that hung up is gone.
-const LOOKS: usize = 20;
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 pub(super) struct Live {
     pub(super) client: Arc<Client>,
@@ -389,72 +381,4 @@ fn open_stdin(
             }
         }
     });
-}
-
-/// Tells the state when the process dies, at once.
-fn watch_death(
-    process: &Process,
-    state: &Arc<watch::Sender<State>>,
-    pending: &Arc<Pending>,
-) -> JoinHandle<()> {
-    let mut death = process.death();
-    let (state, pending) = (state.clone(), pending.clone());
-    tokio::spawn(async move {
-        let death = match death.wait_for(Option::is_some).await {
-            Ok(death) => death.clone().unwrap_or(Death::Unknown),
-            Err(_) => return,
-        };
-        // A restart has said already that it is starting.
-        state.send_if_modified(|state| match state {
-            State::Idle | State::Busy(_) => {
-                *state = State::Dead(death);
-                true
-            }
-            State::Starting | State::Dead(_) => false,
-        });
-        pending.close();
-    })
-}
-
-/// The only signs of life of a kernel that is not our child. One that is slow is not dead: it must be silent for
-/// several beats, or hang up and take no new connection.
-fn watch_beats(place: Place, state: &Arc<watch::Sender<State>>, live: &Live) -> JoinHandle<()> {
-    let (state, pending, commands) =
-        (state.clone(), live.client.pending.clone(), live.client.commands.clone());
-    let lost = live.lost.clone();
-    tokio::spawn(async move {
-        let mut missed = 0;
-        while missed < MISSED {
-            tokio::select! {
-                () = tokio::time::sleep(BEAT) => match tokio::time::timeout(BEAT, beat(&place)).await {
-                    Ok(Some(())) => missed = 0,
-                    Ok(None) | Err(_) => missed += 1,
-                },
-                () = lost.notified() => if has_hung_up(&place).await {
-                    break;
-                },
-            }
-        }
-        state.send_replace(State::Dead(Death::Unknown));
-        pending.close();
-        let _ = commands.send(Command::Gone).await;
-    })
-}
-
-/// Whether a kernel that closed one connection takes no other. One that dies closes its sockets one by one.
-async fn has_hung_up(place: &Place) -> bool {
-    for _ in 0..LOOKS {
-        if !lanes::is_open(place).await {
-            return true;
-        }
-        tokio::time::sleep(LOOK_AGAIN).await;
-    }
-    false
-}
-
-async fn beat(place: &Place) -> Option<()> {
-    let mut socket = ReqSocket::new();
-    socket.connect(&place.endpoint()).await.ok()?;
-    socket.send(ZmqMessage::from("beat")).await.ok()?;
-    socket.recv().await.ok().map(drop)
 }

@@ -1,0 +1,87 @@
+//! One websocket to a kernel: how it is opened, and in which form its messages travel.
+
+use hyper::header::{AUTHORIZATION, HeaderValue, SEC_WEBSOCKET_PROTOCOL};
+use tokio_tungstenite::tungstenite;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
+
+use super::address::Gateway;
+use super::frames::{Form, PARTS};
+use super::rest::{Refused, Trouble};
+use crate::stream::Stream;
+
+/// A connection, and the form that its messages have.
+pub(super) struct Socket {
+    pub(super) stream: WebSocketStream<Stream>,
+    form: Form,
+}
+
+impl Socket {
+    /// Connects to a kernel under a client's name, in the form that the server is known to speak.
+    pub(super) async fn open(
+        gateway: &Gateway,
+        kernel: &str,
+        session: &str,
+        known: Option<Form>,
+    ) -> Result<Socket, Trouble> {
+        use tungstenite::error::{ProtocolError, SubProtocolError};
+        let none = |error: &tungstenite::Error| {
+            use tungstenite::Error::Protocol;
+            let none = SubProtocolError::NoSubProtocol;
+            matches!(error, Protocol(ProtocolError::SecWebSocketSubProtocolError(found)) if *found == none)
+        };
+        let form = known.unwrap_or(Form::Parts);
+        match Socket::offer(gateway, kernel, session, form).await? {
+            // A server that knows one form only does not choose.
+            Err(error) if known.is_none() && none(&error) => {
+                Socket::offer(gateway, kernel, session, Form::Json).await?.map_err(refusal)
+            }
+            offered => offered.map_err(refusal),
+        }
+    }
+
+    /// The form that the server speaks.
+    pub(super) fn form(&self) -> Form {
+        self.form
+    }
+
+    async fn offer(
+        gateway: &Gateway,
+        kernel: &str,
+        session: &str,
+        form: Form,
+    ) -> Result<Result<Socket, tungstenite::Error>, Trouble> {
+        // A server may still be busy with a connection in the other form that came to nothing.
+        let form_name = if form == Form::Json { "-json" } else { "" };
+        let uri = gateway.uri(&format!("/api/kernels/{kernel}/channels?session_id={session}{form_name}"));
+        let stream = Stream::open_trusting(&uri, gateway.bundle())
+            .await
+            .map_err(|error| Trouble::unreachable(&error))?;
+        let garbled = |error: &dyn std::fmt::Display| Trouble::Garbled(error.to_string());
+        let address = uri.to_string().replacen("http", "ws", 1);
+        let mut request = address.into_client_request().map_err(|error| garbled(&error))?;
+        let headers = request.headers_mut();
+        if form == Form::Parts {
+            headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PARTS));
+        }
+        if let Some(authorization) = gateway.authorization() {
+            let value = HeaderValue::try_from(authorization).map_err(|error| garbled(&error))?;
+            headers.insert(AUTHORIZATION, value);
+        }
+        // An output is as large as it is.
+        let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
+        let opened = client_async_with_config(request, stream, Some(config)).await;
+        Ok(opened.map(|(stream, _)| Socket { stream, form }))
+    }
+}
+
+fn refusal(error: tungstenite::Error) -> Trouble {
+    match error {
+        tungstenite::Error::Http(answer) => {
+            let body = answer.body().as_deref().unwrap_or_default();
+            Trouble::Refused(Refused::new(answer.status(), body))
+        }
+        other => Trouble::Unreachable(other.to_string()),
+    }
+}
