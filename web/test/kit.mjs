@@ -48,6 +48,8 @@ export class Bed {
   agents = []
   /** What the console said. */
   complaints = []
+  /** Whether a test has killed the host. */
+  wasKilled = false
 
   async start() {
     this.folder = mkdtempSync(join(tmpdir(), 'cellist-page-'))
@@ -81,6 +83,7 @@ export class Bed {
   async clear() {
     for (const agent of this.agents.splice(0)) await agent.leave()
     for (const page of this.context.pages()) await page.close()
+    this.wasKilled = false
     return this.complaints.splice(0)
   }
 
@@ -104,7 +107,9 @@ export class Bed {
     }), `the page (${this.log})`)
   }
 
+  /** Kills the host. Pages complain that they do not reach it, up to the end of the test: some say so late. */
   async kill() {
+    this.wasKilled = true
     this.host.kill('SIGKILL')
     await this.ended
   }
@@ -148,7 +153,7 @@ export class Bed {
     if (options.dark) await page.emulateMedia({ colorScheme: 'dark' })
     page.on('console', (message) => {
       const isExpected = /WebSocket connection|ERR_CONNECTION|net::ERR|Failed to load resource/.test(message.text())
-      if (message.type() === 'error' && !(isExpected && this.isDown)) this.complaints.push(message.text())
+      if (message.type() === 'error' && !(isExpected && this.wasKilled)) this.complaints.push(message.text())
     })
     page.on('pageerror', (error) => this.complaints.push(String(error)))
     await page.goto(this.link(name))

@@ -10,14 +10,12 @@ test('a host that is killed while someone types, and comes back, has every lette
   const page = await bed.open('kill.ipynb')
   await edit(page, 'a')
   const words = Array.from({ length: 30 }, (_, number) => `word${number} é😀 `)
-  bed.isDown = true
   for (const [number, word] of words.entries()) {
     if (number === 8) await bed.kill()
     if (number === 20) await bed.serve()
     await page.keyboard.type(word)
   }
   await page.locator('.saved.open').waitFor()
-  bed.isDown = false
   const whole = words.join('')
   await until(async () => (await text(page, 'a')).length >= whole.length, 'the page')
   assert.equal(await text(page, 'a'), whole)
@@ -29,7 +27,6 @@ test('two windows type while the host is killed and comes back, and both have ev
   bed.write('both-kill.ipynb', notebook(code('a', ''), code('b', ''), code('c', 'shared = []\n\n# end')))
   const windows = [await bed.open('both-kill.ipynb'), await bed.open('both-kill.ipynb')]
   const words = ['one', 'other'].map((who) => Array.from({ length: 24 }, (_, number) => `${who}${number} é😀 `))
-  bed.isDown = true
   const shared = ['first', 'second']
   for (const [which, page] of windows.entries()) {
     // Both have typed in the same cell, at different ends of it.
@@ -44,7 +41,6 @@ test('two windows type while the host is killed and comes back, and both have ev
     await Promise.all(windows.map((page, which) => page.keyboard.type(words[which][number])))
   }
   for (const page of windows) await page.locator('.saved.open').waitFor()
-  bed.isDown = false
   const whole = [...words.map((all) => all.join('')), 'first shared = []\n\n# endsecond ']
   const { cells } = await bed.saved('both-kill.ipynb', (cells) => cells.every((one, at) => source(one.source).length >= whole[at].length))
   assert.deepEqual(sources(cells), whole)
@@ -59,12 +55,10 @@ test('what was typed while the host was gone outlives the page', async () => {
   bed.write('reload.ipynb', notebook(code('a', 'x = 1')))
   const page = await bed.open('reload.ipynb')
   await edit(page, 'a')
-  bed.isDown = true
   await bed.kill()
   await page.keyboard.type('\ny = 2')
   await page.close()
   await bed.serve()
-  bed.isDown = false
   const again = await bed.open('reload.ipynb')
   await until(async () => (await text(again, 'a')) === 'x = 1\ny = 2', 'the text')
   await bed.saved('reload.ipynb', (cells) => source(cells[0].source) === 'x = 1\ny = 2')

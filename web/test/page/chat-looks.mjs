@@ -56,10 +56,8 @@ test('what was said outlives the host, and the conversation goes on', async () =
   models.say(asks(['update_notebook_cell', { cell: 'a', content: 'x = 2' }]), says('Said before.'))
   await say(page, 'Agent', 'remember penguins')
   await answered(page, 'Said before.')
-  bed.isDown = true
   await bed.kill()
   await bed.serve()
-  bed.isDown = false
   await page.locator('.saved.open').waitFor()
   // Whoever has the page open is let in again; settings and keys come with the next link.
   const other = await bed.open('outlives.ipynb')

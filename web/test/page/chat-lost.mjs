@@ -9,7 +9,6 @@ import { bed } from './bed.mjs'
 
 /** Kills the host and starts it again. */
 async function again(meanwhile = async () => {}) {
-  bed.isDown = true
   await bed.kill()
   await meanwhile()
   await bed.serve()
@@ -29,7 +28,6 @@ test('what a killed host was to answer is given back once, though the same was s
   await page.getByRole('list', { name: 'Messages that wait' }).getByText('waits').waitFor()
   await again()
   await written(page, 'continue\n\nwaits')
-  bed.isDown = false
   assert.equal(await turns(page).count(), 1)
   await page.reload()
   await answered(page, 'Answered.')
@@ -43,7 +41,6 @@ test('what a killed host was to answer is given back once, though the same was s
   await again(() => page.goto('about:blank'))
   await page.goBack()
   await written(page, 'once more')
-  bed.isDown = false
 })
 
 test('what was said at a cell and not answered is given back when the host was killed', async () => {
@@ -57,7 +54,6 @@ test('what was said at a cell and not answered is given back when the host was k
   await page.locator('.inline-chat').getByText('I').first().waitFor()
   await again()
   await until(async () => (await line.inputValue()) === 'make it two', 'the words')
-  bed.isDown = false
 })
 
 /** Whether the next window has told the host that someone types in it, and the host has taken that in. */
