@@ -8,7 +8,7 @@ mod preview;
 mod told;
 mod turn;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -24,7 +24,7 @@ use tokio::sync::{oneshot, watch};
 use crate::message::{Message, Part, Role};
 use crate::provider::{Account, Usage};
 
-pub use checkpoint::CannotRestore;
+pub use checkpoint::{CannotRestore, Restored};
 pub use deeds::{Deed, DeedKind};
 use kept::Keeper;
 pub use preview::{Seen, SeenMessage, SeenTool};
@@ -81,6 +81,9 @@ struct Past {
     /// The notebooks that it used.
     #[serde(with = "cellist_session::order")]
     notebooks: Vec<PathBuf>,
+    /// Files that are no notebooks and that it changed, as it named them.
+    #[serde(default)]
+    files: BTreeSet<String>,
     is_undone: bool,
 }
 
@@ -333,10 +336,10 @@ impl Inner {
     }
 
     /// Keeps what was said in a turn, for the next.
-    fn remember(&self, said: Vec<Message>, usage: Usage, turn: String, notebooks: Vec<PathBuf>) {
+    fn remember(&self, said: Vec<Message>, usage: Usage, past: Past) {
         let mut state = self.lock();
         state.usage += usage;
-        state.turns.push(Past { turn, notebooks, is_undone: false });
+        state.turns.push(past);
         state.history.extend(said.into_iter().map(without_images));
         while state.history.iter().map(Message::size).sum::<usize>() > LONGEST_HISTORY {
             let next = state.history.iter().skip(1).position(begins_turn);

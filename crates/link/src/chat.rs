@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cellist_assistant::{Ask, Heard, Stop, Verdict};
+use cellist_assistant::{Ask, Heard, Restored, Stop, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// What may be asked of conversations.
@@ -56,7 +56,7 @@ pub enum ChatAsk {
         /// The mark of what was heard last: anything else that is new is told, too.
         mark: u64,
     },
-    /// Takes back what was changed in the notebook with an answer.
+    /// Takes back what was changed in notebooks with an answer.
     Undo {
         /// The conversation.
         chat: String,
@@ -82,6 +82,8 @@ pub enum ChatReply {
     Heard(Heard),
     /// The number under which a message waits, if it has to.
     Sent(u64),
+    /// What was taken back.
+    Restored(Restored),
     /// Whether it had any effect.
     Done(bool),
 }

@@ -161,7 +161,8 @@ export const approve = (call: string, verdict: Verdict) => ask({ chat: { approve
 
 export async function restore(turn: string): Promise<void> {
   await settled()
-  if ((await ask({ chat: { restore: { turn } } })) !== null) announced.value = 'Restored'
+  const answer = await ask({ chat: { restore: { turn } } })
+  if (answer !== null && typeof answer === 'object' && 'restored' in answer) say(answer.restored)
 }
 
 /** What would be sent now. */

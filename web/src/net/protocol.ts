@@ -132,7 +132,7 @@ export type ChatAsk =
   | { withdraw: { number: number } }
   | { stop: 'answer' | 'kernel' }
   | { approve: { call: string; verdict: Verdict } }
-  /** Takes back what this answer and all later ones changed. */
+  /** Takes back what this answer and all later ones changed; answered with what that was, in words. */
   | { restore: { turn: string } }
   /** Says something about one cell; answered with the name of the conversation about it. */
   | { inline: { cell: string; message: Message } }
@@ -207,7 +207,7 @@ export interface ChatNews {
   told: Told[]
   is_answering: boolean
   waiting: { number: number; words: string }[]
-  /** Whether code still runs that the last answer began and did not wait for. */
+  /** Whether code still runs that an answer began and did not wait for, while none is under way. */
   runs_on: boolean
 }
 
@@ -225,6 +225,7 @@ export type Answer =
   | { chat: Chat }
   | { seen: Seen }
   | { inline: string }
+  | { restored: string }
   | 'done'
 export interface Failure { kind: string; message: string; hint: string | null }
 export type Down =

@@ -167,8 +167,12 @@ test('restoring to a message takes back what it and all later ones changed, and 
     await answered(page, said)
   }
   await bed.saved('restore.ipynb', (cells) => sources(cells).join() === 'a = 3,b = 2,new = 1')
-  await turns(page).nth(1).getByRole('button', { name: 'Restore to here' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Restore', exact: true }).click()
+  const restore = async (turn) => {
+    await turns(page).nth(turn).getByRole('button', { name: 'Restore to here' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Restore', exact: true }).click()
+  }
+  await restore(1)
+  await page.locator('[role=status]', { hasText: 'Restored 2 cells of restore.ipynb' }).waitFor()
   await bed.saved('restore.ipynb', (cells) => sources(cells).join() === 'a = 1,b = 2')
   await turns(page).nth(2).and(page.locator('.undone')).waitFor()
   assert.deepEqual(await turns(page).evaluateAll((all) => all.map((turn) => turn.classList.contains('undone'))), [false, true, true])
@@ -176,4 +180,6 @@ test('restoring to a message takes back what it and all later ones changed, and 
   await say(page, 'Ask', 'and now?')
   await answered(page, 'I see.')
   assert.match(told(await heard.request(7)).message, /taken back/)
+  await restore(3)
+  await page.locator('[role=status]', { hasText: 'Nothing was to be taken back' }).waitFor()
 })

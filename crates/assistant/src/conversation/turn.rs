@@ -1,6 +1,7 @@
 //! One message and its answer: the model is asked, its calls are carried out, and it is asked again with what came of
 //! them, until it has said all.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::deeds::Watched;
 use super::told::{Ask, Ending, Stop, Told, Verdict};
-use super::{Inner, Message, Sent};
+use super::{Inner, Message, Past, Sent};
 use crate::briefing::{Briefing, brief, caller, readable};
 use crate::message::{Image, Part, ToolCall, ToolResult};
 use crate::proposal;
@@ -28,6 +29,8 @@ pub(super) struct Turn<'a> {
     usage: Usage,
     /// How many calls were given another name.
     renamed: usize,
+    /// Files that are no notebooks and that it changed.
+    files: BTreeSet<String>,
 }
 
 /// What a turn begins with.
@@ -100,13 +103,15 @@ impl<'a> Turn<'a> {
         let Opening { words, tools, .. } = opening;
         let provider = Provider::new(ask.account.clone());
         let usage = Usage::default();
-        let mut turn = Turn { inner, ask, agent, provider, stop, tools, usage, renamed: 0 };
+        let files = BTreeSet::new();
+        let mut turn = Turn { inner, ask, agent, provider, stop, tools, usage, renamed: 0, files };
         let ending = turn.converse(&mut prompt).await;
         let mut kept = prompt.messages.split_off(before);
         // What was told of the notebook is old by the next message.
         kept[0] = Message::person(words);
-        let (usage, turn_name) = (turn.usage, turn.agent.turn_name());
-        inner.remember(kept, usage, turn_name, turn.agent.notebooks());
+        let (usage, files) = (turn.usage, std::mem::take(&mut turn.files));
+        let (name, notebooks) = (turn.agent.turn_name(), turn.agent.notebooks());
+        inner.remember(kept, usage, Past { turn: name, notebooks, files, is_undone: false });
         // Its notebooks are let go of before anyone hears of the end.
         drop(turn);
         Told::Ended { ending, usage }
@@ -242,6 +247,9 @@ impl<'a> Turn<'a> {
             }
         };
         let answer = self.answer_to(call, access).await;
+        if access == Access::ChangeFile && !answer.is_failure {
+            self.files.extend(call.arguments["path"].as_str().map(str::to_owned));
+        }
         let deeds = match &watched {
             Some(watched) => watched.deeds_of(&self.agent.caller().author(), access == Access::Run).await,
             None => Vec::new(),

@@ -7,7 +7,7 @@ use cellist_assistant::{Account, Ask, Conversation, Ending, Rules, Told};
 use cellist_notebook::CellRef;
 use cellist_session::artifact::{Artifacts, Retention};
 use cellist_session::guard::Guard;
-use cellist_session::live::{Actor, ActorKind, Documents, Undo};
+use cellist_session::live::{Actor, ActorKind, Documents};
 use cellist_session::orders::Asker;
 use cellist_session::sessions::{Means, OwnerId, Policy, Sessions};
 use cellist_session::settings::{Chat, ChatProvider, RunCode, ToolMode};
@@ -151,11 +151,10 @@ impl Bed {
         edit.await.unwrap();
     }
 
-    pub(crate) async fn undo(&self, turn: &str) {
-        let document = self.documents.open(&self.notebook).await.unwrap();
+    /// Takes back what an answer changed, and tells what the person hears of it.
+    pub(crate) async fn undo(&self, turn: &str) -> String {
         let person = Actor::new(ActorKind::Person, "ann").into();
-        document.undo(Undo::Turn(turn.to_owned()), person).await.unwrap();
-        self.chat.undone(turn).await;
+        self.chat.undo(turn, person).await.unwrap().to_string()
     }
 
     pub(crate) fn sources(&self) -> Vec<String> {

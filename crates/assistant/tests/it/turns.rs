@@ -210,10 +210,36 @@ async fn what_an_answer_changed_can_be_taken_back_and_the_model_is_told() {
     let (told, _) = bed.answer(bed.message("change it")).await;
     let Told::Asked { turn, .. } = &told[0] else { panic!("{told:?}") };
     assert_eq!(bed.sources(), ["x = 2", "y = 3"]);
-    bed.undo(turn).await;
+    assert_eq!(bed.undo(turn).await, "Restored 2 cells of nb.ipynb");
     assert_eq!(bed.sources(), ["x = 1"]);
+    assert_eq!(bed.undo(turn).await, "Nothing was to be taken back");
     bed.answer(bed.message("why?")).await;
     assert!(sent(&bed, 2).contains("has taken back what you changed"), "{}", sent(&bed, 2));
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_taken_back_is_not_said_to_be() {
+    let script = [
+        // Looks, runs and changes a file: nothing of that is taken back.
+        Said::call("get_notebook_cells", json!({}))
+            .and_call("run_notebook_cells", json!({ "cells": ["a"] }))
+            .and_call("write", json!({ "path": "notes.txt", "content": "x" }))
+            .and_call("edit", json!({ "path": "nowhere.txt", "old": "a", "new": "b" })),
+        Said::text(&["Done."]),
+        Said::text(&["Yes."]),
+    ];
+    let mut bed = Bed::new(&["print(1)"], script);
+    let (told, _) = bed.answer(bed.message("look, run and note")).await;
+    let Told::Asked { turn, .. } = &told[0] else { panic!("{told:?}") };
+    let failed: Vec<bool> = results(&told).into_iter().map(|(_, is_failure)| is_failure).collect();
+    assert_eq!(failed, [false, false, false, true], "{told:?}");
+    let said = bed.undo(turn).await;
+    assert_eq!(said, "Nothing was to be taken back; files that are no notebooks stay as they are: notes.txt");
+    assert!(bed.scratch.path().join("desk/notes.txt").exists());
+    // The model is not told of what did not happen.
+    bed.answer(bed.message("still there?")).await;
+    assert!(!sent(&bed, 2).contains("has taken back"), "{}", sent(&bed, 2));
     bed.close().await;
 }
 

@@ -140,12 +140,14 @@ fn a_conversation_on_a_terminal_streams_asks_and_takes_back() {
     assert!(shown.contains("I change it.") && shown.contains("✓ update_notebook_cell a"), "{shown}");
     assert_eq!(bed.desk.sources(), ["print(6 * 7)"]);
     screen.keys("/undo\r");
-    screen.wait_for("was taken back");
+    screen.wait_for("Restored 1 cell of nb.ipynb");
     assert_eq!(bed.desk.sources(), ["x = 1"]);
     screen.keys("talk\r");
     screen.wait_for("This is");
     screen.keys("\u{3}");
     screen.wait_for("stopped");
+    screen.keys("/undo\r");
+    screen.wait_for("Nothing was to be taken back");
     // Who leaves and comes back finds all of it.
     screen.keys("\u{4}");
     assert_eq!(screen.end().0, 0);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use cellist_assistant::Conversation;
 use cellist_session::execution::Cancel;
-use cellist_session::live::{Actor, ActorKind, Undo};
+use cellist_session::live::{Actor, ActorKind};
 use cellist_session::{Home, Talks};
 use tokio::time::sleep;
 
@@ -102,12 +102,8 @@ impl Desk {
                 Ok(ChatReply::Heard(conversation.heard(from)))
             }
             ChatAsk::Undo { chat, turn } => {
-                let conversation = self.chats.find(&chat)?;
-                let document = self.documents.open(conversation.notebook()).await?;
                 let author = Actor::new(ActorKind::Person, "person").into();
-                document.undo(Undo::Turn(turn.clone()), author).await?;
-                conversation.undone(&turn).await;
-                Ok(ChatReply::Done(true))
+                Ok(ChatReply::Restored(self.chats.find(&chat)?.undo(&turn, author).await?))
             }
         }
     }

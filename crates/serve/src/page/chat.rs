@@ -141,8 +141,8 @@ impl TakingPart {
                 false => Err(Failure::bad_input("not_asked", "that is not asked any more")),
             },
             ChatAsk::Restore { turn } => {
-                conversation().restore(&turn, self.author.clone()).await?;
-                Ok(ChatAnswer::Done)
+                let restored = conversation().restore(&turn, self.author.clone()).await?;
+                Ok(ChatAnswer::Restored(restored.to_string()))
             }
             ChatAsk::Inline { cell, message } => {
                 let cell = cell.to_string();

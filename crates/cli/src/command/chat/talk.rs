@@ -17,7 +17,7 @@ use crate::paint::{Ink, Paint, When};
 use crate::waiting;
 
 const HELP: &str = "/mode ask|edit|agent  how far the model may go
-/undo                 takes back what the last answer changed in the notebook
+/undo                 takes back what the last answer changed in notebooks
 /stop                 interrupts what answers have left running
 /new                  begins a new conversation
 /quit                 leaves; so does Ctrl-D
@@ -229,11 +229,16 @@ impl Screen<'_> {
             self.say("there is no answer to take back");
             return Ok(());
         };
-        match chat(self.link, ChatAsk::Undo { chat: self.name.clone(), turn }).await {
-            Ok(_) => {
-                let heard = self.heard().await?;
-                heard.told.iter().for_each(|told| self.show(told, false));
+        match chat(self.link, ChatAsk::Undo { chat: self.name.clone(), turn: turn.clone() }).await {
+            Ok(ChatReply::Restored(restored)) => {
+                self.say(&restored.to_string());
+                if restored.is_any() {
+                    let heard = self.heard().await?;
+                    let is_said = |told: &&Told| matches!(told, Told::Undone { turn: said } if *said == turn);
+                    heard.told.iter().filter(|told| !is_said(told)).for_each(|told| self.show(told, true));
+                }
             }
+            Ok(other) => return Err(unexpected(&Reply::Chat(other))),
             Err(error) => self.say(&error.to_string()),
         }
         Ok(())

@@ -93,7 +93,7 @@ pub(in crate::page) struct ChatNews {
     pub(in crate::page) told: Vec<Told>,
     pub(in crate::page) is_answering: bool,
     pub(in crate::page) waiting: Vec<Waiting>,
-    /// Whether code still runs that the last answer began and did not wait for.
+    /// Whether code still runs that an answer began and did not wait for, while none is under way.
     pub(in crate::page) runs_on: bool,
 }
 
@@ -104,5 +104,7 @@ pub(in crate::page) enum ChatAnswer {
     Chat(Chat),
     Seen(Seen),
     Inline(String),
+    /// What was taken back, in words.
+    Restored(String),
     Done,
 }

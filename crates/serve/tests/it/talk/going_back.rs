@@ -33,14 +33,17 @@ async fn a_message_is_gone_back_to_with_all_that_came_after_it_and_what_the_pers
     crate::site::version(&page.submit(whole["version"].as_u64().unwrap(), 1, typed).await);
 
     let restore = |turn: &serde_json::Value| json!({ "restore": { "turn": turn } });
-    assert_eq!(page.chat(restore(&turns[1])).await, json!({ "Ok": "done" }));
+    let restored = |words: &str| json!({ "Ok": { "restored": words } });
+    let one_cell = restored("Restored 1 cell of nb.ipynb");
+    assert_eq!(page.chat(restore(&turns[1])).await, one_cell);
     let told = until(&mut page, "undone").await;
     assert_eq!(find(&told, "undone")["turn"], turns[2], "one that changed nothing needs no word");
     assert_eq!(room.sources(), ["x = 2", "y = 10"]);
-    assert_eq!(page.chat(restore(&turns[0])).await, json!({ "Ok": "done" }));
+    assert_eq!(page.chat(restore(&turns[0])).await, one_cell);
     let told = until(&mut page, "undone").await;
     assert_eq!(find(&told, "undone")["turn"], turns[0]);
     assert_eq!(room.sources(), ["x = 1", "y = 10"]);
+    assert_eq!(page.chat(restore(&turns[0])).await, restored("Nothing was to be taken back"));
     let unknown = page.chat(restore(&json!("nowhere"))).await;
     assert_eq!(unknown["Err"]["kind"], json!("no_such_turn"));
 
