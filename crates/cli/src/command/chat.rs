@@ -32,9 +32,11 @@ use setup::Setup;
 /// taken from OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or chat.api_key. docs/assistant.md has more.
 ///
 /// Enter sends, Alt-Enter makes a new line, Tab completes commands, notebooks and tools, Up brings back what was sent.
-/// Ctrl-C stops an answer, and /stop what answers left running; a message that waits for another answer is withdrawn by
-/// Ctrl-C, and that answer goes on. Ctrl-D leaves. /help lists what else there is. With a message, or through a pipe, one
-/// answer is printed.
+/// Ctrl-C stops an answer, and /stop what answers left running. A message that waits for another answer is withdrawn by
+/// Ctrl-C, and that answer goes on. Ctrl-D leaves. /help lists what else there is.
+///
+/// With a message, or through a pipe, one answer is printed. Exit status: 0 done, 1 the answer was not finished, 2 no such
+/// notebook, or no model is set up, 3 the provider failed, 130 stopped.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist chat nb.ipynb
