@@ -3614,6 +3614,10 @@ class Runner:
 
     def run_cell(self, cell):
         """Runs the source of a cell."""
+        if self.cancelled == cell.execution:
+            # The signal came when the cell had been taken and there was nothing to break off yet.
+            interrupts.happened = True
+            raise KeyboardInterrupt
         source, filename, hidden = cell.source, cell.filename, cell.hidden
         if self.shell.reloads is not None and self.shell.reloads.on and not hidden:
             self.shell.reloads.run()
@@ -3938,12 +3942,12 @@ class Runner:
     def interrupt(self, execution):
         """Interrupts an execution if it runs, or is about to; says whether it does."""
         with self.state:
+            if execution not in (self.queued, self.running):
+                return False
+            self.cancelled = execution
             if self.queued == execution:
                 # Some task has kept the loop since the last cell.
-                self.cancelled = execution
                 interrupts.breaks_in = True
-            elif self.running != execution:
-                return False
             _thread.start_new_thread(self.insist, (execution, interrupts.handled))
             if os.getpgrp() == os.getpid():
                 os.killpg(os.getpid(), _signal.SIGINT)

@@ -42,7 +42,7 @@ impl Toolbox {
         }
         let meant = self.meant(&call)?;
         match action {
-            "interrupt" => self.interrupt(meant).await,
+            "interrupt" => self.interrupt(&call, meant).await,
             "restart" => self.restart(meant).await,
             _ => Ok(Answer::text(self.status(&meant))),
         }
@@ -123,10 +123,17 @@ impl Toolbox {
         }
     }
 
-    async fn interrupt(&self, meant: Meant) -> Result<Answer, Answer> {
+    async fn interrupt(&self, call: &Call<'_>, meant: Meant) -> Result<Answer, Answer> {
         let Meant { key, name } = meant;
         let was = self.view(&key).and_then(|view| view.kernel_id);
-        match self.sessions.interrupt(&key) {
+        let interrupted = self.sessions.interrupt(&key);
+        if !matches!(interrupted, Ok(true))
+            && let Some(next) = self.executions.running(&key).first()
+        {
+            // It has its name, and its code does not run yet, or is between two cells.
+            return Ok(self.interrupt_execution(call, next).await);
+        }
+        match interrupted {
             Ok(true) => {}
             Ok(false) => return Ok(Answer::text(format!("{name}: nothing runs."))),
             Err(SessionError::NoSuchSession { .. }) => {

@@ -42,7 +42,16 @@ async fn an_interrupt_cancels_a_cell_that_awaits_and_other_tasks_go_on() {
     // It may come before the cell gets to its `await`.
     let code = "print('ready')\nawait asyncio.sleep(600)";
     check(&session, code, &["CancelledError", "KeyboardInterrupt"]).await;
-    let code = "import threading\nthreading.Timer(0.05, print, ('ready',)).start()\nawait asyncio.sleep(600)";
+    // From here on it waits in the loop.
+    let code = "
+import sys, threading, time
+def tell(main=threading.get_ident()):
+    while sys._current_frames()[main].f_code.co_name != 'select':
+        time.sleep(0.001)
+    print('ready')
+threading.Thread(target=tell).start()
+await asyncio.sleep(600)
+";
     check(&session, code, &["CancelledError"]).await;
     session.check(&[("await other", "result text/plain='other'")]).await;
     session.end().await;
@@ -115,6 +124,27 @@ async fn an_interrupt_just_before_a_long_wait_is_not_overlooked() {
         let heard = Heard(all(execution).await);
         assert_eq!(heard.error().map(|error| error.0), Some("KeyboardInterrupt"), "{heard}");
     }
+    session.end().await;
+}
+
+#[tokio::test]
+async fn an_interrupt_of_a_cell_that_is_about_to_begin_is_not_overlooked() {
+    let session = Bed::new().start().await;
+    // The last that is done before code of the cell runs: here the interrupt comes.
+    let at_the_edge = "
+import cellist_runner
+runner = cellist_runner.runner
+enter = runner.tasks.enter
+def interrupted():
+    runner.tasks.enter = enter
+    runner.interrupt(runner.running)
+    enter()
+runner.tasks.enter = interrupted
+";
+    session.check(&[(at_the_edge, "")]).await;
+    let heard = session.run("import time\nprint('begun')\ntime.sleep(600)").await;
+    assert_eq!(heard.to_string(), "error KeyboardInterrupt: \ncancelled");
+    session.check(&[("'alive'", "result text/plain='alive'")]).await;
     session.end().await;
 }
 

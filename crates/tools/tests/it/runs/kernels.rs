@@ -62,3 +62,22 @@ async fn what_runs_in_a_notebook_is_interrupted_by_its_name() {
         desk.bed.close().await;
     }
 }
+
+#[tokio::test]
+async fn a_run_that_was_handed_over_is_interrupted_before_its_code_has_begun() {
+    for backend in BOTH {
+        let desk = Desk::new(backend);
+        let code = super::desk::waits_for(&desk.signal("never"));
+        desk.bed.notebook("nb.ipynb", &[("a", &code)]);
+        for _ in 0..3 {
+            let run = json!({ "notebook": "nb.ipynb", "soft_wait": 0 });
+            let id = super::desk::execution(&desk.told("run_notebook_cells", run).await);
+            let stopped =
+                desk.told("notebook_kernel", json!({ "notebook": "nb.ipynb", "action": "interrupt" })).await;
+            assert!(stopped.contains("interrupted"), "{stopped}");
+            let told = desk.refused("wait", json!({ "execution": id, "timeout": 600 })).await;
+            assert!(told.contains("cancelled"), "{told}");
+        }
+        desk.bed.close().await;
+    }
+}
