@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const web = join(dirname(fileURLToPath(import.meta.url)), '../../web')
-const { Bed, code, markdown, notebook } = await import(pathToFileURL(join(web, 'test/kit.mjs')))
+const { Bed, code, markdown, notebook, until } = await import(pathToFileURL(join(web, 'test/kit.mjs')))
 const { Models, calls, paced, says } = await import(pathToFileURL(join(web, 'test/models.mjs')))
 
 const ANSWERS = 5
@@ -56,25 +56,27 @@ async function streamed(page, models, round) {
     window.watching.observe(document.querySelector('aside.assistant'), { subtree: true, childList: true, characterData: true })
   }, { round, pieces: PIECES })
   const from = models.sent.length
-  models.say(paced(says(...Array.from({ length: PIECES }, (_, piece) => `${word(piece)} `)), PACE_MS))
+  await models.say(paced(says(...Array.from({ length: PIECES }, (_, piece) => `${word(piece)} `)), PACE_MS))
   await say(page, `round ${round}`)
   await page.waitForFunction(() => window.shown.every((time) => time !== null))
   await ended(page, word(PIECES - 1))
   const shown = await page.evaluate(() => window.shown)
+  await until(() => models.sent.length >= from + PIECES, 'what was sent')
   return models.sent.slice(from, from + PIECES).map(({ piece, at }) => shown[piece] - at)
 }
 
 /** How much more the host holds after an answer with many calls, and how much their results are. */
 async function called(bed, page, models, words) {
   const pid = bed.host.pid
-  const [before, from] = [held(pid), models.asked.length]
-  models.say(...Array.from({ length: CALLS }, () => calls(['get_notebook_cells', { cells: ['large'] }])), says(`${words}, done.`))
+  const [before, from] = [held(pid), await models.count()]
+  await models.say(...Array.from({ length: CALLS }, () => calls(['get_notebook_cells', { cells: ['large'] }])), says(`${words}, done.`))
   await say(page, words)
   await ended(page, `${words}, done.`)
+  const asked = (await models.count()) - from
   const { messages } = models.asked.at(-1).body
   const results = messages.flatMap(({ content }) => (Array.isArray(content) ? content : [])).filter(({ type }) => type === 'tool_result')
   const size = results.slice(-CALLS).reduce((sum, result) => sum + JSON.stringify(result.content).length, 0)
-  if (models.asked.length - from !== CALLS + 1) throw new Error(`${models.asked.length - from} requests`)
+  if (asked !== CALLS + 1) throw new Error(`${asked} requests`)
   return { growth: held(pid) - before, size }
 }
 

@@ -99,8 +99,10 @@ fn as_a_program_it_says_what_its_input_says_and_ends_with_it() {
         json!({ "pieces": ["Sl", "ow."], "pace_ms": 5, "calls": [["look", { "x": "1" }]], "ending": "held" });
     let refused =
         json!({ "refused": { "status": 429, "headers": [["retry-after", "7"]], "words": "slow down" } });
-    for order in [json!({ "say": slow }), json!({ "say": { "ending": refused } }), json!({ "release": 1 })] {
+    let given = [json!({ "say": slow }), json!({ "say": { "ending": refused } }), json!({ "release": 1 })];
+    for (number, order) in (1..).zip(given) {
         writeln!(orders, "{order}").unwrap();
+        assert_eq!(next(), json!({ "done": number }));
     }
     let seen = understood("anthropic", &url, 2);
     assert_eq!((&seen[0]["text"], &seen[0]["calls"]), (&json!("Slow."), &json!([["look", { "x": "1" }]])));
@@ -109,6 +111,8 @@ fn as_a_program_it_says_what_its_input_says_and_ends_with_it() {
     assert_eq!(told[0]["asked"]["body"]["messages"][0]["content"], "hi", "{told:?}");
     let sent: Vec<&Value> = told[1..4].iter().map(|told| &told["sent"]["piece"]).collect();
     assert!(sent == [0, 1, 2] && told[4]["asked"]["path"] == "/v1/messages", "{told:?}");
+    writeln!(orders, "\"wait\"").unwrap();
+    assert_eq!(next(), json!({ "done": 4 }));
     drop(orders);
     assert!(program.0.wait().unwrap().success());
 }

@@ -19,6 +19,9 @@ export class Models {
   asked = []
   /** Which piece of which answer was sent when. */
   sent = []
+  /** How many orders were given, and how many are done. */
+  given = 0
+  done = 0
 
   static async start() {
     const models = new Models()
@@ -33,8 +36,9 @@ export class Models {
     return models
   }
 
-  hear({ port, asked, sent }) {
+  hear({ port, asked, sent, done }) {
     if (port) this.port = port
+    if (done) this.done = done
     if (asked) this.asked.push(asked)
     if (sent) this.sent.push(sent)
   }
@@ -43,23 +47,32 @@ export class Models {
     return `http://127.0.0.1:${this.port}`
   }
 
-  order(order) {
+  /** Resolves when it is done; by then all that was asked before is known here. */
+  async order(order) {
     this.child.stdin.write(`${JSON.stringify(order)}\n`)
+    const number = ++this.given
+    await until(() => this.done >= number, 'the models')
   }
 
   /** Says this, one answer after the other, after what is left. */
-  say(...answers) {
-    for (const say of answers) this.order({ say })
+  async say(...answers) {
+    await Promise.all(answers.map((say) => this.order({ say })))
   }
 
   /** Says nothing of what is left. */
   forget() {
-    this.order('forget')
+    return this.order('forget')
   }
 
   /** Lets answers that are held go on. */
   release(count = 1) {
-    this.order({ release: count })
+    return this.order({ release: count })
+  }
+
+  /** How often it was asked so far. */
+  async count() {
+    await this.order('wait')
+    return this.asked.length
   }
 
   /** The request of that number, from 0, once it came. */

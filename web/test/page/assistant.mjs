@@ -29,15 +29,15 @@ before(async () => {
   account()
 })
 after(() => models.stop())
-afterEach(() => {
+afterEach(async () => {
   account()
-  models.forget()
+  await models.forget()
 })
 
 /** What was asked since, as one list; a test begins with it. */
-export function listen() {
-  const from = models.asked.length
-  return { request: async (number) => (await models.request(from + number)).body, count: () => models.asked.length - from }
+export async function listen() {
+  const from = await models.count()
+  return { request: async (number) => (await models.request(from + number)).body, count: async () => (await models.count()) - from }
 }
 
 /** A window with a new notebook and the assistant beside it. */

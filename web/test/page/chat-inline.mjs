@@ -22,8 +22,8 @@ async function sayInline(page, id, words) {
 test('inline chat proposes a change in place, which is made when it is accepted', async () => {
   const page = await talkAbout('inline.ipynb', [code('a', 'before = 1'), code('b', 'total = 1\nprint(total)')])
   await choose(page, 'Agent')
-  const heard = listen()
-  models.say(
+  const heard = await listen()
+  await models.say(
     asks(['update_notebook_cell', { cell: 'b', content: 'by force' }], ['run_notebook_cells', {}], ['get_notebook_cells', {}]),
     { ...says('So it is clearer.'), calls: [['propose_change', { source: 'total = 42\nprint(total)' }]] },
     says('Done.'),
@@ -50,11 +50,11 @@ test('inline chat proposes a change in place, which is made when it is accepted'
 
 test('a proposal that is rejected leaves no trace, and one that is stopped neither', async () => {
   const page = await talkAbout('reject.ipynb', [code('a', 'a = 1')])
-  models.say(asks(['propose_change', { source: 'a = 2' }]), says('So.'))
+  await models.say(asks(['propose_change', { source: 'a = 2' }]), says('So.'))
   await sayInline(page, 'a', 'make it two')
   await inline(page).getByRole('button', { name: 'Reject' }).click()
   await inline(page).waitFor({ state: 'detached' })
-  models.say({ ...held(says('I think ', 'on')), calls: [['propose_change', { source: 'a = 3' }]] })
+  await models.say({ ...held(says('I think ', 'on')), calls: [['propose_change', { source: 'a = 3' }]] })
   await sayInline(page, 'a', 'make it three')
   await inline(page).getByText('I think').waitFor()
   await inline(page).getByRole('button', { name: 'Stop' }).click()
@@ -65,12 +65,12 @@ test('a proposal that is rejected leaves no trace, and one that is stopped neith
 
 test('a proposal for a place that was changed meanwhile is not mixed with it, and the keyboard stays where it can be seen', async () => {
   const page = await talkAbout('meanwhile.ipynb', [code('a', 'x = 1')])
-  models.say({ ...held(says('I think ', 'on')), calls: [['propose_change', { source: 'x = 2' }]] }, says('So.'))
+  await models.say({ ...held(says('I think ', 'on')), calls: [['propose_change', { source: 'x = 2' }]] }, says('So.'))
   await sayInline(page, 'a', 'make it two')
   await inline(page).getByText('I think').waitFor()
   await edit(page, 'a')
   await page.keyboard.type('0')
-  models.release()
+  await models.release()
   const accept = inline(page).getByRole('button', { name: 'Accept' })
   await accept.waitFor()
   assert.ok(await accept.isDisabled())
@@ -114,8 +114,8 @@ test('the keyboard comes back when the pane is hidden, and does nothing behind w
 
 test('a word after @ that names nothing is sent as it stands', async () => {
   const page = await talkAbout('decorated.ipynb', [code('a', '@dataclass\nclass A: pass')])
-  const heard = listen()
-  models.say(says('It writes methods.'))
+  const heard = await listen()
+  await models.say(says('It writes methods.'))
   await field(page).pressSequentially('why @dataclass')
   await page.getByRole('option', { name: /^cell/ }).waitFor()
   await field(page).press('Enter')
@@ -127,8 +127,8 @@ test('Fix proposes a change for the cell that failed, with its error', async () 
   const page = await talkAbout('fix.ipynb', [code('a', 'penguin_count + 1')])
   await cell(page, 'a').locator('.run').click({ force: true })
   await cell(page, 'a').getByRole('button', { name: 'Fix' }).waitFor()
-  const heard = listen()
-  models.say(asks(['propose_change', { source: 'penguin_count = 0\npenguin_count + 1' }]), says('It was never set.'))
+  const heard = await listen()
+  await models.say(asks(['propose_change', { source: 'penguin_count = 0\npenguin_count + 1' }]), says('It was never set.'))
   await cell(page, 'a').getByRole('button', { name: 'Fix' }).click()
   await inline(page).getByRole('button', { name: 'Accept' }).waitFor()
   const { message, tools } = told(await heard.request(0))
@@ -145,8 +145,8 @@ test('Explain tells about an error in Ask mode, whatever the selector says, and 
   const page = await talkAbout('explain.ipynb', [code('a', 'penguin_count + 1')])
   await choose(page, 'Agent')
   await cell(page, 'a').locator('.run').click({ force: true })
-  const heard = listen()
-  models.say(asks(['update_notebook_cell', { cell: 'a', content: 'gone' }], ['run_notebook_cells', {}]), says('The name was never set.'))
+  const heard = await listen()
+  await models.say(asks(['update_notebook_cell', { cell: 'a', content: 'gone' }], ['run_notebook_cells', {}]), says('The name was never set.'))
   await cell(page, 'a').getByRole('button', { name: 'Explain' }).click()
   await answered(page, 'The name was never set.')
   const { instructions, message, tools } = told(await heard.request(0))

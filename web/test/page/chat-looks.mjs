@@ -16,7 +16,7 @@ for (const [theme, size] of [['light', { width: 1360, height: 1000 }], ['dark', 
     const cells = [code('a', 'mass = 52 * 190 - 5600'), code('b', 'print(mass)')]
     const page = await talkAbout(`everyone-${theme}-${wide}.ipynb`, cells, { dark: theme === 'dark', size, isHidden: wide === 'narrow' })
     await page.evaluate(readFileSync(axe, 'utf8'))
-    models.say(
+    await models.say(
       { ...says('I change cell `a`:\n\n```python\nmass = 4280\n```\n\n| species | mass |\n| --- | --- |\n| Gentoo | 5092 |\n\n'), calls: [['update_notebook_cell', { cell: 'a', content: 'mass = 52 * 190 - 5600\nassert mass > 0' }]] },
       asks(['run_notebook_cells', { cells: ['a', 'nowhere'] }]), asks(['run_notebook_cells', { cells: ['b'] }]), refuses(400, 'too many penguins'),
     )
@@ -31,7 +31,7 @@ for (const [theme, size] of [['light', { width: 1360, height: 1000 }], ['dark', 
     await calls(page, 'update_notebook_cell').locator('.call-name').click()
     assert.deepEqual(await faults(page), [], 'rows, and a provider that failed')
     if (SHOTS) await page.screenshot({ path: `${SHOTS}/assistant-${theme}-${wide}.png`, animations: 'disabled' })
-    models.say(held(says('One moment', '.')), says('Then.'))
+    await models.say(held(says('One moment', '.')), says('Then.'))
     await say(page, 'Ask', 'And now?')
     await turns(page).last().getByText('One moment').waitFor()
     await field(page).fill('and then?')
@@ -46,14 +46,14 @@ for (const [theme, size] of [['light', { width: 1360, height: 1000 }], ['dark', 
     assert.deepEqual(await faults(page), [], 'what the model sees')
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    models.release()
+    await models.release()
     await answered(page, 'Then.')
   })
 }
 
 test('what was said outlives the host, and the conversation goes on', async () => {
   const page = await talkAbout('outlives.ipynb', [code('a', 'x = 1')])
-  models.say(asks(['update_notebook_cell', { cell: 'a', content: 'x = 2' }]), says('Said before.'))
+  await models.say(asks(['update_notebook_cell', { cell: 'a', content: 'x = 2' }]), says('Said before.'))
   await say(page, 'Agent', 'remember penguins')
   await answered(page, 'Said before.')
   await bed.kill()
@@ -62,8 +62,8 @@ test('what was said outlives the host, and the conversation goes on', async () =
   // Whoever has the page open is let in again; settings and keys come with the next link.
   const other = await bed.open('outlives.ipynb')
   await turns(other).last().getByText('Said before.').waitFor()
-  models.say(says('Penguins, yes.'))
-  const from = models.asked.length
+  await models.say(says('Penguins, yes.'))
+  const from = await models.count()
   await say(other, 'Ask', 'what did I say?')
   await answered(other, 'Penguins, yes.')
   assert.ok(JSON.stringify((await models.request(from)).body.messages).includes('remember penguins'))

@@ -18,7 +18,7 @@ const written = (page, words) => until(async () => (await field(page).inputValue
 
 test('what a killed host was to answer is given back once, though the same was said before, also after a reload', async () => {
   const page = await talkAbout('lost.ipynb', [code('a', 'x = 1')])
-  models.say(says('Answered.'), held(says('Half ', 'of it.')))
+  await models.say(says('Answered.'), held(says('Half ', 'of it.')))
   await say(page, 'Ask', 'continue')
   await answered(page, 'Answered.')
   await say(page, 'Ask', 'continue')
@@ -33,8 +33,8 @@ test('what a killed host was to answer is given back once, though the same was s
   await answered(page, 'Answered.')
   assert.equal(await field(page).inputValue(), 'continue\n\nwaits')
   // The page itself may be gone as well.
-  models.forget()
-  models.say(held(says('Half ', 'again.')))
+  await models.forget()
+  await models.say(held(says('Half ', 'again.')))
   await page.locator('.saved.open').waitFor()
   await say(page, 'Ask', 'once more')
   await turns(page).last().getByText('Half').waitFor()
@@ -46,7 +46,7 @@ test('what a killed host was to answer is given back once, though the same was s
 test('what was said at a cell and not answered is given back when the host was killed', async () => {
   const page = await talkAbout('lost-inline.ipynb', [code('a', 'x = 1')])
   const line = page.locator('.inline-chat').getByRole('textbox')
-  models.say(held(says('I ', 'think.')))
+  await models.say(held(says('I ', 'think.')))
   await edit(page, 'a')
   await page.keyboard.press('Control+i')
   await line.fill('make it two')
@@ -81,8 +81,8 @@ test('a window with another notebook does not switch notebook mode off, nor does
   const other = await bed.open('other-window.ipynb')
   await edit(other, 'o')
   await until(isReported, 'the report of the other window')
-  const heard = listen()
-  models.say(says('Nothing yet.'))
+  const heard = await listen()
+  await models.say(says('Nothing yet.'))
   await field(page).press('Enter')
   const turn = await answered(page, 'Nothing yet.')
   offers(told(await heard.request(0)).tools, { look: true, change: true })
@@ -91,8 +91,8 @@ test('a window with another notebook does not switch notebook mode off, nor does
 
 test('a notebook that was not sent is not sent by a switch of the mode, and a switch that is pressed twice is sent once', async () => {
   const page = await talkAbout('removed.ipynb', [code('a', 'x = 1')])
-  const heard = listen()
-  models.say(says('That needs Agent mode.'), says('That needs Agent mode too.'), held(says('Here ', 'I am.')))
+  const heard = await listen()
+  await models.say(says('That needs Agent mode.'), says('That needs Agent mode too.'), held(says('Here ', 'I am.')))
   await pane(page).getByRole('button', { name: 'Remove removed.ipynb' }).click()
   assert.equal(await pane(page).getByRole('button', { name: /^Attach (selection|output)/ }).count(), 0)
   await say(page, 'Ask', 'change it')
@@ -104,8 +104,8 @@ test('a notebook that was not sent is not sent by a switch of the mode, and a sw
   await answered(page, 'That needs Agent mode too.')
   await turns(page).last().getByRole('button', { name: 'Switch to Agent and send' }).dblclick()
   await turns(page).last().getByText('Here').waitFor()
-  models.release()
+  await models.release()
   await answered(page, 'I am.')
   assert.deepEqual(await turns(page).locator('.bubble').allTextContents(), ['change it', 'change it now', 'change it now'])
-  assert.equal(heard.count(), 3)
+  assert.equal(await heard.count(), 3)
 })

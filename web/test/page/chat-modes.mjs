@@ -20,8 +20,8 @@ for (const mode of ['Ask', 'Edit']) {
   test(`a model that tries what ${mode} mode forbids changes and runs nothing, and the way to Agent mode is shown`, async () => {
     const name = `forbidden-${mode.toLowerCase()}.ipynb`
     const page = await talkAbout(name, [code('a', 'x = 1')])
-    const heard = listen()
-    models.say(asks(...TRIES, ['get_notebook_cells', {}]), says('That needs Agent mode.'))
+    const heard = await listen()
+    await models.say(asks(...TRIES, ['get_notebook_cells', {}]), says('That needs Agent mode.'))
     await say(page, mode, 'change it')
     const turn = await answered(page, 'That needs Agent mode.')
     offers(told(await heard.request(0)).tools, { look: true, change: false })
@@ -35,7 +35,7 @@ for (const mode of ['Ask', 'Edit']) {
     assert.deepEqual(sources(bed.read(name).cells), ['x = 1'])
     assert.ok(!existsSync(join(bed.work, 'made')))
     // The same words again, in the mode that they need.
-    models.say(asks(['update_notebook_cell', { cell: 'a', content: 'x = 2' }]), says('Now it is done.'))
+    await models.say(asks(['update_notebook_cell', { cell: 'a', content: 'x = 2' }]), says('Now it is done.'))
     await turn.getByRole('button', { name: 'Switch to Agent and send' }).click()
     await answered(page, 'Now it is done.')
     assert.match(told(await heard.request(2)).instructions, /You are in Agent mode/)
@@ -47,8 +47,8 @@ for (const mode of ['Ask', 'Edit']) {
 
 test('in Agent mode a model changes, adds, runs and deletes, and the rows say what really happened', async () => {
   const page = await talkAbout('agent.ipynb', [code('a', 'one = 1\ntwo = 2'), code('b', 'print(one + two)'), code('c', 'c = 3')])
-  const heard = listen()
-  models.say(
+  const heard = await listen()
+  await models.say(
     { ...says('I change `a`. '), calls: [['update_notebook_cell', { cell: 'a', content: 'one = 1\ntwo = 41\nthree = 3' }]] },
     asks(['run_notebook_cells', { cells: ['a', 'b'] }]),
     asks(['add_notebook_cell', { type: 'markdown', index: 0, content: '# Sum' }], ['delete_notebook_cells', { cells: ['c'] }]),
@@ -109,9 +109,9 @@ for (const { number, own, others, modes, look, change } of SCENARIOS) {
     const page = await talkAbout(`scenario-${number}.ipynb`, [code('a', 'in_front = 1')])
     await attach(page, { own, others })
     assert.equal(await pane(page).locator('.missing').count(), own ? 0 : 1)
-    const heard = listen()
+    const heard = await listen()
     for (const [at, mode] of modes.entries()) {
-      models.say(asks(['get_notebook_cells', { notebook: `scenario-${number}.ipynb` }]), says(`Said in ${mode}.`))
+      await models.say(asks(['get_notebook_cells', { notebook: `scenario-${number}.ipynb` }]), says(`Said in ${mode}.`))
       await say(page, mode, 'What is here?')
       const turn = await answered(page, `Said in ${mode}.`)
       const { message, tools, instructions } = told(await heard.request(2 * at))
@@ -136,17 +136,17 @@ for (const { number, own, others, modes, look, change } of SCENARIOS) {
 
 test('a message that names a tool beyond its mode is sent in Agent mode by one press', async () => {
   const page = await talkAbout('switch.ipynb', [code('a', 'x = 1')])
-  const heard = listen()
+  const heard = await listen()
   await choose(page, 'Ask')
   await field(page).fill('#runNotebookCells please')
-  models.say(says('Ready.'))
+  await models.say(says('Ready.'))
   await pane(page).locator('.above').getByRole('button', { name: 'Switch to Agent and send' }).click()
   await answered(page, 'Ready.')
   const { message, tools } = told(await heard.request(0))
   offers(tools, { look: true, change: true })
   assert.match(message, /# Tools that the request names\n\n- `run_notebook_cells`\n/)
   // Without the switch the model is told that it may not.
-  models.say(says('No.'))
+  await models.say(says('No.'))
   await say(page, 'Ask', '#runNotebookCells please')
   await answered(page, 'No.')
   assert.match(told(await heard.request(1)).message, /- `run_notebook_cells` \(it needs Agent mode\)/)
@@ -154,7 +154,7 @@ test('a message that names a tool beyond its mode is sent in Agent mode by one p
 
 test('what the model sees is shown to the letter before it is sent', async () => {
   const page = await talkAbout('seen.ipynb', [code('a', 'x = 1'), { ...code('b', 'x + 1'), outputs: [{ output_type: 'stream', name: 'stdout', text: 'as it printed\n' }] }])
-  models.say(says('First.'))
+  await models.say(says('First.'))
   await say(page, 'Agent', 'a first word')
   await answered(page, 'First.')
   // A notebook that was not there when the page was opened.
@@ -176,8 +176,8 @@ test('what the model sees is shown to the letter before it is sent', async () =>
   }))
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
-  const heard = listen()
-  models.say(says('Second.'))
+  const heard = await listen()
+  await models.say(says('Second.'))
   await field(page).press('Enter')
   await answered(page, 'Second.')
   const body = await heard.request(0)

@@ -13,18 +13,18 @@ const failed = (page) => turns(page).last().getByRole('group', { name: 'The prov
 
 test('a provider that wants fewer requests is asked again when it says so, or named when that is too long', async () => {
   const page = await talkAbout('limited.ipynb', [code('a', 'x = 1')])
-  const heard = listen()
-  models.say(refuses(429, 'slow down', [['retry-after', '6']]), says('Now.'))
+  const heard = await listen()
+  await models.say(refuses(429, 'slow down', [['retry-after', '6']]), says('Now.'))
   await say(page, 'Ask', 'hello')
   await turns(page).last().locator('.ending.again', { hasText: 'slow down' }).waitFor()
   await answered(page, 'Now.')
-  assert.equal(heard.count(), 2)
+  assert.equal(await heard.count(), 2)
   assert.equal(await turns(page).last().locator('.ending.again').count(), 0)
-  models.say(refuses(429, 'come back tomorrow', [['retry-after', '86400']]))
+  await models.say(refuses(429, 'come back tomorrow', [['retry-after', '86400']]))
   await say(page, 'Ask', 'and now?')
   await failed(page).getByText('come back tomorrow').waitFor()
-  assert.equal(heard.count(), 3)
-  models.say(says('Tomorrow it is.'))
+  assert.equal(await heard.count(), 3)
+  await models.say(says('Tomorrow it is.'))
   await failed(page).getByRole('button', { name: 'Try again' }).click()
   await answered(page, 'Tomorrow it is.')
   assert.match(told(await heard.request(3)).message, /and now\?$/)
@@ -38,7 +38,7 @@ test('a dead provider and a wrong key are named, with what to do', async () => {
   await say(page, 'Ask', 'is anyone there?')
   await failed(page).getByText('chat.base_url').waitFor()
   account()
-  models.say(refuses(401, 'who are you?'), says('Welcome.'))
+  await models.say(refuses(401, 'who are you?'), says('Welcome.'))
   await failed(page).getByRole('button', { name: 'Try again' }).click()
   await failed(page).getByText('does not take the key').waitFor()
   await say(page, 'Ask', 'again')
@@ -49,24 +49,24 @@ test('an answer that breaks off is asked for again, and its half is not kept', a
   const page = await talkAbout('broken.ipynb', [code('a', 'x = 1')])
   for (const provider of ['openai', 'gemini', 'anthropic']) {
     account({ provider, base_url: provider === 'openai' ? `${models.url}/v1` : models.url })
-    models.say(cut(says('Half of')), says('A whole ', `by ${provider}.`))
+    await models.say(cut(says('Half of')), says('A whole ', `by ${provider}.`))
     await say(page, 'Ask', 'tell me')
     const turn = await answered(page, `A whole by ${provider}.`)
     assert.ok(!(await turn.locator('.answer').textContent()).includes('Half'))
   }
-  models.say(garbled(says('Noise')))
+  await models.say(garbled(says('Noise')))
   await say(page, 'Ask', 'and now?')
   await failed(page).getByText('does not answer as a provider of models does').waitFor()
 })
 
 test('a slow answer is seen piece by piece, and text that is markup stays text', async () => {
   const page = await talkAbout('slow.ipynb', [code('a', 'x = 1')])
-  models.say(paced(held(says('<img src=x onerror="document.title=1"> ', '**bold** ', 'end.')), 30))
+  await models.say(paced(held(says('<img src=x onerror="document.title=1"> ', '**bold** ', 'end.')), 30))
   await say(page, 'Ask', 'slowly')
   await turns(page).last().locator('.prose strong').waitFor()
   assert.ok(!(await turns(page).last().textContent()).includes('end.'))
   await pane(page).locator('.conversation[aria-busy=true]').waitFor()
-  models.release()
+  await models.release()
   await answered(page, 'end.')
   assert.equal(await page.title(), 'slow.ipynb · cellist')
   assert.equal(await pane(page).locator('[onerror]').count(), 0)
@@ -76,7 +76,7 @@ test('markup in an answer fetches nothing, runs nothing and looks like no part o
   const page = await talkAbout('markup.ipynb', [code('a', 'x = 1')])
   const fetched = []
   page.on('request', (request) => fetched.push(request.url()))
-  models.say(says(
+  await models.say(says(
     'Look:\n\n![far away](http://evil.test/p.png)\n\n[press](javascript:document.title=1)\n\n',
     '<svg><a href="https://evil.test/"><text>drawn link</text></a><image href="http://evil.test/q.png" /></svg>\n\n',
     '<div class="call done toast">receipt</div>\n\n<video poster="http://evil.test/v.png" src="http://evil.test/v.mp4"></video>\n\nThe end.',
@@ -100,7 +100,7 @@ test('without a model the pane says what to do, and a model that is set up then 
   const problem = page.getByRole('group', { name: 'No model is set up' })
   await problem.getByText('config.toml').waitFor()
   account()
-  models.say(says('Here.'))
+  await models.say(says('Here.'))
   await say(page, 'Ask', 'hello?')
   await answered(page, 'Here.')
   assert.equal(await problem.count(), 0)
@@ -128,9 +128,9 @@ test('no key, token or file that is kept from models is in any request, log, not
   kept.page = (await bed.context.cookies()).map(({ value }) => value).find((value) => value.length >= 16)
   kept.host = bed.run('status', '--token').trim()
   assert.ok(kept.page && kept.host)
-  const from = models.asked.length
+  const from = await models.count()
   const read = (path) => ['read', { path }]
-  models.say(
+  await models.say(
     asks(read('.env'), read('private.ipynb'), ['get_notebook_cells', { notebook: 'private.ipynb' }], read(join(bed.home, 'config.toml')), read('~/.cellist/config.toml')),
     asks(['run_notebook_cells', { cells: ['a'] }], ['get_cell_outputs', { cell: 'a' }], read('careless.txt')),
     says('I was not let in.'),
@@ -142,13 +142,14 @@ test('no key, token or file that is kept from models is in any request, log, not
   // What someone has written down carelessly is read without the key.
   assert.ok(results((await models.request(from + 2)).body)[2].text.includes('the key is ['))
   // A provider that says the key back, as some do.
-  models.say(refuses(400, `the key ${KEY} is not known`))
+  await models.say(refuses(400, `the key ${KEY} is not known`))
   await say(page, 'Ask', 'once more')
   await failed(page).waitFor()
   // The menu does not lead there either.
   await field(page).pressSequentially('@priv')
   await page.getByRole('option', { name: 'privy.ipynb' }).waitFor()
   assert.equal(await page.getByRole('option', { name: 'private.ipynb' }).count(), 0)
+  await models.count()
   const requests = models.asked.slice(from)
   assert.ok(requests.length === 4 && requests.every(({ headers }) => headers.some(([name, value]) => name === 'x-api-key' && value === KEY)))
   await bed.saved('hushed.ipynb', (cells) => cells[0].outputs.length > 0)

@@ -9,8 +9,8 @@ import { bed, sources } from './bed.mjs'
 
 test('a tool that fails is shown as it is, and the model goes on', async () => {
   const page = await talkAbout('fails.ipynb', [code('a', '1/0')])
-  const heard = listen()
-  models.say(
+  const heard = await listen()
+  await models.say(
     asks(['update_notebook_cell', { cell: 'nowhere', content: '1' }], ['run_notebook_cells', { cells: ['a'] }]),
     says('Neither worked.'),
   )
@@ -27,13 +27,13 @@ test('a tool that fails is shown as it is, and the model goes on', async () => {
 
 test('a model that changes the cell in which someone types loses no letter of theirs', async () => {
   const page = await talkAbout('typing.ipynb', [code('a', 'one\ntwo\nthree\nfour')])
-  models.say({ ...held(says('I see. ', 'So.')), calls: [['update_notebook_cell', { cell: 'a', content: 'one\ntwo\nthree\nfour by the model' }]] }, says('Done.'))
+  await models.say({ ...held(says('I see. ', 'So.')), calls: [['update_notebook_cell', { cell: 'a', content: 'one\ntwo\nthree\nfour by the model' }]] }, says('Done.'))
   await say(page, 'Agent', 'change the last line')
   await turns(page).last().getByText('I see.').waitFor()
   await edit(page, 'a')
   await page.keyboard.press('Control+Home')
   await page.keyboard.type('typed before, ')
-  models.release()
+  await models.release()
   const typing = page.keyboard.type('and while it came, '.repeat(4), { delay: 5 })
   await answered(page, 'Done.')
   await typing
@@ -46,14 +46,14 @@ test('a model that changes the cell in which someone types loses no letter of th
 test('stop ends an answer in the middle, leaves the kernel alone, and the next message is answered', async () => {
   const waits = 'import os, time\nprint("begun", flush=True)\nwhile not os.path.exists("go-stop"): time.sleep(0.01)\nprint("ended by itself")'
   const page = await talkAbout('stop.ipynb', [code('a', waits)])
-  const heard = listen()
-  models.say(held(says('I begin ', 'and never end')))
+  const heard = await listen()
+  await models.say(held(says('I begin ', 'and never end')))
   await say(page, 'Agent', 'first')
   await turns(page).last().getByText('I begin').waitFor()
   await press(page, 'Stop')
   await turns(page).last().locator('.ending.stopped').waitFor()
   assert.ok((await turns(page).last().locator('.answer').textContent()).includes('I begin'))
-  models.say(asks(['run_notebook_cells', { cells: ['a'] }]))
+  await models.say(asks(['run_notebook_cells', { cells: ['a'] }]))
   await say(page, 'Agent', 'run it')
   await cell(page, 'a').locator('.outputs').getByText('begun').waitFor()
   await press(page, 'Stop')
@@ -61,17 +61,17 @@ test('stop ends an answer in the middle, leaves the kernel alone, and the next m
   assert.equal(await cell(page, 'a').getAttribute('aria-label'), 'Cell 1 of 1, code, running')
   bed.write('go-stop', {})
   await cell(page, 'a').locator('.outputs').getByText('ended by itself').waitFor()
-  models.say(says('Here I am.'))
+  await models.say(says('Here I am.'))
   await say(page, 'Ask', 'and now?')
   await answered(page, 'Here I am.')
-  assert.equal(heard.count(), 3)
+  assert.equal(await heard.count(), 3)
   // What was said before the stop is known, and that it was stopped.
   assert.ok(JSON.stringify((await heard.request(2)).messages).includes('The person stopped this answer'))
 })
 
 test('what an answer has begun is interrupted when the person wants that too', async () => {
   const page = await talkAbout('interrupt.ipynb', [code('a', 'import time\nprint("begun", flush=True)\nwhile True: time.sleep(0.01)')])
-  models.say(asks(['run_notebook_cells', { cells: ['a'] }]))
+  await models.say(asks(['run_notebook_cells', { cells: ['a'] }]))
   await say(page, 'Agent', 'run it')
   await cell(page, 'a').locator('.outputs').getByText('begun').waitFor()
   await press(page, 'Stop')
@@ -82,7 +82,7 @@ test('what an answer has begun is interrupted when the person wants that too', a
 
 test('an answer goes on while the page is loaded again, and a second window sees it too', async () => {
   const page = await talkAbout('reload-chat.ipynb', [code('a', 'x = 1')])
-  models.say({ ...held(says('Before. ', 'After.')), calls: [['update_notebook_cell', { cell: 'a', content: 'x = 2' }]] }, says('All of it.'))
+  await models.say({ ...held(says('Before. ', 'After.')), calls: [['update_notebook_cell', { cell: 'a', content: 'x = 2' }]] }, says('All of it.'))
   await say(page, 'Agent', 'go on while I am away')
   await turns(page).last().getByText('Before.').waitFor()
   await page.reload()
@@ -91,7 +91,7 @@ test('an answer goes on while the page is loaded again, and a second window sees
   const other = await bed.open('reload-chat.ipynb')
   await turns(other).last().getByText('Before.').waitFor()
   await page.goto('about:blank')
-  models.release()
+  await models.release()
   await answered(other, 'All of it.')
   await page.goBack()
   await answered(page, 'All of it.')
@@ -105,8 +105,8 @@ test('an answer goes on while the page is loaded again, and a second window sees
 
 test('messages wait for their turn, and one that waits can be withdrawn', async () => {
   const page = await talkAbout('queue.ipynb', [code('a', 'x = 1')])
-  const heard = listen()
-  models.say(held(says('One', '.')), says('Two.'))
+  const heard = await listen()
+  await models.say(held(says('One', '.')), says('Two.'))
   await say(page, 'Ask', 'first')
   await turns(page).last().getByText('One').waitFor()
   for (const words of ['second', 'third']) {
@@ -116,10 +116,10 @@ test('messages wait for their turn, and one that waits can be withdrawn', async 
   }
   await page.getByRole('button', { name: 'Remove the waiting message third' }).click()
   await page.getByRole('list', { name: 'Messages that wait' }).getByText('third').waitFor({ state: 'detached' })
-  models.release()
+  await models.release()
   await answered(page, 'Two.')
   assert.deepEqual(await turns(page).locator('.bubble').allTextContents(), ['first', 'second'])
-  assert.equal(heard.count(), 2)
+  assert.equal(await heard.count(), 2)
   assert.match(told(await heard.request(1)).message, /second$/)
 })
 
@@ -129,12 +129,12 @@ test('code runs once, always or not at all, as the person says', async () => {
   const page = await talkAbout('approve.ipynb', [code('a', 'ran = 1 + globals().get("ran", 0)\nprint("ran", ran)')])
   const run = ['run_notebook_cells', { cells: ['a'] }]
   const question = pane(page).getByRole('group', { name: 'May this run?' })
-  models.say(asks(run), says('Not run.'))
+  await models.say(asks(run), says('Not run.'))
   await say(page, 'Agent', 'run it')
   await question.getByRole('button', { name: /Don.t run/ }).click()
   await answered(page, 'Not run.')
   assert.equal(made(), '')
-  models.say(asks(run), asks(run), says('Run twice.'))
+  await models.say(asks(run), asks(run), says('Run twice.'))
   await say(page, 'Agent', 'run it twice')
   await question.getByRole('button', { name: 'Run once' }).click()
   await cell(page, 'a').locator('.outputs').getByText('ran 1').waitFor()
@@ -143,7 +143,7 @@ test('code runs once, always or not at all, as the person says', async () => {
   await page.reload()
   await question.getByRole('button', { name: 'Always for this notebook' }).click()
   await answered(page, 'Run twice.')
-  models.say(asks(run), says('Run again.'))
+  await models.say(asks(run), says('Run again.'))
   await say(page, 'Agent', 'once more')
   await answered(page, 'Run again.')
   assert.equal(await question.count(), 0)
@@ -151,7 +151,7 @@ test('code runs once, always or not at all, as the person says', async () => {
   // A new conversation about the same notebook keeps the word.
   await press(page, 'New conversation')
   await turns(page).first().waitFor({ state: 'detached' })
-  models.say(asks(run), says('Run in a new one.'))
+  await models.say(asks(run), says('Run in a new one.'))
   await say(page, 'Agent', 'again')
   await answered(page, 'Run in a new one.')
   await bed.saved('approve.ipynb', () => made() === 'ran 4\n')
@@ -159,9 +159,9 @@ test('code runs once, always or not at all, as the person says', async () => {
 
 test('restoring to a message takes back what it and all later ones changed, and the model is told', async () => {
   const page = await talkAbout('restore.ipynb', [code('a', 'a = 1'), code('b', 'b = 1')])
-  const heard = listen()
+  const heard = await listen()
   const change = (id, content) => asks(['update_notebook_cell', { cell: id, content }])
-  models.say(change('b', 'b = 2'), says('First.'), change('a', 'a = 2'), says('Second.'), change('a', 'a = 3'), asks(['add_notebook_cell', { type: 'code', content: 'new = 1' }]), says('Third.'))
+  await models.say(change('b', 'b = 2'), says('First.'), change('a', 'a = 2'), says('Second.'), change('a', 'a = 3'), asks(['add_notebook_cell', { type: 'code', content: 'new = 1' }]), says('Third.'))
   for (const [words, said] of [['change b', 'First.'], ['change a', 'Second.'], ['again', 'Third.']]) {
     await say(page, 'Agent', words)
     await answered(page, said)
@@ -176,7 +176,7 @@ test('restoring to a message takes back what it and all later ones changed, and 
   await bed.saved('restore.ipynb', (cells) => sources(cells).join() === 'a = 1,b = 2')
   await turns(page).nth(2).and(page.locator('.undone')).waitFor()
   assert.deepEqual(await turns(page).evaluateAll((all) => all.map((turn) => turn.classList.contains('undone'))), [false, true, true])
-  models.say(says('I see.'))
+  await models.say(says('I see.'))
   await say(page, 'Ask', 'and now?')
   await answered(page, 'I see.')
   assert.match(told(await heard.request(7)).message, /taken back/)

@@ -25,7 +25,7 @@ async function showcase(name, options) {
   await page.getByRole('button', { name: 'Run all' }).click()
   await cell(page, 'fails').locator('.outputs .error').waitFor()
   await cell(page, 'plot').locator('.outputs img').waitFor()
-  models.say(
+  await models.say(
     { ...says('I look at both cells first.'), calls: [['get_notebook_cells', { cells: ['plot', 'fails'] }]] },
     { ...says('The error in `fails` is a typo: the frame is called `penguins`.'), calls: [['update_notebook_cell', { cell: 'plot', content: PLOT, run: true }], ['update_notebook_cell', { cell: 'fails', content: 'penguins["mass"].mean()' }]] },
     says('The axes of `plot` have **names** now, and it is wide enough to see the three groups. To keep it as a file:\n\n```python\nfig.savefig("penguins.png", dpi=200)\n```\n'),
