@@ -6,15 +6,19 @@ use std::path::{Path, PathBuf};
 use cellist_link::{Address, ContextTold, Host, Link, Reply, Request};
 use cellist_notebook::CellRef;
 use cellist_session::Home;
+use cellist_session::redaction::Redaction;
 use cellist_tools::context::NotebookContext;
 use cellist_tools::{Editor, Mode, Selection, UnknownMode};
 use clap::Args;
 use serde_json::json;
 use tokio::runtime::Builder;
 
+use crate::command::exec::working_folder;
 use crate::error::CliError;
 use crate::host::ours;
+use crate::kernel::KernelFlags;
 use crate::load;
+use crate::settings::settings_in;
 
 /// What is open, attached and selected.
 #[derive(Args, Debug)]
@@ -86,13 +90,23 @@ impl EditorFlags {
 /// has it.
 fn context(editor: &Editor) -> Result<Option<ContextTold>, CliError> {
     let Some(path) = editor.notebook() else { return Ok(None) };
-    if let Some(Reply::Context(told)) = ask_host(Request::Context(Box::new(editor.clone()))) {
+    let redaction = redaction()?;
+    let request = Request::Context { editor: Box::new(editor.clone()), redaction: redaction.clone() };
+    if let Some(Reply::Context(told)) = ask_host(request) {
         return Ok(told.map(|told| *told));
     }
     let notebook = load::store().open(path)?.notebook;
     let context = NotebookContext::of(&notebook, path, None, &editor.selection, |_| None);
-    let context = context.map_err(|error| CliError::notebook(path, &error))?;
+    let context = context.map_err(|error| CliError::notebook(path, &error))?.redacted(&notebook, &redaction);
     Ok(Some(ContextTold { json: json!(context), text: context.text() }))
+}
+
+/// What no model reads, as for the agents that are started here.
+fn redaction() -> Result<Redaction, CliError> {
+    let settings = settings_in(&working_folder(None)?, &[])?;
+    let mut asker = KernelFlags::default().asker();
+    asker.withhold(&settings.settings);
+    Ok(asker.redaction)
 }
 
 /// What the host answers, where one is running and can be asked. None is started for it.

@@ -154,7 +154,7 @@ impl Desk {
                 Ok(Reply::Editor(Box::new(editor)))
             }
             Request::NextEditor(known) => Ok(self.next_editor(&known, cancel).await),
-            Request::Context(editor) => self.context(&editor).await,
+            Request::Context { editor, redaction } => self.context(&editor, &redaction).await,
             Request::Introduce(caller) => {
                 self.callers.introduce(client, *caller);
                 Ok(Reply::Done)

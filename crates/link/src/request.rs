@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use cellist_assistant::Keys;
 use cellist_session::execution::RunReport;
 use cellist_session::orders::Asker;
+use cellist_session::redaction::Redaction;
 use cellist_session::sessions::{CallReport, CallView, SessionView};
 use cellist_tools::{Answer, Caller, Editor, EditorReport, Progress};
 use serde::{Deserialize, Serialize};
@@ -65,7 +66,12 @@ pub enum Request {
     /// What is in front of a person, as soon as that is something else than this, or after a minute.
     NextEditor(Box<Editor>),
     /// The state of the notebook that is worked on, as an agent is told it.
-    Context(Box<Editor>),
+    Context {
+        /// What is in front of the person.
+        editor: Box<Editor>,
+        /// What is taken out of it.
+        redaction: Redaction,
+    },
     /// Says who calls tools over this link from now on.
     Introduce(Box<Caller>),
     /// A link to the page, which is served from then on.

@@ -1,6 +1,7 @@
 //! Credentials taken out of what a model reads: those of well-known shapes, and the values of variables that stay with
 //! whoever asked. Pure: text in, text out. Files, artifacts and what people see are no business of it.
 
+mod private_key;
 mod shapes;
 mod withheld;
 

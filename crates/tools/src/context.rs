@@ -226,8 +226,10 @@ impl NotebookContext {
         })
     }
 
-    /// Takes credentials out before anything is cut: half of one is not known for one any more.
-    pub(crate) fn redact(&mut self, notebook: &Notebook, redaction: &Redaction) {
+    /// The same without credentials. They are taken out of what the cells of the notebook hold before anything is cut:
+    /// half of one is not known for one any more.
+    #[must_use]
+    pub fn redacted(mut self, notebook: &Notebook, redaction: &Redaction) -> NotebookContext {
         let source = |index: usize| notebook.cells().get(index).map(Cell::source);
         let hidden = |index: usize| match redaction.text(&source(index)?) {
             Cow::Owned(shown) => Some(shown),
@@ -244,6 +246,7 @@ impl NotebookContext {
                 cell.first_line = first_line(&shown);
             }
         }
+        self
     }
 
     /// As text for a prompt.
@@ -346,10 +349,9 @@ mod tests {
             json!({ "cells": cells.collect::<Vec<_>>(), "nbformat": 4, "nbformat_minor": 5, "metadata": {} });
         let notebook = Notebook::parse(file.to_string().into_bytes(), Ids::seeded(1)).unwrap();
         let selection = Selection { cells: vec!["c1".to_owned()], editing: None };
-        let mut told =
-            NotebookContext::of(&notebook, Path::new("/a.ipynb"), None, &selection, |_| None).unwrap();
+        let told = NotebookContext::of(&notebook, Path::new("/a.ipynb"), None, &selection, |_| None).unwrap();
         assert!(told.text().contains("ghp_aB"));
-        told.redact(&notebook, &Redaction::default());
+        let told = told.redacted(&notebook, &Redaction::default());
         assert!(!told.text().contains("ghp_"), "{}", told.text());
         assert!(told.selected_cells[0].content.ends_with("'[redacted: GitHub token]'"));
     }

@@ -11,6 +11,7 @@ use crate::error::CliError;
 ///
 /// A notebook is worked on when it is attached to the conversation and is in the active editor; either alone is
 /// not enough. Without --attach and --active, what an editor has reported to the host counts. A notebook of 20 cells or more is told as an outline, with the text of the selected cells.
+/// In place of credentials stand the marks that an agent reads.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist context --attach nb.ipynb --active nb.ipynb

@@ -18,7 +18,8 @@ use crate::settings::settings_in;
 ///
 /// They come from files with a header that says for which mode they are, sorted by their order, and end with the
 /// state of the notebook. Files in ~/.cellist/prompts stand beside those that come with the program, or take the
-/// place of the one of the same name; so do those in the .cellist/prompts of a project that is trusted.
+/// place of the one of the same name; so do those in the .cellist/prompts of a project that is trusted. In place of
+/// credentials stand the marks that a model reads.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist prompt --attach nb.ipynb --active nb.ipynb --mode ask

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::desk::Desk;
+use crate::desk::{Desk, Ran};
 
 const OPEN: &[&str] = &["--attach", "nb.ipynb", "--active", "nb.ipynb"];
 
@@ -135,5 +135,36 @@ fn what_an_editor_reports_to_the_host_is_what_is_told() {
     assert_eq!(desk.json(&["editor"])["editor"]["attached"], json!([]));
     desk.run(&["editor", "--none"]).ok();
     assert_eq!(desk.json(&["editor"])["editor"]["active"], Value::Null);
+    desk.run(&["stop"]).ok();
+}
+
+#[test]
+fn what_is_told_has_marks_in_place_of_credentials_as_for_every_agent() {
+    let token = format!("ghp_{}", "aB3dE5fG7hJ9kL2mN4pQ6rS8tU0vW1xY3zA5");
+    let desk = Desk::with(&[&format!("token = '{token}'\npassword = input()  # Wint3r-is-c0ld")]);
+    let told = |words: &[&str]| {
+        let mut command = desk.command(&[words, OPEN].concat());
+        let ran = Ran::of(command.env("SHOP_PASSWORD", "Wint3r-is-c0ld"));
+        assert_eq!(ran.exit, 0, "{}", ran.err);
+        ran.all()
+    };
+    let all = [&["context"][..], &["context", "--json"], &["prompt"], &["prompt", "--json"]];
+    let check = |with: &str| {
+        for words in all {
+            let told = told(words);
+            assert!(!told.contains(&token) && !told.contains("Wint3r"), "{with}: {words:?}: {told}");
+            for mark in ["[redacted: GitHub token]", "[redacted: SHOP_PASSWORD]"] {
+                assert!(told.contains(mark), "{with}: {words:?}: {told}");
+            }
+        }
+    };
+    check("no host");
+    desk.json(&["serve", "--background"]);
+    check("a host");
+    // Who has switched it off sees what agents see then.
+    std::fs::write(desk.state().join("config.toml"), "[tools]\nredact = false\n").unwrap();
+    for words in all {
+        assert!(told(words).contains(&token), "{words:?}");
+    }
     desk.run(&["stop"]).ok();
 }

@@ -7,6 +7,7 @@ mod http;
 mod inspector;
 mod modes;
 mod official;
+mod redaction;
 mod robust;
 mod running;
 mod scenarios;

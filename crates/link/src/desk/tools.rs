@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cellist_session::execution::Cancel;
+use cellist_session::redaction::Redaction;
 use cellist_tools::{Agent, Answer, Caller, Editor, Progress, ToolName};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -53,8 +54,8 @@ impl Desk {
     }
 
     /// What an agent is told of the notebook that is worked on.
-    pub(super) async fn context(&self, editor: &Editor) -> Result<Reply, Failure> {
-        let told = self.toolbox.context(editor).await?;
+    pub(super) async fn context(&self, editor: &Editor, redaction: &Redaction) -> Result<Reply, Failure> {
+        let told = self.toolbox.context(editor, redaction).await?;
         let told = told.map(|context| ContextTold { json: json!(context), text: context.text() });
         Ok(Reply::Context(told.map(Box::new)))
     }

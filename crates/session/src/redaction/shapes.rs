@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Found;
+use super::{Found, private_key};
 
 /// A kind of credential. The one group of its pattern is what is taken out.
 struct Shape {
@@ -99,8 +99,6 @@ const PLACES: &[Shape] = &[
 /// How the pattern of what stands at the beginning of a line begins.
 const LINE: &str = "(?m:^)";
 
-const PRIVATE_KEY: &str = "private key";
-
 /// Whether any stands in a text, and where. Its groups are not asked for: that would cost memory for each of its states.
 static ALL: LazyLock<Regex> = LazyLock::new(|| {
     let list = |shapes: &[Shape]| shapes.iter().map(|shape| shape.pattern).collect::<Vec<_>>().join("|");
@@ -115,19 +113,14 @@ static EACH: LazyLock<Vec<(&Shape, Regex)>> = LazyLock::new(|| {
     shapes.map(|shape| (shape, alone(shape).expect("a test makes each of them"))).collect()
 });
 
-static KEY_BEGINS: LazyLock<Regex> = LazyLock::new(|| {
-    let begins = r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----";
-    Regex::new(begins).expect("a test makes this one")
-});
-
 /// What the marks of this table say.
 pub(super) fn labels() -> impl Iterator<Item = &'static str> {
-    WORDS.iter().chain(PLACES).map(|shape| shape.label).chain([PRIVATE_KEY])
+    WORDS.iter().chain(PLACES).map(|shape| shape.label).chain([private_key::LABEL])
 }
 
 /// Where credentials stand in a text.
 pub(super) fn find(text: &str) -> Vec<Found<'static>> {
-    let mut found = private_keys(text);
+    let mut found = private_key::find(text);
     // Behind a credential a word begins, whatever it is.
     let (mut begin, mut at) = (0, 0);
     while let Some(all) = ALL.find_at(&text[begin..], at) {
@@ -160,37 +153,6 @@ fn named(secret: &str) -> Option<&'static str> {
         let groups = alone.captures(secret).filter(|groups| groups[0].len() == secret.len())?;
         groups.get(1).map(|_| shape.label)
     })
-}
-
-/// Keys between their lines; of one that is cut off, as much as there is.
-fn private_keys(text: &str) -> Vec<Found<'static>> {
-    /// No key is longer.
-    const LONGEST: usize = 16 * 1024;
-    const END: &str = "-----END ";
-    let mut found = Vec::new();
-    let mut behind = 0;
-    for begin in KEY_BEGINS.find_iter(text) {
-        if begin.start() < behind {
-            continue;
-        }
-        let rest = &text[begin.end()..text.floor_char_boundary(begin.end() + LONGEST)];
-        let body = || rest.find(|letter: char| !is_body(letter)).unwrap_or(rest.len());
-        let length = match rest.find(END) {
-            Some(end) => {
-                rest[end + END.len()..].find("-----").map_or(rest.len(), |more| end + END.len() + more + 5)
-            }
-            None => body(),
-        };
-        behind = begin.end() + length;
-        if length > 0 {
-            found.push(Found { range: begin.start()..behind, label: PRIVATE_KEY });
-        }
-    }
-    found
-}
-
-fn is_body(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || "+/=\r\n\\".contains(letter)
 }
 
 fn always(_: &str) -> bool {

@@ -100,6 +100,63 @@ fn secrets_are_known_by_what_stands_around_them() {
     }
 }
 
+/// A key of 2048 bits as a file has it, of nobody.
+fn key_file() -> Vec<String> {
+    let line = |number: usize| {
+        let letters = BODY.bytes().cycle().skip(number * 7).take(64);
+        letters.map(char::from).collect::<String>()
+    };
+    let mut lines = vec!["-----BEGIN PRIVATE KEY-----".to_owned()];
+    lines.push(format!("MIIEvQIBADANBgkqhkiG9w0BAQEFAASC{}", &line(0)[..32]));
+    lines.extend((1..26).map(line));
+    lines.extend(["aB3dE5f=".to_owned(), "-----END PRIVATE KEY-----".to_owned()]);
+    lines
+}
+
+#[test]
+fn a_private_key_of_which_a_part_is_read_is_taken_out() {
+    const MARK: &str = "[redacted: private key]";
+    let lines = key_file();
+    let last = lines.len();
+    // How the lines of a file are shown: as they are, by number, in quotes, in one line of JSON, indented.
+    let shapes: [(&str, &str); 6] =
+        [("", "\n"), ("  12: ", "\n"), ("    \"", "\\n\"\n"), ("", "\\n"), ("> ", "\n"), ("\t", "\r\n")];
+    let parts = [
+        0..last,
+        1..last,
+        2..last,
+        9..last,
+        last - 3..last,
+        0..last - 1,
+        0..9,
+        0..2,
+        1..last - 1,
+        1..9,
+        1..2,
+    ];
+    for (before, after) in shapes {
+        for part in parts.clone() {
+            let shown: String =
+                lines[part.clone()].iter().map(|line| format!("{before}{line}{after}")).collect();
+            let text = format!("What is here:\n{shown}That is all, or so.\n");
+            let seen = seen(&text);
+            assert_eq!(seen.matches(MARK).count(), 1, "{part:?}: {text}\n\n{seen}");
+            assert!(seen.starts_with("What is here:\n") && seen.ends_with("That is all, or so.\n"), "{seen}");
+            for line in &lines[part.clone()] {
+                assert!(!seen.contains(line.as_str()), "{part:?}: {line}\n\n{seen}");
+            }
+        }
+    }
+    // A line that was cut within.
+    let cut = format!("{}\n{}\n{}… [40 more bytes]", lines[0], lines[1], &lines[2][..40]);
+    assert_eq!(seen(&cut), format!("{MARK}… [40 more bytes]"));
+    let encrypted = format!(
+        "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0A1B\n\n{}\n{}\n",
+        lines[2], lines[3]
+    );
+    assert_eq!(seen(&encrypted), format!("{MARK}\n"));
+}
+
 #[test]
 fn what_is_no_secret_is_left_alone() {
     let base64 =
@@ -135,6 +192,13 @@ fn what_is_no_secret_is_left_alone() {
         "the bearer of bad news is somebody else entirely",
         "eyJhbGciOiJIUzI1NiJ9 is a header alone",
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+        &format!("{BODY}\n{BODY}\n-----END CERTIFICATE-----"),
+        &format!("MIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBa\n{BODY}\n{BODY}"),
+        &format!("MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA{BODY}"),
+        "assert text.startswith('-----BEGIN PRIVATE KEY-----')",
+        "assert text.strip().endswith('-----END PRIVATE KEY-----')",
+        "def check(text):\n    return text.endswith(\"-----END RSA PRIVATE KEY-----\")\n",
+        "MHcCAQEEI is how some begin",
         "[redacted: GitHub token]",
     ] {
         assert_eq!(seen(text), text);

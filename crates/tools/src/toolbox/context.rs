@@ -3,6 +3,7 @@
 use cellist_notebook::Notebook;
 use cellist_session::Result;
 use cellist_session::live::Document;
+use cellist_session::redaction::Redaction;
 
 use super::Toolbox;
 use crate::agent::Agent;
@@ -11,9 +12,9 @@ use crate::editor::{Editor, Selection};
 
 impl Toolbox {
     /// The state of the notebook that is worked on, if one is. Cells that were selected and are gone are left out.
-    pub async fn context(&self, editor: &Editor) -> Result<Option<NotebookContext>> {
+    pub async fn context(&self, editor: &Editor, redaction: &Redaction) -> Result<Option<NotebookContext>> {
         let Some(path) = editor.notebook() else { return Ok(None) };
-        Ok(self.context_of(&self.documents.open(path).await?, editor))
+        Ok(self.context_of(&self.documents.open(path).await?, editor, redaction))
     }
 
     /// The same for an agent, whose changes are based on it from then on.
@@ -23,14 +24,15 @@ impl Toolbox {
         agent.hold(&document);
         // One that closes at this moment is read anew by the first change.
         let _ = document.tell(agent.caller().author().actor).await;
-        let mut context = self.context_of(&document, editor);
-        if let Some(context) = &mut context {
-            context.redact(&document.view().notebook, &agent.caller().asker.redaction);
-        }
-        Ok(context)
+        Ok(self.context_of(&document, editor, &agent.caller().asker.redaction))
     }
 
-    fn context_of(&self, document: &Document, editor: &Editor) -> Option<NotebookContext> {
+    fn context_of(
+        &self,
+        document: &Document,
+        editor: &Editor,
+        redaction: &Redaction,
+    ) -> Option<NotebookContext> {
         let view = document.view();
         let states = view.cells();
         let sessions = self.sessions.list();
@@ -43,7 +45,8 @@ impl Toolbox {
             let is_known = state.last.is_some() || state.activity != Default::default();
             is_known.then(|| CellRun::from(state))
         };
-        NotebookContext::of(&view.notebook, document.path(), kernel, &selection, run).ok()
+        let context = NotebookContext::of(&view.notebook, document.path(), kernel, &selection, run).ok()?;
+        Some(context.redacted(&view.notebook, redaction))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which notebook a call is about, and which files an agent may use.
 
+use cellist_session::redaction::Redaction;
 use cellist_tools::{Editor, Selection};
 use serde_json::json;
 
@@ -148,10 +149,10 @@ async fn the_state_of_the_notebook_in_front_of_a_person_leaves_out_what_is_gone(
     let selection =
         Selection { cells: vec!["bb".to_owned(), "gone".to_owned()], editing: Some("9".to_owned()) };
     bed.report(Editor { active: Some(path.clone()), attached: vec![path], selection });
-    let context = bed.toolbox.context(&bed.toolbox.editor()).await.unwrap().unwrap();
+    let context = bed.toolbox.context(&bed.toolbox.editor(), &Redaction::default()).await.unwrap().unwrap();
     let selected: Vec<&str> = context.selected_cells.iter().map(|cell| cell.id.as_str()).collect();
     assert_eq!((selected, context.kernel_id), (vec!["bb"], None));
     bed.report(Editor::default());
-    assert_eq!(bed.toolbox.context(&bed.toolbox.editor()).await.unwrap(), None);
+    assert_eq!(bed.toolbox.context(&bed.toolbox.editor(), &Redaction::default()).await.unwrap(), None);
     bed.close().await;
 }
