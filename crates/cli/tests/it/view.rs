@@ -44,7 +44,8 @@ fn errors_are_jumped_to_and_folded_output_unfolds() {
     let mut screen = view(&bed, &["--standalone"]);
     screen.wait_for("cell 0 of 3");
     screen.keys("jr");
-    screen.wait_for("Ctrl-O");
+    // The end of the run would take the place of what is said next.
+    screen.wait("the run is over", |shown| shown.contains("Ctrl-O") && shown.contains("done in"));
     screen.keys("K/map\r");
     screen.wait_for("cell 1 of 3");
     screen.keys("gg\u{f}e");
