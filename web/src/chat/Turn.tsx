@@ -63,7 +63,7 @@ function Mine({ turn }: { turn: Told }) {
   const off = notebook_mode ? '' : isAttached(turn.asked) ? ' · notebook mode off: not in front' : ' · notebook mode off: not attached'
   const ask = () => {
     question.value = {
-      text: 'Take back what this answer and all later ones changed in the notebook? What you and others changed stays.',
+      text: 'Take back what this answer and all later ones changed in notebooks? What you and others changed stays.',
       yes: 'Restore',
       then: () => void restore(name),
     }
