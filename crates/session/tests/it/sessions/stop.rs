@@ -7,7 +7,7 @@ use cellist_session::sessions::{KernelMode, SessionError};
 
 use super::bed::{BOTH, Bed, LONG, done, in_time, is_alive, last, until, until_shown};
 
-const SLEEP: &str = "print('ready', flush=True)\nimport time\ntime.sleep(600)";
+const SLEEP: &str = "print('ready', flush=True)\nimport time\nwhile True:\n    time.sleep(0.01)";
 /// Cannot be interrupted.
 const DEAF: &str = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n\
                     print('ready', flush=True)\nwhile True:\n    time.sleep(1)";
@@ -17,7 +17,8 @@ const LOST: &str = "The kernel's state was lost: variables and imports are gone.
 async fn a_limit_interrupts_and_the_state_survives() {
     for backend in BOTH {
         let bed = Bed::new(backend);
-        let mut call = bed.call("s", &["x = 1", SLEEP]);
+        bed.run("s", "x = 1").await;
+        let mut call = bed.call("s", &[SLEEP]);
         call.limit = Limit::Given(Duration::from_secs(1));
         let report = last(done(&bed.sessions.call(call)).await);
         assert_eq!((report.status, report.exit_code, report.cancelled), (Status::Timeout, None, true));
@@ -36,14 +37,15 @@ async fn code_that_does_not_stop_is_killed_and_its_kernel_replaced() {
     for backend in BOTH {
         let bed = Bed::new(backend);
         let mut call = bed.call("s", &[DEAF]);
-        (call.limit, call.grace) = (Limit::Given(Duration::from_secs(1)), Duration::from_secs(1));
+        // Time enough to become deaf, on a busy machine too.
+        (call.limit, call.grace) = (Limit::Given(Duration::from_secs(5)), Duration::from_secs(1));
         let ticket = bed.sessions.call(call);
         until(|| bed.sessions.list().iter().any(|view| view.pid.is_some())).await;
         let pid = bed.pid("s");
         let report = last(done(&ticket).await);
         assert_eq!((report.status, report.kernel.state), (Status::Timeout, KernelState::Lost), "{backend:?}");
         let killed = "The kernel did not stop within 1 second of the interrupt and was killed.";
-        assert_eq!(report.notices, ["Command timed out after 1 seconds", killed, LOST]);
+        assert_eq!(report.notices, ["Command timed out after 5 seconds", killed, LOST]);
         until(|| !is_alive(pid)).await;
         let report = bed.run("s", "print(1)").await;
         assert!(report.kernel.restarted && report.text.starts_with("1\n[New kernel: "), "{}", report.text);
@@ -116,8 +118,9 @@ async fn a_kernel_for_one_call_is_gone_after_it_whatever_came_of_the_call() {
     for backend in BOTH {
         let bed = Bed::new(backend);
         let per_call = |code: &str| {
-            let mut call =
-                bed.call("s", &[&format!("import os; open('pid', 'w').write(str(os.getpid()))\n{code}")]);
+            // Whole or not at all: a limit may come at any moment.
+            let tells = "import os; open('new', 'w').write(str(os.getpid())); os.replace('new', 'pid')";
+            let mut call = bed.call("s", &[&format!("{tells}\n{code}")]);
             (call.mode, call.grace) = (KernelMode::PerCall, LONG);
             call
         };

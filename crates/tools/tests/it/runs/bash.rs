@@ -122,11 +122,12 @@ async fn a_command_is_handed_over_and_waited_for_beside_others() {
     assert_eq!(desk.told("bash", json!({ "command": "echo beside" })).await, "beside");
     fs::write(&signal, "").unwrap();
     assert_eq!(desk.told("wait", json!({ "execution": id, "timeout": 100 })).await, "begun\ndone");
-    let handed =
-        desk.told("bash", json!({ "command": waits_for(&desk.signal("never")), "soft_wait": 0 })).await;
-    let id = execution(&handed);
+    let command = format!("echo begun; {}", waits_for(&desk.signal("never")));
+    let id = execution(&desk.told("bash", json!({ "command": command, "soft_wait": 0 })).await);
+    let mut waiting = desk.start("wait", json!({ "execution": id, "timeout": 600 }));
+    waiting.until(|progress| progress.message == "begun").await;
     desk.told("notebook_kernel", json!({ "execution": id, "action": "interrupt" })).await;
-    let text = desk.refused("wait", json!({ "execution": id, "timeout": 100 })).await;
+    let text = waiting.answer().await.all_text();
     assert!(text.starts_with("Error: Execution was cancelled"), "{text}");
     desk.bed.close().await;
 }
