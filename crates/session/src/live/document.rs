@@ -95,7 +95,10 @@ pub(super) enum Then {
 }
 
 /// Something to do with the state, at a time in milliseconds since 1970.
-pub(super) type Work = Box<dyn FnOnce(&mut State, u64) -> Then + Send>;
+pub(super) type Work = Box<dyn FnOnce(&mut State, u64) -> (Then, Reply) + Send>;
+
+/// What is called when others see what was done: whoever is answered finds it in the next view.
+pub(super) type Reply = Option<Box<dyn FnOnce() + Send>>;
 
 /// What the task is asked to do.
 pub(super) enum Command {
@@ -316,7 +319,7 @@ impl Document {
     pub async fn save(&self) -> Result<(), DocumentError> {
         let (reply, saved) = oneshot::channel();
         self.send(Command::Do(Box::new(move |_, _| {
-            Then::SaveFor(Box::new(move |saved| drop(reply.send(saved))))
+            (Then::SaveFor(Box::new(move |saved| drop(reply.send(saved)))), None)
         })))
         .await?;
         saved.await.map_err(|_| DocumentError::Closed)?.map_err(DocumentError::NotSaved)
@@ -330,12 +333,14 @@ impl Document {
         let (reply, changed) = oneshot::channel();
         self.send(Command::Do(Box::new(move |state, now| match change(state, now) {
             Err(unchanged) => {
-                let _ = reply.send(Err(unchanged.into()));
-                Then::Nothing
+                (Then::Nothing, Some(Box::new(move || drop(reply.send(Err(unchanged.into()))))))
             }
-            Ok(edited) => Then::SaveFor(Box::new(move |saved| {
-                let _ = reply.send(saved.map(|()| edited).map_err(DocumentError::NotSaved));
-            })),
+            Ok(edited) => {
+                let saved = move |saved: Result<(), Arc<Error>>| {
+                    drop(reply.send(saved.map(|()| edited).map_err(DocumentError::NotSaved)));
+                };
+                (Then::SaveFor(Box::new(saved)), None)
+            }
         })))
         .await?;
         changed.await.map_err(|_| DocumentError::Closed)?
@@ -349,8 +354,7 @@ impl Document {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Do(Box::new(move |state, now| {
             let (value, then) = ask(state, now);
-            let _ = reply.send(value);
-            then
+            (then, Some(Box::new(move || drop(reply.send(value)))))
         })))
         .await?;
         answer.await.map_err(|_| DocumentError::Closed)

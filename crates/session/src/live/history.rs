@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cellist_notebook::Notebook;
+use cellist_notebook::{Notebook, Revision};
 use serde::{Deserialize, Serialize};
 
 use super::actor::Author;
@@ -31,8 +31,13 @@ enum Line {
     /// What waits for review now.
     Review(Review),
     /// The last submissions that are in the file.
-    Heard(BTreeMap<String, u64>),
+    Heard(Heard),
+    /// Those that are in it as soon as it has this revision. Whoever saves may be killed before it can say that it did.
+    Saving { revision: String, heard: Heard },
 }
+
+/// The number of the last submission of each client.
+pub(crate) type Heard = BTreeMap<String, u64>;
 
 /// The history of a notebook on disk.
 #[derive(Clone, Debug)]
@@ -40,26 +45,44 @@ pub(crate) struct History {
     file: PathBuf,
     writer: u64,
     review: Arc<Review>,
-    heard: BTreeMap<String, u64>,
+    heard: Heard,
+    /// What was about to be saved last.
+    saving: Option<(Revision, Heard)>,
+}
+
+/// What the lines say.
+struct Lines {
+    journal: Journal,
+    review: Review,
+    heard: Heard,
+    saving: Option<(Revision, Heard)>,
 }
 
 impl History {
-    /// The last submission of each client that is in the file.
-    pub(crate) fn last_heard(&self) -> &BTreeMap<String, u64> {
-        &self.heard
+    /// The last submission of each client that is in a file of this revision.
+    pub(crate) fn last_heard(&self, revision: Revision) -> &Heard {
+        match &self.saving {
+            Some((saved, heard)) if *saved == revision => heard,
+            _ => &self.heard,
+        }
     }
 
     /// The history of a notebook, with what it says. One that cannot be read is as good as none.
     pub(crate) fn open(store: &Store, path: &Path) -> (History, Journal, Review) {
         let file = store.history_file(path).unwrap_or_default();
         let bytes = fs::read(&file).unwrap_or_default();
-        let (journal, review, heard) = read(&bytes);
+        let Lines { journal, review, heard, saving } = read(&bytes);
         let history = History {
             file,
             writer: getrandom::u64().unwrap_or_else(|_| std::process::id().into()),
             review: Arc::new(review.clone()),
             heard,
+            saving,
         };
+        if bytes.last().is_some_and(|last| *last != b'\n') {
+            // Someone was killed within a line, which is not to spoil the next one.
+            history.add(b"\n");
+        }
         if bytes.len() as u64 > LONG {
             history.write_anew(store, path, bytes.len());
         }
@@ -78,13 +101,24 @@ impl History {
         written(&lines)
     }
 
-    /// What has to be added once a state is in the file: only then its clients need not send it again.
-    pub(crate) fn heard(&mut self, state: &State) -> Vec<u8> {
-        if self.heard == *state.heard() {
-            return Vec::new();
-        }
-        self.heard.clone_from(state.heard());
-        written(&[Line::Heard(self.heard.clone())])
+    /// The submissions that a state has and that are not known to be in the file.
+    pub(crate) fn unsaved(&self, state: &State) -> Option<Heard> {
+        (self.heard != *state.heard()).then(|| state.heard().clone())
+    }
+
+    /// Notes that submissions are in the file as soon as it has this revision.
+    pub(crate) fn saving(&self, revision: Revision, heard: &Heard) {
+        self.add(&written(&[Line::Saving { revision: revision.to_string(), heard: heard.clone() }]));
+    }
+
+    /// Notes that submissions are in the file: their clients need not send them again.
+    pub(crate) fn saved(&self, heard: &Heard) {
+        self.add(&written(&[Line::Heard(heard.clone())]));
+    }
+
+    /// Submissions are in the file, and that was noted.
+    pub(crate) fn set_saved(&mut self, heard: Heard) {
+        self.heard = heard;
     }
 
     /// Adds lines. A history that cannot be written keeps nobody from working.
@@ -104,12 +138,15 @@ impl History {
     /// Leaves out what does not count any more, unless there is little of it.
     fn write_anew(&self, store: &Store, path: &Path, length: usize) {
         let rewrite = || -> io::Result<()> {
-            let (journal, review, heard) = read(&fs::read(&self.file)?);
+            let Lines { journal, review, heard, saving } = read(&fs::read(&self.file)?);
             let entries = journal.entries().iter().cloned();
             let mut lines: Vec<Line> =
                 entries.map(|entry| Line::Entry { writer: self.writer, entry }).collect();
             lines.push(Line::Review(review));
             lines.push(Line::Heard(heard));
+            let saving =
+                saving.map(|(revision, heard)| Line::Saving { revision: revision.to_string(), heard });
+            lines.extend(saving);
             let lines = written(&lines);
             if lines.len() > length / 2 {
                 return Ok(());
@@ -124,16 +161,19 @@ impl History {
     }
 }
 
-fn read(bytes: &[u8]) -> (Journal, Review, BTreeMap<String, u64>) {
+fn read(bytes: &[u8]) -> Lines {
     let mut entries: Vec<Entry> = Vec::new();
     let mut numbers: HashMap<(u64, u64), usize> = HashMap::new();
-    let (mut review, mut heard) = (Review::default(), BTreeMap::new());
+    let (mut review, mut heard, mut saving) = (Review::default(), Heard::new(), None);
     // A line that was not written to its end, and those of a newer version, are passed over.
     let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
     for line in lines {
         match line {
             Line::Review(newest) => review = newest,
             Line::Heard(newest) => heard = newest,
+            Line::Saving { revision, heard } => {
+                saving = revision.parse().ok().map(|revision: Revision| (revision, heard));
+            }
             Line::Entry { writer, entry } => match numbers.get(&(writer, entry.number)) {
                 Some(&at) => entries[at] = entry,
                 None => {
@@ -150,7 +190,7 @@ fn read(bytes: &[u8]) -> (Journal, Review, BTreeMap<String, u64>) {
             },
         }
     }
-    (Journal::of(entries), review, heard)
+    Lines { journal: Journal::of(entries), review, heard, saving }
 }
 
 fn written(lines: &[Line]) -> Vec<u8> {

@@ -11,7 +11,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep_until;
 
 use super::document::{Command, Then, View, Waiter, Work, now};
-use super::history::History;
+use super::history::{Heard, History};
 use super::schedule::{Schedule, Urgency};
 use super::state::State;
 use super::watcher::FolderWatch;
@@ -51,6 +51,8 @@ pub(super) struct Task {
 struct Saving {
     snapshot: Arc<Notebook>,
     version: u64,
+    /// The submissions in it that are not in the file yet.
+    heard: Option<Heard>,
     outcome: oneshot::Receiver<Result<Changed<()>>>,
 }
 
@@ -149,7 +151,7 @@ impl Task {
 
     fn carry_out(&mut self, work: Work) {
         let (version, review) = (self.state.version(), Arc::clone(self.state.review()));
-        let then = work(&mut self.state, now());
+        let (then, reply) = work(&mut self.state, now());
         let now = Instant::now();
         let is_changed = self.state.version() != version || !Arc::ptr_eq(self.state.review(), &review);
         match then {
@@ -166,6 +168,10 @@ impl Task {
                 self.schedule.changed(Urgency::Now, now);
             }
         }
+        if let Some(reply) = reply {
+            self.publish();
+            reply();
+        }
     }
 
     fn begin_save(&mut self) {
@@ -173,25 +179,33 @@ impl Task {
         let (snapshot, base) = (Arc::clone(self.state.notebook()), Arc::clone(&self.base));
         let (store, path, ours) = (self.store.clone(), Arc::clone(&self.path), Arc::clone(&snapshot));
         let news = self.history.news(&mut self.state);
-        let (heard, history) = (self.history.heard(&self.state), self.history.clone());
+        let (heard, history) = (self.history.unsaved(&self.state), self.history.clone());
+        let about = heard.clone();
         let (tell, outcome) = oneshot::channel();
         spawn_blocking(move || {
-            let saved = save(&store, &path, &base, &ours);
+            let saved = save(&store, &path, &base, &ours, |revision| {
+                if let Some(heard) = &about {
+                    history.saving(revision, heard);
+                }
+            });
             history.add(&news);
-            if saved.is_ok() {
-                history.add(&heard);
+            if let (Ok(_), Some(heard)) = (&saved, &about) {
+                history.saved(heard);
             }
             drop(tell.send(saved));
         });
-        self.saving = Some(Saving { snapshot, version: self.state.version(), outcome });
+        self.saving = Some(Saving { snapshot, version: self.state.version(), heard, outcome });
     }
 
     fn settle(&mut self, saved: Result<Changed<()>>) {
-        let Some(Saving { snapshot, version, .. }) = self.saving.take() else { return };
+        let Some(Saving { snapshot, version, heard, .. }) = self.saving.take() else { return };
         self.schedule.ended(saved.is_ok(), Instant::now());
         match saved {
             Ok(saved) => {
                 self.saved = version;
+                if let Some(heard) = heard {
+                    self.history.set_saved(heard);
+                }
                 (self.problem, self.conflicts) = (None, 0);
                 self.note(saved.notices);
                 if saved.revision == snapshot.revision() {
@@ -335,14 +349,22 @@ async fn heard<T>(work: Option<&mut oneshot::Receiver<T>>) -> Option<T> {
     work?.await.ok()
 }
 
-/// Puts `ours`, which was made from `base`, into the file beside what others made of it.
-fn save(store: &Store, path: &Path, base: &Notebook, ours: &Notebook) -> Result<Changed<()>> {
+/// Puts `ours`, which was made from `base`, into the file beside what others made of it. What the file is about to be is
+/// told before it is.
+fn save(
+    store: &Store,
+    path: &Path,
+    base: &Notebook,
+    ours: &Notebook,
+    about_to: impl Fn(Revision),
+) -> Result<Changed<()>> {
     store.change(path, Missing::Refuse, |theirs| {
         *theirs = if theirs.revision() == base.revision() {
             ours.clone()
         } else {
             merge(base, ours, theirs, OnConflict::Mark)?.notebook
         };
+        about_to(theirs.revision());
         Ok(())
     })
 }

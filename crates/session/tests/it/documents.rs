@@ -225,6 +225,41 @@ async fn what_was_typed_is_known_again_by_the_next_owner_of_the_file() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_owner_that_is_killed_around_a_save_leaves_word_of_what_is_in_the_file() {
+    let bed = Bed::new(&["one"]);
+    let documents = documents(&bed);
+    let before = fs::read(&bed.path).unwrap();
+    let document = documents.open(&bed.path).await.unwrap();
+    let view = document.view();
+    let mut replica = Replica::new("page", view.version, &view.notebook);
+    let cell = replica.cells()[0].id.clone();
+    let change = ChangeSet::replace(3, 0..0, "typed ").unwrap();
+    replica.act(Op::Change { cell, change }).unwrap();
+    document.submit(replica.outgoing().unwrap(), ann()).await.unwrap();
+    drop(document);
+    documents.close().await;
+    assert_eq!(bed.sources(), ["typed one"]);
+    // It was killed when the file was saved, before it could say so, in the middle of a line.
+    let history =
+        fs::read_dir(bed.store.home().path().join("history")).unwrap().next().unwrap().unwrap().path();
+    let lines = fs::read_to_string(&history).unwrap();
+    let begun = lines.lines().take_while(|line| !line.starts_with("{\"heard\"")).collect::<Vec<_>>();
+    assert!(begun.len() < lines.lines().count(), "{lines}");
+    fs::write(&history, format!("{}\n{{\"hea", begun.join("\n"))).unwrap();
+    let heard = async || {
+        let document = documents.open(&bed.path).await.unwrap();
+        let (_, heard) = document.resync("page").await.unwrap();
+        drop(document);
+        documents.close().await;
+        heard
+    };
+    assert_eq!(heard().await, Some(1));
+    // It was killed before that: what was typed has to be sent again.
+    fs::write(&bed.path, before).unwrap();
+    assert_eq!(heard().await, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn review_is_as_the_settings_have_it_until_someone_says_otherwise_for_a_notebook() {
     let bed = Bed::new(&["one"]);
     let waits = |document: &Document| !document.view().review.cells.is_empty();
