@@ -23,6 +23,9 @@ pub(crate) const COMMANDS: usize = 64;
 /// How long to wait for a first message before asking once more: the kernel may not know of us yet.
 const NUDGE: Duration = Duration::from_millis(50);
 
+/// How long to wait for the first answer before asking once more; twice as long each time.
+const PATIENCE: Duration = Duration::from_secs(3);
+
 pub(crate) struct Client {
     pub(crate) session: Arc<Session>,
     pub(crate) shell: Lane,
@@ -70,11 +73,16 @@ impl Client {
 
     /// Returns what the kernel says of itself, when it has answered and was heard.
     pub(crate) async fn until_ready(&self, mut heard: watch::Receiver<bool>) -> Result<KernelInfo> {
+        let mut patience = PATIENCE;
         loop {
-            let reply = self
-                .ask("kernel_info_request", &json!({}))
-                .await
-                .ok_or(Error::Dead { death: Death::Unknown })?;
+            let nothing = json!({});
+            let asking = self.ask("kernel_info_request", &nothing);
+            let Ok(reply) = tokio::time::timeout(patience, asking).await else {
+                // A server that is still connecting may lose a question. A kernel that is only slow answers all.
+                patience *= 2;
+                continue;
+            };
+            let reply = reply.ok_or(Error::Dead { death: Death::Unknown })?;
             if let Ok(Ok(_)) = tokio::time::timeout(NUDGE, heard.wait_for(|heard| *heard)).await {
                 return reply.read().map_err(|error| Error::Protocol { what: error.to_string() });
             }

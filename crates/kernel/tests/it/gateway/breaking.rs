@@ -1,11 +1,14 @@
 //! Connections that break while code runs.
 
+use std::time::{Duration, Instant};
+
 use cellist_kernel::{Death, Event, State, Status};
+use serde_json::Value;
 use testkit::{Flavour, Jupyter};
 
 use super::bed::{Bed, target};
 use super::proxy::{Break, Proxy};
-use crate::zmq::bed::{rest, until};
+use crate::zmq::bed::{LONG, rest, until};
 
 /// Prints numbers until a file appears, then some more.
 fn printing(file: &std::path::Path) -> String {
@@ -14,6 +17,21 @@ fn printing(file: &std::path::Path) -> String {
          print(number)\n    number += 1\n    time.sleep(0.005)\n    \
          if stop is None and os.path.exists({file:?}): stop = number + 100\nnumber"
     )
+}
+
+/// Waits until a server says this of a kernel.
+async fn told(server: &Jupyter, id: &str, is_so: impl Fn(&Value) -> bool) {
+    let until = Instant::now() + LONG;
+    loop {
+        let (status, body) = server.ask("GET", &format!("/api/kernels/{id}"), "");
+        let kernel: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(status, 200, "{kernel}");
+        if is_so(&kernel) {
+            return;
+        }
+        assert!(Instant::now() < until, "{kernel}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 #[tokio::test]
@@ -77,11 +95,21 @@ async fn a_kernel_that_ran_to_its_end_meanwhile_is_heard_afterwards() {
     let proxy = Proxy::to(server.address()).await;
     let bed = Bed::new();
     let kernel = bed.start(target(&proxy.url())).await;
+    let [id] = bed.noted().try_into().unwrap();
     for turn in 0..5 {
-        let (mut execution, _) = kernel
-            .begin_printing("print('a\\n', end='', flush=True)\nimport time; time.sleep(0.05)\nprint('b')\n1")
-            .await;
+        let file = bed.scratch.path().join(format!("go {turn}"));
+        let code = format!(
+            "print('a\\n', end='', flush=True)\nimport os, time\n\
+             while not os.path.exists({file:?}): time.sleep(0.005)\nprint('b')\n1"
+        );
+        let (mut execution, _) = kernel.begin_printing(&code).await;
+        proxy.set_open(false);
         proxy.cut(Break::Gently);
+        // From when on the server keeps what the kernel says is known to the server alone.
+        told(&server, &id, |kernel| kernel["connections"] == 0).await;
+        std::fs::write(&file, "").unwrap();
+        told(&server, &id, |kernel| kernel["execution_state"] == "idle").await;
+        proxy.set_open(true);
         let ran = rest(&mut execution).await;
         assert_eq!((ran.stdout().as_str(), ran.result()), ("b\n", Some("1")), "{turn}");
     }

@@ -26,6 +26,8 @@ pub(crate) struct Proxy {
     broken: Arc<watch::Sender<(u64, Option<Break>)>>,
     /// How many bytes were swallowed.
     swallowed: Arc<watch::Sender<usize>>,
+    /// Whether new connections lead anywhere.
+    is_open: Arc<watch::Sender<bool>>,
 }
 
 impl Proxy {
@@ -34,21 +36,25 @@ impl Proxy {
         let address = listener.local_addr().unwrap();
         let broken = Arc::new(watch::Sender::new((0, None)));
         let swallowed = Arc::new(watch::Sender::new(0));
-        let (breaks, counted) = (broken.clone(), swallowed.clone());
+        let is_open = Arc::new(watch::Sender::new(true));
+        let (breaks, counted, gate) = (broken.clone(), swallowed.clone(), is_open.clone());
         tokio::spawn(async move {
             loop {
                 let Ok((client, _)) = listener.accept().await else { return };
                 let mut breaks = breaks.subscribe();
                 breaks.mark_unchanged();
-                let counted = counted.clone();
+                let (counted, mut gate) = (counted.clone(), gate.subscribe());
                 tokio::spawn(async move {
+                    if gate.wait_for(|is_open| *is_open).await.is_err() {
+                        return;
+                    }
                     if let Ok(server) = TcpStream::connect(server).await {
                         pass(client, server, breaks, &counted).await;
                     }
                 });
             }
         });
-        Proxy { address, broken, swallowed }
+        Proxy { address, broken, swallowed, is_open }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -59,6 +65,11 @@ impl Proxy {
     pub(crate) async fn until_swallowed(&self, count: usize) {
         let mut swallowed = self.swallowed.subscribe();
         tokio::time::timeout(LONG, swallowed.wait_for(|all| *all >= count)).await.unwrap().unwrap();
+    }
+
+    /// New connections lead nowhere until they may.
+    pub(crate) fn set_open(&self, is_open: bool) {
+        self.is_open.send_replace(is_open);
     }
 
     /// Breaks all connections that there are.

@@ -13,7 +13,7 @@ use testkit::Scratch;
 use crate::traces::until_gone;
 
 /// Longer than anything takes that works.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_secs(180);
 
 pub(crate) struct Bed {
     pub(crate) scratch: Scratch,

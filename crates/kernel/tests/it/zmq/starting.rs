@@ -72,6 +72,32 @@ async fn a_runtime_folder_with_a_long_path_is_no_obstacle() {
     kernel.end().await;
 }
 
+#[tokio::test]
+async fn a_first_question_that_is_lost_is_asked_again() {
+    let bed = Bed::new();
+    let program = "
+from ipykernel.ipkernel import IPythonKernel
+from ipykernel.kernelapp import IPKernelApp
+
+class Forgetful(IPythonKernel):
+    asked = 0
+
+    async def kernel_info_request(self, *request):
+        Forgetful.asked += 1
+        if Forgetful.asked > 1:
+            await super().kernel_info_request(*request)
+
+IPKernelApp.launch_instance(kernel_class=Forgetful)
+";
+    let program = bed.scratch.write("forgetful.py", program);
+    let mut command = KernelCommand::ipykernel(&python());
+    let module = command.argv.iter().position(|word| word == "-m").unwrap();
+    command.argv.splice(module..module + 2, [program.into()]);
+    let kernel = bed.start(command).await;
+    assert_eq!(kernel.run("1 + 1").await.result(), Some("2"));
+    kernel.end().await;
+}
+
 async fn failure(bed: &Bed, command: KernelCommand) -> Error {
     match zmq::start(command, bed.launch.clone(), &bed.guard).await {
         Ok(_) => panic!("it started"),
