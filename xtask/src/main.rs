@@ -7,6 +7,7 @@ mod failure;
 mod follow;
 mod gate;
 mod metadata;
+mod node;
 mod process;
 mod product;
 mod report;

@@ -9,7 +9,8 @@ use testkit::{Kind, NeededBy, PARTS, Part};
 
 use super::{no_arguments, web};
 use crate::failure::Failure;
-use crate::process::{capture, program, text};
+use crate::node::npm;
+use crate::process::{capture, cargo, program, text};
 
 pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
     no_arguments(arguments)?;
@@ -24,16 +25,35 @@ pub(super) fn provide(needed_by: NeededBy) -> Result<(), Failure> {
     let _held = File::create(&lock)
         .and_then(|file| file.lock().map(|()| file))
         .map_err(|error| Failure::new(format!("{} cannot be locked: {error}", lock.display())))?;
+    if needed_by == NeededBy::Tests {
+        crates()?;
+    }
     for part in PARTS.iter().filter(|part| part.needed_by == needed_by) {
-        match part.kind {
-            Kind::Python => python(part)?,
-            Kind::Node => node(part)?,
-        }
+        build(part)?;
     }
     if needed_by == NeededBy::Tests {
         web::provide()?;
     }
     Ok(())
+}
+
+/// Makes sure that Node.js is there.
+pub(super) fn provide_node() -> Result<(), Failure> {
+    PARTS.iter().filter(|part| part.name == testkit::NODE).try_for_each(build)
+}
+
+fn build(part: &Part) -> Result<(), Failure> {
+    match part.kind {
+        Kind::Python => python(part),
+        Kind::Node => node(part),
+    }
+}
+
+/// Downloads every crate of the lock file, those of other platforms too: some tests ask cargo without the network.
+fn crates() -> Result<(), Failure> {
+    capture(cargo().args(["fetch", "--locked"])).map(drop).map_err(|failure| {
+        failure.hint("the crates come from crates.io, or from where cargo's settings point")
+    })
 }
 
 fn python(part: &Part) -> Result<(), Failure> {
@@ -75,17 +95,13 @@ fn node(part: &Part) -> Result<(), Failure> {
         return Ok(());
     }
     eprintln!("setting up the Node packages {}", part.name);
-    let node = testkit::node_folder()
-        .ok_or_else(|| Failure::new("the Python environment mcp has no Node".to_owned()))?;
     remove(&part.folder())?;
     let place = |error: io::Error| Failure::new(format!("{}: {error}", part.folder().display()));
     fs::create_dir_all(part.folder()).map_err(place)?;
     for name in ["package.json", "package-lock.json"] {
         fs::copy(source.join(name), part.folder().join(name)).map_err(place)?;
     }
-    let mut npm = program(node.join("bin").join("node"));
-    // It comes with certificates of its own; a network that has others has told the system.
-    npm.arg("--use-system-ca").arg(node.join("lib/node_modules/npm/bin/npm-cli.js"));
+    let mut npm = npm()?;
     // Nothing of theirs runs before a test asks for it. `npm ci` would insist on packages for systems that this is not.
     npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"]);
     npm.current_dir(part.folder());

@@ -5,9 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::no_arguments;
+use super::{no_arguments, setup};
 use crate::failure::Failure;
 use crate::follow::follow;
+use crate::node;
 use crate::process::{capture, program, show, text};
 use crate::report::Suite;
 
@@ -16,19 +17,20 @@ const CHROMIUM: &str = "/usr/bin/chromium";
 
 pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
     no_arguments(arguments)?;
+    setup::provide_node()?;
     install()?;
     types()?;
-    show(node().args(["build.mjs"]))
+    show(node()?.args(["build.mjs"]))
 }
 
 fn folder() -> PathBuf {
     testkit::repo_root().join("web")
 }
 
-fn node() -> Command {
-    let mut command = program("node");
+fn node() -> Result<Command, Failure> {
+    let mut command = node::node()?;
     command.current_dir(folder());
-    command
+    Ok(command)
 }
 
 /// Makes sure that the packages of the lock file are there, and no others.
@@ -39,16 +41,17 @@ fn install() -> Result<(), Failure> {
         return Ok(());
     }
     eprintln!("setting up the packages of the page");
-    let mut npm = program("npm");
+    let mut npm = node::npm()?;
     npm.current_dir(folder()).args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
-    capture(&mut npm)
-        .map_err(|failure| failure.hint("the page is built with Node.js 20 or newer and its npm"))?;
+    capture(&mut npm).map_err(|failure| {
+        failure.hint("the packages come from the npm registry, or from where npm's settings point")
+    })?;
     fs::write(&stamp, lock)
         .map_err(|error| Failure::new(format!("{} cannot be written: {error}", stamp.display())))
 }
 
 fn types() -> Result<(), Failure> {
-    show(node().args(["node_modules/typescript/bin/tsc", "--noEmit"]))
+    show(node()?.args(["node_modules/typescript/bin/tsc", "--noEmit"]))
 }
 
 /// Makes sure that what the page's tests need is there.
@@ -77,7 +80,7 @@ pub(super) fn provide() -> Result<(), Failure> {
 pub(super) fn is_current() -> bool {
     eprintln!("checking page");
     let fresh = testkit::target_dir().join("web-dist");
-    let built = types().and_then(|()| capture(node().arg("build.mjs").arg(&fresh)));
+    let built = types().and_then(|()| capture(node()?.arg("build.mjs").arg(&fresh)));
     let compared = built.and_then(|_| match differing(&fresh, &folder().join("dist")) {
         Ok(None) => Ok(()),
         Ok(Some(name)) => Err(Failure::new(format!("web/dist/{name} is not what web/ builds now"))
@@ -111,7 +114,7 @@ fn differing(one: &Path, other: &Path) -> io::Result<Option<String>> {
 /// Runs the page's tests and counts them.
 pub(super) fn test(suite: &mut Suite) -> io::Result<()> {
     let target = testkit::target_dir();
-    let mut command = node();
+    let mut command = node().map_err(|failure| io::Error::other(failure.to_string()))?;
     command
         .args(["--test", "--test-reporter=tap", "--test-concurrency=1"])
         .args(["test/replica.test.mjs", "test/chat.test.mjs", "test/page.test.mjs"])
