@@ -1,31 +1,29 @@
 //! The protocol on standard streams. A client that closes them has gone away, which is not the same as not wanting an
 //! answer.
 
+mod lines;
+
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
+use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
-use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::stdio_pipes;
-use rmcp::{RoleServer, ServiceExt};
 use tokio::io::{AsyncRead, ReadBuf};
 
+use self::lines::Lines;
 use super::server::Server;
 use super::source::Source;
-
-/// The longest message that is read. What is longer is passed over, so this is far above what a call may hold.
-const LONGEST: usize = 64 << 20;
 
 /// Serves whoever is at the other end of standard input and output until they close it. `gone` is set before calls that
 /// are still under way are told that nobody waits for them.
 pub async fn serve_stdio<S: Source>(server: Server<S>, gone: Arc<AtomicBool>) -> io::Result<()> {
     let (reading, writing) = stdio_pipes();
     let reading = Watched { reading, gone };
-    let transport = AsyncRwTransport::<RoleServer, _, _>::new_server(reading, writing);
-    match server.serve(transport.with_max_line_length(LONGEST)).await {
+    match server.serve(Lines::new(reading, writing)).await {
         Ok(service) => service.waiting().await.map(drop).map_err(io::Error::other),
         // Nobody ever asked anything.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),

@@ -131,10 +131,15 @@ impl Client {
     }
 
     fn send(&mut self, message: &Value) {
-        let mut line = message.to_string();
-        line.push('\n');
+        self.write_line(message.to_string().as_bytes());
+    }
+
+    /// Sends a line as it is, whether it is a message or not.
+    pub(crate) fn write_line(&mut self, line: &[u8]) {
         let input = self.input.as_mut().unwrap();
-        input.write_all(line.as_bytes()).and_then(|()| input.flush()).expect("the server reads");
+        let written =
+            input.write_all(line).and_then(|()| input.write_all(b"\n")).and_then(|()| input.flush());
+        written.expect("the server reads");
     }
 }
 

@@ -91,6 +91,34 @@ fn what_makes_no_sense_is_refused_with_the_valid_form_and_changes_nothing() {
 }
 
 #[test]
+fn a_line_that_is_no_request_is_answered_with_an_error_and_its_id() {
+    let desk = Desk::new();
+    let mut client = Client::greet(desk.command(&["mcp", "--standalone"]), "2025-11-25");
+    let request = |id: u64, params: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#).into_bytes()
+    };
+    for (id, line, code) in [
+        (901, request(901, r#"{"name":"python","arguments":{"code":"\ud83d"}}"#), -32700),
+        (902, request(902, r#"{"name":"python","arguments":{"timeout":1e400}}"#), -32700),
+        (903, request(903, r#"{"name":"#), -32700),
+        (904, request(904, r#""zz""#), -32602),
+        (905, request(905, "[]"), -32602),
+    ] {
+        client.write_line(&line);
+        assert_eq!(client.answer(id)["error"]["code"], code, "{}", String::from_utf8_lossy(&line));
+    }
+    // Without an id that can be read the error has none.
+    for (line, code) in [(&b"hello"[..], -32700), (b"[1, 2]", -32600), (b"{\"id\": \xff}", -32700)] {
+        client.notifications.clear();
+        client.write_line(line);
+        client.hear(|client| !client.notifications.is_empty());
+        assert_eq!(client.notifications[0]["error"]["code"], code, "{}", client.notifications[0]);
+    }
+    assert!(client.ask("tools/list", json!({}))["result"]["tools"].is_array());
+    assert_eq!(client.leave(), 0);
+}
+
+#[test]
 fn what_is_far_too_much_is_told_within_the_budget() {
     Backend::Runner.tally();
     let desk = Desk::new();

@@ -1,0 +1,214 @@
+//! JSON-RPC on lines of text. A line that is no message is answered with an error, with the request's id where that can be
+//! read: a client that waits for an answer gets one.
+
+use std::io;
+use std::sync::Arc;
+
+use futures_util::{SinkExt, StreamExt};
+use rmcp::RoleServer;
+use rmcp::model::{ErrorData, RequestId};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use rmcp::transport::async_rw::JsonRpcMessageCodec;
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Mutex;
+use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, FramedRead, FramedWrite};
+
+type Received = RxJsonRpcMessage<RoleServer>;
+type Sent = TxJsonRpcMessage<RoleServer>;
+type Writer<W> = FramedWrite<W, JsonRpcMessageCodec<Sent>>;
+
+/// The longest message that is read, far above the limit on the arguments of a call.
+const LONGEST: usize = 64 << 20;
+
+/// Messages on a pair of streams, one message a line.
+pub(super) struct Lines<R, W> {
+    reading: FramedRead<R, AnyDelimiterCodec>,
+    writing: Arc<Mutex<Option<Writer<W>>>>,
+}
+
+impl<R: AsyncRead, W: AsyncWrite> Lines<R, W> {
+    pub(super) fn new(reading: R, writing: W) -> Lines<R, W> {
+        let lines = AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), Vec::new(), LONGEST);
+        let writing = FramedWrite::new(writing, JsonRpcMessageCodec::default());
+        Lines { reading: FramedRead::new(reading, lines), writing: Arc::new(Mutex::new(Some(writing))) }
+    }
+}
+
+impl<R, W> Transport<RoleServer> for Lines<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(&mut self, message: Sent) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        send(Arc::clone(&self.writing), message)
+    }
+
+    async fn receive(&mut self) -> Option<Received> {
+        loop {
+            let refused = match self.reading.next().await {
+                Some(Ok(line)) => match Line::of(&line) {
+                    Line::Message(message) => return Some(*message),
+                    Line::Nothing => continue,
+                    Line::Refused(error, id) => (error, id),
+                },
+                Some(Err(AnyDelimiterCodecError::MaxChunkLengthExceeded)) => {
+                    // The reader reports an end after an error, and then goes on with the next line.
+                    let _ = self.reading.next().await;
+                    let message = format!("the message is longer than {} MB", LONGEST >> 20);
+                    (ErrorData::invalid_request(message, None), None)
+                }
+                Some(Err(AnyDelimiterCodecError::Io(_))) | None => return None,
+            };
+            let (error, id) = refused;
+            send(Arc::clone(&self.writing), Sent::error(error, id)).await.ok()?;
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        drop(self.writing.lock().await.take());
+        Ok(())
+    }
+}
+
+async fn send<W: AsyncWrite + Unpin>(
+    writing: Arc<Mutex<Option<Writer<W>>>>,
+    message: Sent,
+) -> io::Result<()> {
+    match writing.lock().await.as_mut() {
+        Some(writing) => writing.send(message).await.map_err(Into::into),
+        None => Err(io::ErrorKind::NotConnected.into()),
+    }
+}
+
+/// What a line says.
+enum Line {
+    Message(Box<Received>),
+    /// An empty line, or a notification that this server has no use for.
+    Nothing,
+    Refused(ErrorData, Option<RequestId>),
+}
+
+impl Line {
+    fn of(line: &[u8]) -> Line {
+        let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
+        if line.is_empty() {
+            return Line::Nothing;
+        }
+        if let Ok(message) = serde_json::from_slice(line) {
+            return Line::Message(Box::new(message));
+        }
+        match serde_json::from_slice::<Value>(line) {
+            Ok(value) => Line::misshapen(&value),
+            Err(error) => {
+                let message = format!("the message is not valid JSON: {error}");
+                Line::Refused(ErrorData::parse_error(message, None), id_within(line))
+            }
+        }
+    }
+
+    /// JSON, but no message.
+    fn misshapen(value: &Value) -> Line {
+        let method = value.get("method").and_then(Value::as_str);
+        let id = value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
+        let params_fit = value.get("params").is_none_or(Value::is_object);
+        let error = match (method, &id) {
+            // Notifications are never answered.
+            (Some(_), None) if value.get("id").is_none() => return Line::Nothing,
+            (Some(method), Some(_)) if !params_fit => {
+                ErrorData::invalid_params(format!("the params of {method} must be an object"), None)
+            }
+            (_, None) if value.get("id").is_some() => {
+                ErrorData::invalid_request("the id of a request is a whole number or a string", None)
+            }
+            _ => ErrorData::invalid_request("this is no JSON-RPC 2.0 request", None),
+        };
+        Line::Refused(error, id)
+    }
+}
+
+/// The id of a request that is not valid JSON as a whole, as far as it can be told: the value of the key `id` of the
+/// outermost object.
+fn id_within(line: &[u8]) -> Option<RequestId> {
+    let (mut depth, mut at) = (0_usize, 0);
+    while at < line.len() {
+        match line[at] {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => {
+                let end = at + 2 + end_of_string(&line[at + 1..])?;
+                let rest = line[end..].trim_ascii_start();
+                if depth == 1
+                    && &line[at..end] == b"\"id\""
+                    && let Some(value) = rest.strip_prefix(b":")
+                {
+                    return serde_json::Deserializer::from_slice(value).into_iter().next()?.ok();
+                }
+                at = end;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Where the closing quote of a string stands.
+fn end_of_string(text: &[u8]) -> Option<usize> {
+    let mut is_escaped = false;
+    text.iter().position(|&byte| {
+        let is_end = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        is_end
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: Option<(i32, Option<RequestId>)>) {
+        let refused = match Line::of(line.as_bytes()) {
+            Line::Refused(error, id) => Some((error.code.0, id)),
+            Line::Message(_) | Line::Nothing => None,
+        };
+        assert_eq!(refused, expected, "{line}");
+    }
+
+    #[test]
+    fn a_line_that_is_no_json_is_refused_with_the_id_of_its_request() {
+        let seven = || Some(RequestId::Number(7));
+        check(r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":"\ud83d"}}"#, Some((-32700, seven())));
+        check(r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":1e400}}"#, Some((-32700, seven())));
+        check(r#"{"jsonrpc":"2.0","id":7,"method":"tools/ca"#, Some((-32700, seven())));
+        check(
+            r#"{"params":{"id":3,"a":"\"{"},"id" : "x","method":nope}"#,
+            Some((-32700, Some(RequestId::String("x".into())))),
+        );
+        check(r#"{"params":{"id":3},"#, Some((-32700, None)));
+        check("hello", Some((-32700, None)));
+        check("\"\\ud83d\"", Some((-32700, None)));
+    }
+
+    #[test]
+    fn json_that_is_no_request_is_refused_with_its_id() {
+        let seven = || Some(RequestId::Number(7));
+        check(r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":"zz"}"#, Some((-32602, seven())));
+        check(r#"{"id":7,"method":"tools/list"}"#, Some((-32600, seven())));
+        check(r#"{"jsonrpc":"2.0","id":null,"method":"tools/list"}"#, Some((-32600, None)));
+        check("[1, 2]", Some((-32600, None)));
+    }
+
+    #[test]
+    fn messages_and_notifications_pass() {
+        check(r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#, None);
+        check("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\r", None);
+        check(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":"zz"}"#, None);
+        check("", None);
+    }
+}
