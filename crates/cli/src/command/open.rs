@@ -5,6 +5,8 @@ use std::process::{Command, Stdio};
 
 use cellist_assistant::Keys;
 use cellist_link::{PageAsk, Reply, Request};
+use cellist_notebook::{Ids, Notebook};
+use cellist_session::ErrorKind;
 use cellist_session::orders::Asker;
 use clap::Args;
 use serde_json::json;
@@ -14,19 +16,22 @@ use crate::error::CliError;
 use crate::host::{self, unexpected};
 use crate::kernel::KernelFlags;
 use crate::load;
+use crate::target::Target;
 use crate::waiting::Waiting;
 
 /// Open a notebook in the browser, beside agents that work in it
 ///
 /// The page is served by the host, on this machine alone. The link works once, within five minutes; the browser stays
-/// signed in after that. Without a notebook the page lists those of the folder. What decides on kernels, such as the
+/// signed in after that. A notebook that does not exist is made, without cells. Without a notebook the page lists those
+/// of the folder. What decides on kernels, such as the
 /// environment variables, and the keys of the assistant are taken from the last terminal that opened the page.
 /// docs/assistant.md tells about the assistant.
 ///
-/// Exit status: 0 done, 2 no such notebook, or the page is served at another port, 3 no host.
+/// Exit status: 0 done, 2 no such folder or no valid notebook, or the page is served at another port, 3 no host.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist open nb.ipynb
+  cellist open new.ipynb
   cellist open --no-browser nb.ipynb
   cellist open --port 8080")]
 pub(crate) struct Arguments {
@@ -44,9 +49,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    let path = match &arguments.notebook {
-        Some(path) => Some(load::store().open(path)?.path),
-        None => None,
+    let (path, is_new) = match &arguments.notebook {
+        Some(path) => open_or_create(path).map(|(path, is_new)| (Some(path), is_new))?,
+        None => (None, false),
     };
     let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let (asker, keys) = asker(&arguments.flags, &folder)?;
@@ -60,11 +65,29 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         }
     })?;
     let is_shown = !arguments.no_browser && browse(&link);
-    let text = match is_shown {
-        true => format!("Opened in the browser. If nothing shows, use this link once:\n{link}\n"),
-        false => format!("Open this link, which works once:\n{link}\n"),
+    let made = match &arguments.notebook {
+        Some(path) if is_new => format!("Made {}: an empty notebook of format 4.5\n", path.display()),
+        _ => String::new(),
     };
-    Ok(Answer::new(text, json!({ "link": link, "browser": is_shown })))
+    let text = match is_shown {
+        true => format!("{made}Opened in the browser. If nothing shows, use this link once:\n{link}\n"),
+        false => format!("{made}Open this link, which works once:\n{link}\n"),
+    };
+    Ok(Answer::new(text, json!({ "link": link, "browser": is_shown, "made": is_new })))
+}
+
+/// The real path of a notebook, and whether it was made just now.
+fn open_or_create(path: &Path) -> Result<(PathBuf, bool), CliError> {
+    let store = load::store();
+    match store.open(path) {
+        Ok(opened) => Ok((opened.path, false)),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Target { path: path.to_owned(), part: None }.check_name()?;
+            store.create(path, &Notebook::empty(Ids::seeded(0)))?;
+            Ok((store.real_path(path)?, true))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// What decides on kernels, without what no kernel may get; and beside it what the assistant's provider wants.

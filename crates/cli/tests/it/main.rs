@@ -28,6 +28,7 @@ mod merge;
 mod new;
 mod notebooks;
 mod old_host;
+mod open;
 mod open_run;
 mod read;
 mod repl;
