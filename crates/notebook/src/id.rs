@@ -186,6 +186,13 @@ impl Names {
     }
 }
 
+impl Snapshot {
+    /// The position that the cell had in this revision.
+    pub fn find(&self, cell: &CellRef) -> Result<usize> {
+        Names::of_snapshot(self).find(cell)
+    }
+}
+
 impl Notebook {
     /// The position of the cell that `cell` means. Slips in an id (case, a `cell:` prefix, quotes) are
     /// forgiven when only one cell can be meant.

@@ -35,7 +35,7 @@ pub use lines::{Hunk, hunks, merge_text, split};
 pub use merge::{Merged, OnConflict, merge};
 pub use notebook::{Notebook, Version};
 pub use operation::{Action, Effect, Operation, Outcome};
-pub use replace::replace_once;
+pub use replace::{replace_all, replace_all_in_cells, replace_once};
 pub use revision::Revision;
 pub use select::{LineRange, Selector, select_lines};
 pub use text::{ParsedText, parse_text};

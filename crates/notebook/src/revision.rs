@@ -3,11 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3Default;
 
 /// A short name for one exact content of a file. Equal contents have equal revisions; it tells states
 /// apart, it does not prove anything to an adversary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Revision(u64);
 
 impl Revision {
@@ -24,6 +26,20 @@ impl Revision {
 impl fmt::Display for Revision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
+    }
+}
+
+impl From<Revision> for String {
+    fn from(revision: Revision) -> String {
+        revision.to_string()
+    }
+}
+
+impl TryFrom<String> for Revision {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Revision, String> {
+        text.parse()
     }
 }
 

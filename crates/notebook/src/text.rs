@@ -259,6 +259,11 @@ fn tell(notices: &mut Vec<(usize, String)>, markers: &[(usize, &str)], one: &str
     }
 }
 
+/// Whether a line of cell-marked text begins a cell.
+pub(crate) fn is_marker(line: &str) -> bool {
+    parse_marker(line).is_some()
+}
+
 /// `# %% [code] cell:3`, with the number optional.
 fn parse_marker(line: &str) -> Option<(CellType, Option<&str>)> {
     let (kind, rest) = line.strip_prefix("# %% [")?.split_once(']')?;
