@@ -34,4 +34,4 @@ pub use op::{Change, Effect, Op, Refusal, Submission};
 pub use replica::{Replica, ReplicaCell};
 pub use review::{Review, Scope, Stood, Unreviewed, Verdict, Was};
 pub use running::{Batch, RunError, Standing};
-pub use state::{Edited, Unchanged};
+pub use state::{Edited, PartlyUndone, Unchanged};

@@ -18,7 +18,7 @@ use super::journal::{Entry, Undo};
 use super::op::{Change, Refusal, Submission};
 use super::review::{Review, Scope, Verdict};
 use super::schedule::Urgency;
-use super::state::{Edited, State, Unchanged};
+use super::state::{Edited, PartlyUndone, State, Unchanged};
 use crate::error::Error;
 use crate::receipts::{Receipt, Receipts};
 use crate::run::is_run;
@@ -215,6 +215,15 @@ impl Document {
     /// Takes something back; when it returns, that is on disk.
     pub async fn undo(&self, undo: Undo, author: Author) -> Result<Edited<Vec<Entry>>, DocumentError> {
         self.change(move |state, now| state.undo(&undo, &author, now)).await
+    }
+
+    /// The same, where what conflicts with later changes of others stays.
+    pub async fn undo_partly(
+        &self,
+        undo: Undo,
+        author: Author,
+    ) -> Result<Edited<PartlyUndone>, DocumentError> {
+        self.change(move |state, now| state.undo_partly(&undo, &author, now)).await
     }
 
     /// Says what becomes of something that waits for review.

@@ -1,8 +1,8 @@
 //! Who did what to a notebook, and how to take it back.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
-use cellist_notebook::CellId;
+use cellist_notebook::{CellId, Revision};
 use serde::{Deserialize, Serialize};
 
 use super::act::Act;
@@ -14,6 +14,8 @@ const PAUSE_MS: u64 = 5_000;
 const TURN_MS: u64 = 60_000;
 /// How much is kept.
 const MOST_ENTRIES: usize = 1_000;
+/// How many revisions are remembered: a few for each entry.
+const MOST_MARKS: usize = 4_096;
 const MOST_BYTES: usize = 16 << 20;
 
 /// One thing that someone did.
@@ -50,6 +52,13 @@ pub enum Undo {
     Turn(String),
     /// One entry of the history, which may itself have taken something back.
     Entry(u64),
+    /// All changes of one actor since a revision that was told here.
+    Since {
+        /// The id of the actor.
+        actor: String,
+        /// The revision.
+        revision: Revision,
+    },
 }
 
 /// Why there is nothing to take back.
@@ -66,6 +75,10 @@ pub enum NothingToUndo {
     NoSuchEntry { number: u64 },
     #[error("entry {number} has been taken back already")]
     EntryUndone { number: u64 },
+    #[error("revision {revision} is not known here")]
+    UnknownRevision { revision: Revision },
+    #[error("there is no change since revision {revision} to take back")]
+    NothingSince { revision: Revision },
 }
 
 /// The entries, oldest first.
@@ -76,6 +89,9 @@ pub(crate) struct Journal {
     /// The entries that are new or others since someone asked.
     #[serde(skip)]
     noted: BTreeSet<u64>,
+    /// Revisions that were told, oldest first, each with the number of the entry that came next.
+    #[serde(skip)]
+    marks: VecDeque<(Revision, u64)>,
 }
 
 impl Journal {
@@ -99,6 +115,15 @@ impl Journal {
 
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// Remembers that a revision was told now, so that changes since then can be taken back.
+    pub(crate) fn mark(&mut self, revision: Revision) {
+        self.marks.retain(|(known, _)| *known != revision);
+        if self.marks.len() >= MOST_MARKS {
+            self.marks.pop_front();
+        }
+        self.marks.push_back((revision, self.next));
     }
 
     /// Notes what was done at the time `now`, in milliseconds since 1970. Returns the turn that it belongs to.
@@ -180,6 +205,16 @@ impl Journal {
                 }
                 Some(entry) => Ok(vec![entry]),
             },
+            Undo::Since { actor, revision } => {
+                let mark = self.marks.iter().find(|(known, _)| known == revision);
+                let (_, first) = mark.ok_or(NothingToUndo::UnknownRevision { revision: *revision })?;
+                let later = |entry: &&Entry| entry.number >= *first && entry.actor.id == *actor;
+                let open: Vec<&Entry> = newest().filter(later).collect();
+                match open.is_empty() {
+                    true => Err(NothingToUndo::NothingSince { revision: *revision }),
+                    false => Ok(open),
+                }
+            }
         }
     }
 

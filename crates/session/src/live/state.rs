@@ -2,6 +2,7 @@
 //! how to take it back. It knows no files, clocks or tasks.
 
 mod submissions;
+mod undoing;
 mod verdicts;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -15,11 +16,11 @@ use super::act::{Act, between};
 use super::actor::{Actor, ActorKind, Author, Tag};
 use super::condition::Conditions;
 use super::graves::Graves;
-use super::journal::{Entry, Journal, NothingToUndo, Undo};
+use super::journal::{Entry, Journal, NothingToUndo};
 use super::log::Log;
 use super::op::{Change, Refusal};
 use super::review::Review;
-use super::undo::take_back;
+pub use undoing::PartlyUndone;
 
 /// How many revisions that were told to agents are remembered.
 const TOLD: usize = 64;
@@ -183,6 +184,7 @@ impl State {
             }
         }
         self.last_told.insert(actor.id.clone(), revision);
+        self.journal.mark(revision);
         revision
     }
 
@@ -246,34 +248,6 @@ impl State {
             let acts = vec![Act::Metadata { cell: cell.cloned() }];
             self.commit(changed, acts, author, None, Vec::new(), now);
         }
-    }
-
-    /// Takes something back. What others did since stays; where that cannot be, nothing is changed and the
-    /// error shows both versions.
-    pub(crate) fn undo(
-        &mut self,
-        undo: &Undo,
-        author: &Author,
-        now: u64,
-    ) -> Result<Edited<Vec<Entry>>, Unchanged> {
-        let chosen = self.journal.chosen(undo)?;
-        let mut changed = Notebook::clone(&self.notebook);
-        take_back(&mut changed, chosen.iter().flat_map(|entry| entry.acts.iter().rev()), &self.graves)?;
-        let entries: Vec<Entry> = chosen.into_iter().cloned().collect();
-        let numbers = entries.iter().map(|entry| entry.number).collect();
-        // What an agent did and was taken back need not be reviewed any more.
-        let reviewed: Vec<String> = entries.iter().map(|entry| entry.turn.clone()).collect();
-        let is_changed = self.replace(changed, author, numbers, now);
-        if let Undo::Turn(_) = undo {
-            let review = Arc::make_mut(&mut self.review);
-            reviewed.iter().for_each(|turn| review.forget_turn(turn));
-        }
-        Ok(Edited {
-            value: entries,
-            version: self.version,
-            notebook: Arc::clone(&self.notebook),
-            changed: is_changed,
-        })
     }
 
     /// Goes on with another notebook, which someone made of this one.

@@ -1,7 +1,7 @@
 use cellist_notebook::{CellRef, CellType, Ids, Operation};
 
 use super::*;
-use crate::live::{ChangeSet, Effect, Op, Submission};
+use crate::live::{ChangeSet, Effect, Op, Submission, Undo};
 
 pub(crate) const CODE: CellType = CellType::Code;
 
@@ -260,4 +260,22 @@ fn a_type_an_order_and_outputs_come_back() {
         let after = String::from_utf8(state.notebook().to_bytes()).unwrap();
         assert_eq!(after, String::from_utf8_lossy(&before), "{ops:?}");
     }
+}
+
+#[test]
+fn what_conflicts_with_later_changes_stays_and_the_rest_is_taken_back() {
+    let mut state = state(&["1", "2", "3"]);
+    perform(&mut state, &bot("t"), &[edit("a", "one")]);
+    perform(&mut state, &bot("t"), &[edit("b", "two")]);
+    perform(&mut state, &ann(), &[edit("b", "TWO")]);
+    let turn = Undo::Turn("t".into());
+    assert!(matches!(state.undo(&turn, &bot("u"), 0), Err(Unchanged::Refused(_))));
+    assert_eq!(texts(&state), ["a one", "b TWO", "c 3"]);
+    let PartlyUndone { entries, kept } = state.undo_partly(&turn, &bot("u"), 0).unwrap().value;
+    assert_eq!(texts(&state), ["a 1", "b TWO", "c 3"]);
+    assert_eq!(entries.iter().map(|entry| entry.deeds().join(" ")).collect::<Vec<_>>(), ["edited cell a"]);
+    assert_eq!(kept[0].0.deeds(), ["edited cell b"]);
+    assert!(kept[0].1.to_string().contains("TWO"), "{}", kept[0].1);
+    // Nothing but the conflict is left.
+    assert!(state.undo_partly(&turn, &bot("u"), 0).is_err());
 }

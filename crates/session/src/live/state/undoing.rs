@@ -1,0 +1,102 @@
+//! Taking entries of the journal back, all of them or as many as can be.
+
+use std::sync::Arc;
+
+use cellist_notebook::{self as notebook, Notebook};
+
+use super::{Edited, State, Unchanged};
+use crate::live::actor::Author;
+use crate::live::journal::{Entry, Undo};
+use crate::live::undo::take_back;
+
+/// What could be taken back, and what could not.
+#[derive(Debug)]
+pub struct PartlyUndone {
+    /// The entries that were taken back, newest first.
+    pub entries: Vec<Entry>,
+    /// Those that conflict with what others did since, each with the conflict.
+    pub kept: Vec<(Entry, notebook::Error)>,
+}
+
+impl<T> Edited<T> {
+    fn map<U>(self, made: impl FnOnce(T) -> U) -> Edited<U> {
+        let Edited { value, version, notebook, changed } = self;
+        Edited { value: made(value), version, notebook, changed }
+    }
+}
+
+impl State {
+    /// Takes something back. What others did since stays; where that cannot be, nothing is changed and the
+    /// error shows both versions.
+    pub(crate) fn undo(
+        &mut self,
+        undo: &Undo,
+        author: &Author,
+        now: u64,
+    ) -> Result<Edited<Vec<Entry>>, Unchanged> {
+        let chosen = self.journal.chosen(undo)?;
+        let mut changed = Notebook::clone(&self.notebook);
+        take_back(&mut changed, chosen.iter().flat_map(|entry| entry.acts.iter().rev()), &self.graves)?;
+        let entries: Vec<Entry> = chosen.into_iter().cloned().collect();
+        Ok(self.taken_back(undo, changed, entries, author, now))
+    }
+
+    /// As [`State::undo`], but entry by entry where all of it cannot be taken back: entries that conflict with what
+    /// others did since stay, and are returned with their conflicts. Fails where every entry conflicts.
+    pub(crate) fn undo_partly(
+        &mut self,
+        undo: &Undo,
+        author: &Author,
+        now: u64,
+    ) -> Result<Edited<PartlyUndone>, Unchanged> {
+        let chosen = match self.undo(undo, author, now) {
+            Err(Unchanged::Refused(notebook::Error::Conflicts(_))) => self.journal.chosen(undo)?,
+            other => {
+                let whole = |edited: Edited<Vec<Entry>>| {
+                    edited.map(|entries| PartlyUndone { entries, kept: Vec::new() })
+                };
+                return other.map(whole);
+            }
+        };
+        let mut changed = Notebook::clone(&self.notebook);
+        let (mut entries, mut kept) = (Vec::new(), Vec::new());
+        for entry in chosen {
+            match take_back(&mut changed, entry.acts.iter().rev(), &self.graves) {
+                Ok(()) => entries.push(entry.clone()),
+                Err(conflict) => kept.push((entry.clone(), conflict)),
+            }
+        }
+        match (entries.is_empty(), kept.pop()) {
+            (true, Some((_, conflict))) => Err(conflict.into()),
+            (_, last) => {
+                kept.extend(last);
+                let edited = self.taken_back(undo, changed, entries, author, now);
+                Ok(edited.map(|entries| PartlyUndone { entries, kept }))
+            }
+        }
+    }
+
+    fn taken_back(
+        &mut self,
+        undo: &Undo,
+        changed: Notebook,
+        entries: Vec<Entry>,
+        author: &Author,
+        now: u64,
+    ) -> Edited<Vec<Entry>> {
+        let numbers = entries.iter().map(|entry| entry.number).collect();
+        // What an agent did and was taken back need not be reviewed any more.
+        let reviewed: Vec<String> = entries.iter().map(|entry| entry.turn.clone()).collect();
+        let is_changed = self.replace(changed, author, numbers, now);
+        if let Undo::Turn(_) = undo {
+            let review = Arc::make_mut(&mut self.review);
+            reviewed.iter().for_each(|turn| review.forget_turn(turn));
+        }
+        Edited {
+            value: entries,
+            version: self.version,
+            notebook: Arc::clone(&self.notebook),
+            changed: is_changed,
+        }
+    }
+}
