@@ -23,7 +23,7 @@ async fn variables_are_told_silently_and_shortly() {
             line("text:").starts_with("text: str of 10000 = 'yyy") && line("text:").len() < 120,
             "{told}"
         );
-        assert!(line("df:").starts_with("df: DataFrame 3×2, columns n int64, m "), "{told}");
+        assert!(line("df:").starts_with("df: DataFrame 3×2, columns 'n' int64, 'm' "), "{told}");
         assert_eq!(line("array:"), "array: ndarray 3×4 float64");
         assert_eq!(
             (line("loud:"), line("loudest:")),
@@ -47,8 +47,37 @@ async fn a_busy_kernel_is_not_disturbed() {
     let signal = desk.signal("go");
     let handed = desk.told("python", json!({ "code": waits_for(&signal), "soft_wait": 0 })).await;
     let busy = desk.refused("get_variables", json!({})).await;
-    assert!(busy.contains("session robot-1: the kernel is busy"), "{busy}");
+    let running = format!("session robot-1: the kernel is busy with execution {} for ", execution(&handed));
+    assert!(busy.contains(&running), "{busy}");
     std::fs::write(&signal, "").unwrap();
     desk.told("wait", json!({ "execution": execution(&handed), "timeout": 100 })).await;
     desk.bed.close().await;
+}
+
+#[tokio::test]
+async fn a_variable_that_is_named_is_described_without_code_of_its_own() {
+    for backend in BOTH {
+        let desk = Desk::new(backend);
+        let code = "import numpy as np, pandas as pd\n\
+                    class Loud:\n    def __repr__(self): raise SystemExit\n    def __lt__(self, other): raise SystemExit\n\
+                    class Sly:\n    @property\n    def __class__(self): raise SystemExit\n\
+                    df = pd.DataFrame({' Age': [22.0, np.nan, 80.0], 'who': [Loud(), 'b', None], 3: [1, 2, 3]})\n\
+                    array = np.arange(20.0)\narray[3] = np.nan\n\
+                    table = {'k%d' % n: n for n in range(12)}\nloud = {Loud(): Loud()}\nlouder = Sly()";
+        desk.told("python", json!({ "code": code, "timeout": 120 })).await;
+        let told =
+            desk.told("get_variables", json!({ "names": ["df", "array", "table", "loud", "louder"] })).await;
+        let rest = told.strip_prefix("session robot-1: 5 variables\n").unwrap_or_else(|| panic!("{told}"));
+        let items: String = (0..10).map(|n| format!("  'k{n}': {n}\n")).collect();
+        assert_eq!(
+            rest,
+            format!(
+                "df: DataFrame 3×3\n  ' Age' float64, 1 NaN, 22.0 to 80.0\n  'who' object, 1 NaN\n  3 int64, 1 to 3\n  head:\n  \
+                 22.0 | <Loud> | 1\n  nan | 'b' | 2\n  80.0 | None | 3\n\
+                 array: ndarray 20 float64, 1 NaN, 0.0 to 19.0\n  0.0, 1.0, 2.0, nan, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, … 10 more\n\
+                 table: dict of 12\n{items}  … 2 more\nloud: dict of 1\n  <Loud>: <Loud>\nlouder: Sly"
+            )
+        );
+        desk.bed.close().await;
+    }
 }
