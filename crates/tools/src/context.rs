@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::editor::Selection;
+use crate::sketch::CellSketch;
 
 /// A notebook with fewer cells than this is told whole.
 pub const WHOLE_BELOW: usize = 20;
@@ -132,6 +133,8 @@ pub struct OutlineCell {
     /// Of code: what it does now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<ExecutionStatus>,
+    #[serde(flatten)]
+    pub sketch: CellSketch,
 }
 
 /// What is told when no notebook is worked on.
@@ -202,12 +205,14 @@ impl NotebookContext {
                 run: known(cell),
             }
         };
+        let language = language(notebook);
         let outline = |(index, cell): (usize, &Cell)| OutlineCell {
             index,
             id: cell.id().to_string(),
             cell_type: cell.cell_type().as_str(),
             first_line: first_line(&cell.source()),
             status: known(cell).map(|run| run.status),
+            sketch: CellSketch::of(cell, &language),
         };
         let count = marks.len();
         let is_whole = count < WHOLE_BELOW;
@@ -215,7 +220,7 @@ impl NotebookContext {
             notebook_mode: true,
             uri: file_uri(path),
             kernel_id: kernel.map(str::to_owned),
-            kernel_language: language(notebook),
+            kernel_language: language.clone(),
             cell_count: count,
             selected_cells: (0..count)
                 .filter(|index| marks[*index] != SelectionStatus::Unselected)
@@ -381,9 +386,10 @@ mod tests {
         assert_eq!(told.get("allCells"), None);
         assert_eq!(told["selectedCells"][0]["id"], "c19");
         assert_eq!(told["outline"].as_array().unwrap().len(), 20);
-        let bad = json!({ "index": 2, "id": "bad", "type": "code", "firstLine": "1/0", "status": "idle" });
+        let bad = json!({ "index": 2, "id": "bad", "type": "code", "firstLine": "1/0", "status": "idle", "lines": 2, "outputs": ["error"] });
         assert_eq!(told["outline"][2], bad);
-        let words = json!({ "index": 1, "id": "words", "type": "markdown", "firstLine": "# Words" });
+        let words =
+            json!({ "index": 1, "id": "words", "type": "markdown", "firstLine": "# Words", "lines": 1 });
         assert_eq!(told["outline"][1], words);
     }
 

@@ -17,6 +17,7 @@ mod nearby;
 pub mod prompt;
 mod reference;
 mod result;
+mod sketch;
 mod tool;
 mod toolbox;
 
@@ -31,5 +32,6 @@ pub use glance::Glance;
 pub use mode::{Access, Mode, Refusal, UnknownMode};
 pub use nearby::nearby_notebooks;
 pub use reference::{Attachment, References, ToolReference, references, tool_references};
+pub use sketch::CellSketch;
 pub use tool::{NotOffered, Offer, ToolName};
 pub use toolbox::{NotCalled, Toolbox};

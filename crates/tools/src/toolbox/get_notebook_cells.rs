@@ -34,7 +34,7 @@ impl Toolbox {
             }
             None => {
                 text.push_str(&listing.outline(&all, budget));
-                text.push_str("Name cells in `cells`, by index, id or range as \"3-7\", for their text. Code without In[n] was not run.");
+                text.push_str("Name `cells` for their text. Code without In[n] was not run.");
                 others
             }
         };

@@ -7,9 +7,11 @@ use cellist_notebook::{Cell, CellId, CellType, Notebook};
 use cellist_session::live::{Activity, CellState};
 
 use crate::budget;
-use crate::context::first_line;
+use crate::context::{first_line, language};
+use crate::sketch::CellSketch;
 
 const NOT_RUN: &str = "not run";
+const HAS_OUTPUT: &str = "has output";
 
 /// What is shown of a notebook's cells.
 pub(super) struct Listing<'a> {
@@ -52,16 +54,30 @@ impl Listing<'_> {
         shown
     }
 
-    /// A line for each cell, as far as there is room. A code cell without a number was not run.
+    /// A line for each cell, as far as there is room: its size, state, kinds of output, first line, and the names that it
+    /// defines further down. A code cell without a number was not run.
     pub(super) fn outline(&self, indexes: &[usize], room: usize) -> String {
+        let language = language(self.notebook);
         let mut shown = String::new();
         for (done, index) in indexes.iter().enumerate() {
             let cell = &self.notebook.cells()[*index];
+            let CellSketch { lines, outputs, defines } = CellSketch::of(cell, &language);
             let mut line = format!("{index} {} {}", cell.id(), cell.cell_type());
-            self.standing(cell).iter().filter(|part| *part != NOT_RUN).for_each(|part| {
+            if lines > 1 {
+                let _ = write!(line, " {lines} lines");
+            }
+            let standing = self.standing(cell).into_iter().filter(|part| part != NOT_RUN);
+            for part in standing {
+                let part = if part == HAS_OUTPUT { outputs.join("+") } else { part };
                 let _ = write!(line, " · {part}");
-            });
-            let _ = writeln!(line, " | {}", first_line(&cell.source()));
+            }
+            let first = first_line(&cell.source());
+            let _ = write!(line, " | {first}");
+            let defines: Vec<String> = defines.into_iter().filter(|name| !first.contains(name)).collect();
+            if !defines.is_empty() {
+                let _ = write!(line, " → {}", defines.join(", "));
+            }
+            line.push('\n');
             if shown.len() + line.len() > room.max(budget::USUAL / 4) {
                 let last = indexes.last().unwrap_or(index);
                 let left = indexes.len() - done;
@@ -118,7 +134,7 @@ fn standing(cell: &Cell, state: Option<&CellState>) -> Vec<String> {
         parts.push(format!("{how} {}", seconds(last.duration_ms)));
     }
     if cell.has_outputs() {
-        parts.push("has output".to_owned());
+        parts.push(HAS_OUTPUT.to_owned());
     }
     let stale: Vec<String> = state.iter().flat_map(|state| &state.stale).map(|why| why.words()).collect();
     if !stale.is_empty() {
