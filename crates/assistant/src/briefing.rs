@@ -112,8 +112,11 @@ pub(crate) async fn brief(
         true => ask.words.clone(),
         false => format!("{}\n\n# What the person says\n\n{}", message.trim(), ask.words),
     };
-    let mut tools: Vec<Tool> =
-        offer.tool_names().into_iter().map(|name| Tool::from(Definition::of(name))).collect();
+    let mut tools: Vec<Tool> = offer
+        .tool_names()
+        .into_iter()
+        .map(|name| Tool::from(Definition::in_mode(name, offer.mode)))
+        .collect();
     let instructions = match &ask.about {
         Some(cell) => {
             tools.push(proposal::tool());

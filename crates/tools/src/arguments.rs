@@ -304,6 +304,22 @@ mod tests {
         assert_eq!(cells(json!("[0, \"abc\"]")), both);
         assert_eq!(cells(json!(0)), [CellRef::Index(0)]);
         assert_eq!(cells(json!("12")), [CellRef::Name("12".to_owned())]);
+        assert_eq!(cells(json!("3-7")), [CellRef::Name("3-7".to_owned())]);
+    }
+
+    #[test]
+    fn names_that_clients_used_before_are_understood() {
+        let update = ToolName::UpdateNotebookCell;
+        let now = json!({ "notebook": "n.ipynb", "cell": 3, "content": "x" });
+        let before = json!({ "path": "n.ipynb", "cell_index": 3, "source": "x" });
+        assert_eq!(checked(update, now), checked(update, before));
+        let edit = |name: &str| json!({ name: "n.ipynb", "old": "a", "new": "b" });
+        assert_eq!(checked(ToolName::Edit, edit("path")), checked(ToolName::Edit, edit("notebook")));
+        let compact = |path: &str, cell: &str| json!({ path: "n.ipynb", "action": "delete", cell: 0 });
+        assert_eq!(
+            checked(ToolName::Notebook, compact("path", "cell_index")),
+            checked(ToolName::Notebook, compact("notebook", "cell"))
+        );
     }
 
     #[test]

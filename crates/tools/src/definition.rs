@@ -63,6 +63,14 @@ impl Definition {
         tools::of(name)
     }
 
+    /// Of a tool as a mode lists it: without the parts that the mode refuses in every call.
+    pub fn in_mode(name: ToolName, mode: Mode) -> &'static Definition {
+        match name {
+            ToolName::NotebookKernel if !mode.allows(Access::Run) => &tools::KERNEL_STATUS,
+            _ => tools::of(name),
+        }
+    }
+
     /// The schema of its arguments.
     pub fn schema(&self) -> Value {
         object(self.fields)
@@ -126,7 +134,7 @@ impl Kind {
             Kind::Whole(least) => format!("a whole number from {least} on"),
             Kind::Seconds => "a number of seconds".to_owned(),
             Kind::Cell => "a cell id or an index from 0 on".to_owned(),
-            Kind::Cells => "a list of cell ids or indexes".to_owned(),
+            Kind::Cells => "a list of cell ids, indexes or ranges such as \"3-7\"".to_owned(),
             Kind::Texts => "a list of texts".to_owned(),
             Kind::Choice(words) => format!("one of {}", words.join(", ")),
             Kind::Objects(fields) => {
@@ -193,6 +201,47 @@ mod tests {
     }
 
     #[test]
+    fn one_meaning_has_one_name_and_is_described() {
+        let fields = ToolName::ALL
+            .into_iter()
+            .flat_map(|name| Definition::of(name).fields.iter().map(move |it| (name, it)));
+        for (tool, field) in fields {
+            let is_described = !field.description.is_empty();
+            match field.kind {
+                Kind::Cell => assert!(["cell", "after"].contains(&field.name), "{tool}.{}", field.name),
+                Kind::Cells => assert_eq!(field.name, "cells", "{tool}"),
+                Kind::Seconds => {
+                    assert!(["timeout", "soft_wait"].contains(&field.name), "{tool}.{}", field.name);
+                    let is_timeout = field.name == "timeout";
+                    assert!(!is_timeout || field.description.starts_with("Seconds"), "{tool}");
+                }
+                _ => {}
+            }
+            assert!(field.name != "revision" || is_described, "{tool}");
+            // The compact tool keeps the names that it always had.
+            let is_old = ["cell_index", "cell_type", "cell_id", "kernelId", "source"].contains(&field.name);
+            assert!(!is_old || tool == ToolName::Notebook, "{tool}.{}", field.name);
+        }
+        // A model reads all tools together: a shared argument is described where it comes first.
+        for name in ["notebook", "cell", "cells", "max_output", "soft_wait"] {
+            let all = ToolName::ALL.into_iter().flat_map(|tool| Definition::of(tool).fields);
+            let first = all.filter(|field| field.name == name).find(|field| !field.description.is_empty());
+            assert!(first.is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_mode_lists_no_choice_that_it_refuses() {
+        let actions = |mode: Mode| {
+            let schema = Definition::in_mode(ToolName::NotebookKernel, mode).schema();
+            schema["properties"]["action"]["enum"].clone()
+        };
+        assert_eq!(actions(Mode::Ask), json!(["status"]));
+        assert_eq!(actions(Mode::Edit), json!(["status"]));
+        assert_eq!(actions(Mode::Agent), json!(["status", "interrupt", "restart"]));
+    }
+
+    #[test]
     fn only_what_never_changes_anything_is_called_a_look() {
         let looks = |mode: Mode| {
             let names = ToolName::ALL.into_iter().filter(|name| Definition::of(*name).only_looks(mode));
@@ -200,11 +249,11 @@ mod tests {
         };
         assert_eq!(
             looks(Mode::Agent),
-            "get_notebook_cells get_cell_outputs read get_variables wait read_artifact"
+            "get_notebook_cells get_cell_outputs search_notebook read get_variables wait read_artifact"
         );
         assert_eq!(
             looks(Mode::Ask),
-            "get_notebook_cells get_cell_outputs notebook_kernel read get_variables wait read_artifact"
+            "get_notebook_cells get_cell_outputs search_notebook notebook_kernel read get_variables wait read_artifact"
         );
     }
 }

@@ -7,12 +7,14 @@ use crate::mode::Mode;
 use crate::tool::{Offer, ToolName};
 
 /// The tools that a prompt may name, as people write them.
-const NAMES: [(&str, ToolName); 5] = [
+const NAMES: [(&str, ToolName); 7] = [
     ("runNotebookCells", ToolName::RunNotebookCells),
     ("addNotebookCell", ToolName::AddNotebookCell),
     ("updateNotebookCell", ToolName::UpdateNotebookCell),
     ("getCellOutputs", ToolName::GetCellOutputs),
     ("getNotebookCells", ToolName::GetNotebookCells),
+    ("searchNotebook", ToolName::SearchNotebook),
+    ("undo", ToolName::Undo),
 ];
 
 /// All that a prompt points at, each thing once, in the order in which it was named.

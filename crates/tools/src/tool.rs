@@ -14,11 +14,13 @@ use crate::mode::{Access, Mode};
 pub enum ToolName {
     GetNotebookCells,
     GetCellOutputs,
+    SearchNotebook,
     RunNotebookCells,
     AddNotebookCell,
     UpdateNotebookCell,
     DeleteNotebookCells,
     MoveNotebookCell,
+    Undo,
     CreateNotebook,
     NotebookKernel,
     Notebook,
@@ -58,14 +60,16 @@ pub enum NotOffered {
 
 impl ToolName {
     /// All of them, in their order.
-    pub const ALL: [ToolName; 19] = [
+    pub const ALL: [ToolName; 21] = [
         ToolName::GetNotebookCells,
         ToolName::GetCellOutputs,
+        ToolName::SearchNotebook,
         ToolName::RunNotebookCells,
         ToolName::AddNotebookCell,
         ToolName::UpdateNotebookCell,
         ToolName::DeleteNotebookCells,
         ToolName::MoveNotebookCell,
+        ToolName::Undo,
         ToolName::CreateNotebook,
         ToolName::NotebookKernel,
         ToolName::Notebook,
@@ -85,11 +89,13 @@ impl ToolName {
         match self {
             ToolName::GetNotebookCells => "get_notebook_cells",
             ToolName::GetCellOutputs => "get_cell_outputs",
+            ToolName::SearchNotebook => "search_notebook",
             ToolName::RunNotebookCells => "run_notebook_cells",
             ToolName::AddNotebookCell => "add_notebook_cell",
             ToolName::UpdateNotebookCell => "update_notebook_cell",
             ToolName::DeleteNotebookCells => "delete_notebook_cells",
             ToolName::MoveNotebookCell => "move_notebook_cell",
+            ToolName::Undo => "undo",
             ToolName::CreateNotebook => "create_notebook",
             ToolName::NotebookKernel => "notebook_kernel",
             ToolName::Notebook => "notebook",
@@ -116,6 +122,7 @@ impl ToolName {
         match self {
             ToolName::GetNotebookCells
             | ToolName::GetCellOutputs
+            | ToolName::SearchNotebook
             | ToolName::NotebookKernel
             | ToolName::Read
             | ToolName::GetVariables
@@ -126,6 +133,7 @@ impl ToolName {
             | ToolName::UpdateNotebookCell
             | ToolName::DeleteNotebookCells
             | ToolName::MoveNotebookCell
+            | ToolName::Undo
             | ToolName::CreateNotebook
             | ToolName::Notebook => Access::ChangeNotebook,
             ToolName::RunNotebookCells | ToolName::Python | ToolName::Eval | ToolName::Bash => Access::Run,
@@ -137,11 +145,13 @@ impl ToolName {
         match self {
             ToolName::GetNotebookCells
             | ToolName::GetCellOutputs
+            | ToolName::SearchNotebook
             | ToolName::RunNotebookCells
             | ToolName::AddNotebookCell
             | ToolName::UpdateNotebookCell
             | ToolName::DeleteNotebookCells
             | ToolName::MoveNotebookCell
+            | ToolName::Undo
             | ToolName::NotebookKernel => true,
             ToolName::CreateNotebook
             | ToolName::Notebook
@@ -192,6 +202,14 @@ impl Offer {
         self.check(tool).is_ok()
             && self.mode.allows(tool.access())
             && (self.notebook_mode || !tool.needs_notebook())
+            && !self.refuses_every(tool)
+    }
+
+    /// Whether each call of a tool would be refused. Without ordinary files `edit` and `write` change notebooks alone.
+    fn refuses_every(self, tool: ToolName) -> bool {
+        matches!(tool, ToolName::Edit | ToolName::Write)
+            && self.tools == ToolSet::Notebook
+            && !self.mode.allows(Access::ChangeNotebook)
     }
 
     /// Refuses what is not among the tools at all.
@@ -233,17 +251,28 @@ mod tests {
             let tools = Offer::new(mode, notebook_mode).notebook_tools();
             tools.iter().map(|tool| tool.as_str()).collect::<Vec<_>>().join(" ")
         };
-        let look = "get_notebook_cells get_cell_outputs notebook_kernel";
+        let look = "get_notebook_cells get_cell_outputs search_notebook notebook_kernel";
         assert_eq!(names(Mode::Ask, true), look);
         assert_eq!(names(Mode::Edit, true), look);
         assert_eq!(
             names(Mode::Agent, true),
-            "get_notebook_cells get_cell_outputs run_notebook_cells add_notebook_cell update_notebook_cell \
-             delete_notebook_cells move_notebook_cell create_notebook notebook_kernel"
+            "get_notebook_cells get_cell_outputs search_notebook run_notebook_cells add_notebook_cell update_notebook_cell \
+             delete_notebook_cells move_notebook_cell undo create_notebook notebook_kernel"
         );
         assert_eq!(names(Mode::Ask, false), "");
         assert_eq!(names(Mode::Edit, false), "");
         assert_eq!(names(Mode::Agent, false), "create_notebook");
+    }
+
+    #[test]
+    fn a_mode_lists_no_tool_whose_every_call_it_refuses() {
+        let writes = |mode, tools| {
+            let offer = Offer { tools, ..Offer::new(mode, true) };
+            [ToolName::Edit, ToolName::Write].map(|tool| offer.has(tool))
+        };
+        assert_eq!(writes(Mode::Edit, ToolSet::Notebook), [false, false]);
+        assert_eq!(writes(Mode::Edit, ToolSet::All), [true, true]);
+        assert_eq!(writes(Mode::Agent, ToolSet::Notebook), [true, true]);
     }
 
     #[test]

@@ -24,8 +24,10 @@ mod read_artifact;
 mod redacted;
 mod run_notebook_cells;
 mod runs;
+mod search_notebook;
 mod target;
 mod text;
+mod undo;
 mod wait;
 
 use std::sync::Arc;
@@ -173,10 +175,12 @@ impl Toolbox {
         match tool {
             ToolName::GetNotebookCells => self.get_notebook_cells(call).await,
             ToolName::GetCellOutputs => self.get_cell_outputs(call).await,
+            ToolName::SearchNotebook => self.search_notebook(call).await,
             ToolName::AddNotebookCell => self.add_notebook_cell(call).await,
             ToolName::UpdateNotebookCell => self.update_notebook_cell(call).await,
             ToolName::DeleteNotebookCells => self.delete_notebook_cells(call).await,
             ToolName::MoveNotebookCell => self.move_notebook_cell(call).await,
+            ToolName::Undo => self.undo(call).await,
             ToolName::CreateNotebook => self.create_notebook(call).await,
             ToolName::Notebook => self.edit_notebook(call).await,
             ToolName::Read => self.read(call).await,

@@ -11,7 +11,7 @@ pub fn tools(mode: Mode, set: ToolSet) -> Vec<Tool> {
     // A call may always name its notebook, so those for notebooks are always there.
     let offer = Offer { tools: set, ..Offer::new(mode, true) };
     let offered = ToolName::ALL.into_iter().filter(|name| offer.has(*name) && is_in(*name, set));
-    offered.map(|name| tool(Definition::of(name), mode)).collect()
+    offered.map(|name| tool(Definition::in_mode(name, mode), mode)).collect()
 }
 
 /// Whether a set has a tool, in whichever mode.
@@ -43,11 +43,13 @@ fn annotations(definition: &Definition, mode: Mode) -> ToolAnnotations {
         ToolName::MoveNotebookCell => (false, true, false),
         ToolName::UpdateNotebookCell | ToolName::Write => (true, true, false),
         ToolName::DeleteNotebookCells
+        | ToolName::Undo
         | ToolName::NotebookKernel
         | ToolName::Notebook
         | ToolName::Edit
         | ToolName::GetNotebookCells
         | ToolName::GetCellOutputs
+        | ToolName::SearchNotebook
         | ToolName::Read
         | ToolName::GetVariables
         | ToolName::Wait
@@ -74,14 +76,16 @@ mod tests {
 
     #[test]
     fn each_mode_has_its_list_in_a_fixed_order() {
-        let look = "get_notebook_cells get_cell_outputs notebook_kernel read";
+        let look = "get_notebook_cells get_cell_outputs search_notebook notebook_kernel read";
         let rest = "get_variables wait read_artifact";
         assert_eq!(names(Mode::Ask, ToolSet::Notebook), format!("{look} {rest}"));
-        assert_eq!(names(Mode::Edit, ToolSet::Notebook), format!("{look} edit write {rest}"));
+        // Without ordinary files there is nothing that Edit mode could change.
+        assert_eq!(names(Mode::Edit, ToolSet::Notebook), format!("{look} {rest}"));
+        assert_eq!(names(Mode::Edit, ToolSet::All), format!("{look} edit write {rest}"));
         assert_eq!(
             names(Mode::Agent, ToolSet::Notebook),
-            "get_notebook_cells get_cell_outputs run_notebook_cells add_notebook_cell update_notebook_cell \
-             delete_notebook_cells move_notebook_cell create_notebook notebook_kernel notebook read edit write \
+            "get_notebook_cells get_cell_outputs search_notebook run_notebook_cells add_notebook_cell update_notebook_cell \
+             delete_notebook_cells move_notebook_cell undo create_notebook notebook_kernel notebook read edit write \
              python eval get_variables wait read_artifact"
         );
         assert!(names(Mode::Agent, ToolSet::All).contains("write python eval bash get_variables"));

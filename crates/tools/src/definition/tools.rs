@@ -3,23 +3,25 @@
 use super::{Definition, Field, Kind};
 use crate::tool::ToolName;
 
-// What many tools have is explained with the first of them alone, or by its name: a model reads it with each.
-const NOTEBOOK: Field = Field::new("notebook", Kind::Text, "Path");
-const CELL: Field = Field::new("cell", Kind::Cell, "Id or 0-based index").required();
-const CONTENT: Field = Field::new("content", Kind::Text, "").required();
+// One meaning has one name in all schemas. Other spellings that clients send are accepted, and not listed. A model reads
+// a shared field once per tool, so its description is short.
+const NOTEBOOK: Field = Field::new("notebook", Kind::Text, "").also(&["path"]);
+const CELL: Field = Field::new("cell", Kind::Cell, "").required().also(&["cell_index", "cell_id"]);
+const CELLS: Field = Field::new("cells", Kind::Cells, "");
+const TYPE: Field = Field::new("type", Kind::Choice(TYPES), "").required().also(&["cell_type"]);
+const CONTENT: Field = Field::new("content", Kind::Text, "").required().also(&["source"]);
 const RUN: Field = Field::new("run", Kind::Flag, "Also run it");
-const REVISION: Field = Field::new("revision", Kind::Text, "");
-const MAX_OUTPUT: Field = Field::new("max_output", Kind::Whole(200), "Bytes");
-const SOFT_WAIT: Field = Field::new("soft_wait", Kind::Seconds, "Then return a handle for `wait`");
-const TIMEOUT: Field = Field::new("timeout", Kind::Seconds, "Interrupt after so long");
-const CALL_TIMEOUT: Field = Field::new("timeout", Kind::Seconds, "1 to 600, default 30");
+const REVISION: Field = Field::new("revision", Kind::Text, "As read");
+const MAX_OUTPUT: Field = Field::new("max_output", Kind::Whole(200), "");
+const SOFT_WAIT: Field = Field::new("soft_wait", Kind::Seconds, "");
+const TIMEOUT: Field = Field::new("timeout", Kind::Seconds, "Seconds per cell");
+const CALL_TIMEOUT: Field = Field::new("timeout", Kind::Seconds, "Seconds, 1 to 600; default 30");
 const CWD: Field = Field::new("cwd", Kind::Text, "");
-const SESSION: Field =
-    Field::new("session", Kind::Text, "Whose variables to use; left out: your own").also(&["kernelId"]);
-const RESET: Field = Field::new("reset", Kind::Flag, "Start with an empty kernel");
+const SESSION: Field = Field::new("session", Kind::Text, "Left out: your own").also(&["kernelId"]);
+const RESET: Field = Field::new("reset", Kind::Flag, "Empty kernel");
 const TITLE: Field = Field::new("title", Kind::Text, "");
 const CODE: Field = Field::new("code", Kind::Text, "").required();
-const PATH: Field = Field::new("path", Kind::Text, "").required();
+const PATH: Field = Field::new("path", Kind::Text, "").required().also(&["notebook"]);
 
 const TYPES: &[&str] = &["code", "markdown", "raw"];
 
@@ -31,29 +33,44 @@ pub(super) fn of(name: ToolName) -> &'static Definition {
 static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     Definition {
         name: ToolName::GetNotebookCells,
-        description: "Text and state of a notebook's cells: all, or those named. A long notebook without `cells` comes as an \
-                          outline. Returns the revision that edits are based on.",
+        description: "Text and state of cells; without `cells`, a long notebook as an outline. Returns the revision that edits are \
+                      based on.",
         fields: &[
             Field { description: "Path; left out: the active notebook", ..NOTEBOOK },
-            Field::new("cells", Kind::Cells, "Ids or 0-based indexes"),
+            Field { description: "Ids, 0-based indexes or ranges \"3-7\", mixed", ..CELLS },
         ],
     },
     Definition {
         name: ToolName::GetCellOutputs,
-        description: "What a cell shows, as saved: text, tables, images, errors. Says when it is stale.",
-        fields: &[NOTEBOOK, CELL, MAX_OUTPUT],
+        description: "Saved outputs of a cell, images included. Says when they are stale.",
+        fields: &[
+            NOTEBOOK,
+            Field { description: "Id or 0-based index", ..CELL },
+            Field { description: "Bytes", ..MAX_OUTPUT },
+        ],
+    },
+    Definition {
+        name: ToolName::SearchNotebook,
+        description: "Finds lines in cells: returns cell, line number and line.",
+        fields: &[
+            NOTEBOOK,
+            Field::new("query", Kind::Text, "").required(),
+            Field::new("regex", Kind::Flag, ""),
+            Field::new("outputs", Kind::Flag, "Search outputs too"),
+        ],
     },
     Definition {
         name: ToolName::RunNotebookCells,
-        description: "Runs cells in the notebook's kernel, in the notebook's order, and returns what they show; outputs are saved \
-                          in the file. Stops at the first cell that fails. Variables last until the kernel is restarted.",
+        description: "Runs cells in the notebook's kernel and order, returns outputs and saves them. Stops at the first cell that \
+                      fails. After `soft_wait` it returns a handle for `wait`.",
         fields: &[
             NOTEBOOK,
-            Field::new("cells", Kind::Cells, "Left out: all code cells"),
+            Field { description: "Left out: all code cells", ..CELLS },
+            Field::new("restart", Kind::Flag, "Restart the kernel first"),
             Field::new("continue_on_error", Kind::Flag, ""),
             TIMEOUT,
             MAX_OUTPUT,
-            SOFT_WAIT,
+            Field { description: "Seconds", ..SOFT_WAIT },
         ],
     },
     Definition {
@@ -61,8 +78,9 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
         description: "Inserts a cell. Returns its id.",
         fields: &[
             NOTEBOOK,
-            Field::new("type", Kind::Choice(TYPES), "").required(),
-            Field::new("index", Kind::Whole(-1), "Position, 0-based; left out or -1: at the end"),
+            TYPE,
+            Field::new("index", Kind::Whole(-1), "0-based; left out: at the end"),
+            Field::new("after", Kind::Cell, "Or behind this cell"),
             CONTENT,
             RUN,
             REVISION,
@@ -72,26 +90,32 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::UpdateNotebookCell,
-        description: "Replaces the whole text of a cell. Type, metadata and outputs stay.",
+        description: "Replaces the text of a cell. Metadata and outputs stay.",
         fields: &[NOTEBOOK, CELL, CONTENT, RUN, REVISION, MAX_OUTPUT, SOFT_WAIT],
     },
     Definition {
         name: ToolName::DeleteNotebookCells,
         description: "Deletes cells and returns their text.",
-        fields: &[NOTEBOOK, Field::new("cells", Kind::Cells, "Ids or 0-based indexes").required(), REVISION],
+        fields: &[NOTEBOOK, Field { required: true, ..CELLS }, REVISION],
     },
     Definition {
         name: ToolName::MoveNotebookCell,
-        description: "Moves a cell; `index` is where it stands afterwards.",
+        description: "Moves a cell to stand at `index`.",
         fields: &[NOTEBOOK, CELL, Field::new("index", Kind::Whole(0), "").required(), REVISION],
     },
     Definition {
-        name: ToolName::CreateNotebook,
-        description: "Makes a new, empty notebook. A file that exists is left alone.",
+        name: ToolName::Undo,
+        description: "Takes back your last change, or more; changes by others stay.",
         fields: &[
-            Field::new("notebook", Kind::Text, "Path of the new .ipynb").required(),
-            Field::new("kernel", Kind::Text, "Kernel by name; left out: Python"),
+            NOTEBOOK,
+            Field::new("turn", Kind::Text, "A whole turn"),
+            Field::new("since", Kind::Text, "Your changes since this revision"),
         ],
+    },
+    Definition {
+        name: ToolName::CreateNotebook,
+        description: "Makes an empty notebook. Never overwrites.",
+        fields: &[Field { required: true, ..NOTEBOOK }, Field::new("kernel", Kind::Text, "Left out: Python")],
     },
     Definition {
         name: ToolName::NotebookKernel,
@@ -105,8 +129,8 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::Notebook,
-        description: "Edits cells of a notebook file by index without a kernel: one action, or several `operations` at once, all or \
-                          none, indexes as before the call.",
+        description: "Compact form of add, update and delete, by index: one action, or `operations`, all or none, with indexes as before the \
+                      call.",
         fields: &[
             PATH,
             ACTION,
@@ -128,38 +152,38 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::Read,
-        description: "Reads a notebook as text with a line `# %% [type] cell:N` before each cell. `nb.ipynb:12-40` for lines, \
-                          `nb.ipynb#ID` for a cell, `nb.ipynb:raw` for the JSON, `artifact://ID:1-50` for output that was cut.",
+        description: "A notebook as text with `# %% [type] cell:N` before each cell. `nb.ipynb:12-40`: lines, `nb.ipynb#ID`: a cell, \
+                      `nb.ipynb:raw`: its JSON.",
         fields: &[PATH],
     },
     Definition {
         name: ToolName::Edit,
-        description: "Replaces one exact piece of the text that `read` shows. It must occur exactly once.",
+        description: "Replaces a piece of the text that `read` shows. Without `replace_all` it must occur once.",
         fields: &[
             PATH,
             Field::new("old", Kind::Text, "").required(),
             Field::new("new", Kind::Text, "").required(),
+            Field::new("replace_all", Kind::Flag, ""),
+            Field { description: "Also run changed cells", ..RUN },
             REVISION,
+            MAX_OUTPUT,
+            SOFT_WAIT,
         ],
     },
     Definition {
         name: ToolName::Write,
-        description: "Writes the whole text as `read` shows it. Cells named by `cell:N` keep id, metadata and outputs; those not \
-                          named are deleted.",
+        description: "Writes the text that `read` shows. Cells named by `cell:N` keep id, metadata and outputs; those not named are \
+                      deleted.",
         fields: &[PATH, CONTENT, REVISION],
     },
     Definition {
         name: ToolName::Python,
-        description: "Runs Python. Variables last in the session. Output streams and is cut in the middle, the whole of it is in an \
-                          artifact. `plt.show()` is headless: return the figure or save it. `helpers()` lists \
-                          helpers for files, search, shell and tools. To work on a notebook use its own tools.",
+        description: "Runs Python. Variables last in the session. Output streams and is cut; all of it is in an artifact. `plt.show()` \
+                      is headless: return or save the figure. `helpers()` lists helpers for files, search, shell and tools. For \
+                      a notebook use its own tools.",
         fields: &[
             Field::new("code", Kind::Text, ""),
-            Field::new(
-                "cells",
-                Kind::Objects(&[CODE, TITLE]),
-                "Or several; the first that fails stops the call",
-            ),
+            Field::new("cells", Kind::Objects(&[CODE, TITLE]), "Or several; stops at the first that fails"),
             SESSION,
             RESET,
             CWD,
@@ -170,57 +194,75 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::Eval,
-        description: "Runs cells in `py` or in the language of any installed kernel. Variables last in the session.",
+        description: "Runs code in `py` or the language of an installed kernel, as `python` does.",
         fields: &[
             Field::new(
                 "cells",
-                Kind::Objects(&[Field::new("language", Kind::Text, "").required(), CODE, TITLE, RESET]),
+                Kind::Objects(&[
+                    Field::new("language", Kind::Text, "").required(),
+                    CODE,
+                    TITLE,
+                    Field { description: "", ..RESET },
+                ]),
                 "",
             )
             .required(),
             SESSION,
             CWD,
-            CALL_TIMEOUT,
+            Field { description: "Seconds", ..CALL_TIMEOUT },
             MAX_OUTPUT,
             SOFT_WAIT,
         ],
     },
     Definition {
         name: ToolName::Bash,
-        description: "Runs a shell command. Output streams and is cut in the middle, the whole of it is in an artifact.",
+        description: "Runs a shell command. Output streams and is cut; all of it is in an artifact.",
         fields: &[Field::new("command", Kind::Text, "").required(), CWD, CALL_TIMEOUT, MAX_OUTPUT, SOFT_WAIT],
     },
     Definition {
         name: ToolName::GetVariables,
-        description: "Variables of a kernel: names, types, shapes, columns and short previews. Starts nothing.",
+        description: "Variables of a kernel: types, shapes, columns, previews; named ones with head, NaN counts and ranges.",
         fields: &[
             NOTEBOOK,
-            Field::new("session", Kind::Text, "Instead of a notebook").also(&["kernelId"]),
+            Field::new("session", Kind::Text, "").also(&["kernelId"]),
             Field::new("names", Kind::Texts, "Left out: all"),
         ],
     },
     Definition {
         name: ToolName::Wait,
-        description: "Goes on waiting for an execution that a call has returned a handle for. Interrupts nothing.",
+        description: "Waits for an execution that a call returned. Interrupts nothing.",
         fields: &[
             Field::new("execution", Kind::Text, "").required(),
-            Field::new("timeout", Kind::Seconds, "How long to wait"),
+            Field::new("timeout", Kind::Seconds, "Seconds"),
             MAX_OUTPUT,
         ],
     },
     Definition {
         name: ToolName::ReadArtifact,
-        description: "Reads output that was cut, whole as it was written: a range of lines, its end, or the lines that match.",
+        description: "Output that was cut: some lines, its end, or lines that match.",
         fields: &[
             Field::new("id", Kind::Text, "").required(),
             Field::new("lines", Kind::Text, "As 100-180"),
-            Field::new("tail", Kind::Whole(1), "How many lines"),
+            Field::new("tail", Kind::Whole(1), ""),
             Field::new("search", Kind::Text, "Regular expression"),
             MAX_OUTPUT,
         ],
     },
 ];
 
+/// `notebook_kernel` in a mode that neither runs nor stops code.
+pub(super) static KERNEL_STATUS: Definition = Definition {
+    name: ToolName::NotebookKernel,
+    description: "State of a kernel: what it runs, and how far that is.",
+    fields: &[
+        NOTEBOOK,
+        Field::new("session", Kind::Text, "Instead of a notebook").also(&["kernelId"]),
+        Field::new("execution", Kind::Text, "Only this execution"),
+        Field::new("action", Kind::Choice(&["status"]), "").required(),
+    ],
+};
+
 const ACTION: Field = Field::new("action", Kind::Choice(&["edit", "insert", "delete"]), "");
-const CELL_INDEX: Field = Field::new("cell_index", Kind::Whole(0), "0-based");
-const CELL_TYPE: Field = Field::new("cell_type", Kind::Choice(TYPES), "Of an inserted cell; default code");
+const CELL_INDEX: Field = Field::new("cell_index", Kind::Whole(0), "0-based").also(&["cell", "index"]);
+const CELL_TYPE: Field =
+    Field::new("cell_type", Kind::Choice(TYPES), "For insert; default code").also(&["type"]);

@@ -7,7 +7,11 @@ use crate::tool::ToolName;
 /// What carrying out a call amounts to. `on_notebook` says whether the file that it names is a notebook.
 pub(crate) fn access(tool: ToolName, arguments: &Arguments, on_notebook: bool) -> Access {
     match tool {
-        ToolName::AddNotebookCell | ToolName::UpdateNotebookCell if arguments.flag("run") => Access::Run,
+        ToolName::AddNotebookCell | ToolName::UpdateNotebookCell | ToolName::Edit
+            if arguments.flag("run") =>
+        {
+            Access::Run
+        }
         ToolName::NotebookKernel => match arguments.text("action") {
             Some("interrupt" | "restart") => Access::Run,
             Some(_) | None => Access::Look,
@@ -47,6 +51,7 @@ mod tests {
         let table = [
             (GetNotebookCells, json!({}), all),
             (GetCellOutputs, json!({ "cell": 0 }), all),
+            (SearchNotebook, json!({ "query": "x" }), all),
             (RunNotebookCells, json!({}), agent),
             (AddNotebookCell, json!({ "type": "code", "content": "" }), agent),
             (AddNotebookCell, json!({ "type": "code", "content": "", "run": true }), agent),
@@ -54,6 +59,7 @@ mod tests {
             (UpdateNotebookCell, json!({ "cell": 0, "content": "", "run": "true" }), agent),
             (DeleteNotebookCells, json!({ "cells": [0] }), agent),
             (MoveNotebookCell, json!({ "cell": 0, "index": 1 }), agent),
+            (Undo, json!({}), agent),
             (CreateNotebook, json!({ "notebook": "n.ipynb" }), agent),
             (NotebookKernel, json!({ "action": "status" }), all),
             (NotebookKernel, json!({ "action": "interrupt" }), agent),
@@ -63,6 +69,7 @@ mod tests {
             (Edit, json!({ "path": "a.py", "old": "a", "new": "b" }), edit),
             (Edit, json!({ "path": "n.ipynb", "old": "a", "new": "b" }), agent),
             (Edit, json!({ "path": "N.IPYNB:raw", "old": "a", "new": "b" }), agent),
+            (Edit, json!({ "path": "n.ipynb", "old": "a", "new": "b", "run": true }), agent),
             (Write, json!({ "path": "a.py", "content": "" }), edit),
             (Write, json!({ "path": "n.ipynb", "content": "" }), agent),
             (Write, json!({ "path": "n.ipynb:raw", "content": "" }), agent),

@@ -1,9 +1,11 @@
 //! The tools that change cells: one sentence with index, id, number of cells and revision, and what others changed.
 
-use cellist_notebook::{Action, CellType, Effect, Notebook, Operation, Outcome, Revision};
+use cellist_notebook::{
+    self as notebook, Action, CellRef, CellType, Effect, Notebook, Operation, Outcome, Revision, Snapshot,
+};
 use cellist_session::live::Edited;
 
-use super::open::{Open, Others};
+use super::open::{Open, Others, positions};
 use super::{Call, Toolbox};
 use crate::answer::Answer;
 use crate::budget;
@@ -17,6 +19,22 @@ pub(super) struct Done {
     /// The text that each was to have, where that was said.
     wanted: Vec<Option<String>>,
     others: Others,
+}
+
+/// The cells that an operation is about: those of the revision that it is based on, else the newest.
+pub(super) struct KnownCells<'a> {
+    notebook: &'a Notebook,
+    base: Option<&'a Snapshot>,
+}
+
+impl KnownCells<'_> {
+    fn count(&self) -> usize {
+        self.base.map_or(self.notebook.cells().len(), |base| base.cells.len())
+    }
+
+    fn find(&self, cell: &CellRef) -> notebook::Result<usize> {
+        self.base.map_or_else(|| self.notebook.find(cell), |base| base.find(cell))
+    }
 }
 
 /// What became of a text that was to replace another.
@@ -36,9 +54,17 @@ impl Toolbox {
         let kind = cell_type(call.arguments.text("type"));
         let source = call.arguments.text("content").unwrap_or_default().to_owned();
         let index = call.arguments.whole("index").filter(|index| *index >= 0);
-        let done = open.perform(&call, move |count| {
-            let end = i64::try_from(count).unwrap_or(i64::MAX);
-            vec![Operation::Insert { index: index.unwrap_or(end), kind, source }]
+        let after = call.arguments.cell("after").cloned();
+        if index.is_some() && after.is_some() {
+            return Err(open.failure("give `index` or `after`, not both", None));
+        }
+        let done = open.perform(&call, move |cells| {
+            let end = match after {
+                Some(cell) => cells.find(&cell)? + 1,
+                None => cells.count(),
+            };
+            let index = index.unwrap_or_else(|| i64::try_from(end).unwrap_or(i64::MAX));
+            Ok(vec![Operation::Insert { index, kind, source }])
         });
         let done = done.await?;
         self.then_run(call, &open, done).await
@@ -49,7 +75,7 @@ impl Toolbox {
         let cell =
             call.arguments.cell("cell").cloned().ok_or_else(|| open.failure("`cell` is missing", None))?;
         let source = call.arguments.text("content").unwrap_or_default().to_owned();
-        let done = open.perform(&call, move |_| vec![Operation::Edit { cell, source }]).await?;
+        let done = open.perform(&call, move |_| Ok(vec![Operation::Edit { cell, source }])).await?;
         self.then_run(call, &open, done).await
     }
 
@@ -59,8 +85,11 @@ impl Toolbox {
         if cells.is_empty() {
             return Err(open.failure("`cells` is empty: name the cells to delete", None));
         }
-        let done =
-            open.perform(&call, move |_| cells.into_iter().map(|cell| Operation::Delete { cell }).collect());
+        let done = open.perform(&call, move |base| {
+            let found = positions(&cells, |cell| base.find(cell))?;
+            let cell = |at| CellRef::Index(i64::try_from(at).unwrap_or(i64::MAX));
+            Ok(found.into_iter().map(|at| Operation::Delete { cell: cell(at) }).collect())
+        });
         Ok(done.await?.answer())
     }
 
@@ -69,7 +98,7 @@ impl Toolbox {
         let cell =
             call.arguments.cell("cell").cloned().ok_or_else(|| open.failure("`cell` is missing", None))?;
         let index = call.arguments.whole("index").unwrap_or_default();
-        let done = open.perform(&call, move |_| vec![Operation::Move { cell, index }]);
+        let done = open.perform(&call, move |_| Ok(vec![Operation::Move { cell, index }]));
         Ok(done.await?.answer())
     }
 }
@@ -83,15 +112,14 @@ pub(super) fn cell_type(word: Option<&str>) -> CellType {
 }
 
 impl Open {
-    /// Carries operations out as the agent, all or none. They are made for a notebook of so many cells.
+    /// Carries operations out as the agent, all or none. They are made for the cells that the agent knows.
     pub(super) async fn perform(
         &self,
         call: &Call<'_>,
-        operations: impl FnOnce(usize) -> Vec<Operation> + Send + 'static,
+        operations: impl FnOnce(KnownCells<'_>) -> notebook::Result<Vec<Operation>> + Send + 'static,
     ) -> Result<Done, Answer> {
         let changed = self.change(call, move |notebook, base| {
-            let count = base.map_or(notebook.cells().len(), |base| base.cells.len());
-            let operations = operations(count);
+            let operations = operations(KnownCells { notebook, base })?;
             let outcomes = notebook.perform(&operations, base)?;
             Ok((outcomes, operations.into_iter().map(wanted).collect()))
         });

@@ -1,20 +1,20 @@
 //! `edit` and `write`: a notebook by its text or its JSON, or any file for those who have files.
 
-use cellist_notebook::{Revision, Selector, replace_once};
+use cellist_notebook::{Revision, Selector, replace_all, replace_all_in_cells, replace_once};
 use cellist_session::Store;
 use tokio::task::spawn_blocking;
 
 use super::read::{Target, text_of};
 use super::target::Place;
-use super::text::{make_notebook, put_json};
+use super::text::{Written, make_notebook, put_json};
 use super::{Call, Toolbox};
 use crate::answer::Answer;
 use crate::mode::Access;
 
 /// What is to be made of a text.
 enum Change {
-    /// One piece of it is replaced.
-    Replace { old: String, new: String },
+    /// A piece of it is replaced, wherever it occurs where `all` is set.
+    Replace { old: String, new: String, all: bool },
     /// All of it is.
     Whole(String),
 }
@@ -22,9 +22,20 @@ enum Change {
 impl Change {
     fn of(self, text: &str) -> cellist_notebook::Result<String> {
         match self {
-            Change::Replace { old, new } if old.is_empty() && text.is_empty() => Ok(new),
-            Change::Replace { old, new } => replace_once(text, &old, &new),
+            Change::Replace { old, new, .. } if old.is_empty() && text.is_empty() => Ok(new),
+            Change::Replace { old, new, all: true } => replace_all(text, &old, &new),
+            Change::Replace { old, new, all: false } => replace_once(text, &old, &new),
             Change::Whole(text) => Ok(text),
+        }
+    }
+
+    /// The same for the text of cells, in which marker lines are no part of a cell.
+    fn of_cells(self, text: &str) -> cellist_notebook::Result<String> {
+        match self {
+            Change::Replace { old, new, all: true } if !text.is_empty() => {
+                replace_all_in_cells(text, &old, &new)
+            }
+            other => other.of(text),
         }
     }
 }
@@ -32,29 +43,33 @@ impl Change {
 impl Toolbox {
     pub(super) async fn edit(&self, call: Call<'_>) -> Result<Answer, Answer> {
         let text = |name: &str| call.arguments.text(name).unwrap_or_default().to_owned();
-        let change = Change::Replace { old: text("old"), new: text("new") };
-        self.change_text(&call, change).await
+        let all = call.arguments.flag("replace_all");
+        let change = Change::Replace { old: text("old"), new: text("new"), all };
+        self.change_text(call, change).await
     }
 
     pub(super) async fn write(&self, call: Call<'_>) -> Result<Answer, Answer> {
         let content = call.arguments.text("content").unwrap_or_default().to_owned();
-        self.change_text(&call, Change::Whole(content)).await
+        self.change_text(call, Change::Whole(content)).await
     }
 
-    async fn change_text(&self, call: &Call<'_>, change: Change) -> Result<Answer, Answer> {
+    async fn change_text(&self, call: Call<'_>, change: Change) -> Result<Answer, Answer> {
         let path = call.arguments.text("path").unwrap_or_default();
         if path.trim().starts_with(super::read::SCHEME) {
             return Err(Answer::failure(format_args!("{path}: artifacts can be read, not changed")));
         }
         let editor = self.editor();
-        let Target { place, part } = self.sight(call, &editor).target(path)?;
+        let Target { place, part } = self.sight(&call, &editor).target(path)?;
         // Its name may not say what a link leads to.
         let access = if place.is_notebook() { Access::ChangeNotebook } else { Access::ChangeFile };
         call.caller().mode.check(access).map_err(Answer::failure)?;
+        if call.arguments.flag("run") && (!place.is_notebook() || part.is_some()) {
+            return Err(place.failure("`run` is for the cells of a notebook: name the notebook alone", None));
+        }
         match (place.is_notebook(), part) {
             (true, None) => self.change_cells(call, place, change).await,
-            (true, Some(Selector::Raw)) => self.change_json(call, place, change).await,
-            (false, None | Some(Selector::Raw)) => self.change_file(call, place, change).await,
+            (true, Some(Selector::Raw)) => self.change_json(&call, place, change).await,
+            (false, None | Some(Selector::Raw)) => self.change_file(&call, place, change).await,
             (_, Some(Selector::Lines(_) | Selector::Cell(_))) => Err(place.failure(
                 "a part of a file cannot be written: name the file alone, or `:raw` behind a notebook",
                 None,
@@ -62,7 +77,7 @@ impl Toolbox {
         }
     }
 
-    async fn change_cells(&self, call: &Call<'_>, place: Place, change: Change) -> Result<Answer, Answer> {
+    async fn change_cells(&self, call: Call<'_>, place: Place, change: Change) -> Result<Answer, Answer> {
         let store = self.documents.store();
         if is_missing(&place) {
             return match change {
@@ -70,17 +85,21 @@ impl Toolbox {
                 change => {
                     let text = change.of("").map_err(|error| place.failure(&error, error.hint()))?;
                     let made = make_notebook(store, &place, text).await?;
-                    let open = self.open(call, place).await?;
-                    open.read(call).await?;
-                    Ok(Answer::text(made))
+                    let open = self.open(&call, place).await?;
+                    let seen = open.read(&call).await?;
+                    let cells = seen.notebook.cells().iter().map(|cell| cell.id().clone()).collect();
+                    self.run_changed(call, &open, Answer::text(made.clone()), made, cells).await
                 }
             };
         }
-        let open = self.open(call, place).await?;
+        let open = self.open(&call, place).await?;
         if let Change::Whole(_) = change {
-            open.check_text(call).await?;
+            open.check_text(&call).await?;
         }
-        open.apply_text(call, move |text| change.of(&text)).await
+        let Written { text, revision, cells } =
+            open.apply_text(&call, move |text| change.of_cells(&text)).await?;
+        let said = text.replacen(&format!(" Revision {revision}."), "", 1);
+        self.run_changed(call, &open, Answer::text(text), said, cells).await
     }
 
     async fn change_json(&self, call: &Call<'_>, place: Place, change: Change) -> Result<Answer, Answer> {

@@ -16,7 +16,7 @@ impl Toolbox {
         let place = self.sight(&call, &editor).named_notebook(path)?;
         let operations = operations(call.arguments).map_err(|problem| place.failure(problem, None))?;
         let open = self.open(&call, place).await?;
-        let done = open.perform(&call, move |_| operations).await?;
+        let done = open.perform(&call, move |_| Ok(operations)).await?;
         let keys = keys(&done, call.arguments.objects("operations").is_some());
         Ok(Answer { keys: Some(keys), ..done.answer() })
     }

@@ -164,12 +164,18 @@ impl Toolbox {
 
     async fn restart(&self, meant: Meant) -> Result<Answer, Answer> {
         let Meant { key, name } = meant;
-        let notebook = self.view(&key).and_then(|view| view.notebook);
-        match self.sessions.restart(&key).await {
+        Ok(Answer::text(match self.restart_kernel(&key, &name).await? {
+            true => format!("{name}: the kernel was restarted; its variables and imports are gone."),
+            false => format!("{name}: no kernel yet; the next run starts one."),
+        }))
+    }
+
+    /// Gives a session a new kernel. `false` where it had none; `name` is what an error calls it.
+    pub(super) async fn restart_kernel(&self, key: &SessionKey, name: &str) -> Result<bool, Answer> {
+        let notebook = self.view(key).and_then(|view| view.notebook);
+        match self.sessions.restart(key).await {
             Ok(()) => {}
-            Err(SessionError::NoSuchSession { .. }) => {
-                return Ok(Answer::text(format!("{name}: no kernel yet; the next run starts one.")));
-            }
+            Err(SessionError::NoSuchSession { .. }) => return Ok(false),
             Err(error) => return Err(failure(&format_args!("{name}: {error}"), error.hint())),
         }
         let open = self.documents.list().into_iter().find(|open| notebook.as_deref() == Some(open.path()));
@@ -177,6 +183,6 @@ impl Toolbox {
             // One that was closed meanwhile learns it when it is opened.
             let _ = document.lose_kernel().await;
         }
-        Ok(Answer::text(format!("{name}: the kernel was restarted; its variables and imports are gone.")))
+        Ok(true)
     }
 }

@@ -100,29 +100,10 @@ impl Open {
         notebook.find(cell).map_err(|error| self.failure(&error, error.hint()))
     }
 
-    /// The positions of the cells that are meant, each once, in the order in which they were named. `3-7` is a range,
-    /// unless some cell has that as its id.
+    /// The positions of the cells that are meant, each once, in the order in which they were named.
     pub(super) fn find_all(&self, notebook: &Notebook, cells: &[CellRef]) -> Result<Vec<usize>, Answer> {
-        let mut found = Vec::new();
-        for cell in cells {
-            let range = match (notebook.find(cell), cell) {
-                (Err(_), CellRef::Name(name)) => range(name),
-                _ => None,
-            };
-            let positions = match range {
-                Some((first, last)) => {
-                    let ends = [first, last].map(|index| self.find(notebook, &CellRef::Index(index)));
-                    let [first, last] = ends;
-                    first?..=last?
-                }
-                None => {
-                    let at = self.find(notebook, cell)?;
-                    at..=at
-                }
-            };
-            found.extend(positions.filter(|at| !found.contains(at)).collect::<Vec<_>>());
-        }
-        Ok(found)
+        let found = positions(cells, |cell| notebook.find(cell));
+        found.map_err(|error| self.failure(&error, error.hint()))
     }
 
     /// Changes it as the agent. The revision is the one that the call names, else what the agent was told last.
@@ -160,6 +141,33 @@ impl Open {
         };
         self.failure(error, hint)
     }
+}
+
+/// The positions of ids, indexes and ranges, each once, in the order in which they were named. `3-7` is a range unless
+/// some cell has that as its id. `find` resolves one cell.
+pub(super) fn positions(
+    cells: &[CellRef],
+    find: impl Fn(&CellRef) -> notebook::Result<usize>,
+) -> notebook::Result<Vec<usize>> {
+    let mut found: Vec<usize> = Vec::new();
+    for cell in cells {
+        let named = match (find(cell), cell) {
+            (Err(error), CellRef::Name(name)) => match range(name) {
+                Some((first, last)) => find(&CellRef::Index(first))?..=find(&CellRef::Index(last))?,
+                None => return Err(error),
+            },
+            (at, _) => {
+                let at = at?;
+                at..=at
+            }
+        };
+        for at in named {
+            if !found.contains(&at) {
+                found.push(at);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// `3-7`, from the lower to the higher.
@@ -204,6 +212,13 @@ impl Others {
     /// The same without cells that the answer shows anyway.
     pub(super) fn without(mut self, shown: impl Fn(usize) -> bool) -> Others {
         self.changed.retain(|(index, _)| !shown(*index));
+        self
+    }
+
+    /// The same without cells that are named by id.
+    pub(super) fn without_cells(mut self, ids: &[&str]) -> Others {
+        self.changed.retain(|(_, id)| !ids.contains(&id.as_str()));
+        self.deleted.retain(|id| !ids.contains(&id.as_str()));
         self
     }
 

@@ -50,8 +50,16 @@ impl Toolbox {
             None => (0..notebook.cells().len()).collect(),
         };
         at.sort_unstable();
-        let cells = at.into_iter().map(|at| notebook.cells()[at].id().clone()).collect();
-        self.run_cells(call, &open, cells, Vec::new()).await
+        let cells: Vec<CellId> = at.into_iter().map(|at| notebook.cells()[at].id().clone()).collect();
+        let mut said = Vec::new();
+        // A call that has nothing to run leaves the kernel alone.
+        if call.arguments.flag("restart") && why_nothing(&notebook, &cells).is_none() {
+            let key = not_within(&call, SessionKey::of_notebook(open.path()))?;
+            if self.restart_kernel(&key, open.name()).await? {
+                said.push("The kernel was restarted first.".to_owned());
+            }
+        }
+        self.run_cells(call, &open, cells, said).await
     }
 
     /// Runs cells of a notebook that is open. `said` stands before what they show.
@@ -95,16 +103,30 @@ impl Toolbox {
 
     /// Runs a cell that was changed, where the call wants that.
     pub(super) async fn then_run(&self, call: Call<'_>, open: &Open, done: Done) -> Result<Answer, Answer> {
-        let answer = done.answer();
         let cell = done.outcomes.first().and_then(|outcome| outcome.cell_id.as_deref()).map(CellId::from);
-        let (Some(cell), true) = (cell, call.arguments.flag("run") && !answer.is_failure) else {
+        self.run_changed(call, open, done.answer(), done.without_revision(), Vec::from_iter(cell)).await
+    }
+
+    /// Runs cells whose text was changed, where the call wants that. `answer` tells of the change alone, `said` of the
+    /// same without a revision, which the run makes another.
+    pub(super) async fn run_changed(
+        &self,
+        call: Call<'_>,
+        open: &Open,
+        answer: Answer,
+        said: String,
+        cells: Vec<CellId>,
+    ) -> Result<Answer, Answer> {
+        if answer.is_failure || !call.arguments.flag("run") {
             return Ok(answer);
+        }
+        let nothing = match cells.is_empty() {
+            true => Some("no cell has changed".to_owned()),
+            false => why_nothing(&open.document.view().notebook, &cells),
         };
-        let cells = vec![cell];
-        if let Some(why) = why_nothing(&open.document.view().notebook, &cells) {
+        if let Some(why) = nothing {
             return Ok(Answer::text(format!("{}\nThere was nothing to run: {why}.", answer.all_text())));
         }
-        let said = done.without_revision();
         let run = self.run_cells(call, open, cells, vec![said.clone()]).await;
         run.map_err(|failure| with_said(failure, &[said]))
     }
@@ -284,7 +306,7 @@ fn last_line(revision: Option<Revision>) -> Option<String> {
 }
 
 /// Indexes in a few words: `1-3, 5`.
-fn ranges(indexes: &[usize]) -> String {
+pub(super) fn ranges(indexes: &[usize]) -> String {
     let mut words = String::new();
     for run in indexes.chunk_by(|one, next| one + 1 == *next) {
         let gap = if words.is_empty() { "" } else { ", " };

@@ -1,6 +1,6 @@
 //! Changes of a notebook by its cell-marked text or its JSON, and what became of the cells.
 
-use cellist_notebook::{self as notebook, Applied, Ids, Notebook, Revision, Snapshot};
+use cellist_notebook::{self as notebook, Applied, CellId, Ids, Notebook, Revision, Snapshot};
 use cellist_session::live::Edited;
 use cellist_session::{Missing, Store};
 use tokio::task::spawn_blocking;
@@ -11,13 +11,22 @@ use super::target::Place;
 use crate::answer::Answer;
 use crate::budget;
 
+/// A notebook after it was written as text.
+pub(super) struct Written {
+    /// What became of its cells, for the agent.
+    pub(super) text: String,
+    pub(super) revision: Revision,
+    /// The cells that are new or have another text.
+    pub(super) cells: Vec<CellId>,
+}
+
 impl Open {
     /// Makes it as a text says, which `make` makes of the text that it was made for.
     pub(super) async fn apply_text(
         &self,
         call: &Call<'_>,
         make: impl FnOnce(String) -> notebook::Result<String> + Send + 'static,
-    ) -> Result<Answer, Answer> {
+    ) -> Result<Written, Answer> {
         let changed = self.change(call, move |notebook, base| {
             let text = make(base.map_or_else(|| notebook.to_text(), Snapshot::to_text))?;
             let (applied, notices) = notebook.apply_text(&text, base)?;
@@ -34,7 +43,12 @@ impl Open {
         }];
         lines.extend(notices);
         lines.extend(others.sentence());
-        Ok(Answer::text(budget::cut(&lines.join("\n"), budget::USUAL)))
+        let written = notebook.cells().iter().enumerate();
+        let written = written
+            .filter(|(at, _)| applied.changed.contains(at) || applied.added.contains(at))
+            .map(|(_, cell)| cell.id().clone());
+        let text = budget::cut(&lines.join("\n"), budget::USUAL);
+        Ok(Written { text, revision, cells: written.collect() })
     }
 
     /// Refuses a whole text that was made for something else than what is there, unless the call says for what.

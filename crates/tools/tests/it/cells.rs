@@ -34,11 +34,8 @@ async fn a_long_one_comes_as_an_outline_and_its_cells_by_id_index_and_range() {
     let cells: Vec<(&str, &str)> = cells.iter().map(|(id, source)| (id.as_str(), source.as_str())).collect();
     bed.notebook("nb.ipynb", &cells);
     let outline = bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await;
-    assert!(outline.contains("\n7 c7 code | # 7\n"), "{outline}");
-    assert!(
-        outline.ends_with("Name cells in `cells`, by index, id or range as \"3-7\", for their text. Code without In[n] was not run."),
-        "{outline}"
-    );
+    assert!(outline.contains("\n7 c7 code 2 lines | # 7 → x\n"), "{outline}");
+    assert!(outline.ends_with("Name `cells` for their text. Code without In[n] was not run."), "{outline}");
     assert!(!outline.contains("x = 7"));
     let named = json!({ "notebook": "nb.ipynb", "cells": ["C3", 5, "23-24", "cell:c3"] });
     insta::assert_snapshot!(bed.told("get_notebook_cells", named).await, @r"
@@ -247,7 +244,7 @@ async fn what_is_huge_is_taken_and_told_within_a_budget() {
         "{}",
         &told[told.len() - 400..]
     );
-    assert!(told.contains("\n1 bb code | y = 2"), "{}", &told[told.len() - 400..]);
+    assert!(told.contains("\n1 bb code 2 lines | y = 2"), "{}", &told[told.len() - 400..]);
     let told = bed.told("delete_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": [0] })).await;
     assert!(told.len() < 20_000, "{}", told.len());
     bed.close().await;
@@ -312,5 +309,93 @@ async fn what_an_agent_reads_is_told_to_whoever_shows_it_to_people() {
         read.push(glance.cells.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "));
     }
     assert_eq!(read, ["bb aa", "12", "aa bb 12"]);
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn a_cell_is_inserted_behind_another_that_is_named() {
+    let bed = Bed::new();
+    let path = bed.notebook("nb.ipynb", THREE);
+    let add = |more: serde_json::Value| {
+        let mut all = json!({ "notebook": "nb.ipynb", "type": "code", "content": "new" });
+        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        all
+    };
+    bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await;
+    // Others insert before it: it still goes behind the cell that was meant.
+    let document = bed.documents.open(&path).await.unwrap();
+    let person = Actor::new(ActorKind::Person, "ann").into();
+    let edit = document.edit(None, person, |notebook, _| {
+        notebook.insert(0, cellist_notebook::CellType::Markdown, "# Top");
+        Ok(())
+    });
+    edit.await.unwrap();
+    drop(document);
+    let added = bed.told("add_notebook_cell", add(json!({ "after": "bb" }))).await;
+    assert!(added.starts_with("Inserted code cell 3 ("), "{added}");
+    assert_eq!(sources(&path), ["# Top", "x = 1", "y = 2\nprint(y)", "new", "z = 3"]);
+    bed.told("add_notebook_cell", add(json!({ "after": 4, "content": "last" }))).await;
+    assert_eq!(sources(&path)[5], "last");
+    assert_eq!(
+        bed.refused("add_notebook_cell", add(json!({ "after": "bb", "index": 0 }))).await,
+        "Error: nb.ipynb: give `index` or `after`, not both"
+    );
+    assert!(
+        bed.refused("add_notebook_cell", add(json!({ "after": "nope" })))
+            .await
+            .contains("no cell has the id `nope`")
+    );
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn cells_are_deleted_by_id_index_and_range_in_one_list() {
+    let bed = Bed::new();
+    let cells: Vec<(String, String)> = (0..8).map(|n| (format!("c{n}"), format!("x = {n}"))).collect();
+    let cells: Vec<(&str, &str)> = cells.iter().map(|(id, source)| (id.as_str(), source.as_str())).collect();
+    let path = bed.notebook("nb.ipynb", &cells);
+    let delete = |cells: serde_json::Value| json!({ "notebook": "nb.ipynb", "cells": cells });
+    assert!(
+        bed.refused("delete_notebook_cells", delete(json!(["6-9"]))).await.contains("cell 9 does not exist")
+    );
+    bed.told("delete_notebook_cells", delete(json!(["2-4", "c3", 6, "c0"]))).await;
+    assert_eq!(sources(&path), ["x = 1", "x = 5", "x = 7"]);
+    bed.told("delete_notebook_cells", delete(json!("0-1"))).await;
+    assert_eq!(sources(&path), ["x = 7"]);
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn an_outline_tells_sizes_kinds_of_output_and_the_names_that_cells_define() {
+    let bed = Bed::new();
+    let output =
+        |data: serde_json::Value| json!({ "output_type": "display_data", "metadata": {}, "data": data });
+    let text = json!({ "output_type": "stream", "name": "stdout", "text": "hello" });
+    let image = output(json!({ "image/png": "iVBORw0KGgo=", "text/plain": "<Figure>" }));
+    let table = output(json!({ "text/html": "<table></table>", "text/plain": "a" }));
+    let error = json!({ "output_type": "error", "ename": "E", "evalue": "v", "traceback": [] });
+    let cell = |n: usize, source: &str, outputs: serde_json::Value| {
+        json!({ "cell_type": "code", "execution_count": 1,
+        "id": format!("c{n}"), "metadata": {}, "outputs": outputs, "source": source })
+    };
+    let mut cells = vec![
+        cell(0, "# load\nimport pandas as pd\ndf = pd.read_csv('a')", json!([text, image, text])),
+        cell(1, "def clean(df):\n    kept = 1\n\nresult = clean(df)", json!([table])),
+        cell(2, "1 / 0", json!([error])),
+    ];
+    cells.extend((3..25).map(|n| cell(n, "", json!([]))));
+    let file = json!({ "cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5 });
+    bed.write("nb.ipynb", file.to_string());
+    let outline = bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await;
+    let lines: Vec<&str> = outline.lines().skip(1).take(4).collect();
+    assert_eq!(
+        lines,
+        [
+            "0 c0 code 3 lines · In[1] · text+image | # load → pd, df",
+            "1 c1 code 4 lines · In[1] · table | def clean(df): → result",
+            "2 c2 code · In[1] · error | 1 / 0",
+            "3 c3 code · In[1] | ",
+        ]
+    );
     bed.close().await;
 }

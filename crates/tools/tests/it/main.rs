@@ -10,4 +10,6 @@ mod notebooks;
 mod paths;
 mod redaction;
 mod runs;
+mod search;
 mod text;
+mod undo;

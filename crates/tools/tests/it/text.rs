@@ -241,3 +241,27 @@ async fn what_is_large_is_read_by_lines() {
     assert!(more.starts_with(&format!("print({expected})\n")), "{}", &more[..40]);
     bed.close().await;
 }
+
+#[tokio::test]
+async fn every_occurrence_is_replaced_and_markers_stay() {
+    let bed = Bed::with(|caller| caller.tools = ToolSet::All);
+    let path = bed.notebook("nb.ipynb", TWO);
+    let edit = |path: &str, old: &str, new: &str| json!({ "path": path, "old": old, "new": new, "replace_all": true });
+    assert_eq!(
+        bed.told("edit", edit("nb.ipynb", "x", "total")).await,
+        "Wrote nb.ipynb: changed 0 (aa), 1 (bb); kept 0 of 2. Revision REV."
+    );
+    assert_eq!(sources(&path), ["total = 1\n", "print(total)"]);
+    // A word that stands in every marker is in no cell.
+    let refused = bed.refused("edit", edit("nb.ipynb", "code", "y")).await;
+    assert!(refused.contains("the text to replace was not found"), "{refused}");
+    let file = bed.write("a.py", "x = 1\nprint(x)\n");
+    bed.told("edit", edit("a.py", "x", "y")).await;
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "y = 1\nprint(y)\n");
+    let run = json!({ "path": "a.py", "old": "y = 1", "new": "y = 2", "run": true });
+    assert_eq!(
+        bed.refused("edit", run).await,
+        "Error: a.py: `run` is for the cells of a notebook: name the notebook alone"
+    );
+    bed.close().await;
+}

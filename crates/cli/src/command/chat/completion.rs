@@ -103,9 +103,9 @@ mod tests {
 
     #[test]
     fn tools_are_offered_that_the_mode_gives() {
-        let look = ["#getCellOutputs".to_owned(), "#getNotebookCells".to_owned()];
+        let look = ["#getCellOutputs", "#getNotebookCells", "#searchNotebook"].map(str::to_owned);
         assert_eq!(offered("#|", Mode::Ask).0, look);
         assert_eq!(offered("#|", Mode::Edit).0, look);
-        assert_eq!(offered("#|", Mode::Agent).0.len(), 5);
+        assert_eq!(offered("#|", Mode::Agent).0.len(), 7);
     }
 }

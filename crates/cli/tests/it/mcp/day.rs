@@ -190,6 +190,14 @@ fn a_day_on(backend: Backend) {
     let evening = day.sources();
     assert_eq!(evening[1], (sales.clone(), merged.to_owned()));
 
+    // The agent finds its way and takes its own change back.
+    let told = day.told("search_notebook", json!({ "notebook": NB, "query": "len(sales)" }));
+    assert!(told.contains(&format!("[1] id={sales} code\n3: print(len(sales), 'sales')")), "{told}");
+    day.told("update_notebook_cell", updated(&sales, "sales = [0]"));
+    let told = day.told("undo", json!({ "notebook": NB }));
+    assert!(told.starts_with(&format!("Took back 1 change: edited cell {sales}.")), "{told}");
+    assert_eq!(day.sources(), evening);
+
     // Another agent's turn is taken back whole.
     assert_eq!(day.client.leave(), 0);
     let mut day = Day::begin(&desk, backend, &mark);

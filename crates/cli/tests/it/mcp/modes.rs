@@ -20,6 +20,7 @@ fn looks() -> Vec<(&'static str, Value)> {
     vec![
         ("get_notebook_cells", json!({ "notebook": "nb.ipynb" })),
         ("get_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": "[\"b\", 0]" })),
+        ("search_notebook", json!({ "notebook": "nb.ipynb", "query": "x" })),
         ("read", json!({ "path": "nb.ipynb" })),
         ("read", json!({ "path": "nb.ipynb#a" })),
     ]
@@ -43,6 +44,7 @@ fn table() -> Vec<(&'static str, Value, From)> {
         ),
         ("delete_notebook_cells", json!({ "notebook": nb, "cells": ["a"] }), From::Agent),
         ("move_notebook_cell", json!({ "notebook": nb, "cell": "a", "index": 1 }), From::Agent),
+        ("undo", json!({ "notebook": nb }), From::Agent),
         ("create_notebook", json!({ "notebook": "new.ipynb" }), From::Agent),
         ("notebook", json!({ "path": nb, "action": "delete", "cell_index": 0 }), From::Agent),
         ("edit", json!({ "path": nb, "old": "x = 1", "new": "x = 2" }), From::Agent),

@@ -20,7 +20,11 @@ fn senseless() -> Vec<(&'static str, Value, &'static str)> {
     vec![
         // Wrong types.
         ("get_notebook_cells", json!({ "notebook": 7 }), "`notebook` must be text"),
-        ("get_notebook_cells", json!({ "notebook": nb, "cells": {} }), "a list of cell ids or indexes"),
+        (
+            "get_notebook_cells",
+            json!({ "notebook": nb, "cells": {} }),
+            "a list of cell ids, indexes or ranges",
+        ),
         ("get_cell_outputs", outputs(json!(1.5)), "a cell id or an index from 0 on"),
         ("get_cell_outputs", outputs(json!(true)), "a cell id or an index from 0 on"),
         ("update_notebook_cell", update(json!({ "content": ["a"] })), "`content` must be text"),

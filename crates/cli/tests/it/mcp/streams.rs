@@ -26,15 +26,18 @@ fn meta() -> Value {
 fn each_mode_lists_its_tools_in_a_fixed_order_without_a_host() {
     let desk = Desk::new();
     for (mode, expected) in [
-        ("ask", "get_notebook_cells get_cell_outputs notebook_kernel read get_variables wait read_artifact"),
+        (
+            "ask",
+            "get_notebook_cells get_cell_outputs search_notebook notebook_kernel read get_variables wait read_artifact",
+        ),
         (
             "edit",
-            "get_notebook_cells get_cell_outputs notebook_kernel read edit write get_variables wait read_artifact",
+            "get_notebook_cells get_cell_outputs search_notebook notebook_kernel read get_variables wait read_artifact",
         ),
         (
             "agent",
-            "get_notebook_cells get_cell_outputs run_notebook_cells add_notebook_cell update_notebook_cell \
-             delete_notebook_cells move_notebook_cell create_notebook notebook_kernel notebook read edit write \
+            "get_notebook_cells get_cell_outputs search_notebook run_notebook_cells add_notebook_cell update_notebook_cell \
+             delete_notebook_cells move_notebook_cell undo create_notebook notebook_kernel notebook read edit write \
              python eval get_variables wait read_artifact",
         ),
     ] {

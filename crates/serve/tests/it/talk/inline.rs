@@ -55,7 +55,7 @@ async fn a_proposal_is_told_and_nothing_else_can_be_done_from_a_cell() {
         assert!(!room.site.bed.scratch.path().join(made).exists());
     }
     let asked = room.models.asked();
-    let offered = "get_notebook_cells get_cell_outputs notebook_kernel read get_variables wait read_artifact propose_change";
+    let offered = "get_notebook_cells get_cell_outputs search_notebook notebook_kernel read get_variables wait read_artifact propose_change";
     assert_eq!(tools(&asked[0]).join(" "), offered);
     let sent = asked[0].body["messages"].to_string();
     assert!(sent.contains("- cells: 2") && sent.contains("What cell a shows"), "{sent}");

@@ -135,3 +135,43 @@ async fn a_run_that_was_handed_over_writes_its_outputs_all_the_same() {
         desk.bed.close().await;
     }
 }
+
+#[tokio::test]
+async fn an_edit_of_the_text_runs_the_cells_that_it_changed() {
+    let desk = Desk::new("runner");
+    desk.bed.notebook("nb.ipynb", &[("a", "x = 1"), ("b", "print('b', x)"), ("c", "print('c', x)")]);
+    desk.told("run_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": ["a"], "soft_wait": 600 }))
+        .await;
+    let edit = |old: &str, new: &str| json!({ "path": "nb.ipynb", "old": old, "new": new, "replace_all": true, "run": true, "soft_wait": 600 });
+    let text = desk.told("edit", edit("print(", "print(10, ")).await;
+    assert!(text.starts_with("Wrote nb.ipynb: changed 1 (b), 2 (c); kept 1 of 3."), "{text}");
+    assert!(text.contains("10 b 1\n") && text.contains("10 c 1\n") && !text.contains("id=a"), "{text}");
+    assert_eq!(text.matches("Revision").count(), 1, "{text}");
+    let same = desk.told("edit", edit("print(10", "print(10")).await;
+    assert!(same.ends_with("There was nothing to run: no cell has changed."), "{same}");
+    desk.bed.close().await;
+}
+
+#[tokio::test]
+async fn all_cells_run_on_a_kernel_that_was_restarted_first() {
+    for backend in BOTH {
+        let desk = Desk::new(backend);
+        desk.bed.notebook(
+            "nb.ipynb",
+            &[("a", "seen = 'left' in globals()\nprint('seen', seen)"), ("b", "left = 1"), ("c", "# text")],
+        );
+        let run = |more: Value| {
+            let mut all = json!({ "notebook": "nb.ipynb", "soft_wait": 600 });
+            all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            all
+        };
+        // Without a kernel there is nothing to restart.
+        let first = desk.told("run_notebook_cells", run(json!({ "restart": true }))).await;
+        assert!(first.contains("seen False") && !first.contains("restarted"), "{first}");
+        let kept = desk.told("run_notebook_cells", run(json!({}))).await;
+        assert!(kept.contains("seen True"), "{kept}");
+        let fresh = desk.told("run_notebook_cells", run(json!({ "restart": true }))).await;
+        assert!(fresh.contains("seen False") && fresh.contains("The kernel was restarted first."), "{fresh}");
+        desk.bed.close().await;
+    }
+}

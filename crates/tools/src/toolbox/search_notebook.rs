@@ -1,0 +1,165 @@
+//! `search_notebook`: the lines of sources, and of outputs where asked, that hold a text or match an expression.
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use cellist_notebook::{Cell, Notebook};
+use cellist_output::{Ansi, clean};
+use cellist_session::redaction::Redaction;
+use regex::Regex;
+use tokio::task::spawn_blocking;
+
+use super::run_notebook_cells::ranges;
+use super::{Call, Toolbox};
+use crate::answer::Answer;
+use crate::budget;
+
+/// How many characters of a line are shown, with the match among them.
+const LONGEST_LINE: usize = 200;
+/// How many characters stand before a match in a line that is cut.
+const BEFORE: usize = 60;
+
+/// A line that matches.
+#[derive(Debug, PartialEq, Eq)]
+struct Hit {
+    cell: usize,
+    is_output: bool,
+    /// Counted from 1 in the source or in the output.
+    number: usize,
+    line: String,
+}
+
+impl Toolbox {
+    pub(super) async fn search_notebook(&self, call: Call<'_>) -> Result<Answer, Answer> {
+        let open = self.notebook(&call).await?;
+        let query = call.arguments.text("query").unwrap_or_default().to_owned();
+        let (is_regex, outputs) = (call.arguments.flag("regex"), call.arguments.flag("outputs"));
+        let pattern = pattern(&query, is_regex).map_err(|problem| open.failure(problem, None))?;
+        let notebook = open.document.view().notebook.clone();
+        // Searched is what the agent may read: a credential cannot be guessed letter by letter.
+        let redaction = call.agent.within().is_none().then(|| call.caller().asker.redaction.clone());
+        let searched = notebook.clone();
+        let search = move || hits(&searched, &pattern, outputs, redaction.as_ref());
+        let found = spawn_blocking(search).await.map_err(|_| open.failure("could not be searched", None))?;
+        let mut cells: Vec<usize> = found.iter().map(|hit| hit.cell).collect();
+        cells.dedup();
+        self.glance(&call, &open, &notebook, &cells);
+        let text = in_words(&found, &notebook, budget::budget(call.arguments));
+        if text.is_empty() {
+            let how = if is_regex { "matches" } else { "contains" };
+            let more = if outputs { "" } else { "; `outputs` searches outputs too" };
+            let count = notebook.cells().len();
+            return Ok(Answer::text(format!(
+                "{}: no line of {count} cells {how} {query:?} (case counts{more})",
+                open.name()
+            )));
+        }
+        Ok(Answer::text(format!("{}: {text}", open.name())))
+    }
+}
+
+fn pattern(query: &str, is_regex: bool) -> Result<Regex, String> {
+    if query.is_empty() {
+        return Err("`query` is empty: name a text".to_owned());
+    }
+    match is_regex {
+        true => Regex::new(query).map_err(|error| format!("`query` is not a regular expression: {error}")),
+        false if query.contains('\n') => {
+            Err("`query` has several lines, and lines are searched one by one: name a part of one".to_owned())
+        }
+        false => Regex::new(&regex::escape(query)).map_err(|error| format!("`query` is too long: {error}")),
+    }
+}
+
+fn hits(notebook: &Notebook, pattern: &Regex, outputs: bool, redaction: Option<&Redaction>) -> Vec<Hit> {
+    let mut found = Vec::new();
+    for (cell, it) in notebook.cells().iter().enumerate() {
+        let mut search = |text: &str, is_output: bool| {
+            let shown = redaction.map_or(text.into(), |redaction| redaction.text(text));
+            for (at, line) in shown.lines().enumerate() {
+                if let Some(place) = pattern.find(line) {
+                    let line = excerpt(line, place.range());
+                    found.push(Hit { cell, is_output, number: at + 1, line });
+                }
+            }
+        };
+        search(&it.source(), false);
+        if outputs {
+            search(&output_text(it), true);
+        }
+    }
+    found
+}
+
+/// The text of a cell's outputs, one behind the other.
+fn output_text(cell: &Cell) -> String {
+    let mut text = String::new();
+    for output in cell.outputs() {
+        text.push_str(&clean(output.text().as_bytes(), Ansi::Remove));
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// A line, cut around what was found in it where it is long.
+fn excerpt(line: &str, place: Range<usize>) -> String {
+    if line.chars().count() <= LONGEST_LINE {
+        return line.to_owned();
+    }
+    let before = line[..place.start].chars().count().saturating_sub(BEFORE);
+    let shown: String = line.chars().skip(before).take(LONGEST_LINE).collect();
+    let is_end = before + LONGEST_LINE >= line.chars().count();
+    format!("{}{shown}{}", if before > 0 { "…" } else { "" }, if is_end { "" } else { "…" })
+}
+
+/// The lines below their cells, as far as there is room; nothing where there are none.
+fn in_words(found: &[Hit], notebook: &Notebook, room: usize) -> String {
+    let Some(first) = found.first() else { return String::new() };
+    let mut cells: Vec<usize> = found.iter().map(|hit| hit.cell).collect();
+    cells.dedup();
+    let lines = if found.len() == 1 { "line" } else { "lines" };
+    let mut text = format!("{} {lines} in {} of {} cells", found.len(), cells.len(), notebook.cells().len());
+    let mut place = (usize::MAX, first.is_output);
+    for (done, hit) in found.iter().enumerate() {
+        let mut shown = String::new();
+        if place != (hit.cell, hit.is_output) {
+            let cell = &notebook.cells()[hit.cell];
+            let part = if hit.is_output { " output" } else { "" };
+            let _ = write!(shown, "\n[{}] id={} {}{part}", hit.cell, cell.id(), cell.cell_type());
+        }
+        let _ = write!(shown, "\n{}: {}", hit.number, hit.line);
+        if text.len() + shown.len() > room {
+            let mut left: Vec<usize> = found[done..].iter().map(|hit| hit.cell).collect();
+            left.dedup();
+            let _ = write!(text, "\n… {} more in cells {}", found.len() - done, ranges(&left));
+            break;
+        }
+        text.push_str(&shown);
+        place = (hit.cell, hit.is_output);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_is_cut_around_what_was_found() {
+        assert_eq!(excerpt("short", 0..5), "short");
+        let line = format!("{}needle{}", "é".repeat(500), "x".repeat(500));
+        let shown = excerpt(&line, 1000..1006);
+        assert!(shown.starts_with(&format!("…{}needle", "é".repeat(BEFORE))) && shown.ends_with("x…"));
+        assert_eq!(shown.chars().count(), LONGEST_LINE + 2);
+        assert!(excerpt(&line, line.len() - 1..line.len()).ends_with('x'));
+    }
+
+    #[test]
+    fn what_cannot_be_searched_for_is_refused() {
+        assert!(pattern("", false).is_err() && pattern("a\nb", false).is_err());
+        assert!(pattern("(", true).unwrap_err().starts_with("`query` is not a regular expression"));
+        assert!(pattern("(", false).unwrap().is_match("f(x)"));
+    }
+}

@@ -1,0 +1,130 @@
+//! `undo`: takes changes of a notebook back, beside what others did since, and says what could not be taken back.
+
+use cellist_notebook::{Notebook, Revision};
+use cellist_session::live::{Actor, DocumentError, Edited, Entry, PartlyUndone, Unchanged, Undo};
+
+use super::open::{Open, Others};
+use super::{Call, Toolbox};
+use crate::answer::Answer;
+use crate::budget;
+
+/// How many turns are named to an agent that named none of them.
+const MOST_TURNS: usize = 5;
+/// How many changes are told one by one.
+const MOST_DEEDS: usize = 20;
+
+impl Toolbox {
+    pub(super) async fn undo(&self, call: Call<'_>) -> Result<Answer, Answer> {
+        let open = self.notebook(&call).await?;
+        let actor = call.caller().author().actor;
+        let wanted = wanted(&call, &actor).map_err(|problem| open.failure(problem, None))?;
+        let is_last = matches!(wanted, Undo::LastOf(_));
+        let undone = open.document.undo_partly(wanted, call.agent.author()).await;
+        let Edited { value: PartlyUndone { entries, kept }, .. } = match undone {
+            Ok(edited) => edited,
+            Err(error) => return Err(open.nothing_undone(&error, &actor).await),
+        };
+        let told = open.document.tell(actor.clone()).await.map_err(|error| open.refused(&error))?;
+        let notebook = &told.notebook;
+        let mut lines = vec![format!(
+            "Took back {}. {} Revision {}.",
+            deeds(&entries),
+            cell_count(notebook),
+            told.revision
+        )];
+        for (entry, conflict) in &kept {
+            let what = entry.deeds().join(", ");
+            let text = budget::cut(&conflict.to_string(), budget::USUAL / 4 / kept.len());
+            lines.push(format!("Not taken back: {what}, since others changed the same:\n{text}"));
+        }
+        if is_last {
+            lines.extend(open.rest_of_turn(&entries, &actor).await);
+        }
+        let touched: Vec<&str> =
+            entries.iter().flat_map(Entry::cells).map(cellist_notebook::CellId::as_str).collect();
+        let has_outputs =
+            notebook.cells().iter().any(|cell| cell.has_outputs() && touched.contains(&cell.id().as_str()));
+        if has_outputs || self.has_kernel(&open) {
+            lines.push("Outputs of runs and variables stay as they are.".to_owned());
+        }
+        let others = told.before.map(|before| Others::since(&before, notebook)).unwrap_or_default();
+        lines.extend(others.without_cells(&touched).sentence());
+        Ok(Answer::text(budget::cut(&lines.join("\n"), budget::budget(call.arguments))))
+    }
+
+    fn has_kernel(&self, open: &Open) -> bool {
+        self.sessions.list().iter().any(|session| session.notebook.as_deref() == Some(open.path()))
+    }
+}
+
+fn wanted(call: &Call<'_>, actor: &Actor) -> Result<Undo, String> {
+    let given = |name: &str| call.arguments.text(name).map(str::trim).filter(|text| !text.is_empty());
+    match (given("turn"), given("since")) {
+        (Some(_), Some(_)) => Err("give `turn` or `since`, not both".to_owned()),
+        (Some(turn), None) => Ok(Undo::Turn(turn.to_owned())),
+        (None, Some(since)) => {
+            let revision = since.parse::<Revision>();
+            let revision = revision.map_err(|error| format!("{error}; give one that you were told"))?;
+            Ok(Undo::Since { actor: actor.id.clone(), revision })
+        }
+        (None, None) => Ok(Undo::LastOf(actor.id.clone())),
+    }
+}
+
+impl Open {
+    /// Why nothing was taken back, with the turns that could be.
+    async fn nothing_undone(&self, error: &DocumentError, actor: &Actor) -> Answer {
+        let is_nothing =
+            matches!(error, DocumentError::Unchanged(why) if matches!(**why, Unchanged::Nothing(_)));
+        if !is_nothing {
+            return self.refused(error);
+        }
+        let history = self.document.history().await.unwrap_or_default();
+        let mut turns: Vec<(&str, String)> = Vec::new();
+        for entry in history.iter().rev().filter(|entry| is_open(entry)) {
+            if turns.iter().all(|(turn, _)| *turn != entry.turn) {
+                let whose = if entry.actor.id == actor.id { "yours" } else { entry.actor.name.as_str() };
+                let deeds = budget::cut(&entry.deeds().join(", "), 120);
+                turns.push((&entry.turn, format!("{} ({whose}: {deeds})", entry.turn)));
+            }
+        }
+        turns.truncate(MOST_TURNS);
+        let named: Vec<String> = turns.into_iter().map(|(_, words)| words).collect();
+        let hint = (!named.is_empty()).then(|| format!("the last turns are {}", named.join(", ")));
+        self.failure(error, hint)
+    }
+
+    /// Whether the turn of an entry has more that could be taken back.
+    async fn rest_of_turn(&self, entries: &[Entry], actor: &Actor) -> Option<String> {
+        let turn = &entries.first()?.turn;
+        let history = self.document.history().await.ok()?;
+        let of_turn = |entry: &&Entry| is_open(entry) && entry.turn == *turn && entry.actor.id == actor.id;
+        match history.iter().filter(of_turn).count() {
+            0 => None,
+            1 => Some(format!("1 more change in turn {turn}.")),
+            count => Some(format!("{count} more changes in turn {turn}.")),
+        }
+    }
+}
+
+fn is_open(entry: &Entry) -> bool {
+    entry.undone_by.is_none() && entry.undoes.is_empty()
+}
+
+fn deeds(entries: &[Entry]) -> String {
+    let mut deeds: Vec<String> = entries.iter().flat_map(Entry::deeds).collect();
+    let left = deeds.len().saturating_sub(MOST_DEEDS);
+    deeds.truncate(MOST_DEEDS);
+    if left > 0 {
+        deeds.push(format!("{left} more"));
+    }
+    let changes = if entries.len() == 1 { "change" } else { "changes" };
+    format!("{} {changes}: {}", entries.len(), deeds.join(", "))
+}
+
+fn cell_count(notebook: &Notebook) -> String {
+    match notebook.cells().len() {
+        1 => "The notebook has 1 cell.".to_owned(),
+        count => format!("The notebook has {count} cells."),
+    }
+}
