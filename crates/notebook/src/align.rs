@@ -105,7 +105,7 @@ fn unpaired(pairs: &[Option<usize>], right: usize) -> (Vec<usize>, Vec<usize>) {
 }
 
 /// Whether at least half of the lines of two cells are the same.
-fn alike(one: &SnapshotCell, other: &SnapshotCell) -> bool {
+pub(crate) fn alike(one: &SnapshotCell, other: &SnapshotCell) -> bool {
     let total = split(&one.source).len() + split(&other.source).len();
     let differing: usize =
         hunks(&one.source, &other.source).iter().map(|hunk| hunk.before.len() + hunk.after.len()).sum();
