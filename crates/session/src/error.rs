@@ -150,6 +150,9 @@ fn save_hint(error: &io::Error) -> Option<String> {
     let hint = match error.kind() {
         io::ErrorKind::StorageFull => "the file is as it was: make room on the disk and try again",
         io::ErrorKind::QuotaExceeded => "the file is as it was: make room within your quota and try again",
+        io::ErrorKind::FileTooLarge => {
+            "the file is as it was: raise the limit on the size of files (`ulimit -f`) and try again"
+        }
         io::ErrorKind::PermissionDenied => {
             "ask for permission to write to the file or its folder, or save a copy elsewhere"
         }

@@ -2,12 +2,16 @@
 
 mod ancestry;
 mod content;
+mod evidence;
 mod in_place;
 mod load;
 mod lock;
+mod mending;
 mod merging;
+mod overwritten;
 mod place;
 mod plain;
+mod provenance;
 mod reads;
 mod recent;
 mod recovered;
@@ -18,18 +22,20 @@ mod temporary;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use cellist_notebook::{Ids, Notebook, OnConflict, Revision, Snapshot, merge};
+use cellist_notebook::{Ids, Notebook, Revision, Snapshot, merge};
 
 use crate::error::{Error, Problem, Result};
 use crate::home::Home;
-use crate::platform;
+use crate::platform::{self, Mark};
 use content::{Content, Expected};
 use load::load;
 use lock::Lock;
+use mending::Mending;
+pub(crate) use mending::{Put, Seen};
 use place::Place;
-use recent::{Kept, Overwritten, Recent};
+use recent::{Among, Recent};
 use save::{Save, Saved};
 
 /// How long a change waits for another process of ours that is changing the same notebook.
@@ -127,22 +133,13 @@ impl Store {
         self.create(&path, notebook).ok().map(|_| path)
     }
 
-    /// Reads a notebook. One that another program is just writing is waited for, two seconds at most.
+    /// Reads a notebook as it is in the file. One that another program is just writing is waited for, two seconds at
+    /// most. Where a program wrote over changes of ours that it had not read, a notice says so.
     pub fn open(&self, path: &Path) -> Result<Opened> {
         let place = Place::of(path)?;
-        let mut notices = Vec::new();
-        // Someone is writing into the file itself, or was when it ended.
-        if lock::peek(&self.home, &place).is_some_and(|journal| journal.in_place) {
-            // If it cannot be repaired, what is there is still worth a look.
-            let _ = self.lock(&place, &mut notices);
-        }
-        let (mut notebook, mark) = load(&place)?;
-        if Recent::of(&self.home, &place.key()).overwritten(&notebook, mark).is_some()
-            && let Ok(mended) = self.change(path, Missing::Refuse, |_| Ok(()))
-        {
-            notices.extend(mended.notices);
-            notebook = Arc::new(mended.notebook);
-        }
+        let (notebook, mark, mut notices) = self.load(&place)?;
+        let overwritten = Recent::of(&self.home, &place.key()).overwritten(&notebook, mark, Among::All);
+        notices.extend(overwritten.iter().flat_map(|overwritten| overwritten.warnings(&notebook)));
         Ok(Opened { notebook: Arc::unwrap_or_clone(notebook), path: place.real, notices })
     }
 
@@ -164,7 +161,8 @@ impl Store {
     }
 
     /// Changes a notebook: locks it, loads it, lets `change` have it, and saves what came of it together
-    /// with what other programs did to the file meanwhile. An unchanged notebook is not written.
+    /// with what other programs did to the file meanwhile. Sources of ours that a program wrote over without having
+    /// read them come back with the change. An unchanged notebook is not written.
     pub fn change<T>(
         &self,
         path: &Path,
@@ -175,14 +173,63 @@ impl Store {
         // What cannot be changed anyway needs no lock and no state folder.
         place.metadata().map(drop).or_else(|error| start_anyway(error, missing))?;
         let find = || self.find(&place, missing);
-        self.update(&place, find, |found, _| {
+        self.update(&place, find, |found, _, mending| {
             let mut notebook = found.clone();
             let value = change(&mut notebook).map_err(|error| refused(&place, error))?;
             // What a change put in the notebook's place may be another's text as it was read.
             let is_same_text = std::ptr::eq(notebook.original(), found.original());
             let is_new = notebook.is_changed() || !is_same_text && notebook.revision() != found.revision();
+            // The change comes first: its positions are those of the file that the caller has seen.
+            if is_new {
+                mending.bring_back_beside(found, &mut notebook);
+            }
             Ok((value, is_new.then_some(notebook)))
         })
+    }
+
+    /// Saves `ours`, which was made from `base`, beside what others made of it. `about_to` is told which revision the
+    /// file is about to get.
+    pub(crate) fn put(
+        &self,
+        path: &Path,
+        Put { base, ours, knows_overwritten, on_conflict }: Put<'_>,
+        about_to: impl Fn(Revision),
+    ) -> Result<Changed<()>> {
+        let place = Place::of(path)?;
+        place.metadata()?;
+        let make = |found: &Notebook, mending: &mut Mending<'_>| {
+            if found.revision() != base.revision() {
+                let mut theirs = found.clone();
+                mending.bring_back(&mut theirs);
+                return merge(base, ours, &theirs, on_conflict).map(|merged| merged.notebook);
+            }
+            let mut ours = ours.clone();
+            if !knows_overwritten && ours.revision() != base.revision() {
+                mending.bring_back_beside(base, &mut ours);
+            }
+            Ok(ours)
+        };
+        let find = || self.find(&place, Missing::Refuse);
+        self.update(&place, find, |found, _, mending| {
+            let made = make(found, mending).map_err(|error| refused(&place, error))?;
+            about_to(made.revision());
+            let is_new = made.revision() != found.revision();
+            Ok(((), is_new.then_some(made)))
+        })
+    }
+
+    /// The notebook in a file for an owner that has it open, unless it is at the revision that the owner knows.
+    pub(crate) fn look(&self, path: &Path, known: Revision) -> Result<Option<Seen>> {
+        if Revision::of([self.read_file(path)?.as_slice()]) == known {
+            return Ok(None);
+        }
+        let place = Place::of(path)?;
+        let (in_file, mark, mut notices) = self.load(&place)?;
+        let mut mending = Mending::new(&self.home, &place, &in_file, Some(mark));
+        let mut mended = Notebook::clone(&in_file);
+        mending.bring_back(&mut mended);
+        notices.append(&mut mending.notices);
+        Ok(Some(Seen { in_file, mended, notices }))
     }
 
     /// Makes a new file; one that exists is not touched.
@@ -213,7 +260,7 @@ impl Store {
                 }
                 found => found,
             };
-        self.update(&place, find, |_, expected| {
+        self.update(&place, find, |_, expected, _| {
             let current = expected.content.revision();
             match base {
                 Some(base) if base != current => Err(place.error(Problem::ChangedSince { base, current })),
@@ -253,57 +300,38 @@ impl Store {
         &self,
         place: &Place,
         find: impl FnOnce() -> Result<(Arc<Notebook>, Expected)>,
-        make: impl FnOnce(&Notebook, &Expected) -> Result<(T, Option<Notebook>)>,
+        make: impl FnOnce(&Notebook, &Expected, &mut Mending<'_>) -> Result<(T, Option<Notebook>)>,
     ) -> Result<Changed<T>> {
         let mut notices = Vec::new();
         let mut lock = self.lock(place, &mut notices)?;
         sweep::sweep(&self.home, place, &mut lock, &mut notices);
         let (found, expected) = find()?;
-        let mended = self.mend(place, &found, &expected, &mut notices);
-        let (value, made) = make(mended.as_ref().unwrap_or(&found), &expected)?;
-        let ours = made.map(Arc::new).or(mended);
-        let saved = match (ours, &expected.content) {
+        let mark = expected.mark.filter(|_| matches!(expected.content, Content::Notebook(_)));
+        let mut mending = Mending::new(&self.home, place, &found, mark);
+        let (value, made) = make(&found, &expected, &mut mending)?;
+        notices.append(&mut mending.notices);
+        let saved = match (made, &expected.content) {
             (None, Content::Notebook(_)) => Saved { notebook: found, written: false },
-            (ours, _) => {
-                let ours = ours.unwrap_or_else(|| Arc::clone(&found));
-                Save::new(&self.home, place, &mut lock, &mut notices).save(found, expected, ours)?
+            (made, _) => {
+                let ours = made.map_or_else(|| Arc::clone(&found), Arc::new);
+                let base = mending.base(found);
+                Save::new(&self.home, place, &mut lock, &mut notices).save(base, expected, ours)?
             }
         };
         let notebook = Arc::unwrap_or_clone(saved.notebook);
         Ok(Changed { value, revision: notebook.revision(), notebook, written: saved.written, notices })
     }
 
-    /// The notebook with what we saved just before another program wrote an older version with changes of its
-    /// own over it; `None` when that is not so.
-    fn mend(
-        &self,
-        place: &Place,
-        found: &Arc<Notebook>,
-        expected: &Expected,
-        notices: &mut Vec<String>,
-    ) -> Option<Arc<Notebook>> {
-        let (Content::Notebook(_), Some(mark)) = (&expected.content, expected.mark) else { return None };
-        let recent = Recent::of(&self.home, &place.key());
-        let Overwritten { base, ours } = recent.overwritten(found, mark)?;
-        let merged = match merge(&base, &ours, found, OnConflict::Refuse) {
-            Ok(merged) => merged,
-            Err(error) => {
-                let why = "what another program has overwritten with an older version";
-                notices.extend(recovered::keep_bytes(&self.home, place, &ours.to_bytes(), why));
-                let yielding = ancestry::giving_way(&base, &ours, &error, |_| true);
-                match yielding.and_then(|ours| merge(&base, &ours, found, OnConflict::Refuse).ok()) {
-                    Some(merged) => merged,
-                    None => {
-                        let kept = Kept { notebook: found, file: Some(mark.identity()) };
-                        recent.keep(&self.home, None, kept, SystemTime::now());
-                        return None;
-                    }
-                }
-            }
-        };
-        notices.push("another program had written an older version; both are merged now".to_owned());
-        notices.extend(merged.notices);
-        Some(Arc::new(merged.notebook))
+    /// Loads a notebook, and completes a save into the file itself that was interrupted.
+    fn load(&self, place: &Place) -> Result<(Arc<Notebook>, Mark, Vec<String>)> {
+        let mut notices = Vec::new();
+        // Someone is writing into the file itself, or was when it ended.
+        if lock::peek(&self.home, place).is_some_and(|journal| journal.in_place) {
+            // If it cannot be repaired, what is there is still worth a look.
+            let _ = self.lock(place, &mut notices);
+        }
+        let (notebook, mark) = load(place)?;
+        Ok((notebook, mark, notices))
     }
 
     /// The notebook at a place, or the empty one to start from.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use cellist_notebook::{Notebook, OnConflict, Revision, merge};
+use cellist_notebook::{Notebook, OnConflict};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::sleep_until;
@@ -16,7 +16,7 @@ use super::schedule::{Schedule, Urgency};
 use super::state::State;
 use super::watcher::FolderWatch;
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::{Changed, Missing, Opened, Store};
+use crate::store::{Changed, Put, Seen, Store};
 
 /// How many notices are shown.
 const NOTICES: usize = 20;
@@ -32,11 +32,13 @@ pub(super) struct Task {
     pub(super) view: watch::Sender<Arc<View>>,
     /// What is in the file, as far as we know.
     base: Arc<Notebook>,
+    /// Whether the state has the sources of ours that the program that wrote `base` had not read.
+    knows_overwritten: bool,
     /// The newest version that is in the file.
     saved: u64,
     schedule: Schedule,
     saving: Option<Saving>,
-    looking: Option<oneshot::Receiver<Result<Option<Opened>>>>,
+    looking: Option<oneshot::Receiver<Result<Option<Seen>>>>,
     /// Whether the file may be another than the one we know.
     is_suspect: bool,
     waiters: Vec<(u64, Waiter)>,
@@ -60,7 +62,7 @@ struct Saving {
 enum Moment {
     Command(Option<Command>),
     Saved(Result<Changed<()>>),
-    Looked(Result<Option<Opened>>),
+    Looked(Result<Option<Seen>>),
     Suspect,
     Due,
 }
@@ -83,6 +85,7 @@ impl Task {
             commands,
             view,
             base,
+            knows_overwritten: false,
             saved,
             schedule: Schedule::default(),
             saving: None,
@@ -182,8 +185,10 @@ impl Task {
         let (heard, history) = (self.history.unsaved(&self.state), self.history.clone());
         let about = heard.clone();
         let (tell, outcome) = oneshot::channel();
+        let knows_overwritten = self.knows_overwritten;
         spawn_blocking(move || {
-            let saved = save(&store, &path, &base, &ours, |revision| {
+            let put = Put { base: &base, ours: &ours, knows_overwritten, on_conflict: OnConflict::Mark };
+            let saved = store.put(&path, put, |revision| {
                 if let Some(heard) = &about {
                     history.saving(revision, heard);
                 }
@@ -208,11 +213,13 @@ impl Task {
                 }
                 (self.problem, self.conflicts) = (None, 0);
                 self.note(saved.notices);
+                self.knows_overwritten = false;
                 if saved.revision == snapshot.revision() {
                     self.base = snapshot;
                 } else {
                     // Someone else's changes are in the file too.
-                    self.absorb(&snapshot, saved.notebook);
+                    let in_file = Arc::new(saved.notebook);
+                    self.absorb(&snapshot, &in_file, &in_file);
                 }
                 self.answer(version, Ok(()));
             }
@@ -245,35 +252,36 @@ impl Task {
         self.is_suspect = false;
         let (store, path, known) = (self.store.clone(), Arc::clone(&self.path), self.base.revision());
         let (tell, looking) = oneshot::channel();
-        spawn_blocking(move || drop(tell.send(look(&store, &path, known))));
+        spawn_blocking(move || drop(tell.send(store.look(&path, known))));
         self.looking = Some(looking);
     }
 
-    fn take_in(&mut self, looked: Result<Option<Opened>>) {
+    fn take_in(&mut self, looked: Result<Option<Seen>>) {
         self.looking = None;
         match looked {
             Ok(None) => self.problem = self.problem.take().filter(|_| self.schedule.is_dirty()),
-            Ok(Some(opened)) => {
+            Ok(Some(Seen { in_file, mended, notices })) => {
                 self.problem = self.problem.take().filter(|_| self.schedule.is_dirty());
-                self.note(opened.notices);
+                self.note(notices);
                 let base = Arc::clone(&self.base);
-                self.absorb(&base, opened.notebook);
+                self.absorb(&base, &mended, &in_file);
+                self.knows_overwritten = true;
             }
             // It may be back in a moment; a save says what is wrong.
             Err(error) => self.problem = Some(error.to_string()),
         }
     }
 
-    /// Goes on with what another program made of `base` and put into the file.
-    fn absorb(&mut self, base: &Notebook, theirs: Notebook) {
+    /// Takes in `theirs`, which another program made of `base`. The file holds `in_file`.
+    fn absorb(&mut self, base: &Notebook, theirs: &Notebook, in_file: &Arc<Notebook>) {
         let before = self.state.version();
-        match self.state.absorb(base, &theirs, now()) {
+        match self.state.absorb(base, theirs, now()) {
             Ok(remarks) => self.note(remarks),
             Err(error) => return self.note(vec![error.to_string()]),
         }
-        let is_all = self.state.notebook().revision() == theirs.revision();
+        let is_all = self.state.notebook().revision() == in_file.revision();
         let was_clean = self.saved == before;
-        self.base = if is_all { Arc::clone(self.state.notebook()) } else { Arc::new(theirs) };
+        self.base = if is_all { Arc::clone(self.state.notebook()) } else { Arc::clone(in_file) };
         if is_all && was_clean {
             self.saved = self.state.version();
         } else if !is_all {
@@ -347,32 +355,4 @@ impl Task {
 /// What a piece of work on another thread came to; `None` at once where there is none, or it has ended without.
 async fn heard<T>(work: Option<&mut oneshot::Receiver<T>>) -> Option<T> {
     work?.await.ok()
-}
-
-/// Puts `ours`, which was made from `base`, into the file beside what others made of it. What the file is about to be is
-/// told before it is.
-fn save(
-    store: &Store,
-    path: &Path,
-    base: &Notebook,
-    ours: &Notebook,
-    about_to: impl Fn(Revision),
-) -> Result<Changed<()>> {
-    store.change(path, Missing::Refuse, |theirs| {
-        *theirs = if theirs.revision() == base.revision() {
-            ours.clone()
-        } else {
-            merge(base, ours, theirs, OnConflict::Mark)?.notebook
-        };
-        about_to(theirs.revision());
-        Ok(())
-    })
-}
-
-/// What is in the file, if that is not what we know.
-fn look(store: &Store, path: &Path, known: Revision) -> Result<Option<Opened>> {
-    if Revision::of([store.read_file(path)?.as_slice()]) == known {
-        return Ok(None);
-    }
-    store.open(path).map(Some)
 }

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 
 use crate::error::Result;
-use crate::store::{Changed, Missing, Store};
+use crate::store::{Changed, Put, Store};
 
 /// A notebook with the file that it came from and the file that its outputs go to.
 #[derive(Debug)]
@@ -117,14 +117,9 @@ impl Document {
         spawn_blocking(move || {
             let begun = Instant::now();
             let saved = if in_place {
-                store.change(&output, Missing::Refuse, |theirs| {
-                    *theirs = if theirs.revision() == base.revision() {
-                        ours.clone()
-                    } else {
-                        merge(&base, &ours, theirs, OnConflict::Refuse)?.notebook
-                    };
-                    Ok(())
-                })
+                let on_conflict = OnConflict::Refuse;
+                let put = Put { base: &base, ours: &ours, knows_overwritten: false, on_conflict };
+                store.put(&output, put, |_| {})
             } else {
                 store.replace_raw(&output, ours.to_bytes(), None)
             };

@@ -1,4 +1,4 @@
-//! Which version another program started from, judged by what it made of it.
+//! Which version another program started from that writes while we save, judged by what it made of it.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -23,27 +23,27 @@ impl Ancestry {
         self.0.push((Profile::of(&version), version));
     }
 
-    /// The version that a notebook with the profile `theirs` differs least from, and by how much. `ours` is
-    /// what we have now.
+    /// The version that `theirs` differs least from. `ours` is what we have now.
     ///
     /// A program that writes without looking overwrites what we put there meanwhile. With our newest version
     /// as the base of a merge, our changes would look as if it had taken them back.
-    pub(super) fn closest(&self, theirs: &Profile, ours: &Profile) -> (usize, Arc<Notebook>) {
+    pub(super) fn closest(&self, theirs: &Notebook, ours: &Notebook) -> Arc<Notebook> {
+        let (theirs, ours) = (Profile::of(theirs), Profile::of(ours));
         // The first of equals.
-        let (known, version) = (self.0.iter())
-            .min_by_key(|(known, _)| known.distance(theirs, ours))
+        let (_, version) = (self.0.iter())
+            .min_by_key(|(known, _)| known.distance(&theirs, &ours))
             .expect("the base is always there");
-        (known.distance(theirs, ours), Arc::clone(version))
+        Arc::clone(version)
     }
 }
 
 /// The cells of a notebook, as far as it takes to see how much two notebooks have in common: for each a number
 /// of its id and one of its content, sorted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Profile(Vec<(u64, u64)>);
+struct Profile(Vec<(u64, u64)>);
 
 impl Profile {
-    pub(super) fn of(notebook: &Notebook) -> Profile {
+    fn of(notebook: &Notebook) -> Profile {
         let numbers = |cell: &Cell| {
             let mut content = DefaultHasher::new();
             (cell.cell_type().as_str(), cell.source()).hash(&mut content);
@@ -63,20 +63,9 @@ impl Profile {
         Profile(cells)
     }
 
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
-        self.0.iter().flat_map(|(name, content)| [*name, *content]).flat_map(u64::to_le_bytes).collect()
-    }
-
-    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Profile> {
-        let (numbers, rest) = bytes.as_chunks();
-        let (cells, odd) = numbers.as_chunks();
-        let cell = |[name, content]: &[[u8; 8]; 2]| (u64::from_le_bytes(*name), u64::from_le_bytes(*content));
-        (rest.is_empty() && odd.is_empty()).then(|| Profile(cells.iter().map(cell).collect()))
-    }
-
     /// How many cells are not the same in `theirs`, or infinitely many if `theirs` has a cell that only `ours`
     /// has, not this, by its name or by what it holds: then they have seen a newer version.
-    pub(super) fn distance(&self, theirs: &Profile, ours: &Profile) -> usize {
+    fn distance(&self, theirs: &Profile, ours: &Profile) -> usize {
         let (mut distance, mut at) = (0, 0);
         for (name, content) in &theirs.0 {
             while self.0.get(at).is_some_and(|(mine, _)| mine < name) {
@@ -162,13 +151,5 @@ mod tests {
         // Under another name.
         check(&[(1, 1)], &[(1, 1), (7, 2)], &[(1, 1), (2, 2)], usize::MAX);
         check(&[(1, 1), (2, 2)], &[(1, 1), (7, 2)], &[(1, 1), (2, 2)], 2);
-    }
-
-    #[test]
-    fn a_profile_can_be_written_and_read() {
-        let profile = Profile(vec![(1, u64::MAX), (2, 3)]);
-        assert_eq!(Profile::from_bytes(&profile.to_bytes()), Some(profile));
-        assert_eq!(Profile::from_bytes(&[0; 24]), None);
-        assert_eq!(Profile::from_bytes(&[0; 15]), None);
     }
 }

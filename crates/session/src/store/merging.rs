@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use cellist_notebook::{Notebook, OnConflict, Result, merge};
 
-use super::ancestry::{Ancestry, Profile, giving_way, has_same_cell};
-use super::recent::Recent;
-use crate::platform::Mark;
+use super::ancestry::{Ancestry, giving_way, has_same_cell};
+use super::overwritten::Overwritten;
 
 pub(super) struct Merging {
     /// What is to be saved: our change with what others wrote so far.
@@ -35,12 +34,23 @@ impl Merging {
         self.ancestry.ours(Arc::clone(ours));
     }
 
-    /// Puts our changes into `theirs`, which was found in the file `mark`.
-    pub(super) fn take(&mut self, theirs: &Arc<Notebook>, mark: Mark, recent: &Recent) -> Result<Taken> {
-        let (their_profile, our_profile) = (Profile::of(theirs), Profile::of(&self.ours));
-        let (distance, known) = self.ancestry.closest(&their_profile, &our_profile);
-        let base = recent.closer(distance, &their_profile, &our_profile, mark).unwrap_or(known);
-        let attempt = |ours: &Notebook| merge(&base, ours, theirs, OnConflict::Refuse);
+    /// Puts our changes into `theirs`. What its author wrote over in earlier versions of ours, without having read it,
+    /// is put into it first.
+    pub(super) fn take(
+        &mut self,
+        theirs: &Arc<Notebook>,
+        overwritten: Option<&Overwritten>,
+    ) -> Result<Taken> {
+        let base = self.ancestry.closest(theirs, &self.ours);
+        let mended = |notebook: &Arc<Notebook>| {
+            let mut mended = Arc::clone(notebook);
+            if let Some(overwritten) = overwritten {
+                overwritten.reinstate(Arc::make_mut(&mut mended));
+            }
+            mended
+        };
+        let (base, mended) = (mended(&base), mended(theirs));
+        let attempt = |ours: &Notebook| merge(&base, ours, &mended, OnConflict::Refuse);
         let (merged, supersedes) = match attempt(&self.ours) {
             Ok(merged) => (merged, false),
             Err(error) => {

@@ -1,43 +1,33 @@
-//! The last versions that we put into a notebook, kept for a few seconds. A program that read one of them and
-//! writes its own without looking at the file again takes back what we saved in between; with these versions
-//! that can be seen and mended.
+//! The last versions that were in a notebook's file, kept in the state folder: the cells of each, and the evidence by
+//! which [`super::provenance`] tells which of them another program had read.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, DirEntry, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use cellist_notebook::{Notebook, Revision};
+use cellist_notebook::{Notebook, Revision, Snapshot, SnapshotCell};
 
-use super::ancestry::Profile;
-use super::content;
-use super::fresh_ids;
+use super::evidence::{Evidence, Hashes, texts, values};
+use super::overwritten::Overwritten;
+use super::provenance::{Finding, Version, WINDOW, oldest_candidate, read_before, shares_half};
 use crate::home::Home;
 use crate::platform::{self, Identity, Mark};
 
 const FOLDER: &str = "recent";
-const NOTEBOOK: &str = "ipynb";
-const PROFILE: &str = "cells";
+const CELLS: &str = "json";
+const EVIDENCE: &str = "evidence";
 /// Stands in a name for a file that is not known.
 const UNKNOWN: &str = "unknown";
-/// How long a program may take from reading to writing and still not have meant to undo our change.
-const WINDOW: Duration = Duration::from_secs(5);
-/// File systems stamp a file with the time of the last tick, which may be a little ago.
-const TICK: Duration = Duration::from_millis(20);
-/// Larger notebooks are not kept: copying them would slow down each save.
+/// How long the versions before a save are kept for the next command that changes the notebook.
+const KEPT: Duration = Duration::from_secs(3600);
+/// Larger versions are not kept: writing them would slow down each save. Outputs do not count.
 const LARGEST: usize = 2 * 1024 * 1024;
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The versions kept of one notebook.
 pub(super) struct Recent {
     folder: PathBuf,
-}
-
-/// A version that was overwritten, and the older one that was edited instead.
-pub(super) struct Overwritten {
-    pub(super) base: Arc<Notebook>,
-    pub(super) ours: Arc<Notebook>,
 }
 
 /// A notebook, and the file that it is in where that is known.
@@ -47,11 +37,19 @@ pub(super) struct Kept<'a> {
     pub(super) file: Option<Identity>,
 }
 
-struct Version {
+/// Which of the versions may have been overwritten by a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Among {
+    /// All: the file is the notebook.
+    All,
+    /// Those up to the last one that was in this very file: it was the notebook until ours took its place.
+    OfItsFile,
+}
+
+/// A version as it is kept, named by all that is needed to sort it.
+struct Entry {
     at: Duration,
     revision: Revision,
-    /// The file that it was in. Who writes without looking writes into that file; who puts another one in its place, as
-    /// git does for another branch, brings a version that has nothing to do with ours.
     file: Option<Identity>,
     path: PathBuf,
     length: u64,
@@ -63,12 +61,11 @@ impl Recent {
     }
 
     /// Notes that `new` took the place of `old`, each with the file that it was in, at the time `at`. Best effort:
-    /// without it a save is as good as anyone else's.
+    /// without it other programs write over our changes as they would over anyone's.
     pub(super) fn keep(&self, home: &Home, old: Option<Kept<'_>>, new: Kept<'_>, at: SystemTime) {
         let _ = self.forget_old(home);
-        let is_small = new.notebook.pieces().len() <= LARGEST;
-        let kept = if is_small { self.write_both(home, old, new, at).ok() } else { None };
-        // What is kept must end with what is in the file: otherwise our own change could look like a foreign one.
+        let kept = old.and_then(|old| self.write_both(home, old, new, at).ok());
+        // The last version kept must be the one in the file: otherwise our own change could look like a foreign one.
         if kept.is_none() {
             self.clear();
         }
@@ -80,122 +77,99 @@ impl Recent {
 
     /// Takes back that these were put into the file.
     pub(super) fn forget(&self, revisions: &[Revision]) {
-        self.versions()
-            .iter()
-            .filter(|version| revisions.contains(&version.revision))
-            .for_each(Version::remove);
+        self.entries().iter().filter(|entry| revisions.contains(&entry.revision)).for_each(Entry::remove);
     }
 
-    /// The version that was in the file when someone wrote `found` over it without having seen it, and the
-    /// older one that they had seen. `None` when they had seen the newest.
-    pub(super) fn overwritten(&self, found: &Notebook, mark: Mark) -> Option<Overwritten> {
-        let versions = self.versions();
-        let newest = versions.last()?;
-        if newest.file != Some(mark.identity()) {
+    /// The sources of ours that are not in `found` because the program that wrote it had not read them.
+    pub(super) fn overwritten(&self, found: &Notebook, mark: Mark, among: Among) -> Option<Overwritten> {
+        let mut entries = self.entries();
+        let of_file = |entry: &Entry| entry.file == Some(mark.identity());
+        if among == Among::OfItsFile {
+            entries.truncate(entries.iter().rposition(of_file)? + 1);
+        }
+        // What needs no look into the files comes first: most often there is nothing to find.
+        let newest = entries.last().filter(|newest| of_file(newest))?;
+        let at = since_1970(mark.modified?);
+        let first = oldest_candidate(entries.iter().map(|entry| entry.at), at)?;
+        if newest.revision == found.revision() {
             return None;
         }
-        // A file with an older time was put there as it is, which nobody does without looking.
-        let revision = (since_1970(mark.modified?) + TICK >= newest.at).then(|| found.revision())?;
-        // Who brings an earlier version back exactly as it was means to.
-        if versions.iter().any(|version| version.revision == revision) {
-            return None;
-        }
-        let (theirs, ours) = (Profile::of(found), newest.profile()?);
-        let distance = ours.distance(&theirs, &ours);
-        let base = self.closer(distance, &theirs, &ours, mark)?;
-        Some(Overwritten { base, ours: newest.read()? })
-    }
-
-    /// The version that a notebook with the profile `theirs`, found in the file `mark`, differs least from, if
-    /// that is by less than `distance`. `ours` is what we have now.
-    pub(super) fn closer(
-        &self,
-        distance: usize,
-        theirs: &Profile,
-        ours: &Profile,
-        mark: Mark,
-    ) -> Option<Arc<Notebook>> {
-        let time = since_1970(mark.modified?);
-        let mut versions = self.versions();
-        if versions.iter().all(|version| version.file != Some(mark.identity())) {
-            return None;
-        }
-        // Those that were replaced a short while before, and those that came later.
-        let first = versions.iter().position(|version| time <= version.at + WINDOW)?;
-        let versions = versions.split_off(first.saturating_sub(1));
-        let distances = versions
-            .iter()
-            .rev()
-            .filter_map(|version| Some((version.profile()?.distance(theirs, ours), version)));
-        // The newest of equals.
-        let (least, closest) = distances.min_by_key(|(distance, _)| *distance)?;
-        (least < distance).then(|| closest.read())?
+        let version = |(at, entry): (usize, &Entry)| entry.version(at >= first);
+        let versions: Vec<Version> = entries.iter().enumerate().map(version).collect::<Option<_>>()?;
+        let has_values = versions.iter().any(|version| !version.evidence.fresh.is_empty());
+        let finding = Finding {
+            at,
+            revision: found.revision(),
+            file: mark.identity(),
+            texts: texts(found),
+            values: if has_values { values(found) } else { Hashes::new() },
+        };
+        let base = read_before(&versions, &finding)?;
+        let ours = newest.cells()?;
+        shares_half(&ours, &found.snapshot().cells)
+            .then(|| Some(Overwritten { base: entries[base].cells()?, ours }))?
     }
 
     /// The versions kept, oldest first.
-    fn versions(&self) -> Vec<Version> {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let mut versions: Vec<Version> = entries.filter_map(|entry| Version::of(&entry)).collect();
-        versions.sort_by_key(|version| version.at);
-        versions
+    fn entries(&self) -> Vec<Entry> {
+        let found = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut entries: Vec<Entry> = found.filter_map(|entry| Entry::of(&entry)).collect();
+        entries.sort_by_key(|entry| entry.at);
+        entries
     }
 
-    fn write_both(
-        &self,
-        home: &Home,
-        old: Option<Kept<'_>>,
-        new: Kept<'_>,
-        at: SystemTime,
-    ) -> io::Result<()> {
-        let mut versions = self.versions();
-        let last = versions.last().map(|last| (last.at, last.revision));
+    fn write_both(&self, home: &Home, old: Kept<'_>, new: Kept<'_>, at: SystemTime) -> io::Result<()> {
+        let mut entries = self.entries();
+        let last = entries.last().map(|last| (last.at, last.revision));
         // Always behind the last one, whatever the clock says.
         let at = since_1970(at).max(last.map_or(Duration::ZERO, |(at, _)| at + Duration::from_nanos(2)));
-        if let Some(old) = old
-            && last.is_none_or(|(_, revision)| revision != old.notebook.revision())
-        {
-            self.write(home, old, at - Duration::from_nanos(1))?;
+        if last.is_none_or(|(_, revision)| revision != old.notebook.revision()) {
+            self.write(home, old, None, at - Duration::from_nanos(1))?;
         }
-        self.write(home, new, at)?;
+        self.write(home, new, Some(old.notebook), at)?;
         let mut room = MOST_BYTES;
-        while let Some(version) = versions.pop() {
-            match room.checked_sub(version.length) {
+        while let Some(entry) = entries.pop() {
+            match room.checked_sub(entry.length) {
                 Some(rest) => room = rest,
-                None => version.remove(),
+                None => entry.remove(),
             }
         }
         Ok(())
     }
 
-    fn write(&self, home: &Home, kept: Kept<'_>, at: Duration) -> io::Result<()> {
+    fn write(&self, home: &Home, kept: Kept<'_>, before: Option<&Notebook>, at: Duration) -> io::Result<()> {
         let Kept { notebook, file } = kept;
+        let cells = serde_json::to_vec(&notebook.snapshot())?;
+        if cells.len() > LARGEST {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
         let key = self.folder.file_name().unwrap_or_default().to_string_lossy();
         let folder = home.folder(&format!("{FOLDER}/{key}"))?;
         let file = file.map_or_else(
             || UNKNOWN.to_owned(),
             |Identity { device, number, made }| format!("{device:x}_{number:x}_{made:x}"),
         );
-        let path = folder.join(format!("{:020}-{}-{file}.{NOTEBOOK}", at.as_nanos(), notebook.revision()));
-        let create = |path: &Path| {
+        let path = folder.join(format!("{:020}-{}-{file}.{CELLS}", at.as_nanos(), notebook.revision()));
+        let create = |path: &Path, bytes: &[u8]| {
             let mut options = OpenOptions::new();
-            platform::private(options.write(true).create_new(true)).open(path)
+            platform::private(options.write(true).create_new(true)).open(path)?.write_all(bytes)
         };
-        // First the profile: a version without one is not looked at.
-        create(&path.with_extension(PROFILE))?.write_all(&Profile::of(notebook).to_bytes())?;
-        content::write(&create(&path)?, notebook)
+        create(&path.with_extension(EVIDENCE), &Evidence::of(notebook, before).to_bytes())?;
+        create(&path, &cells)
     }
 
-    /// Removes what is too old to matter, of every notebook.
+    /// Removes what cannot matter any more, of every notebook.
     fn forget_old(&self, home: &Home) -> io::Result<()> {
         let now = since_1970(SystemTime::now());
         for entry in fs::read_dir(home.path().join(FOLDER))? {
-            let folder = entry?.path();
-            let recent = Recent { folder };
-            for version in recent.versions() {
-                if now > version.at + WINDOW + WINDOW {
-                    version.remove();
-                }
-            }
+            let recent = Recent { folder: entry?.path() };
+            let entries = recent.entries();
+            let Some(newest) = entries.last() else { continue };
+            let is_over = now > newest.at + KEPT;
+            entries
+                .iter()
+                .filter(|entry| is_over || entry.at + 2 * WINDOW < newest.at)
+                .for_each(Entry::remove);
             // Succeeds when it is empty.
             let _ = fs::remove_dir(&recent.folder);
         }
@@ -203,12 +177,12 @@ impl Recent {
     }
 }
 
-impl Version {
-    fn of(entry: &fs::DirEntry) -> Option<Version> {
+impl Entry {
+    fn of(entry: &DirEntry) -> Option<Entry> {
         let name = entry.file_name().into_string().ok()?;
-        let mut parts = name.strip_suffix(NOTEBOOK)?.strip_suffix('.')?.split('-');
+        let mut parts = name.strip_suffix(CELLS)?.strip_suffix('.')?.split('-');
         let (at, revision, file) = (parts.next()?, parts.next()?, parts.next()?);
-        Some(Version {
+        Some(Entry {
             at: Duration::from_nanos(at.parse().ok()?),
             revision: revision.parse().ok()?,
             file: identity(file),
@@ -217,20 +191,25 @@ impl Version {
         })
     }
 
-    fn profile(&self) -> Option<Profile> {
-        Profile::from_bytes(&fs::read(self.path.with_extension(PROFILE)).ok()?)
+    /// The version, with its evidence if that is asked for.
+    fn version(&self, with_evidence: bool) -> Option<Version> {
+        let evidence = if with_evidence {
+            Evidence::from_bytes(&fs::read(self.path.with_extension(EVIDENCE)).ok()?)?
+        } else {
+            Evidence::default()
+        };
+        Some(Version { at: self.at, revision: self.revision, file: self.file, evidence })
+    }
+
+    /// The cells, unless the copy is not whole.
+    fn cells(&self) -> Option<Vec<SnapshotCell>> {
+        let snapshot: Snapshot = serde_json::from_slice(&fs::read(&self.path).ok()?).ok()?;
+        Some(snapshot.cells)
     }
 
     fn remove(&self) {
         let _ = fs::remove_file(&self.path);
-        let _ = fs::remove_file(self.path.with_extension(PROFILE));
-    }
-
-    /// The notebook, unless the copy is not whole.
-    fn read(&self) -> Option<Arc<Notebook>> {
-        let bytes = fs::read(&self.path).ok()?;
-        let is_whole = Revision::of([bytes.as_slice()]) == self.revision;
-        is_whole.then(|| Notebook::parse(bytes, fresh_ids()).ok().map(Arc::new))?
+        let _ = fs::remove_file(self.path.with_extension(EVIDENCE));
     }
 }
 

@@ -16,7 +16,7 @@ use super::load::{open_alone, read_open, wait_for_file, wait_for_writers};
 use super::lock::{Lock, Noted, Step};
 use super::merging::Merging;
 use super::place::Place;
-use super::recent::{Kept, Recent};
+use super::recent::{Among, Kept, Recent};
 use super::recovered;
 use super::temporary::Temporary;
 use crate::error::{Error, Problem, Result};
@@ -192,8 +192,23 @@ impl<'a> Save<'a> {
         remarks: &mut Vec<String>,
     ) -> Result<()> {
         let recent = Recent::of(self.home, &self.place.key());
-        let taken = merging.take(theirs, mark, &recent);
+        let among = match found {
+            Where::InFile => Among::All,
+            Where::Displaced => Among::OfItsFile,
+        };
+        let overwritten = recent.overwritten(theirs, mark, among);
+        if let (Where::Displaced, Some(Content::Notebook(put))) = (found, &self.put) {
+            // Its author may go on from it and never read ours.
+            let (old, new) =
+                (Kept { notebook: put, file: None }, Kept { notebook: theirs, file: Some(mark.identity()) });
+            recent.keep(self.home, Some(old), new, SystemTime::now());
+        }
+        let taken = merging.take(theirs, overwritten.as_ref());
         let taken = taken.map_err(|error| self.place.error(Problem::Conflict(error)))?;
+        if let Some(overwritten) = overwritten {
+            let reinstated = overwritten.reinstate(&mut Notebook::clone(theirs));
+            remarks.extend(overwritten.report(self.home, self.place, &reinstated, &merging.ours));
+        }
         if taken.supersedes {
             let earlier = self.displaced.len() - usize::from(found == Where::Displaced);
             self.displaced[..earlier].iter_mut().for_each(|earlier| earlier.is_superseded = true);
@@ -209,15 +224,15 @@ impl<'a> Save<'a> {
         let Some(file) = open_alone(&self.place.real) else { return Ok(false) };
         let Ok((theirs, mark)) = read_open(&file) else { return Ok(false) };
         self.take(merging, &theirs, mark, Where::InFile, remarks)?;
-        let (old, new) = (Content::Notebook(theirs), Content::Notebook(Arc::clone(&merging.ours)));
-        let now = SystemTime::now();
-        let written = in_place::write_to(&file, self.home, self.lock, &old, &new);
+        let expected = Expected::notebook(theirs, Some(mark));
+        self.remember(&expected, &merging.ours, Some(mark.identity()), SystemTime::now());
+        let new = Content::Notebook(Arc::clone(&merging.ours));
+        let written = in_place::write_to(&file, self.home, self.lock, &expected.content, &new);
+        if !matches!(written, Ok(Written::Done)) {
+            self.forget(&merging.ours);
+        }
         match written.map_err(|error| self.cannot_save(error))? {
-            Written::Done => {
-                let expected = Expected { content: old, mark: Some(mark) };
-                self.remember(&expected, &merging.ours, Some(mark.identity()), now);
-                Ok(true)
-            }
+            Written::Done => Ok(true),
             Written::Differs => Ok(false),
         }
     }
@@ -233,6 +248,12 @@ impl<'a> Save<'a> {
         let new = Kept { notebook: ours, file };
         Recent::of(self.home, &self.place.key()).keep(self.home, old, new, at);
         self.remembered.push(ours.revision());
+    }
+
+    /// Takes back that a version was put into the file.
+    fn forget(&mut self, ours: &Notebook) {
+        self.remembered.retain(|revision| *revision != ours.revision());
+        Recent::of(self.home, &self.place.key()).forget(&[ours.revision()]);
     }
 
     fn note(&mut self, temporary: &Temporary, step: Step) -> Result<()> {

@@ -18,3 +18,4 @@ mod remembered;
 mod sessions;
 mod settings;
 mod trust;
+mod writers;

@@ -264,13 +264,15 @@ impl Save<'_> {
 
     fn write_in_place(&mut self, expected: &Expected, ours: &Arc<Notebook>) -> Result<Round> {
         let new = Content::Notebook(Arc::clone(ours));
-        let now = SystemTime::now();
-        match in_place::write(self.home, self.place, self.lock, &expected.content, &new) {
-            Ok(Written::Done) => {
-                let file = self.place.metadata().ok().map(|metadata| platform::mark(&metadata).identity());
-                self.remember(expected, ours, file, now);
-                Ok(Round::Done)
-            }
+        let file = self.place.metadata().ok().map(|metadata| platform::mark(&metadata).identity());
+        // Before it is written: a process that is killed right after would leave a version of ours that nobody knows.
+        self.remember(expected, ours, file, SystemTime::now());
+        let written = in_place::write(self.home, self.place, self.lock, &expected.content, &new);
+        if !matches!(written, Ok(Written::Done)) {
+            self.forget(ours);
+        }
+        match written {
+            Ok(Written::Done) => Ok(Round::Done),
             Ok(Written::Differs) => self.look_or_keep(),
             Err(error) => Err(self.cannot_save(error)),
         }
