@@ -10,6 +10,7 @@ Modules that a plain cell does not need are imported where they are used: start-
 
 import _ast
 import _codecs
+import _contextvars
 import _signal
 import _thread
 import builtins
@@ -36,6 +37,8 @@ MAIN_THREAD = _thread.get_ident()
 START_PATH = list(sys.path)
 
 STDOUT, STDERR = 0, 1
+# The execution that started the code which runs here: tasks inherit it, and so do threads.
+OWNER = _contextvars.ContextVar("cellist_owner", default=None)
 CO_COROUTINE = 0x80
 
 
@@ -246,6 +249,9 @@ class Outlet:
         self.pipes = (os.dup(1), os.dup(2))
         self.number = 0
         self.written = None
+        # The execution that runs, or ran last, and whether other threads may write.
+        self.current = None
+        self.shared = False
         self.forked = False
         self.order = threading.RLock()
         self.line = _thread.allocate_lock()
@@ -285,6 +291,36 @@ class Outlet:
                 self.written = stream
             finally:
                 self.inside = False
+
+    def owner(self):
+        """The earlier execution whose code this is; none where it is that of the one that runs."""
+        owner = OWNER.get()
+        return None if owner == self.current else owner
+
+    def write(self, buffer, data):
+        """Writes text of one of several threads, or of a task of an earlier cell."""
+        with self.order:
+            owner = None if self.inside or self.forked else self.owner()
+            if owner is not None:
+                written = self._write_late(buffer, owner, data)
+            else:
+                if self.written is not buffer:
+                    self.turn(buffer)
+                written = buffer.put(data)
+        interrupts.settle()
+        return written
+
+    @interrupts.whole
+    def _write_late(self, buffer, owner, data):
+        """Writes text of an earlier cell's, between frames that say whose it is."""
+        self._send(to_json({"execution": owner, "frame": "owner"}))
+        try:
+            self.turn(buffer)
+            written = buffer.put(data)
+            buffer.flush()
+        finally:
+            self._send(to_json({"execution": None, "frame": "owner"}))
+        return written
 
     def separate(self):
         """Sets what others write to the pipes apart from the text before it and the text that follows."""
@@ -355,6 +391,9 @@ class Outlet:
         if self.forked:
             return
         fields["frame"] = frame
+        owner = self.owner()
+        if owner is not None:
+            fields["owner"] = owner
         body = to_json(fields)
         if len(body) > LARGEST_FRAME:
             raise ValueError(
@@ -401,6 +440,22 @@ class Outlet:
                 setattr(sys, name, self.streams[STDERR])
 
 
+def follow_threads(thread):
+    """Has threads inherit the execution that starts them, so that what they write is known as its output."""
+    start, run = thread.start, thread._bootstrap_inner
+
+    def _start(self):
+        self._cellist_owner = OWNER.get()
+        runner.outlet.shared = True
+        start(self)
+
+    def _bootstrap_inner(self):
+        OWNER.set(getattr(self, "_cellist_owner", None))
+        run(self)
+
+    thread.start, thread._bootstrap_inner = _start, _bootstrap_inner
+
+
 # Stands for whoever writes to the pipes without telling us: children, mostly.
 OTHERS = object()
 
@@ -417,9 +472,16 @@ class Buffer(io.BufferedWriter):
 
     def write(self, data):
         """Takes bytes of the program's."""
-        if self.outlet.written is not self:
-            self.outlet.turn(self)
+        outlet = self.outlet
+        if outlet.shared or OWNER.get() != outlet.current:
+            return outlet.write(self, data)
+        if outlet.written is not self:
+            outlet.turn(self)
             interrupts.settle()
+        return self.put(data)
+
+    def put(self, data):
+        """Keeps bytes, or writes them."""
         try:
             return io.BufferedWriter.write(self, data)
         except BlockingIOError as error:
@@ -965,6 +1027,23 @@ def _after_linecache(module):
 def _after_asyncio(module):
     if _thread.get_ident() == MAIN_THREAD:
         runner.tasks.prepare()
+
+
+@when_imported("concurrent.futures.thread")
+def _after_thread_pools(module):
+    item = module._WorkItem
+    make, run = item.__init__, item.run
+
+    # The threads of a pool work for every cell that gives them something to do.
+    def __init__(self, *arguments, **keys):
+        make(self, *arguments, **keys)
+        self._cellist_owner = OWNER.get()
+
+    def _run(self, *arguments, **keys):
+        OWNER.set(self._cellist_owner)
+        run(self, *arguments, **keys)
+
+    item.__init__, item.run = __init__, _run
 
 
 @when_imported("subprocess")
@@ -3416,6 +3495,7 @@ class Runner:
     def set_up(self, request):
         """Makes the place where the user's code lives."""
         self.outlet = Outlet(self.descriptors[1], request["token"])
+        follow_threads(threading.Thread)
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = self.outlet.streams
         self.main = types.ModuleType("__main__")
         self.main.__dict__["__builtins__"] = builtins
@@ -3574,6 +3654,8 @@ class Runner:
             cell.number = self.count
             cell.filename = "<cell %d>" % cell.number
         self.cell_name = cell.filename
+        self.outlet.current = cell.execution
+        OWNER.set(cell.execution)
         self.outlet.send("started", execution=cell.execution, execution_count=cell.number)
         if _signal.getsignal(_signal.SIGINT) != interrupts.handle:
             _signal.signal(_signal.SIGINT, interrupts.handle)

@@ -1,5 +1,7 @@
 //! What a running piece of code does, as one ordered stream.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use cellist_output::{MimeBundle, RawJson, StreamName};
 
@@ -19,8 +21,15 @@ pub enum Event {
         name: StreamName,
         /// The bytes.
         bytes: Bytes,
-        /// Whether an earlier cell wrote them, after its end.
+        /// Whether they came after the end of an earlier cell, which may have written them.
         late: bool,
+    },
+    /// Output of an earlier execution, whose request had this tag: of a thread or a task that goes on.
+    Late {
+        /// The tag.
+        owner: Arc<str>,
+        /// The output.
+        event: Box<Event>,
     },
     /// Something displayed.
     Display {

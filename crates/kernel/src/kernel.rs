@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use cellist_output::MimeBundle;
 use serde::{Deserialize, Serialize};
@@ -131,6 +132,8 @@ pub struct Request {
     pub hidden: bool,
     /// Environment variables to set in the kernel's process first, or to remove (`None`).
     pub variables: Vec<(String, Option<String>)>,
+    /// A name for it. Output that comes after its end carries the name, where the kernel knows whose output it is.
+    pub tag: Option<Arc<str>>,
 }
 
 impl Request {

@@ -103,8 +103,9 @@ impl Front {
         let (message, frames) = client.session.build("execute_request", None, &content);
         messages.push(frames);
         let (sender, events) = mpsc::channel(EVENTS);
-        let hidden = request.hidden;
-        place.send(Command::Begin(Begin { id, request: message, messages, hidden, python, events: sender }));
+        let (tag, hidden) = (request.tag, request.hidden);
+        let begin = Begin { id, request: message, tag, messages, hidden, python, events: sender };
+        place.send(Command::Begin(begin));
         Ok(Execution { id, events })
     }
 

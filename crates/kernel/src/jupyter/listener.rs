@@ -72,6 +72,7 @@ pub(crate) struct Begin {
     pub(crate) request: String,
     /// The request, and before it what must be done first.
     pub(crate) messages: Vec<Vec<Bytes>>,
+    pub(crate) tag: Option<Arc<str>>,
     pub(crate) hidden: bool,
     pub(crate) python: bool,
     pub(crate) events: mpsc::Sender<Event>,
@@ -259,9 +260,9 @@ impl Task {
 
     async fn obey(&mut self, command: Command) {
         match command {
-            Command::Begin(Begin { id, request, messages, hidden, python, events }) => {
+            Command::Begin(Begin { id, request, tag, messages, hidden, python, events }) => {
                 (self.interrupt, self.begun) = (Interrupt::No, None);
-                self.reading.begin(request, hidden, python);
+                self.reading.begin(request, tag, hidden, python);
                 self.release();
                 self.delivery = Some(Delivery::new(id, events));
                 for message in messages {

@@ -5,9 +5,8 @@ mod output;
 mod tests;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use bytes::Bytes;
-use cellist_output::StreamName;
 use serde::Deserialize;
 
 use super::message::Message;
@@ -27,14 +26,22 @@ const LATE: usize = 256 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     running: Option<Running>,
-    earlier: VecDeque<String>,
-    late: VecDeque<(StreamName, Bytes)>,
+    earlier: VecDeque<Earlier>,
+    late: VecDeque<Event>,
     bars: Bars,
+}
+
+/// An execution that has ended, and the tag of its request.
+#[derive(Debug)]
+struct Earlier {
+    request: String,
+    tag: Option<Arc<str>>,
 }
 
 #[derive(Debug)]
 struct Running {
     request: String,
+    tag: Option<Arc<str>>,
     hidden: bool,
     python: bool,
     started: bool,
@@ -62,9 +69,10 @@ impl Reply {
 
 impl Reading {
     /// A request of ours was sent.
-    pub(super) fn begin(&mut self, request: String, hidden: bool, python: bool) {
+    pub(super) fn begin(&mut self, request: String, tag: Option<Arc<str>>, hidden: bool, python: bool) {
         self.running = Some(Running {
             request,
+            tag,
             hidden,
             python,
             started: false,
@@ -96,8 +104,11 @@ impl Reading {
         let own = self.running.as_ref().is_some_and(|running| Some(running.request.as_str()) == parent);
         if own {
             self.hear_own(message, &mut items);
-        } else if self.earlier.iter().any(|earlier| Some(earlier.as_str()) == parent) {
-            self.hear_late(message, &mut items);
+        } else if let Some(earlier) =
+            self.earlier.iter().rev().find(|earlier| Some(earlier.request.as_str()) == parent)
+        {
+            let tag = earlier.tag.clone();
+            self.hear_late(message, tag, &mut items);
         }
         if let "comm_open" | "comm_msg" | "comm_close" = message.kind.as_str() {
             self.hear_comm(message, &mut items);
@@ -143,29 +154,35 @@ impl Reading {
         }
     }
 
-    /// What an earlier execution of ours still does: its text is kept, its displays may be updated, and the rest
-    /// has no place any more.
-    fn hear_late(&mut self, message: &Message, items: &mut Vec<Item>) {
-        match message.kind.as_str() {
-            "stream" => {
-                let Some(Item::Text { name, mut text, .. }) = stream(message) else { return };
-                if self.running.as_ref().is_some_and(|running| !running.hidden) {
-                    self.start(None, items);
-                    items.push(Item::Text { name, text, late: true });
-                } else {
-                    while let Some(piece) = text.next_piece() {
-                        self.late.push_back((name, piece));
-                    }
-                    let mut held: usize = self.late.iter().map(|(_, piece)| piece.len()).sum();
-                    while held > LATE && self.late.len() > 1 {
-                        held -= self.late.pop_front().map_or(0, |(_, piece)| piece.len());
-                    }
-                }
-            }
+    /// What an earlier execution of ours still does: where its tag is known, its output goes back to it. Otherwise its text
+    /// is kept, its displays may be updated, and the rest has no place any more.
+    fn hear_late(&mut self, message: &Message, tag: Option<Arc<str>>, items: &mut Vec<Item>) {
+        let kind = message.kind.as_str();
+        let is_placed = matches!(kind, "display_data" | "execute_result" | "clear_output" | "error");
+        let events: Vec<Event> = match kind {
+            "stream" => late_text(message),
             "update_display_data" if self.running.is_some() => {
-                items.extend(output("update_display_data", message))
+                items.extend(output(kind, message));
+                return;
             }
-            _ => {}
+            _ if is_placed && tag.is_some() => {
+                output(kind, message).into_iter().filter_map(Item::into_event).collect()
+            }
+            _ => return,
+        };
+        let told = events.into_iter().map(|event| match &tag {
+            Some(owner) => Event::Late { owner: owner.clone(), event: Box::new(event) },
+            None => event,
+        });
+        if self.running.as_ref().is_some_and(|running| !running.hidden) {
+            self.start(None, items);
+            items.extend(told.map(Item::Event));
+            return;
+        }
+        self.late.extend(told);
+        let mut held: usize = self.late.iter().map(size).sum();
+        while held > LATE && self.late.len() > 1 {
+            held -= self.late.pop_front().as_ref().map_or(0, size);
         }
     }
 
@@ -192,8 +209,7 @@ impl Reading {
         running.started = true;
         items.push(Item::Event(Event::Started { execution_count }));
         if !running.hidden {
-            let late = self.late.drain(..);
-            items.extend(late.map(|(name, bytes)| Item::Event(Event::Stream { name, bytes, late: true })));
+            items.extend(self.late.drain(..).map(Item::Event));
         }
     }
 
@@ -252,7 +268,7 @@ impl Reading {
         }
         let execution_count = if running.hidden { None } else { reply.execution_count };
         items.push(Item::Event(Event::Done(Outcome { status, execution_count, cancelled })));
-        self.remember(running.request);
+        self.remember(Earlier { request: running.request, tag: running.tag });
         Some(items)
     }
 
@@ -261,11 +277,28 @@ impl Reading {
         self.running.take().is_some()
     }
 
-    fn remember(&mut self, request: String) {
+    fn remember(&mut self, earlier: Earlier) {
         if self.earlier.len() == REMEMBERED {
             self.earlier.pop_front();
         }
-        self.earlier.push_back(request);
+        self.earlier.push_back(earlier);
+    }
+}
+
+/// The text of a message of an earlier execution.
+fn late_text(message: &Message) -> Vec<Event> {
+    let Some(Item::Text { name, mut text, .. }) = stream(message) else { return Vec::new() };
+    let pieces = std::iter::from_fn(|| text.next_piece());
+    pieces.map(|bytes| Event::Stream { name, bytes, late: true }).collect()
+}
+
+/// How much an output that waits takes.
+fn size(event: &Event) -> usize {
+    match event {
+        Event::Stream { bytes, .. } => bytes.len(),
+        Event::Late { event, .. } => size(event),
+        Event::Display { data, .. } | Event::Result { data, .. } => data.readable().len(),
+        _ => 0,
     }
 }
 

@@ -46,6 +46,31 @@ def start(given, namespace):
     except Exception:
         pass
 
+    # Output of a thread belongs to the cell that started the thread, also when that cell has ended. ipykernel counts it to
+    # the cell that runs, unless the thread is told otherwise.
+    def follow_threads(kind, streams):
+        start, inner = kind.start, kind._bootstrap_inner
+
+        def _start(self):
+            self._cellist_parents = [stream.parent_header for stream in streams]
+            start(self)
+
+        def _bootstrap_inner(self):
+            for stream, parent in zip(streams, getattr(self, "_cellist_parents", ())):
+                stream._parent_header.set(parent)
+            inner(self)
+
+        kind.start, kind._bootstrap_inner = _start, _bootstrap_inner
+
+    try:
+        import threading
+
+        streams = [sys.stdout, sys.stderr]
+        if all(hasattr(stream._parent_header, "set") for stream in streams):
+            follow_threads(threading.Thread, streams)
+    except Exception:
+        pass
+
     def run(name, path, source):
         try:
             if source is None:

@@ -57,7 +57,7 @@ impl<'a> Ask<'a> {
     }
 
     pub(super) fn execute(id: ExecutionId, request: &'a Request) -> Ask<'a> {
-        let Request { code, hidden, variables } = request;
+        let Request { code, hidden, variables, tag: _ } = request;
         Ask::Execute { execution: id.0, code, hidden: *hidden, variables: Variables(variables) }
     }
 
@@ -104,6 +104,13 @@ pub(super) enum Frame {
         execution_count: Option<u64>,
     },
     Event(Event),
+    /// Output of an earlier execution.
+    Late {
+        execution: u64,
+        event: Event,
+    },
+    /// Text from here on is that of an earlier execution, or no longer.
+    Owner(Option<u64>),
     /// What a program said to a widget, in the widgets' own words.
     Widget(Box<Widget>),
     Done {
@@ -158,6 +165,7 @@ pub(super) fn read(line: &[u8]) -> serde_json::Result<Line> {
         frame,
         mark,
         execution,
+        owner,
         execution_count,
         data,
         metadata,
@@ -187,6 +195,9 @@ pub(super) fn read(line: &[u8]) -> serde_json::Result<Line> {
         return Ok(Line::Reply(Reply { reply_to, error, matches, start, end, found, data, status, indent }));
     }
     let mark = mark.ok_or_else(|| missing("mark"))?;
+    if frame == "owner" {
+        return Ok(Line::Placed { mark, frame: Frame::Owner(execution) });
+    }
     let execution = execution.ok_or_else(|| missing("execution"));
     let frame = match &*frame {
         "hello" => Frame::Hello(Hello { protocol, python, executable, notices }),
@@ -217,6 +228,10 @@ pub(super) fn read(line: &[u8]) -> serde_json::Result<Line> {
         }
         other => return Err(serde::de::Error::custom(format!("there is no frame {other:?}"))),
     };
+    let frame = match (frame, owner) {
+        (Frame::Event(event), Some(execution)) => Frame::Late { execution, event },
+        (frame, _) => frame,
+    };
     Ok(Line::Placed { mark, frame })
 }
 
@@ -232,6 +247,7 @@ struct Fields<'a> {
     frame: Cow<'a, str>,
     mark: Option<u64>,
     execution: Option<u64>,
+    owner: Option<u64>,
     execution_count: Option<u64>,
     // A picture may be large; what is borrowed is copied once.
     #[serde(borrow)]

@@ -1,6 +1,7 @@
 //! The task that owns a runner's process: reads its pipes, keeps its output in order, writes requests. It never
 //! waits for whoever listens: when they fall behind it stops reading, and then the program waits.
 
+mod owners;
 mod pipes;
 mod start;
 mod waiting;
@@ -10,7 +11,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use cellist_output::StreamName;
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -24,6 +25,7 @@ use crate::event::{Death, Event};
 use crate::kernel::{ExecutionId, Request, State};
 use crate::process::{Process, Signal};
 use crate::trace::Trace;
+use owners::Owners;
 use pipes::{FrameReader, Stream};
 use start::Start;
 use waiting::{Closed, Waiting, room};
@@ -94,6 +96,7 @@ pub(super) struct Link {
     running: Option<Running>,
     events: Option<mpsc::Sender<Event>>,
     waiting: Waiting,
+    owners: Owners,
     answers: HashMap<u64, oneshot::Sender<Reply>>,
     interrupt: Option<(ExecutionId, Instant)>,
     bars: Bars,
@@ -104,6 +107,7 @@ pub(super) struct Link {
 
 struct Running {
     id: ExecutionId,
+    hidden: bool,
     started: bool,
 }
 
@@ -129,6 +133,7 @@ impl Link {
             running: None,
             events: None,
             waiting: Waiting::default(),
+            owners: Owners::default(),
             answers: HashMap::new(),
             interrupt: None,
             bars: Bars::default(),
@@ -224,7 +229,11 @@ impl Link {
         // The last of an execution whose reader is slow; what came later is told to the new one.
         self.end_of_events();
         self.events = Some(events);
-        self.running = Some(Running { id, started: false });
+        self.running = Some(Running { id, hidden: request.hidden, started: false });
+        self.owners.begin(id, request);
+        if !request.hidden {
+            self.owners.parked().for_each(|event| self.waiting.event(event));
+        }
         self.ask(&Ask::execute(id, request));
         self.state.send_replace(State::Busy(id));
     }
@@ -290,13 +299,29 @@ impl Link {
             match item {
                 Item::Text(name, bytes) => match &mut self.start {
                     Some(start) => start.hear(name, &bytes),
-                    None => {
-                        let late = !self.running.as_ref().is_some_and(|running| running.started);
-                        self.waiting.text(name, bytes, late);
-                    }
+                    None => self.wrote(name, bytes),
                 },
                 Item::Frame(frame) => self.happened(frame),
             }
+        }
+    }
+
+    /// Hands text to the execution that runs, or as late output to the one that it belongs to.
+    fn wrote(&mut self, name: StreamName, bytes: Bytes) {
+        let running = self.running.as_ref().filter(|running| running.started);
+        let late = self.owners.is_late(running.map(|running| running.id));
+        match self.owners.tag().filter(|_| late) {
+            Some(owner) => self.late(owner, Event::Stream { name, bytes, late }),
+            None => self.waiting.text(name, bytes, late),
+        }
+    }
+
+    fn late(&mut self, owner: Arc<str>, event: Event) {
+        let event = Event::Late { owner, event: Box::new(event) };
+        match self.running.as_ref().is_some_and(|running| running.hidden) {
+            // Nobody looks at what hidden code shows.
+            true => self.owners.park(event),
+            false => self.waiting.event(event),
         }
     }
 
@@ -316,7 +341,18 @@ impl Link {
                     self.waiting.event(Event::Started { execution_count });
                 }
             }
-            Frame::Event(event) => self.waiting.event(event),
+            Frame::Owner(execution) => self.owners.set_writer(execution),
+            Frame::Late { execution, event } => match self.owners.tag_of(execution) {
+                Some(owner) if is_placed(&event) => self.late(owner, event),
+                _ => self.waiting.event(event),
+            },
+            Frame::Event(event) => {
+                let is_between = !self.running.as_ref().is_some_and(|running| running.started);
+                match self.owners.tag().filter(|_| is_between && is_placed(&event)) {
+                    Some(owner) => self.late(owner, event),
+                    None => self.waiting.event(event),
+                }
+            }
             Frame::Widget(widget) => {
                 let progress = match *widget {
                     Widget::Open(comm) => self.bars.open(comm),
@@ -429,6 +465,11 @@ impl Link {
             trace.line(&line());
         }
     }
+}
+
+/// Whether an output has a place in one cell.
+fn is_placed(event: &Event) -> bool {
+    matches!(event, Event::Display { .. } | Event::ClearOutput { .. } | Event::Error { .. })
 }
 
 async fn until(deadline: Option<Instant>) {

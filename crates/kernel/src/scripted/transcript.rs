@@ -203,6 +203,8 @@ impl Line {
                     Err(_) => Line { bytes: Some(bytes.to_vec()), ..line },
                 }
             }
+            // A transcript has no tags: it is what the running code would be told without them.
+            Event::Late { event, .. } => Line::of(&Step::Event(Event::clone(event))),
             Event::Display { data, metadata, display_id } => {
                 shown(Name::Display, data, metadata, display_id.as_ref())
             }

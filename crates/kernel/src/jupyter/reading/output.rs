@@ -18,6 +18,14 @@ pub(in crate::jupyter) enum Item {
 }
 
 impl Item {
+    /// The event that it is, unless it is text.
+    pub(in crate::jupyter) fn into_event(self) -> Option<Event> {
+        match self {
+            Item::Event(event) => Some(event),
+            Item::Text { .. } => None,
+        }
+    }
+
     /// Roughly what it holds in memory, for a message of that size.
     pub(in crate::jupyter) fn size(&self, message: usize) -> usize {
         // A short text keeps the whole message that it stands in, headers and all.

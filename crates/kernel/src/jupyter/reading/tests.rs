@@ -1,3 +1,5 @@
+use bytes::Bytes;
+use cellist_output::StreamName;
 use serde_json::{Value, json};
 
 use super::*;
@@ -10,7 +12,7 @@ fn message(kind: &str, parent: &str, content: &Value) -> Message {
 /// What is told of these messages to the execution of request `r`: those of kind `execute_reply` are replies.
 fn told(messages: &[(&str, &str, Value)], interrupted: bool, give_up: bool) -> Vec<Event> {
     let mut reading = Reading::default();
-    reading.begin("r".into(), false, true);
+    reading.begin("r".into(), None, false, true);
     let mut items = Vec::new();
     for (kind, parent, content) in messages {
         let message = message(kind, parent, content);
@@ -158,7 +160,7 @@ fn output_that_cannot_be_read_is_said_to_be_lost() {
 #[test]
 fn late_text_waits_for_the_next_execution_and_not_for_ever() {
     let mut reading = Reading::default();
-    reading.begin("r".into(), false, true);
+    reading.begin("r".into(), None, false, true);
     for (kind, _, content) in [input(), idle()] {
         reading.hear(&message(kind, "r", &content));
     }
@@ -168,10 +170,10 @@ fn late_text_waits_for_the_next_execution_and_not_for_ever() {
     for _ in 0..5 {
         assert!(reading.hear(&message("stream", "r", &long)).is_empty());
     }
-    reading.begin("hidden".into(), true, true);
+    reading.begin("hidden".into(), None, true, true);
     let hidden = reading.hear(&message("status", "hidden", &busy().2));
     assert_eq!(hidden.into_iter().flat_map(events).collect::<Vec<_>>(), [started(None)]);
-    reading.begin("next".into(), false, true);
+    reading.begin("next".into(), None, false, true);
     let items = reading.hear(&message("execute_input", "next", &input().2));
     let told: Vec<Event> = items.into_iter().flat_map(events).collect();
     assert_eq!(told[0], started(Some(3)));

@@ -123,6 +123,7 @@ fn size(event: &Event) -> usize {
             message.len() + traceback.iter().map(String::len).sum::<usize>()
         }
         Event::Stream { bytes, .. } => bytes.len(),
+        Event::Late { event, .. } => size(event),
         Event::Started { .. }
         | Event::ClearOutput { .. }
         | Event::InputRequested

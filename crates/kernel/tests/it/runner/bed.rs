@@ -259,6 +259,7 @@ impl std::fmt::Display for Heard {
             };
             lines.push(match event {
                 Event::Started { .. } | Event::Stream { .. } => continue,
+                Event::Late { owner, event } => format!("late of {owner}: {event:?}"),
                 Event::Display { data, display_id, .. } => {
                     format!("display{}", shown(data, display_id.as_deref()))
                 }
