@@ -3,25 +3,30 @@
 use cellist_session::run::Canceller;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Hands each signal on as a wish to stop. Needs a runtime.
+/// Hands each signal on as a wish to stop, by force from the second on: the kernel ends with the command. Needs a runtime.
 pub(crate) fn hand_on(canceller: &Canceller) {
-    hand_on_stops(canceller);
-    hand_on_one(SignalKind::hangup(), canceller);
+    for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
+        hand_on_one(kind, canceller, true);
+    }
 }
 
 /// Hands on the signals that mean the code. What runs in the host outlives a terminal that hangs up. Needs a runtime.
 pub(crate) fn hand_on_stops(canceller: &Canceller) {
-    hand_on_one(SignalKind::interrupt(), canceller);
-    hand_on_one(SignalKind::terminate(), canceller);
+    hand_on_one(SignalKind::interrupt(), canceller, false);
+    hand_on_one(SignalKind::terminate(), canceller, false);
 }
 
-fn hand_on_one(kind: SignalKind, canceller: &Canceller) {
+fn hand_on_one(kind: SignalKind, canceller: &Canceller, forces: bool) {
     // Without a listener the signal ends the process as it always did.
     let Ok(mut signals) = signal(kind) else { return };
     let canceller = canceller.clone();
     tokio::spawn(async move {
         while signals.recv().await.is_some() {
+            let is_repeated = canceller.is_asked();
             canceller.cancel();
+            if forces && is_repeated {
+                canceller.force();
+            }
         }
     });
 }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use cellist_session::execution::{Limit, Reading};
+use cellist_session::execution::{Limit, OnStuck, Reading};
 use cellist_session::order::Order;
 use cellist_session::sessions::{
     Call as SessionCall, Code, KernelMode, Kind, OwnerId, RetryOnCrash, SessionKey,
@@ -46,6 +46,10 @@ pub struct Call {
     pub limit: Limit,
     /// How long it may take to stop.
     pub grace: Duration,
+    /// The rule for code that does not stop within the grace; without one, what the session is there for decides.
+    pub on_stuck: Option<OnStuck>,
+    /// How long the call waits behind code that does not stop before it is answered as busy.
+    pub soft_wait: Duration,
     /// Whether the kernel is to be restarted first.
     pub reset: bool,
     /// What is done when the kernel dies.
@@ -95,6 +99,7 @@ impl Call {
             cells: self.cells,
             limit: self.limit,
             grace: self.grace,
+            on_stuck: self.on_stuck,
             reset: self.reset,
             retry: self.retry,
             mode: self.mode,
@@ -142,6 +147,8 @@ mod tests {
             cells: Vec::new(),
             limit: Limit::None,
             grace: Duration::ZERO,
+            on_stuck: None,
+            soft_wait: Duration::ZERO,
             reset: false,
             retry: RetryOnCrash::Auto,
             mode: KernelMode::Session,

@@ -16,7 +16,7 @@ use std::time::Duration;
 use cellist_session::artifact::Artifacts;
 use cellist_session::execution::Cancel;
 use cellist_session::live::Documents;
-use cellist_session::sessions::{OwnerId, SessionState, Sessions};
+use cellist_session::sessions::{Interruption, OwnerId, SessionState, Sessions};
 use cellist_tools::Toolbox;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
@@ -121,8 +121,12 @@ impl Desk {
         match request {
             Request::Sessions => Ok(Reply::Sessions(self.sessions.list())),
             Request::Call(call) => self.call(client, *call, events, cancel).await,
-            Request::Interrupt(named) => {
-                Ok(Reply::Interrupted(self.sessions.interrupt(&self.find(&named)?)?))
+            Request::Interrupt { session, force } => {
+                let running = self.sessions.running(&self.find(&session)?)?;
+                Ok(Reply::Interrupted(match running {
+                    Some(ticket) => ticket.interrupt(force).await,
+                    None => Interruption::NothingRan,
+                }))
             }
             Request::Complete { session, code, cursor } => {
                 let key = self.find(&session)?;

@@ -108,6 +108,7 @@ impl From<SessionError> for Failure {
             | SessionError::Ambiguous { .. } => Class::BadInput,
             SessionError::Full { .. }
             | SessionError::QueueFull { .. }
+            | SessionError::Busy { .. }
             | SessionError::CannotStart { .. }
             | SessionError::Ended { .. }
             | SessionError::Closed => Class::NoKernel,

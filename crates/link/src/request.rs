@@ -6,7 +6,7 @@ use cellist_assistant::Keys;
 use cellist_session::execution::RunReport;
 use cellist_session::orders::Asker;
 use cellist_session::redaction::Redaction;
-use cellist_session::sessions::{CallReport, CallView, SessionView};
+use cellist_session::sessions::{CallReport, CallView, Interruption, SessionView};
 use cellist_tools::{Answer, Caller, Editor, EditorReport, Progress};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -24,8 +24,13 @@ pub enum Request {
     Sessions,
     /// Runs code in a session.
     Call(Box<Call>),
-    /// Interrupts what runs in a session; a second time its kernel is ended.
-    Interrupt(Named),
+    /// Interrupts what runs in a session, and waits until it has stopped or the grace has passed.
+    Interrupt {
+        /// The session.
+        session: Named,
+        /// Whether the kernel is killed if the code does not stop.
+        force: bool,
+    },
     /// How code could go on, by a session's kernel.
     Complete {
         /// The session.
@@ -171,8 +176,8 @@ pub enum Reply {
     },
     /// What is known of a name, as text.
     Inspection(Option<String>),
-    /// Whether anything ran that was interrupted.
-    Interrupted(bool),
+    /// How what ran took an interrupt.
+    Interrupted(Interruption),
     /// It is done.
     Done,
 }

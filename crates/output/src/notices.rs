@@ -135,6 +135,16 @@ pub fn state_lost() -> String {
     "The kernel's state was lost: variables and imports are gone.".to_owned()
 }
 
+/// Code that was interrupted and runs on.
+pub fn not_stopped(execution: &str) -> String {
+    format!("Not stopped yet: still running as execution {execution}.")
+}
+
+/// Code that runs on after an interrupt, on a kernel that was not killed.
+pub fn state_unknown() -> String {
+    "The kernel was not killed; its state is known when the code has stopped.".to_owned()
+}
+
 /// How a kernel process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Death {
@@ -223,10 +233,10 @@ pub fn still_running(execution: &str) -> String {
     format!("[Still running as execution {execution}.]")
 }
 
-/// A call of several cells that one of them ended; `number` counts from 1.
-pub fn cell_failed(number: usize, count: usize, title: Option<&str>) -> String {
+/// A call of several cells that one of them ended; `number` counts from 1, and `how` says what came of the cell.
+pub fn cell_ended_call(number: usize, count: usize, title: Option<&str>, how: &str) -> String {
     let title = title.map(|title| format!(" ({title})")).unwrap_or_default();
-    let mut notice = format!("Cell {number} of {count}{title} failed.");
+    let mut notice = format!("Cell {number} of {count}{title} {how}.");
     match count.saturating_sub(number) {
         0 => {}
         1 => notice.push_str(" The cell after it was not run."),
@@ -309,6 +319,8 @@ mod tests {
             ),
             (state_kept(), "The kernel's state was kept."),
             (state_lost(), "The kernel's state was lost: variables and imports are gone."),
+            (not_stopped("e4"), "Not stopped yet: still running as execution e4."),
+            (state_unknown(), "The kernel was not killed; its state is known when the code has stopped."),
             (kernel_died(&Death::Exit(3)), "The kernel died: it exited with code 3."),
             (kernel_died(&Death::Signal("SIGSEGV".into())), "The kernel died: it was ended by SIGSEGV."),
             (kernel_died(&Death::OutOfMemory), "The kernel died: it ran out of memory."),
@@ -339,9 +351,12 @@ mod tests {
             (output_lost(), "[Some output was lost between the kernel and here.]"),
             (last_output_lost(), "[Output from just before the kernel died may be missing.]"),
             (still_running("e4"), "[Still running as execution e4.]"),
-            (cell_failed(1, 1, None), "Cell 1 of 1 failed."),
-            (cell_failed(2, 3, Some("load")), "Cell 2 of 3 (load) failed. The cell after it was not run."),
-            (cell_failed(1, 4, None), "Cell 1 of 4 failed. The 3 cells after it were not run."),
+            (cell_ended_call(1, 1, None, "failed"), "Cell 1 of 1 failed."),
+            (
+                cell_ended_call(2, 3, Some("load"), "was interrupted"),
+                "Cell 2 of 3 (load) was interrupted. The cell after it was not run.",
+            ),
+            (cell_ended_call(1, 4, None, "failed"), "Cell 1 of 4 failed. The 3 cells after it were not run."),
             (no_output(), "[No output]"),
         ];
         for (sentence, expected) in said {

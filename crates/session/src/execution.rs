@@ -11,16 +11,15 @@ mod record;
 mod report;
 
 pub use advice::Surroundings;
-pub use cancel::{Cancel, Canceller};
+pub use cancel::{Cancel, Canceller, Wish};
 pub use kept::MAX_OUTPUT;
-pub use pace::{Ending, Limit};
+pub use pace::{Ending, Limit, OnStuck};
 pub use record::{Bar, Reader, Reading};
 pub(crate) use report::count_failed;
 pub use report::{
     CellReport, KernelReport, KernelState, Picture, Pictures, Raised, Report, RunReport, Status,
 };
 
-pub(crate) use cancel::Wish;
 pub(crate) use drive::{Moment, Work, drive, now};
 pub(crate) use kept::Kept;
 pub(crate) use pace::{Cause, Pace};

@@ -28,8 +28,8 @@ pub(crate) use shown::Shown;
 pub(crate) use timing::{KEY as TIMING, Timing};
 
 pub use crate::execution::{
-    Bar, Cancel, Canceller, CellReport, KernelReport, KernelState, MAX_OUTPUT, Raised, Reading, Report,
-    RunReport, Status, Surroundings,
+    Bar, Cancel, Canceller, CellReport, KernelReport, KernelState, MAX_OUTPUT, OnStuck, Raised, Reading,
+    Report, RunReport, Status, Surroundings,
 };
 pub use cells::{Selection, title, why_nothing};
 pub use document::Document;
@@ -54,6 +54,8 @@ pub struct Plan {
     pub timeout: Option<Duration>,
     /// How long a cell may take to stop.
     pub grace: Duration,
+    /// The rule for a cell that does not stop within the grace.
+    pub on_stuck: OnStuck,
     /// How many bytes of a cell's outputs the file gets; all of them without a limit.
     pub max_output: Option<usize>,
     /// Whether the file gets the times at which cells ran.
@@ -196,8 +198,8 @@ pub async fn run(
             record = record.keep_in(artifacts, origin);
         }
         let mut timing = Timing::default();
-        let mut pace = Pace::new(started, plan.timeout, plan.grace);
-        let request = Request::new(step.source);
+        let mut pace = Pace::new(started, plan.timeout, plan.grace, plan.on_stuck);
+        let request = Request { tag: Some(id.as_str().into()), ..Request::new(step.source) };
         let work = Work { kernel, request, record: &mut record, pace: &mut pace, cancel, listener: None };
         let driven = drive(work, |record, moment| match moment {
             Moment::Event(event) => {
@@ -211,6 +213,7 @@ pub async fn run(
                 }
                 run.save_in_between(Some((id, record)));
             }
+            Moment::Stopping(_) => {}
         });
         if let Err(error) = driven.await {
             run.notices.push(error.to_string());
@@ -307,6 +310,14 @@ impl Running<'_> {
         if let Some(event) = mine {
             record.kept.apply(event);
         }
+        for (owner, event) in shown.take_late() {
+            let id = CellId::from(&*owner);
+            let Some(index) = document.find(&id) else { continue };
+            let cell = &document.notebook().cells()[index];
+            let count = cell.execution_count().and_then(|count| u64::try_from(count).ok());
+            let outputs = shown.add_late(&id, vec![event], || cell.outputs());
+            document.set_outputs(&id, &outputs, count);
+        }
     }
 
     /// Saves beside what runs, if it is time to. Of the cell that runs it has what that showed so far.
@@ -351,6 +362,8 @@ pub struct Once<'a> {
     pub timeout: Option<Duration>,
     /// How long it may take to stop.
     pub grace: Duration,
+    /// The rule for code that does not stop within the grace.
+    pub on_stuck: OnStuck,
     /// What a reader gets.
     pub reading: Reading,
     /// Where output goes that is cut.
@@ -373,7 +386,7 @@ pub async fn execute_once(
         let origin = Origin { what: first_line(once.code), ..Origin::default() };
         record = record.keep_in(artifacts, origin);
     }
-    let mut pace = Pace::new(started, once.timeout, once.grace);
+    let mut pace = Pace::new(started, once.timeout, once.grace, once.on_stuck);
     let request = Request::new(once.code);
     let work = Work { kernel, request, record: &mut record, pace: &mut pace, cancel, listener: None };
     let driven = drive(work, |record, moment| match moment {
@@ -383,6 +396,7 @@ pub async fn execute_once(
                 shows(record.text(), record.bar.as_ref());
             }
         }
+        Moment::Stopping(_) => {}
     });
     driven.await?;
     let identity = kernel.identity();

@@ -28,8 +28,10 @@ use cellist_kernel::{Completion, Inspection, Order};
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
+use crate::execution::Wish;
 use crate::home::milliseconds;
 use book::Book;
+use gone::Gone;
 use known::Known;
 use look::Look;
 use task::Task;
@@ -43,8 +45,8 @@ pub use key::{ExecutionId, OwnerId, SessionKey};
 pub use launcher::{Launcher, Means};
 pub use policy::Policy;
 pub use retry::RetryOnCrash;
-pub use ticket::Ticket;
-pub use view::{CallView, SessionState, SessionView, Stage};
+pub use ticket::{Interruption, Ticket};
+pub use view::{CallView, SessionState, SessionView, Stage, StopView};
 pub use workplace::Workplace;
 
 /// All kernel sessions of a process. Cheap to clone; all clones are one. Kernels end when [`Sessions::close`] is called,
@@ -112,14 +114,21 @@ impl Sessions {
                 tokio::spawn(async move {
                     let mut view = ticket.watch();
                     let waits = |view: &CallView| matches!(view.stage, Stage::Queued { .. });
-                    tokio::select! {
-                        _ = view.wait_for(|view| !waits(view)) => return,
-                        () = waiting.asked() => {}
-                    }
-                    // If it has begun meanwhile, whoever runs it hears the same wish.
-                    let withdrawn = inner.upgrade().and_then(|inner| inner.book().withdraw(ticket.id()));
-                    if let Some(queued) = withdrawn {
-                        queued.withdraw();
+                    loop {
+                        let wish = tokio::select! {
+                            _ = view.wait_for(|view| !waits(view)) => return,
+                            wish = waiting.wish() => wish,
+                        };
+                        if wish == Wish::HandOver {
+                            continue;
+                        }
+                        // If it has begun meanwhile, the task that runs it hears the same wish.
+                        let withdrawn = inner.upgrade().and_then(|inner| inner.book().withdraw(ticket.id()));
+                        return match (withdrawn, wish) {
+                            (Some(queued), Wish::Withdraw) => queued.give_up(),
+                            (Some(queued), _) => queued.withdraw(),
+                            (None, _) => {}
+                        };
                     }
                 });
             }
@@ -134,7 +143,12 @@ impl Sessions {
 
     /// All sessions, the oldest first.
     pub fn list(&self) -> Vec<SessionView> {
-        self.0.book().list()
+        self.0.book().list(&self.0.policy)
+    }
+
+    /// Why the kernel of a session that has ended is gone, in words. The next result in it says the same.
+    pub fn gone(&self, key: &SessionKey) -> Option<String> {
+        self.0.book().gone(key).map(Gone::words)
     }
 
     /// The session of this name, in this folder or else in the only folder that has one.
@@ -179,9 +193,14 @@ impl Sessions {
         if is_asked { answered.await.ok() } else { None }
     }
 
-    /// Interrupts what runs in a session, and says whether anything did. A second time its kernel is ended.
+    /// Interrupts what runs in a session, and says whether anything did. Its kernel is not killed by that.
     pub fn interrupt(&self, key: &SessionKey) -> Result<bool, SessionError> {
-        self.0.book().interrupt(key)
+        self.0.book().wish(key, Wish::Stop)
+    }
+
+    /// The call that runs in a session.
+    pub fn running(&self, key: &SessionKey) -> Result<Option<Ticket>, SessionError> {
+        self.0.book().running(key)
     }
 
     /// Gives a session a new kernel, before all that waits in it; what runs is ended. Returns when the kernel is ready.

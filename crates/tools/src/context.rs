@@ -8,6 +8,7 @@ use std::path::Path;
 
 use cellist_notebook::{Cell, CellId, CellType, Notebook};
 use cellist_output::Output;
+use cellist_session::execution::Status;
 use cellist_session::live::{Activity, CellState};
 use cellist_session::redaction::Redaction;
 use serde::Serialize;
@@ -106,9 +107,12 @@ pub struct CellRun {
     /// As which it ran last.
     #[serde(rename = "executionOrder")]
     pub order: Option<i64>,
-    /// Whether that went well.
+    /// Whether that went well; nothing where it was interrupted.
     #[serde(rename = "lastRunSuccess")]
     pub success: Option<bool>,
+    /// Whether it was interrupted.
+    #[serde(rename = "lastRunInterrupted", skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
     /// How long it took, in milliseconds.
     #[serde(rename = "lastExecutionDuration")]
     pub duration: Option<u64>,
@@ -146,14 +150,22 @@ impl CellRun {
     /// What the file alone tells of a run.
     pub fn in_file(cell: &Cell) -> CellRun {
         let order = cell.execution_count();
-        let failed = || cell.outputs().iter().any(|output| matches!(output, Output::Error { .. }));
-        CellRun { order, success: order.map(|_| !failed()), ..CellRun::default() }
+        let raised = order.and_then(|_| {
+            cell.outputs().into_iter().find_map(|output| match output {
+                Output::Error { name, .. } => Some(name),
+                _ => None,
+            })
+        });
+        let interrupted = raised.as_deref() == Some("KeyboardInterrupt");
+        let success = order.filter(|_| !interrupted).map(|_| raised.is_none());
+        CellRun { order, success, interrupted, ..CellRun::default() }
     }
 }
 
 impl From<&CellState> for CellRun {
     fn from(state: &CellState) -> CellRun {
         let last = state.last.as_ref();
+        let interrupted = last.is_some_and(|last| last.status == Status::Cancelled);
         CellRun {
             status: match state.activity {
                 Activity::Running => ExecutionStatus::Running,
@@ -161,7 +173,8 @@ impl From<&CellState> for CellRun {
                 Activity::Idle => ExecutionStatus::Idle,
             },
             order: last.and_then(|last| last.order).and_then(|order| i64::try_from(order).ok()),
-            success: last.map(|last| last.success),
+            success: last.filter(|_| !interrupted).map(|last| last.success),
+            interrupted,
             duration: last.map(|last| last.duration_ms),
             ended: last.map(|last| last.ended_ms),
         }
@@ -398,6 +411,7 @@ mod tests {
         let run = CellRun {
             status: ExecutionStatus::Running,
             order: Some(9),
+            interrupted: false,
             success: Some(true),
             duration: Some(12),
             ended: Some(1_700_000_000_000),

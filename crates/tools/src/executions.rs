@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use cellist_session::execution::{Cancel, Canceller};
-use cellist_session::sessions::{ExecutionId, SessionKey};
+use cellist_session::sessions::{ExecutionId, SessionKey, StopView};
 use tokio::sync::watch;
 
 use crate::answer::{Answer, Block, Progress};
@@ -43,6 +43,19 @@ pub(crate) struct Standing {
     pub(crate) progress: Progress,
     /// What the code that runs has shown so far.
     pub(crate) text: String,
+    /// The interrupt that it was sent and has not followed yet.
+    pub(crate) stopping: Option<StopView>,
+    /// The execution of its session that it waits for and that does not stop.
+    pub(crate) behind: Option<ExecutionId>,
+    /// The name that its session has for what runs now.
+    pub(crate) call: Option<ExecutionId>,
+}
+
+impl Standing {
+    /// Whether the code was interrupted and has not stopped within the grace.
+    pub(crate) fn is_overdue(&self) -> bool {
+        self.stopping.is_some_and(|stopping| stopping.is_overdue)
+    }
 }
 
 /// What a run has, to hear what is wished and to tell how far it is.
@@ -79,11 +92,26 @@ impl Executions {
     where
         F: Future<Output = Answer> + Send + 'static,
     {
+        self.begin_as(ExecutionId::random(), what, session, turn, run)
+    }
+
+    /// Begins a run that has a name already.
+    pub(crate) fn begin_as<F>(
+        &self,
+        id: ExecutionId,
+        what: String,
+        session: SessionKey,
+        turn: String,
+        run: impl FnOnce(Inside) -> F,
+    ) -> Execution
+    where
+        F: Future<Output = Answer> + Send + 'static,
+    {
         let (canceller, cancel) = Cancel::channel();
         let (standing, seen) = watch::channel(Standing::default());
         let (tell, outcome) = watch::channel(None);
         let (handed_over, heard) = watch::channel(false);
-        let (id, begun) = (ExecutionId::random(), Instant::now());
+        let begun = Instant::now();
         let execution =
             Execution { id, what, session, turn, begun, canceller, handed_over, standing: seen, outcome };
         self.lock().push_back(execution.clone());
@@ -97,10 +125,13 @@ impl Executions {
         execution
     }
 
-    /// A run by its name.
+    /// A run by its name, or by the name that its session has for what runs.
     pub(crate) fn find(&self, name: &str) -> Option<Execution> {
         let id = ExecutionId::named(name);
-        self.lock().iter().find(|execution| execution.id == id).cloned()
+        let is_meant = |execution: &&Execution| {
+            execution.id == id || execution.standing.borrow().call.as_ref() == Some(&id)
+        };
+        self.lock().iter().find(is_meant).cloned()
     }
 
     /// Those of a session that have not ended, the oldest first.
@@ -171,8 +202,9 @@ impl Execution {
         self.handed_over.send_replace(true);
     }
 
-    /// Waits for its end, but not longer than so long, and tells meanwhile how far it is. When `cancel` is asked, it is
-    /// interrupted, and its end is waited for; without one, nothing is done to it.
+    /// Waits for its end, but not longer than so long, and tells meanwhile how far it is. When `cancel` is asked, the wish is
+    /// passed on; the wait is over when the run has ended, or has not stopped within the grace. Without `cancel`, nothing
+    /// is done to the run.
     pub(crate) async fn wait(
         &self,
         patience: Duration,
@@ -184,9 +216,10 @@ impl Execution {
         let deadline = tokio::time::sleep(patience);
         tokio::pin!(deadline);
         loop {
+            let is_caller = cancel.is_some();
             let asked = async {
                 match cancel.as_deref_mut() {
-                    Some(cancel) => cancel.asked().await,
+                    Some(cancel) => cancel.wish().await,
                     None => std::future::pending().await,
                 }
             };
@@ -196,13 +229,17 @@ impl Execution {
                     let lost = || Arc::new(Answer::failure("the run ended without a result"));
                     return Waited::Ended(ended.ok().and_then(|ended| ended.clone()).unwrap_or_else(lost));
                 }
-                () = asked => {
-                    self.canceller.cancel();
+                wish = asked => {
+                    self.canceller.pass_on(wish);
                     is_wanted = false;
                 }
                 changed = standing.changed(), if is_open => {
                     is_open = changed.is_ok();
-                    news.send_replace(Some(standing.borrow_and_update().progress.clone()));
+                    let standing = standing.borrow_and_update().clone();
+                    if is_caller && standing.is_overdue() {
+                        return Waited::Running;
+                    }
+                    news.send_replace(Some(standing.progress));
                 }
                 () = &mut deadline, if is_wanted => return Waited::Running,
             }
@@ -259,7 +296,11 @@ mod tests {
         let execution =
             executions.begin("python".to_owned(), session(), String::new(), |inside| async move {
                 let progress = Progress { message: "half".to_owned(), done: Some(1.0), total: Some(2.0) };
-                inside.standing.send_replace(Standing { progress, text: "so far".to_owned() });
+                inside.standing.send_replace(Standing {
+                    progress,
+                    text: "so far".to_owned(),
+                    ..Standing::default()
+                });
                 gone.await.unwrap();
                 Answer::text("done")
             });

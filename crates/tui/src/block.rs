@@ -93,7 +93,7 @@ impl State {
             State::Pending => Some("waits"),
             State::Failed => Some("failed"),
             State::FailedAsItMay => Some("failed, as it may"),
-            State::Cancelled => Some("cancelled"),
+            State::Cancelled => Some("interrupted"),
             State::TimedOut => Some("timed out"),
         }
     }

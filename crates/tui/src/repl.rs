@@ -84,7 +84,7 @@ impl Repl {
                         }
                         Deed::Run(code) => {
                             self.keeper.remember(&code);
-                            let cells = vec![Code { code, title: None, reset: false, hidden: false }];
+                            let cells = vec![Code { code, ..Code::default() }];
                             running = Some(begin(link, &mut work, Call { cells, ..self.call.clone() }));
                         }
                         Deed::Interrupt => {

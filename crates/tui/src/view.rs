@@ -99,7 +99,7 @@ impl Viewing {
                         Deed::Run(cells) => running = Some(self.run(link, &mut work, cells, None)),
                         Deed::Interrupt => match &mut running {
                             Some(going) => going.stop(),
-                            None => self.ask(link, &mut work, Request::Interrupt(self.call.session.clone())),
+                            None => self.ask(link, &mut work, Request::Interrupt { session: self.call.session.clone(), force: false }),
                         },
                         Deed::Restart => self.ask(link, &mut work, Request::Restart(self.call.session.clone())),
                     },

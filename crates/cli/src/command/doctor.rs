@@ -11,7 +11,7 @@ use cellist_kernel::gateway::{self, Gateway, TOKEN_VARIABLE};
 use cellist_output::{Ansi, Limits};
 use cellist_session::Home;
 use cellist_session::orders::{Asker, Found, Job};
-use cellist_session::run::{Cancel, GRACE, Once, Reading, Report, Status, execute_once};
+use cellist_session::run::{Cancel, GRACE, OnStuck, Once, Reading, Report, Status, execute_once};
 use cellist_session::settings::{Fault, Resolved};
 use clap::Args;
 use serde::Serialize;
@@ -242,6 +242,7 @@ async fn starts(
         code: "print(6 * 7)",
         timeout: Some(Duration::from_secs(30)),
         grace: GRACE,
+        on_stuck: OnStuck::Kill,
         reading,
         artifacts: None,
     };

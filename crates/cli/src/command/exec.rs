@@ -11,7 +11,9 @@ use std::time::Duration;
 use cellist_kernel::environment::Variables;
 use cellist_output::Ansi;
 use cellist_session::orders::Job;
-use cellist_session::run::{Bar, Cancel, Observer, Once, Reading, Report, Status, Step, execute_once};
+use cellist_session::run::{
+    Bar, Cancel, Observer, OnStuck, Once, Reading, Report, Status, Step, execute_once,
+};
 use cellist_session::settings::{Images, Settings};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
@@ -104,7 +106,8 @@ fn alone(arguments: &Arguments, code: &str, format: Format) -> Result<Answer, Cl
         let artifacts = artifacts(&settings.settings);
         let (timeout, artifacts) = (Some(arguments.timeout()), Some(&artifacts));
         let grace = settings.settings.python.interrupt_grace;
-        let once = Once { code, timeout, grace, reading: view.reading, artifacts };
+        let on_stuck = settings.settings.python.on_stuck.unwrap_or(OnStuck::Kill);
+        let once = Once { code, timeout, grace, on_stuck, reading: view.reading, artifacts };
         let mut progress = view.progress(code);
         let waiting = view.waiting(code);
         let shows = |text: String, bar: Option<&Bar>| progress.shows(text, bar);

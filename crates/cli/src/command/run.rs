@@ -11,8 +11,8 @@ use cellist_output::Ansi;
 use cellist_session::orders::{Job, Running, Wanted};
 use cellist_session::receipts::Receipts;
 use cellist_session::run::{
-    Cancel, CannotRun, CellReport, Document, Literal, Plan, Ran, Reading, RunReport, Selection, Status,
-    prepare, run as run_cells,
+    Cancel, CannotRun, CellReport, Document, Literal, OnStuck, Plan, Ran, Reading, RunReport, Selection,
+    Status, prepare, run as run_cells,
 };
 use cellist_session::settings::Settings;
 use cellist_session::{Home, Store};
@@ -199,6 +199,7 @@ impl Arguments {
             allow_errors: self.allow_errors,
             timeout: self.timeout,
             grace: settings.python.interrupt_grace,
+            on_stuck: settings.python.on_stuck.unwrap_or(OnStuck::Kill),
             max_output: max_output.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
             timing: settings.notebook.timing,
             reading: Reading::new(limits(settings), ansi),

@@ -18,7 +18,8 @@ use crate::waiting::Waiting;
 
 /// List the sessions of the host, and interrupt or end them
 ///
-/// A session is made by `cellist exec --session NAME` and ends when nobody has used it for five minutes.
+/// A session is made by `cellist exec --session NAME` and ends when nobody has used it for five minutes; that of a notebook
+/// ends an hour after its last page, agent or terminal has left (session.idle).
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist sessions

@@ -107,6 +107,8 @@ pub(crate) fn call(
         cells: Vec::new(),
         limit: Limit::None,
         grace: settings.python.interrupt_grace,
+        on_stuck: settings.python.on_stuck,
+        soft_wait: settings.run.soft_wait,
         reset: false,
         retry: settings.python.retry_on_crash,
         mode: settings.python.kernel_mode,

@@ -20,11 +20,8 @@ pub(super) fn opening(step: &Step, paint: Paint) -> String {
 pub(super) fn closing(report: &CellReport, paint: Paint) -> String {
     let time = spoken(Duration::from_millis(report.report.duration_ms));
     let word = match report.report.status {
-        Status::Ok => "ok",
         Status::Error if report.may_fail => "failed, as it may",
-        Status::Error => "failed",
-        Status::Timeout => "timed out",
-        Status::Cancelled => "cancelled",
+        status => status.word(),
     };
     let text = report.report.text.trim_end_matches('\n');
     let mut block = String::new();

@@ -56,6 +56,7 @@ fn a_report_has_every_key_and_says_how_the_code_ended() {
             "execution_count",
             "duration_ms",
             "cancelled",
+            "still_running",
             "stdin_requested",
             "truncated",
             "artifact",

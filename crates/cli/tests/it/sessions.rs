@@ -193,27 +193,51 @@ fn a_signal_interrupts_the_code_and_its_state_is_kept() {
 }
 
 #[test]
-fn a_second_signal_ends_the_kernel_and_the_next_result_says_that_its_state_is_lost() {
-    let bed = Bed::new(Backend::BareRunner);
-    bed.start("x = 1");
-    let stubborn = "import time\nwhile True:\n    try:\n        time.sleep(600)\n    except KeyboardInterrupt:\n        \
-                    open('heard', 'w').close()";
-    let mut client = bed.begin(stubborn);
-    signal("-INT", client.id());
-    until("it is interrupted", || bed.desk.path().join("heard").exists());
-    // Two that come at once count as one, so it is asked until it has ended.
-    until("it ends", || {
+fn code_that_does_not_stop_keeps_its_state_until_someone_forces_it() {
+    for backend in [Backend::BareRunner, Backend::Ipykernel] {
+        let bed = Bed::new(backend);
+        bed.desk.user_settings("[python]\ninterrupt_grace = '200ms'\n[run]\nsoft_wait = '200ms'\n");
+        bed.start("precious = 42");
+        let stubborn = "import os, time\nwhile not os.path.exists('go'):\n    try:\n        time.sleep(0.01)\n    \
+                        except KeyboardInterrupt:\n        pass\nelse:\n    os.remove('go')";
+        let client = bed.begin(stubborn);
         signal("-INT", client.id());
-        client.try_wait().unwrap().is_some()
-    });
-    let done = client.wait_with_output().unwrap();
-    assert_eq!(done.status.code(), Some(130));
-    let json: Value = serde_json::from_slice(&done.stdout).unwrap();
-    assert_eq!(json["kernel"]["state"], "lost", "{json}");
-    let next = bed.exec("print('x' in globals())");
-    assert_eq!(next["kernel"]["restarted"], true, "{next}");
-    let text = next["text"].as_str().unwrap();
-    assert!(text.starts_with("False\n") && text.contains("New kernel: "), "{text}");
+        let done = client.wait_with_output().unwrap();
+        assert_eq!(done.status.code(), Some(130));
+        let json: Value = serde_json::from_slice(&done.stdout).unwrap();
+        assert_eq!(
+            (&json["status"], &json["still_running"], &json["kernel"]["state"]),
+            (&json!("cancelled"), &json!(true), &json!("unknown")),
+            "{json}"
+        );
+        let execution = json["execution"].as_str().unwrap();
+        let running = format!("still running as execution {execution}");
+        assert!(json["text"].as_str().unwrap().contains(&running), "{json}");
+        let row = &bed.sessions()[0];
+        assert_eq!((&row["execution"], &row["stuck"]), (&json!(execution), &json!(true)), "{row}");
+        assert!(bed.run(&["sessions"]).ok().contains("busy, does not stop"));
+
+        // Nothing hangs behind it, and nothing is killed.
+        let refused = bed.run(&["exec", "--session", "s", "print(1)"]).refused(3);
+        assert!(refused.contains(&format!("busy: session s runs {execution}")), "{refused}");
+        let again = bed.run(&["sessions", "interrupt", "s", "--json"]);
+        assert_eq!((again.exit, &json_of(&again)["state"]), (124, &json!("unknown")), "{}", again.all());
+        bed.desk.write("go", "");
+        until("it has stopped", || bed.sessions()[0]["state"] == json!("idle"));
+        assert_eq!(bed.exec("print(precious)")["text"], "42\n");
+
+        // A time limit says both.
+        let ran = bed.run(&["exec", "--session", "s", "--json", "--timeout", "1", stubborn]);
+        let json = json_of(&ran);
+        assert_eq!(
+            (ran.exit, &json["status"], &json["still_running"]),
+            (124, &json!("timeout"), &json!(true))
+        );
+        let told = bed.run(&["sessions", "interrupt", "s", "--force"]).ok();
+        assert!(told.contains("its kernel was killed, and its state is lost"), "{told}");
+        let text = bed.exec("print('precious' in globals())")["text"].as_str().unwrap().to_owned();
+        assert!(text.starts_with("False\n[New kernel: the last one did not stop"), "{text}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::desk::{Desk, notebook};
 use crate::sessions::Bed;
 
 impl Desk {
-    fn user_settings(&self, text: &str) {
+    pub(crate) fn user_settings(&self, text: &str) {
         fs::write(self.state().join("config.toml"), text).unwrap();
     }
 
@@ -47,8 +47,10 @@ fn every_setting_is_listed_with_its_value_and_where_that_comes_from() {
     python.idle_timeout     "90s"      USER/config.toml:2
     python.heartbeat        "5s"       default
     python.interrupt_grace  "5s"       default
+    python.on_stuck         "none"     default
     python.startup_timeout  "1m"       default
     python.pass_env         []         default
+    session.idle            "1h"       default
     output.max_bytes        "50KiB"    default
     output.max_lines        10         PROJECT/.cellist/config.toml:1
     run.soft_wait           "1500ms"   CELLIST_RUN_SOFT_WAIT

@@ -2,8 +2,9 @@
 
 use cellist_session::execution::Cancel;
 use cellist_session::order::Order;
-use cellist_session::sessions::{SessionError, SessionKey};
+use cellist_session::sessions::{CallView, Kind, SessionError, SessionKey};
 use tokio::sync::watch;
+use tokio::time::sleep;
 
 use super::{Client, Desk};
 use crate::call::{Call, Named, Ordered};
@@ -43,16 +44,31 @@ impl Desk {
             Ordered::Missing => return Ok(Reply::Unordered { cwd: key.cwd }),
             Ordered::Other(failure) => return Err(*failure),
         };
-        let mut is_watched = call.is_watched;
-        let ticket = self.sessions.call(call.into_session_call(key, order, client.0.clone()));
+        let (mut is_watched, is_notebook) = (call.is_watched, matches!(call.kind, Kind::Notebook { .. }));
+        let patience = sleep(call.soft_wait);
+        tokio::pin!(patience);
+        let (mut is_patient, mut is_withdrawn) = (true, false);
+        let ticket = self.sessions.call(call.into_session_call(key.clone(), order, client.0.clone()));
+        if is_notebook {
+            // Its kernel stays as long as those who use it. A session that has ended meanwhile needs nobody.
+            let _ = self.sessions.attach(&client.0, &key);
+        }
         let (canceller, mut view) = (ticket.canceller(), ticket.watch());
-        let done = ticket.done();
-        tokio::pin!(done);
+        let mut waiting = ticket.watch();
+        let (done, overdue) = (ticket.done(), ticket.overdue());
+        tokio::pin!(done, overdue);
         loop {
             tokio::select! {
                 biased;
                 report = &mut done => return Ok(Reply::Called(Box::new(report?))),
-                () = cancel.asked() => canceller.cancel(),
+                // It runs on, and nobody is kept waiting for it.
+                report = &mut overdue => return Ok(Reply::Called(Box::new(report))),
+                wish = cancel.wish() => canceller.pass_on(wish),
+                () = &mut patience, if is_patient => is_patient = false,
+                true = until_behind(&mut waiting), if !is_patient && !is_withdrawn => {
+                    is_withdrawn = true;
+                    canceller.withdraw();
+                }
                 changed = view.changed(), if is_watched => match changed {
                     Ok(()) => drop(events.send_replace(Some(Event::Call(view.borrow_and_update().clone())))),
                     Err(_) => is_watched = false,
@@ -60,4 +76,9 @@ impl Desk {
             }
         }
     }
+}
+
+/// Waits until a call stands behind code that does not stop. `false` when it never will.
+async fn until_behind(view: &mut watch::Receiver<CallView>) -> bool {
+    view.wait_for(|view| view.behind().is_some()).await.is_ok()
 }

@@ -68,6 +68,7 @@ impl Desk {
             Ordered::Missing => return Ok(Reply::Unordered { cwd: key.cwd }),
             Ordered::Other(failure) => return Err(*failure),
         };
+        let attached = key.clone();
         let document = self.documents.open(&path).await?;
         let mut views = document.watch();
         let call = call.into_session_call(key.clone(), order, client.0.clone());
@@ -97,6 +98,8 @@ impl Desk {
                 biased;
                 ended = &mut running => {
                     bound.0 = None;
+                    // The session of a notebook stays as long as those who use it.
+                    let _ = self.sessions.attach(&client.0, &attached);
                     let lost = |_| Failure::no_kernel("run_lost", "the run ended without a report");
                     return Ok(Reply::Ran(Box::new(ended.map_err(lost)??)));
                 }

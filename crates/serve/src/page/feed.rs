@@ -194,7 +194,10 @@ fn kernel(notebook: &Notebook, path: &Path, sessions: &Sessions) -> Kernel {
     let session = sessions.list().into_iter().find(|session| session.id == key.id && session.cwd == key.cwd);
     let name = text(notebook, "/kernelspec/display_name").unwrap_or_else(|| "Python".to_owned());
     match session {
-        None => Kernel { state: "none", name, id: None },
+        None => {
+            let gone = sessions.gone(&key);
+            Kernel { state: "none", name, id: None, stuck: false, stays: None, gone }
+        }
         Some(session) => {
             let state = match session.state {
                 SessionState::Starting => "starting",
@@ -203,7 +206,8 @@ fn kernel(notebook: &Notebook, path: &Path, sessions: &Sessions) -> Kernel {
                 SessionState::Silent => "silent",
                 SessionState::Dead => "dead",
             };
-            Kernel { state, name, id: session.kernel_id }
+            let (stuck, stays) = (session.is_stuck, Some(session.stays_ms));
+            Kernel { state, name, id: session.kernel_id, stuck, stays, gone: None }
         }
     }
 }

@@ -127,6 +127,7 @@ impl Bench<'_> {
             cells: Vec::new(),
             limit: Limit::None,
             grace: python.interrupt_grace,
+            on_stuck: python.on_stuck,
             reset: false,
             retry: python.retry_on_crash,
             mode: KernelMode::Session,

@@ -86,6 +86,10 @@ impl Visit {
                     self.news().await
                 }
                 _ = look.tick() => {
+                    if let Some(key) = self.key() {
+                        // Others may have started the kernel since; there may be none yet.
+                        let _ = self.page.shared.desk.sessions().attach(&self.owner, &key);
+                    }
                     let around = around(&self.page);
                     let news = self.feed.as_mut().map(|feed| feed.aside(&around));
                     news.filter(|news| !news.is_empty()).map(|news| Down::News(Box::new(news)))

@@ -153,6 +153,12 @@ pub(super) struct Kernel {
     pub(super) state: &'static str,
     pub(super) name: String,
     pub(super) id: Option<String>,
+    /// Whether its code was interrupted and has not stopped.
+    pub(super) stuck: bool,
+    /// How long it stays after the last page, agent or terminal has left, in milliseconds.
+    pub(super) stays: Option<u64>,
+    /// Why the last one is gone, where there is none.
+    pub(super) gone: Option<String>,
 }
 
 /// Someone who is at a notebook.

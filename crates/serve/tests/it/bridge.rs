@@ -372,6 +372,7 @@ fn call(code: &str) -> Call {
         cells: vec![Code { code: code.to_owned(), ..Code::default() }],
         limit: Limit::None,
         grace: LONG,
+        on_stuck: None,
         reset: false,
         retry: RetryOnCrash::Never,
         mode: KernelMode::Session,

@@ -49,6 +49,8 @@ fn run(bed: &Bed, path: &Path, cells: &[&str], order: Option<Order>) -> Request 
         cells: Vec::new(),
         limit: Limit::None,
         grace: LONG,
+        on_stuck: None,
+        soft_wait: LONG,
         reset: false,
         retry: RetryOnCrash::Auto,
         mode: KernelMode::Session,

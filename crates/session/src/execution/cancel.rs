@@ -4,7 +4,7 @@ use tokio::sync::watch;
 
 use super::pace::Ending;
 
-/// Hears wishes. The first wish to stop interrupts what runs; the second ends its kernel.
+/// Hears wishes. A wish to stop interrupts what runs; only a forced one, or the end of the kernel, may kill it.
 #[derive(Debug)]
 pub struct Cancel {
     wishes: watch::Receiver<Wishes>,
@@ -19,15 +19,21 @@ pub struct Canceller(watch::Sender<Wishes>);
 #[derive(Clone, Copy, Debug, Default)]
 struct Wishes {
     stops: u32,
+    forces: u32,
     ending: Option<Ending>,
+    withdrawn: bool,
     handed_over: bool,
 }
 
 /// One thing that is wished for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub enum Wish {
     /// Stop.
     Stop,
+    /// Stop, and kill the kernel if the code does not stop within the grace.
+    Force,
+    /// Leave the queue if the code has not begun.
+    Withdraw,
     /// The kernel is to end, whatever it does.
     End(Ending),
     /// Nobody waits for the end any more; a time limit that nobody asked for goes.
@@ -49,6 +55,27 @@ impl Canceller {
         });
     }
 
+    /// Asks to stop. Kills the kernel if the code has not stopped within the grace.
+    pub fn force(&self) {
+        self.0.send_modify(|wishes| wishes.forces = wishes.forces.saturating_add(1));
+    }
+
+    /// Takes the code out of its queue, unless it has begun.
+    pub fn withdraw(&self) {
+        self.0.send_modify(|wishes| wishes.withdrawn = true);
+    }
+
+    /// Repeats a wish that was heard elsewhere.
+    pub fn pass_on(&self, wish: Wish) {
+        match wish {
+            Wish::Stop => self.cancel(),
+            Wish::Force => self.force(),
+            Wish::Withdraw => self.withdraw(),
+            Wish::End(ending) => self.end(ending),
+            Wish::HandOver => self.hand_over(),
+        }
+    }
+
     /// Asks for the end of the kernel.
     pub fn end(&self, ending: Ending) {
         self.0.send_modify(|wishes| wishes.ending = wishes.ending.or(Some(ending)));
@@ -67,7 +94,7 @@ impl Canceller {
     /// Whether anybody has asked to stop, or for the end.
     pub fn is_asked(&self) -> bool {
         let wishes = self.0.borrow();
-        wishes.stops > 0 || wishes.ending.is_some()
+        wishes.stops > 0 || wishes.forces > 0 || wishes.ending.is_some()
     }
 
     /// Whether the code was let go on without its caller.
@@ -97,7 +124,7 @@ impl Cancel {
     pub(crate) fn stop(&mut self) -> Option<Wish> {
         loop {
             match self.next()? {
-                Wish::HandOver => {}
+                Wish::HandOver | Wish::Withdraw => {}
                 stop => return Some(stop),
             }
         }
@@ -117,14 +144,14 @@ impl Cancel {
     pub(crate) async fn stopped(&mut self) -> Wish {
         loop {
             match self.wish().await {
-                Wish::HandOver => {}
+                Wish::HandOver | Wish::Withdraw => {}
                 stop => return stop,
             }
         }
     }
 
     /// Waits for the next wish. May be dropped at any time.
-    pub(crate) async fn wish(&mut self) -> Wish {
+    pub async fn wish(&mut self) -> Wish {
         loop {
             if let Some(wish) = self.next() {
                 return wish;
@@ -144,6 +171,14 @@ impl Cancel {
         if wishes.stops > self.taken.stops {
             self.taken.stops += 1;
             return Some(Wish::Stop);
+        }
+        if wishes.forces > self.taken.forces {
+            self.taken.forces += 1;
+            return Some(Wish::Force);
+        }
+        if wishes.withdrawn && !self.taken.withdrawn {
+            self.taken.withdrawn = true;
+            return Some(Wish::Withdraw);
         }
         if wishes.handed_over && !self.taken.handed_over {
             self.taken.handed_over = true;
@@ -165,13 +200,18 @@ mod tests {
         canceller.interrupt();
         canceller.interrupt();
         canceller.cancel();
+        canceller.force();
+        canceller.withdraw();
         canceller.end(Ending::Stop);
         canceller.end(Ending::Restart);
         let mut heard = Vec::new();
-        for _ in 0..4 {
+        for _ in 0..6 {
             heard.push(cancel.wish().await);
         }
-        assert_eq!(heard, [Wish::End(Ending::Stop), Wish::Stop, Wish::Stop, Wish::HandOver]);
+        let stops = [Wish::Stop, Wish::Stop, Wish::Force];
+        assert_eq!(heard[0], Wish::End(Ending::Stop));
+        assert_eq!(heard[1..4], stops);
+        assert_eq!(heard[4..], [Wish::Withdraw, Wish::HandOver]);
         assert_eq!(cancel.next(), None);
         assert!(canceller.is_asked() && canceller.is_handed_over());
     }

@@ -22,6 +22,8 @@ pub(crate) enum Moment {
     Event(Event),
     /// Time has passed.
     Tick,
+    /// The code was interrupted, or has not stopped within the grace after that.
+    Stopping(Pace),
 }
 
 /// A piece of code to run, with all that goes along.
@@ -50,7 +52,7 @@ pub(crate) async fn drive(
         let wake = match pace.due(now()) {
             Due::Nothing(until) => until,
             due => {
-                act(kernel, due, record, &mut hearing, &mut watch).await;
+                act(kernel, due, pace, record, &mut hearing, &mut watch).await;
                 continue;
             }
         };
@@ -75,7 +77,7 @@ pub(crate) async fn drive(
         };
         if let Some(wish) = wish {
             let due = pace.wish(wish, now());
-            act(kernel, due, record, &mut hearing, &mut watch).await;
+            act(kernel, due, pace, record, &mut hearing, &mut watch).await;
         }
     }
     Ok(())
@@ -123,14 +125,19 @@ fn take(event: Option<Event>, record: &mut Record, watch: &mut impl FnMut(&mut R
 async fn act(
     kernel: &dyn Kernel,
     due: Due,
+    pace: &Pace,
     record: &mut Record,
     hearing: &mut Hearing<'_>,
     watch: &mut impl FnMut(&mut Record, Moment),
 ) {
     match due {
         Due::Nothing(_) => {}
-        // One that cannot be interrupted is ended after the grace like one that does not listen.
-        Due::Interrupt => drop(kernel.interrupt(hearing.id).await),
+        // One that cannot be interrupted is treated like one that does not stop.
+        Due::Interrupt => {
+            watch(record, Moment::Stopping(*pace));
+            drop(kernel.interrupt(hearing.id).await);
+        }
+        Due::Overdue => watch(record, Moment::Stopping(*pace)),
         Due::Kill => {
             let mut ending = kernel.shutdown();
             let mut ended = false;

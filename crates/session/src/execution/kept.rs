@@ -60,6 +60,13 @@ impl Kept {
         }
     }
 
+    /// The outputs that a cell has, to which more can come.
+    pub(crate) fn of(outputs: Vec<Output>) -> Kept {
+        let mut kept = Kept::new(None);
+        outputs.into_iter().for_each(|output| kept.push(output));
+        kept
+    }
+
     /// Keeps pictures apart from all else, up to so many bytes.
     pub(crate) fn with_pictures(mut self, room: usize) -> Kept {
         self.picture_room = Some(room);
@@ -94,7 +101,9 @@ impl Kept {
                 self.update(&display_id, &data, &metadata);
             }
             Event::ClearOutput { wait } => self.clear(wait),
-            Event::Started { .. }
+            // The cell that it belongs to gets it in another way.
+            Event::Late { .. }
+            | Event::Started { .. }
             | Event::InputRequested
             | Event::Progress { .. }
             | Event::OutputLost

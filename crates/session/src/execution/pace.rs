@@ -1,4 +1,4 @@
-//! When code that runs is interrupted, and when it is given up: a decision from times alone.
+//! When code that runs is interrupted, and when its kernel is killed: a decision from times alone.
 
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,16 @@ pub enum Ending {
     Stop,
 }
 
+/// The rule for code that does not stop within the grace after an interrupt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnStuck {
+    /// It runs on and is reported as not stopped. Its kernel keeps its state.
+    Wait,
+    /// Its kernel is killed, and the state is lost.
+    Kill,
+}
+
 /// How code came to be killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Killed {
@@ -47,6 +57,8 @@ pub(crate) enum Due {
     Nothing(Option<Instant>),
     /// The code is to be interrupted.
     Interrupt,
+    /// It did not stop within the grace and runs on.
+    Overdue,
     /// It did not stop: the kernel is to be ended.
     Kill,
 }
@@ -102,6 +114,7 @@ pub(crate) struct Pace {
     limit: Option<Instant>,
     is_usual: bool,
     grace: Duration,
+    on_stuck: OnStuck,
     stopping: Option<Stopping>,
 }
 
@@ -111,16 +124,18 @@ struct Stopping {
     since: Instant,
     until: Instant,
     asked_twice: bool,
+    is_overdue: bool,
     killed: Option<Killed>,
 }
 
 impl Pace {
-    pub(crate) fn new(start: Instant, limit: impl Into<Limit>, grace: Duration) -> Pace {
+    pub(crate) fn new(start: Instant, limit: impl Into<Limit>, grace: Duration, on_stuck: OnStuck) -> Pace {
         let limit = limit.into();
         Pace {
             limit: limit.time().map(|time| start + time),
             is_usual: matches!(limit, Limit::Usual(_)),
             grace,
+            on_stuck,
             stopping: None,
         }
     }
@@ -133,6 +148,11 @@ impl Pace {
     /// How long code may take to stop.
     pub(crate) fn grace(&self) -> Duration {
         self.grace
+    }
+
+    /// Whether the code was interrupted and has not stopped within the grace since.
+    pub(crate) fn is_overdue(&self) -> bool {
+        self.stopping.is_some_and(|stopping| stopping.is_overdue)
     }
 
     /// Whether the kernel had to be ended, and how it came to that.
@@ -148,16 +168,23 @@ impl Pace {
                 limit => Due::Nothing(limit),
             },
             Some(Stopping { killed: Some(_), .. }) => Due::Nothing(None),
-            Some(stopping) if now >= stopping.until => {
-                let twice = stopping.asked_twice;
-                stopping.killed = Some(if twice { Killed::AskedTwice } else { Killed::AfterGrace });
-                Due::Kill
-            }
-            Some(stopping) => Due::Nothing(Some(stopping.until)),
+            Some(stopping) if now < stopping.until => Due::Nothing(Some(stopping.until)),
+            Some(stopping) => match self.on_stuck {
+                OnStuck::Kill => {
+                    let twice = stopping.asked_twice;
+                    stopping.killed = Some(if twice { Killed::AskedTwice } else { Killed::AfterGrace });
+                    Due::Kill
+                }
+                OnStuck::Wait if stopping.is_overdue => Due::Nothing(None),
+                OnStuck::Wait => {
+                    stopping.is_overdue = true;
+                    Due::Overdue
+                }
+            },
         }
     }
 
-    /// Somebody wants something. Who asks again to stop has no patience left.
+    /// Takes a wish. A second wish to stop interrupts again, or kills where that is the rule.
     pub(crate) fn wish(&mut self, wish: Wish, now: Instant) -> Due {
         match (wish, &mut self.stopping) {
             (Wish::HandOver, _) => {
@@ -170,24 +197,48 @@ impl Pace {
             (Wish::End(ending), _) => {
                 let killed = Some(Killed::AtOnce);
                 let cause = Cause::Ending(ending);
-                self.stopping = Some(Stopping { cause, since: now, until: now, asked_twice: false, killed });
+                let (asked_twice, is_overdue) = (false, false);
+                self.stopping =
+                    Some(Stopping { cause, since: now, until: now, asked_twice, is_overdue, killed });
                 Due::Kill
             }
+            // It runs already.
+            (Wish::Withdraw, _) => self.due(now),
             (Wish::Stop, None) => self.stop(Cause::Cancel, now),
-            (Wish::Stop, Some(stopping)) => {
-                let again = stopping.cause == Cause::Timeout || now - stopping.since >= ONE_WISH;
-                if again && stopping.killed.is_none() {
-                    stopping.asked_twice = true;
-                    stopping.until = now;
-                }
+            (Wish::Force, None) => {
+                self.on_stuck = OnStuck::Kill;
+                self.stop(Cause::Cancel, now)
+            }
+            (Wish::Force, Some(_)) => {
+                self.on_stuck = OnStuck::Kill;
                 self.due(now)
+            }
+            (Wish::Stop, Some(stopping)) => {
+                let is_first = stopping.cause == Cause::Timeout && !stopping.asked_twice;
+                let again = is_first || now - stopping.since >= ONE_WISH;
+                if !again || stopping.killed.is_some() {
+                    return self.due(now);
+                }
+                stopping.asked_twice = true;
+                match self.on_stuck {
+                    OnStuck::Kill => {
+                        stopping.until = now;
+                        self.due(now)
+                    }
+                    OnStuck::Wait => {
+                        (stopping.since, stopping.until) = (now, now + self.grace);
+                        stopping.is_overdue = false;
+                        Due::Interrupt
+                    }
+                }
             }
         }
     }
 
     fn stop(&mut self, cause: Cause, now: Instant) -> Due {
-        let until = now + self.grace;
-        self.stopping = Some(Stopping { cause, since: now, until, asked_twice: false, killed: None });
+        let (since, until) = (now, now + self.grace);
+        let (asked_twice, is_overdue, killed) = (false, false, None);
+        self.stopping = Some(Stopping { cause, since, until, asked_twice, is_overdue, killed });
         Due::Interrupt
     }
 }
@@ -201,7 +252,7 @@ mod tests {
     #[test]
     fn code_over_its_limit_is_interrupted_then_given_up() {
         let start = Instant::now();
-        let mut pace = Pace::new(start, Some(30 * SECOND), 5 * SECOND);
+        let mut pace = Pace::new(start, Some(30 * SECOND), 5 * SECOND, OnStuck::Kill);
         assert_eq!(pace.due(start), Due::Nothing(Some(start + 30 * SECOND)));
         assert_eq!(pace.due(start + 30 * SECOND), Due::Interrupt);
         assert_eq!(pace.cause(), Some(Cause::Timeout));
@@ -215,7 +266,7 @@ mod tests {
     #[test]
     fn who_asks_twice_does_not_wait_for_the_grace() {
         let start = Instant::now();
-        let mut pace = Pace::new(start, None, 5 * SECOND);
+        let mut pace = Pace::new(start, None, 5 * SECOND, OnStuck::Kill);
         assert_eq!(pace.due(start + 1000 * SECOND), Due::Nothing(None));
         assert_eq!(pace.wish(Wish::Stop, start), Due::Interrupt);
         assert_eq!(pace.wish(Wish::Stop, start + SECOND), Due::Kill);
@@ -225,7 +276,7 @@ mod tests {
     #[test]
     fn a_signal_that_was_sent_twice_is_one_wish() {
         let start = Instant::now();
-        let mut pace = Pace::new(start, None, 5 * SECOND);
+        let mut pace = Pace::new(start, None, 5 * SECOND, OnStuck::Kill);
         assert_eq!(pace.wish(Wish::Stop, start), Due::Interrupt);
         assert_eq!(pace.wish(Wish::Stop, start + ONE_WISH / 2), Due::Nothing(Some(start + 5 * SECOND)));
         assert_eq!(pace.wish(Wish::Stop, start + ONE_WISH), Due::Kill);
@@ -234,7 +285,7 @@ mod tests {
     #[test]
     fn a_cancel_after_the_limit_leaves_the_timeout_as_the_cause() {
         let start = Instant::now();
-        let mut pace = Pace::new(start, Some(SECOND), 5 * SECOND);
+        let mut pace = Pace::new(start, Some(SECOND), 5 * SECOND, OnStuck::Kill);
         assert_eq!(pace.due(start + SECOND), Due::Interrupt);
         assert_eq!(pace.wish(Wish::Stop, start + SECOND), Due::Kill);
         assert_eq!(pace.cause(), Some(Cause::Timeout));
@@ -243,18 +294,47 @@ mod tests {
     #[test]
     fn a_run_that_is_handed_over_keeps_only_the_limit_that_its_caller_gave() {
         let start = Instant::now();
-        let mut usual = Pace::new(start, Limit::Usual(SECOND), SECOND);
+        let mut usual = Pace::new(start, Limit::Usual(SECOND), SECOND, OnStuck::Kill);
         assert_eq!(usual.wish(Wish::HandOver, start), Due::Nothing(None));
         assert_eq!(usual.due(start + 10 * SECOND), Due::Nothing(None));
-        let mut given = Pace::new(start, Limit::Given(SECOND), SECOND);
+        let mut given = Pace::new(start, Limit::Given(SECOND), SECOND, OnStuck::Kill);
         assert_eq!(given.wish(Wish::HandOver, start), Due::Nothing(Some(start + SECOND)));
         assert_eq!(given.due(start + SECOND), Due::Interrupt);
     }
 
     #[test]
+    fn code_that_does_not_stop_runs_on_and_is_interrupted_again_on_request() {
+        let start = Instant::now();
+        let mut pace = Pace::new(start, Some(3 * SECOND), 5 * SECOND, OnStuck::Wait);
+        assert_eq!(pace.due(start + 3 * SECOND), Due::Interrupt);
+        assert_eq!(pace.due(start + 8 * SECOND), Due::Overdue);
+        assert_eq!(pace.due(start + 900 * SECOND), Due::Nothing(None));
+        assert!(pace.is_overdue() && pace.killed().is_none());
+        assert_eq!(pace.wish(Wish::Stop, start + 901 * SECOND), Due::Interrupt);
+        assert!(!pace.is_overdue());
+        assert_eq!(pace.wish(Wish::Stop, start + 901 * SECOND), Due::Nothing(Some(start + 906 * SECOND)));
+        assert_eq!(pace.due(start + 906 * SECOND), Due::Overdue);
+        assert_eq!((pace.cause(), pace.killed()), (Some(Cause::Timeout), None));
+    }
+
+    #[test]
+    fn a_forced_interrupt_kills_what_has_not_stopped_within_the_grace() {
+        let start = Instant::now();
+        let mut fresh = Pace::new(start, None, 5 * SECOND, OnStuck::Wait);
+        assert_eq!(fresh.wish(Wish::Force, start), Due::Interrupt);
+        assert_eq!(fresh.due(start + SECOND), Due::Nothing(Some(start + 5 * SECOND)));
+        assert_eq!(fresh.due(start + 5 * SECOND), Due::Kill);
+        let mut stuck = Pace::new(start, None, 5 * SECOND, OnStuck::Wait);
+        assert_eq!(stuck.wish(Wish::Stop, start), Due::Interrupt);
+        assert_eq!(stuck.due(start + 5 * SECOND), Due::Overdue);
+        assert_eq!(stuck.wish(Wish::Force, start + 6 * SECOND), Due::Kill);
+        assert_eq!(stuck.killed(), Some(Killed::AfterGrace));
+    }
+
+    #[test]
     fn a_kernel_that_has_to_end_ends_at_once() {
         let start = Instant::now();
-        let mut pace = Pace::new(start, None, 5 * SECOND);
+        let mut pace = Pace::new(start, None, 5 * SECOND, OnStuck::Kill);
         assert_eq!(pace.wish(Wish::Stop, start), Due::Interrupt);
         assert_eq!(pace.wish(Wish::End(Ending::Restart), start), Due::Kill);
         assert_eq!(pace.killed(), Some(Killed::AtOnce));

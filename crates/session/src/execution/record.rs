@@ -1,5 +1,7 @@
 //! One execution as it goes: its events, applied to what the file keeps and to what a reader sees.
 
+mod interim;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -228,6 +230,8 @@ impl Record {
                     traceback: traceback.clone(),
                 });
             }
+            // It stands in the outputs of the cell that it belongs to.
+            Event::Late { .. } => {}
             Event::InputRequested => self.stdin_requested = true,
             Event::Progress { label, done, total } => {
                 self.bar = Some(Bar { label: label.clone(), done: *done, total: *total });
@@ -315,7 +319,8 @@ impl Record {
                 notices.push(notices::restarted_too_often());
             }
             notices.push(notices::state_lost());
-        } else if told.lasting && status != Status::Ok {
+        } else if told.lasting && status != Status::Ok && !told.restarted {
+            // On a new kernel the earlier state is gone, which was said already.
             notices.push(notices::state_kept());
         }
         notices.extend(told.after.iter().cloned());
@@ -338,6 +343,7 @@ impl Record {
             execution_count: self.execution_count,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             cancelled: matches!(status, Status::Timeout | Status::Cancelled),
+            still_running: false,
             stdin_requested: self.stdin_requested,
             truncated: shown.truncated,
             artifact: artifact_id,

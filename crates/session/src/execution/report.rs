@@ -22,6 +22,18 @@ pub enum Status {
     Cancelled,
 }
 
+impl Status {
+    /// A word for readers.
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Ok => "ok",
+            Status::Error => "failed",
+            Status::Timeout => "timed out",
+            Status::Cancelled => "interrupted",
+        }
+    }
+}
+
 impl From<Cause> for Status {
     fn from(cause: Cause) -> Status {
         match cause {
@@ -48,6 +60,8 @@ pub struct Raised {
 pub enum KernelState {
     /// They are as the code left them.
     Kept,
+    /// The code was interrupted and still runs, so nobody knows yet.
+    Unknown,
     /// They are gone with the kernel.
     Lost,
 }
@@ -117,6 +131,9 @@ pub struct Report {
     pub duration_ms: u64,
     /// Whether it was stopped, for whatever reason.
     pub cancelled: bool,
+    /// Whether it was to stop and still runs: this is no end, and the rest comes under the same execution.
+    #[serde(default)]
+    pub still_running: bool,
     /// Whether it asked for input, which it did not get.
     pub stdin_requested: bool,
     /// How much was cut off the text.
@@ -155,9 +172,10 @@ pub struct CellReport {
     pub report: Report,
 }
 
-/// How many cells failed, whether they may or not.
+/// How many cells failed, whether they may or not. One that was interrupted has not failed.
 pub(crate) fn count_failed(cells: &[CellReport]) -> usize {
-    cells.iter().filter(|cell| cell.report.status != Status::Ok).count()
+    let failed = |status| matches!(status, Status::Error | Status::Timeout);
+    cells.iter().filter(|cell| failed(cell.report.status)).count()
 }
 
 /// What came of a run.

@@ -1,6 +1,7 @@
 //! How each cell stands: whether it waits, runs or rests, what came of its last run, and whether that still holds.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use cellist_notebook::{Cell, CellId, CellType, Notebook};
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,8 @@ pub struct LastRun {
     pub order: Option<u64>,
     /// Whether it ran to its end.
     pub success: bool,
+    /// How it ended.
+    pub status: Status,
     /// How long it took.
     pub duration_ms: u64,
     /// When it ended, in milliseconds since 1970.
@@ -50,6 +53,8 @@ pub struct LastRun {
 pub(crate) struct Conditions {
     /// The cells that wait or run.
     active: HashMap<CellId, Activity>,
+    /// The tags of the last runs of cells, by which late output finds them.
+    tags: HashMap<CellId, Arc<str>>,
     /// What ran, in order, the last run of each cell.
     ran: Vec<Receipt>,
     /// The kernel that is there.
@@ -72,8 +77,15 @@ impl Conditions {
     }
 
     /// A cell runs.
-    pub(crate) fn begin(&mut self, cell: &CellId) {
+    pub(crate) fn begin(&mut self, cell: &CellId, tag: Arc<str>) {
         self.active.insert(cell.clone(), Activity::Running);
+        self.tags.insert(cell.clone(), tag);
+    }
+
+    /// Whether the last run of a cell has this tag and has ended.
+    pub(crate) fn is_last_run(&self, cell: &CellId, tag: &str) -> bool {
+        let is_last = self.tags.get(cell).is_some_and(|last| **last == *tag);
+        is_last && self.active.get(cell) != Some(&Activity::Running)
     }
 
     /// A cell has run. The kernel that is there then is the one that ran it, unless that is lost.
@@ -129,6 +141,7 @@ impl LastRun {
         LastRun {
             order: receipt.execution_count,
             success: receipt.status == Status::Ok,
+            status: receipt.status,
             duration_ms: receipt.duration_ms,
             ended_ms: receipt.started_ms + receipt.duration_ms,
         }
@@ -180,13 +193,13 @@ mod tests {
             states.values().map(|state| state.activity).collect::<Vec<_>>()
         };
         conditions.wait(&["a".into(), "b".into()]);
-        conditions.begin(&"a".into());
+        conditions.begin(&"a".into(), "t".into());
         assert_eq!(activity(&conditions), [Activity::Running, Activity::Pending]);
         conditions.end(&"a".into(), receipt("a", "1", "k"), false);
         conditions.rest(&["b".into()]);
         assert_eq!(activity(&conditions), [Activity::Idle, Activity::Idle]);
         let states = conditions.states(state.notebook());
-        let last = LastRun { order: Some(1), success: true, duration_ms: 5, ended_ms: 9 };
+        let last = LastRun { order: Some(1), success: true, status: Status::Ok, duration_ms: 5, ended_ms: 9 };
         assert_eq!(states[&CellId::from("a")].last, Some(last));
         assert_eq!(states[&CellId::from("b")].last, None);
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use cellist_notebook::{self as notebook, CellId, Notebook, Revision, Snapshot};
+use cellist_notebook::{self as notebook, Cell, CellId, Notebook, Revision, Snapshot};
 use cellist_output::Output;
 use serde_json::Value;
 use tokio::runtime::Handle;
@@ -296,15 +296,36 @@ impl Document {
     }
 
     /// The newest source of a cell, which runs from now on; `None` when it is gone or holds no code any more.
-    pub(super) async fn begin_cell(&self, cell: CellId) -> Result<Option<String>, DocumentError> {
+    pub(super) async fn begin_cell(
+        &self,
+        cell: CellId,
+        tag: Arc<str>,
+    ) -> Result<Option<String>, DocumentError> {
         self.ask(move |state, _| {
             let at = state.notebook().position(&cell);
             let found = at.map(|at| &state.notebook().cells()[at]);
             let source = found.filter(|cell| is_run(cell)).map(|cell| cell.source().into_owned());
             if source.is_some() {
-                state.conditions_mut().begin(&cell);
+                state.conditions_mut().begin(&cell, tag);
             }
             (source, Then::Nothing)
+        })
+        .await
+    }
+
+    /// The outputs and the execution count of a cell to which late output of the run `tag` comes; `None` when that was not its
+    /// last run, or the cell is gone.
+    pub(super) async fn late_outputs(
+        &self,
+        cell: CellId,
+        tag: Arc<str>,
+    ) -> Result<Option<(Vec<Output>, Option<u64>)>, DocumentError> {
+        self.ask(move |state, _| {
+            let is_last = state.conditions_mut().is_last_run(&cell, &tag);
+            let at = state.notebook().position(&cell).filter(|_| is_last);
+            let found = at.map(|at| &state.notebook().cells()[at]);
+            let count = |cell: &Cell| cell.execution_count().and_then(|count| u64::try_from(count).ok());
+            (found.map(|cell| (cell.outputs(), count(cell))), Then::Nothing)
         })
         .await
     }

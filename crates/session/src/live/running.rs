@@ -1,6 +1,7 @@
 //! Runs cells of an open notebook in its kernel session, from their newest text, and writes what they show into the
 //! notebook while others go on editing it.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use cellist_kernel::Event;
@@ -92,7 +93,8 @@ impl Document {
         let runs = |id: &&CellId| notebook.position(id).is_some_and(|at| is_run(&notebook.cells()[at]));
         let cells: Vec<CellId> = batch.cells.iter().filter(runs).cloned().collect();
         self.mark_waiting(cells.clone()).await?;
-        let resting = Resting { document: self, cells: &cells };
+        // Also those that are not run: whoever queued them has marked them as waiting.
+        let resting = Resting { document: self, cells: &batch.cells };
         let reset = batch.call.reset;
         let (shown, written, position) = (Shown::default(), 0, (0, 0));
         let mut run = Run {
@@ -195,7 +197,10 @@ impl Run<'_, '_> {
         cancel: &mut Cancel,
         notices: &mut Vec<String>,
     ) -> Result<Ran, RunError> {
-        let Some(source) = self.document.begin_cell(id.clone()).await? else { return Ok(Ran::Gone) };
+        // Late output finds its cell by this, unless the cell has run again since.
+        let tag: Arc<str> = format!("{id}\n{}", names::random()).into();
+        let begun = self.document.begin_cell(id.clone(), tag.clone()).await?;
+        let Some(source) = begun else { return Ok(Ran::Gone) };
         let notebook = self.document.view().notebook.clone();
         let Some(index) = notebook.position(id) else { return Ok(Ran::Gone) };
         let cell = &notebook.cells()[index];
@@ -209,7 +214,7 @@ impl Run<'_, '_> {
             let (title, source) = (title.clone(), source.clone());
             observer.started(&Step { index, position, count, title, source });
         }
-        let code = Code { code: source, title: Some(title), ..Code::default() };
+        let code = Code { code: source, title: Some(title), tag: Some(tag), ..Code::default() };
         let reset = std::mem::take(&mut self.reset);
         let reading = self.batch.call.reading.next(self.written, position + 1 == count);
         let (cells, listener) = (vec![code], Some(listener));
@@ -226,8 +231,8 @@ impl Run<'_, '_> {
         loop {
             let next = tokio::select! {
                 biased;
-                () = cancel.asked() => {
-                    ticket.canceller().cancel();
+                wish = cancel.wish() => {
+                    ticket.canceller().pass_on(wish);
                     continue;
                 }
                 () = sleep_until((shown_at + TICK).into()), if is_new => None,
@@ -271,12 +276,14 @@ impl Run<'_, '_> {
                 }
                 None => {
                     let before = Instant::now();
+                    self.put_late().await?;
                     self.show(id, &kept, number, false).await?;
                     is_new = false;
                     shown_at = Instant::now() + before.elapsed() * SHARE;
                 }
             }
         }
+        self.put_late().await?;
         kept.finish();
         let outcome = ticket.done().await;
         let mut outcome = outcome?;
@@ -312,6 +319,28 @@ impl Run<'_, '_> {
         self.document.end_cell(id.clone(), receipt, is_lost).await?;
         self.shown.keep(id, number, kept);
         Ok(Ran::Done(Box::new(CellReport { index, id: stored, may_fail, report })))
+    }
+
+    /// Puts late output into the cells that it belongs to.
+    async fn put_late(&mut self) -> Result<(), RunError> {
+        let mut late: Vec<(Arc<str>, Vec<Event>)> = Vec::new();
+        for (tag, event) in self.shown.take_late() {
+            match late.iter_mut().find(|(known, _)| *known == tag) {
+                Some((_, events)) => events.push(event),
+                None => late.push((tag, vec![event])),
+            }
+        }
+        for (tag, events) in late {
+            let Some((id, _)) = tag.split_once('\n') else { continue };
+            let id = CellId::from(id);
+            // One that has run again since, or is gone, has no place for it.
+            let Some((known, count)) = self.document.late_outputs(id.clone(), tag.clone()).await? else {
+                continue;
+            };
+            let outputs = self.shown.add_late(&id, events, || known);
+            self.document.set_outputs(id, outputs, count, true, self.author.clone()).await?;
+        }
+        Ok(())
     }
 
     /// The kernel that is there now, or a name for one that has just gone.

@@ -1,5 +1,7 @@
 //! Cells that have run, with what they show: a later cell may still change that.
 
+use std::sync::Arc;
+
 use cellist_kernel::Event;
 use cellist_notebook::CellId;
 use cellist_output::Output;
@@ -7,8 +9,9 @@ use cellist_output::Output;
 use crate::execution::Kept;
 
 /// The cells that may still show something else: the last one, and those with displays that have a name.
+/// Late output waits here, with the tag of the execution that it belongs to.
 #[derive(Debug, Default)]
-pub(crate) struct Shown(Vec<(CellId, Option<u64>, Kept)>);
+pub(crate) struct Shown(Vec<(CellId, Option<u64>, Kept)>, Vec<(Arc<str>, Event)>);
 
 impl Shown {
     /// Gives an event to the cells that it changes, which `changed` is told, and returns it if it belongs to the
@@ -19,6 +22,10 @@ impl Shown {
         mut changed: impl FnMut(&CellId, &[Output], Option<u64>),
     ) -> Option<Event> {
         match &event {
+            Event::Late { owner, event } => {
+                self.1.push((owner.clone(), Event::clone(event)));
+                return None;
+            }
             Event::Stream { late: true, .. } if !self.0.is_empty() => {
                 if let Some((id, count, kept)) = self.0.last_mut() {
                     kept.apply(event);
@@ -38,6 +45,32 @@ impl Shown {
             _ => {}
         }
         Some(event)
+    }
+
+    /// Adds late output to a cell, and returns the outputs that the cell has then. `known` are those that it has in the
+    /// notebook.
+    pub(crate) fn add_late(
+        &mut self,
+        id: &CellId,
+        events: Vec<Event>,
+        known: impl FnOnce() -> Vec<Output>,
+    ) -> Vec<Output> {
+        let mut read;
+        let kept = match self.0.iter_mut().find(|(shown, _, _)| shown == id) {
+            Some((_, _, kept)) => kept,
+            None => {
+                read = Kept::of(known());
+                &mut read
+            }
+        };
+        events.into_iter().for_each(|event| kept.apply(event));
+        kept.finish();
+        kept.saved().into_owned()
+    }
+
+    /// Takes the late output that has come.
+    pub(crate) fn take_late(&mut self) -> Vec<(Arc<str>, Event)> {
+        std::mem::take(&mut self.1)
     }
 
     /// A cell has ended.

@@ -54,6 +54,7 @@ impl Bench {
             allow_errors: false,
             timeout: None,
             grace: GRACE,
+            on_stuck: OnStuck::Kill,
             max_output: Some(MAX_OUTPUT),
             timing: false,
             reading,
@@ -270,7 +271,7 @@ async fn one_piece_of_code_gives_a_whole_report() {
     let kernel = Told::new();
     let reading = Reading::new(Limits::new(20, 100), Ansi::Remove);
     let code = "out 0123456789\nout 0123456789\nraise ModuleNotFoundError No module named 'numpy'";
-    let once = Once { code, timeout: None, grace: GRACE, reading, artifacts: None };
+    let once = Once { code, timeout: None, grace: GRACE, on_stuck: OnStuck::Kill, reading, artifacts: None };
     let around = Surroundings { has_pip: true, ..Surroundings::default() };
     let report = execute_once(&kernel, &once, &around, &mut Cancel::never(), |_, _| {}).await.unwrap();
     assert_eq!((report.status, report.exit_code), (Status::Error, Some(1)));
@@ -293,6 +294,7 @@ async fn one_piece_of_code_gives_a_whole_report() {
             "execution_count",
             "duration_ms",
             "cancelled",
+            "still_running",
             "stdin_requested",
             "truncated",
             "artifact",
@@ -307,7 +309,8 @@ async fn who_asks_a_second_time_to_stop_is_told_that_this_ended_the_kernel() {
     let mut kernel = Told::new();
     kernel.deaf = true;
     let reading = Reading::new(Limits::for_screen(), Ansi::Remove);
-    let once = Once { code: "out a\nhang", timeout: None, grace: 1000 * GRACE, reading, artifacts: None };
+    let (grace, on_stuck) = (1000 * GRACE, OnStuck::Kill);
+    let once = Once { code: "out a\nhang", timeout: None, grace, on_stuck, reading, artifacts: None };
     let (canceller, mut cancel) = Cancel::channel();
     let around = Surroundings::default();
     let running = execute_once(&kernel, &once, &around, &mut cancel, |_, _| {});

@@ -30,6 +30,7 @@ impl Timing {
             | Event::Error { .. }
             | Event::InputRequested
             | Event::Progress { .. }
+            | Event::Late { .. }
             | Event::OutputLost
             | Event::Died(_) => {}
         }

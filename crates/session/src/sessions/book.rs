@@ -16,6 +16,7 @@ use super::policy::{self, Policy, Room, Row};
 use super::seat::Seat;
 use super::ticket::{Queued, Ticket};
 use super::view::{SessionView, Stage};
+use crate::execution::Wish;
 
 /// How many calls may wait in one session: more are a mistake of whoever makes them.
 const QUEUE: usize = 1000;
@@ -85,7 +86,7 @@ impl Book {
                 None => seat.lasts = true,
             }
             let before = seat.before();
-            queued.show(Stage::Queued { before });
+            queued.show(Stage::Queued { before, behind: seat.stuck() });
             seat.push(queued);
         }
         Ok(newcomer)
@@ -108,7 +109,7 @@ impl Book {
             };
         }
         if call.kind == Kind::Tool {
-            let (numbers, rows) = self.rows();
+            let (numbers, rows) = self.rows(policy);
             match policy::room(&rows, policy.max_sessions) {
                 Room::Enough => {}
                 Room::Without(index) => drop(self.end(numbers[index], Gone::MadeRoom)),
@@ -204,15 +205,15 @@ impl Book {
 
     /// Ends all that were idle for too long.
     pub(super) fn sweep(&mut self, policy: &Policy, now: Instant) {
-        let (numbers, rows) = self.rows();
-        for index in policy::expired(&rows, now, policy.idle_timeout) {
-            drop(self.end(numbers[index], Gone::Idle(policy.idle_timeout)));
+        let (numbers, rows) = self.rows(policy);
+        for index in policy::expired(&rows, now) {
+            drop(self.end(numbers[index], Gone::Idle(rows[index].stays)));
         }
     }
 
     /// Ends all that can be done without. What comes back tells when nothing is left of them.
-    pub(super) fn shed(&mut self) -> Vec<watch::Receiver<bool>> {
-        let (numbers, rows) = self.rows();
+    pub(super) fn shed(&mut self, policy: &Policy) -> Vec<watch::Receiver<bool>> {
+        let (numbers, rows) = self.rows(policy);
         let ended = policy::dispensable(&rows);
         ended.into_iter().filter_map(|index| self.end(numbers[index], Gone::OutOfFiles)).collect()
     }
@@ -248,8 +249,15 @@ impl Book {
         self.existing(key).is_ok_and(|seat| seat.push_look(look))
     }
 
-    pub(super) fn interrupt(&mut self, key: &SessionKey) -> Result<bool, SessionError> {
-        self.existing(key).map(|seat| seat.interrupt())
+    /// Passes a wish on to the call that runs in a session. Returns whether one runs.
+    pub(super) fn wish(&mut self, key: &SessionKey, wish: Wish) -> Result<bool, SessionError> {
+        self.existing(key).map(|seat| seat.wish(wish))
+    }
+
+    /// The call that runs in a session.
+    pub(super) fn running(&mut self, key: &SessionKey) -> Result<Option<Ticket>, SessionError> {
+        let id = self.existing(key)?.running();
+        Ok(id.and_then(|id| self.ticket(&id)))
     }
 
     pub(super) fn stop(&mut self, key: &SessionKey) -> Result<watch::Receiver<bool>, SessionError> {
@@ -277,8 +285,14 @@ impl Book {
     pub(super) fn leave(&mut self, owner: &OwnerId) {
         self.owners.remove(owner);
         for seat in self.seats.values_mut() {
-            if seat.owners.remove(owner) && seat.owners.is_empty() && !seat.lasts {
+            if !seat.owners.remove(owner) || !seat.owners.is_empty() {
+                continue;
+            }
+            // The time that it stays counts from the last user.
+            seat.touch();
+            if !seat.lasts {
                 seat.leaves = true;
+                seat.end_if_left();
                 seat.news.notify_one();
             }
         }
@@ -290,8 +304,14 @@ impl Book {
         seats.map(|seat| seat.key.clone()).collect()
     }
 
-    pub(super) fn list(&self) -> Vec<SessionView> {
-        self.seats.values().filter(|seat| seat.ending.is_none()).map(Seat::view).collect()
+    pub(super) fn list(&self, policy: &Policy) -> Vec<SessionView> {
+        let seats = self.seats.values().filter(|seat| seat.ending.is_none());
+        seats.map(|seat| seat.view(policy)).collect()
+    }
+
+    /// Why the kernel of an earlier session of this name is gone.
+    pub(super) fn gone(&self, key: &SessionKey) -> Option<&Gone> {
+        self.past.get(key)
     }
 
     pub(super) fn order(&self, key: &SessionKey) -> Option<Order> {
@@ -319,8 +339,8 @@ impl Book {
     }
 
     /// Sessions that do not end already, as the decisions see them.
-    fn rows(&self) -> (Vec<u64>, Vec<Row>) {
+    fn rows(&self, policy: &Policy) -> (Vec<u64>, Vec<Row>) {
         let seats = self.seats.iter().filter(|(_, seat)| seat.ending.is_none());
-        seats.map(|(number, seat)| (*number, seat.row())).unzip()
+        seats.map(|(number, seat)| (*number, seat.row(policy))).unzip()
     }
 }

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use super::key::{ExecutionId, OwnerId, SessionKey};
 use super::retry::RetryOnCrash;
-use crate::execution::{Limit, Reading, Report, Status};
+use crate::execution::{Limit, OnStuck, Reading, Report, Status};
 
 /// Code to be run in a session, one piece after the other, until one fails.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,6 +30,8 @@ pub struct Call {
     pub limit: Limit,
     /// How long it may take to stop.
     pub grace: Duration,
+    /// The rule for code that does not stop within the grace; without one, what the session is there for decides.
+    pub on_stuck: Option<OnStuck>,
     /// Whether the kernel is to be restarted before the first piece.
     pub reset: bool,
     /// What is done when the kernel dies.
@@ -64,6 +66,9 @@ pub struct Code {
     /// Whether it is no code of the user's: it gets no number, and the kernel is as fresh after it as before.
     #[serde(default)]
     pub hidden: bool,
+    /// The name that late output of it carries.
+    #[serde(skip)]
+    pub tag: Option<Arc<str>>,
 }
 
 /// What a session is there for.
@@ -112,6 +117,16 @@ pub enum KernelMode {
 }
 
 impl Call {
+    /// The rule for code that does not stop. Where nothing outlives the call, nothing is lost by killing.
+    pub(super) fn stuck_rule(&self) -> OnStuck {
+        match (self.on_stuck, &self.kind, self.mode) {
+            (_, Kind::Command, _) => OnStuck::Kill,
+            (Some(rule), _, _) => rule,
+            (None, Kind::Run { .. }, _) | (None, _, KernelMode::PerCall) => OnStuck::Kill,
+            (None, Kind::Tool | Kind::Notebook { .. } | Kind::Terminal, KernelMode::Session) => OnStuck::Wait,
+        }
+    }
+
     /// Whether it restarts the kernel anywhere.
     pub(super) fn resets(&self) -> bool {
         self.reset || self.cells.iter().any(|cell| cell.reset)
@@ -135,6 +150,18 @@ pub struct CallReport {
     pub not_run: usize,
     /// What else its reader should know, and no text says.
     pub notices: Vec<String>,
+}
+
+impl CallReport {
+    /// The report of a call while a piece of it runs on that was to stop.
+    pub(super) fn with_unfinished(&self, index: usize, piece: CodeReport) -> CallReport {
+        let mut report = self.clone();
+        report.status = piece.report.status;
+        report.failed = Some(index);
+        report.not_run = report.not_run.saturating_sub(1);
+        report.cells.push(piece);
+        report
+    }
 }
 
 /// What came of one piece.
@@ -179,6 +206,7 @@ mod tests {
             execution_count: Some(3),
             duration_ms: 5,
             cancelled: false,
+            still_running: false,
             stdin_requested: false,
             truncated: None,
             artifact: None,

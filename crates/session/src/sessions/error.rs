@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::key::SessionKey;
+use super::key::{ExecutionId, SessionKey};
 
 /// What went wrong. The message names values; advice is in [`SessionError::hint`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
@@ -13,6 +13,10 @@ pub enum SessionError {
     Full { id: String, max: usize, busy: Vec<String> },
     #[error("session {id} has {waiting} calls waiting already")]
     QueueFull { id: String, waiting: usize },
+    #[error(
+        "busy: session {id} runs {execution}, which was interrupted and has not stopped; this code did not run"
+    )]
+    Busy { id: String, execution: ExecutionId },
     #[error("session {id} is being reset already")]
     ResetUnderWay { id: String },
     #[error("there is no session {id}")]
@@ -37,6 +41,7 @@ impl SessionError {
         match self {
             SessionError::Full { .. } => "sessions_busy",
             SessionError::QueueFull { .. } => "queue_full",
+            SessionError::Busy { .. } => "session_busy",
             SessionError::ResetUnderWay { .. } => "reset_under_way",
             SessionError::NoSuchSession { .. } => "no_such_session",
             SessionError::Ambiguous { .. } => "several_sessions",
@@ -53,6 +58,9 @@ impl SessionError {
                 "wait for one of them, end one with `cellist sessions stop ID`, or raise python.max_sessions"
             }
             SessionError::QueueFull { .. } => "wait for some of them, or use another session",
+            SessionError::Busy { .. } => {
+                "wait for it or interrupt it again; a restart or a forced interrupt kills its kernel, and its state is lost"
+            }
             SessionError::ResetUnderWay { .. } => "wait for it; one reset is enough",
             SessionError::NoSuchSession { .. } => "`cellist sessions` lists those that there are",
             SessionError::Ambiguous { .. } => "name the folder too, with --cwd",

@@ -55,6 +55,7 @@ impl Gone {
 
 fn in_words(time: Duration) -> String {
     let (count, unit) = match time.as_secs() {
+        seconds if seconds >= 3600 && seconds % 3600 == 0 => (seconds / 3600, "hour"),
         seconds if seconds >= 60 && seconds % 60 == 0 => (seconds / 60, "minute"),
         seconds => (seconds, "second"),
     };
@@ -80,6 +81,7 @@ mod tests {
             (Gone::Restarted, "a restart was asked for"),
             (Gone::Stopped, "the last one was stopped"),
             (Gone::Idle(Duration::from_secs(300)), "the last one was idle for 5 minutes"),
+            (Gone::Idle(Duration::from_secs(3600)), "the last one was idle for 1 hour"),
             (Gone::Idle(Duration::from_secs(1)), "the last one was idle for 1 second"),
             (Gone::MadeRoom, "the last one made room for another session"),
             (Gone::Left, "the last one ended when nobody used it any more"),

@@ -11,6 +11,8 @@ pub struct Policy {
     pub max_sessions: usize,
     /// How long a session stays that nobody uses.
     pub idle_timeout: Duration,
+    /// How long the session of a notebook stays after its last page, agent or terminal has left.
+    pub notebook_idle: Duration,
     /// How often idle sessions are looked for.
     pub sweep: Duration,
     /// How often an idle kernel is asked whether it is there.
@@ -18,11 +20,12 @@ pub struct Policy {
 }
 
 impl Default for Policy {
-    /// 4 sessions, 5 minutes, looked for every 30 seconds, asked every 5.
+    /// 4 sessions, 5 minutes and for notebooks an hour, looked for every 30 seconds, asked every 5.
     fn default() -> Policy {
         Policy {
             max_sessions: 4,
             idle_timeout: Duration::from_secs(5 * 60),
+            notebook_idle: Duration::from_secs(60 * 60),
             sweep: Duration::from_secs(30),
             heartbeat: Duration::from_secs(5),
         }
@@ -38,8 +41,10 @@ pub(super) struct Row {
     pub(super) is_busy: bool,
     /// Whether somebody is there who uses it.
     pub(super) has_owner: bool,
-    /// When it last did something.
+    /// When it last did something, or its last user left.
     pub(super) used: Instant,
+    /// How long it stays after that.
+    pub(super) stays: Duration,
 }
 
 /// Whether there is room for one more.
@@ -64,9 +69,9 @@ pub(super) fn room(rows: &[Row], max: usize) -> Room {
 }
 
 /// The sessions that have been idle for too long.
-pub(super) fn expired(rows: &[Row], now: Instant, idle_timeout: Duration) -> Vec<usize> {
+pub(super) fn expired(rows: &[Row], now: Instant) -> Vec<usize> {
     let is_expired =
-        |row: &Row| !row.is_busy && !row.has_owner && now.saturating_duration_since(row.used) >= idle_timeout;
+        |row: &Row| !row.is_busy && !row.has_owner && now.saturating_duration_since(row.used) >= row.stays;
     rows.iter().enumerate().filter(|(_, row)| is_expired(row)).map(|(index, _)| index).collect()
 }
 
@@ -91,6 +96,7 @@ mod tests {
                 is_busy: flags[1] == b'b',
                 has_owner: flags[2] == b'o',
                 used: now - Duration::from_secs(seconds),
+                stays: Duration::from_secs(if flags[0] == b't' { 300 } else { 3600 }),
             }
         };
         words.split_whitespace().map(row).collect()
@@ -125,8 +131,8 @@ mod tests {
     #[test]
     fn what_nobody_uses_ends_when_it_was_idle_for_long_enough() {
         let now = later();
-        let words = "ti-299 ti-300 tio999 tb-999 ni-301 nio301 nb-301";
-        assert_eq!(expired(&rows(now, words), now, Duration::from_secs(300)), [1, 4]);
+        let words = "ti-299 ti-300 tio999 tb-999 ni-301 ni-3600 nio3601 nb-3601";
+        assert_eq!(expired(&rows(now, words), now), [1, 5]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One call, carried out: its pieces in order, on a kernel that may die meanwhile.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use cellist_kernel::{Event, Request};
@@ -11,7 +12,7 @@ use super::gone::Gone;
 use super::retry::{Crash, Remedy, remedy};
 use super::task::{Live, NotReady, Task};
 use super::ticket::{Outcome, Queued};
-use super::view::{SessionState, Stage};
+use super::view::{SessionState, Stage, StopView};
 use crate::artifact::{Origin, first_line};
 use crate::execution::{Cause, Ending, Moment, Pace, Record, Status, Told, Wish, Work, drive, now};
 
@@ -91,7 +92,7 @@ impl Task {
                 report.notices.extend(self.other_kernel(&queued.call.order));
             }
             let piece = Piece { index, count, code, used, shown };
-            match self.piece(queued, &piece, &mut report.notices).await {
+            match self.piece(queued, &piece, &mut report).await {
                 Ran::Done(piece, took) => {
                     used += took;
                     shown += piece.report.text.len();
@@ -123,7 +124,7 @@ impl Task {
     }
 
     /// Runs a piece, and once more where its kernel died and nothing stands against that.
-    async fn piece(&mut self, queued: &mut Queued, piece: &Piece<'_>, said: &mut Vec<String>) -> Ran {
+    async fn piece(&mut self, queued: &mut Queued, piece: &Piece<'_>, report: &mut CallReport) -> Ran {
         // Why the kernel that the session's last result stood on is not the one that this runs on.
         let mut why = None;
         let mut was_retried = false;
@@ -135,7 +136,7 @@ impl Task {
                 return Ran::Not(NotReady::Unwanted(wish));
             }
             match self.ready(&queued.call.order, &mut queued.cancel).await {
-                Ok(notices) => said.extend(notices),
+                Ok(notices) => report.notices.extend(notices),
                 Err(not) => {
                     self.gone = why.or(self.gone.take());
                     return Ran::Not(not);
@@ -165,19 +166,28 @@ impl Task {
                 },
             );
             let started = now();
-            let mut pace = Pace::new(started, limit.after(piece.used), queued.call.grace);
+            let rule = queued.call.stuck_rule();
+            let mut pace = Pace::new(started, limit.after(piece.used), queued.call.grace, rule);
             queued.show(Stage::Running { cell: piece.index, count: piece.count });
             let had_state = live.has_run;
             live.has_run |= !piece.code.hidden;
             let work = Work {
                 kernel: &*live.kernel,
-                request: Request { hidden: piece.code.hidden, ..Request::new(piece.code.code.as_str()) },
+                request: Request {
+                    hidden: piece.code.hidden,
+                    tag: piece.code.tag.clone(),
+                    ..Request::new(piece.code.code.as_str())
+                },
                 record: &mut record,
                 pace: &mut pace,
                 cancel: &mut queued.cancel,
                 listener: queued.call.listener.as_ref(),
             };
-            let view = &queued.view;
+            let (view, interim) = (&queued.view, &queued.interim);
+            let (inner, seat, before) = (&self.inner, self.seat, &*report);
+            let (identity, around) = (live.kernel.identity(), &live.around);
+            let gone = why.as_ref().map(|why| notices::new_kernel(&why.words()));
+            let kernel_id = &live.id;
             let driven = drive(work, |record, moment| match moment {
                 Moment::Event(event) => record.kept.apply(event),
                 Moment::Tick => {
@@ -188,6 +198,28 @@ impl Task {
                             (view.text, view.bar) = (record.text(), record.bar.clone());
                         }
                     });
+                }
+                Moment::Stopping(pace) => {
+                    let (is_overdue, limit) = (pace.is_overdue(), limit.time());
+                    let timeout_s = limit.filter(|_| pace.cause() == Some(Cause::Timeout));
+                    let timeout_s = timeout_s.map(|limit| limit.as_secs());
+                    view.send_modify(|view| {
+                        (view.text, view.bar) = (record.text(), record.bar.clone());
+                        view.stopping = Some(StopView { timeout_s, is_overdue });
+                    });
+                    if let Some(seat) = inner.book().seat(seat) {
+                        seat.set_stuck(is_overdue);
+                    }
+                    let so_far = is_overdue.then(|| {
+                        let mut told = Told::new(now() - started, &pace, limit, &identity, around);
+                        told.restarted = gone.is_some();
+                        told.before.extend(gone.clone());
+                        let report = record.so_far(&told, before.execution.as_str());
+                        let (title, kernel_id) = (piece.code.title.clone(), kernel_id.clone());
+                        let report = CodeReport { title, kernel_id, language_info: None, report };
+                        Arc::new(before.with_unfinished(piece.index, report))
+                    });
+                    interim.send_replace(so_far);
                 }
             });
             if let Err(error) = driven.await {
@@ -244,7 +276,11 @@ impl Task {
             let is_one = queued.call.kind.notebook().is_some() || piece.code.title.is_none();
             if report.status != Status::Ok && (piece.count > 1 || !is_one) {
                 let title = piece.code.title.as_deref();
-                report.say(notices::cell_failed(piece.index + 1, piece.count, title));
+                let how = match report.status {
+                    Status::Cancelled => "was interrupted",
+                    status => status.word(),
+                };
+                report.say(notices::cell_ended_call(piece.index + 1, piece.count, title, how));
             }
             let (title, language_info) = (piece.code.title.clone(), identity.language_info);
             let report = CodeReport { title, kernel_id, language_info, report };
@@ -256,7 +292,7 @@ impl Task {
 /// What is said of a piece that nobody wanted any more before it began.
 fn unwanted(wish: Wish) -> String {
     match wish {
-        Wish::Stop | Wish::HandOver => notices::cancelled(),
+        Wish::Stop | Wish::Force | Wish::Withdraw | Wish::HandOver => notices::cancelled(),
         Wish::End(Ending::Restart) => notices::restarted_meanwhile(),
         Wish::End(Ending::Stop) => notices::stopped_meanwhile(),
     }

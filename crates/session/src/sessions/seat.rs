@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use cellist_kernel::{Identity, Order};
 use tokio::sync::{Notify, oneshot, watch};
@@ -14,10 +14,10 @@ use super::error::SessionError;
 use super::gone::Gone;
 use super::key::{ExecutionId, OwnerId, SessionKey};
 use super::look::Look;
-use super::policy::Row;
+use super::policy::{Policy, Row};
 use super::ticket::Queued;
 use super::view::{SessionState, SessionView};
-use crate::execution::{Cancel, Canceller, Ending};
+use crate::execution::{Cancel, Canceller, Ending, Wish};
 use crate::home::milliseconds;
 
 /// A session in the table.
@@ -26,6 +26,8 @@ pub(super) struct Seat {
     kind: Kind,
     queue: VecDeque<Job>,
     running: Option<Running>,
+    /// Whether what runs was interrupted and has not stopped within the grace.
+    is_stuck: bool,
     pub(super) owners: BTreeSet<OwnerId>,
     /// Whether somebody without a name counts on it.
     pub(super) lasts: bool,
@@ -68,8 +70,8 @@ pub(super) enum Job {
 /// What a session is doing.
 struct Running {
     canceller: Canceller,
-    /// Whether it is code of a user, that can be interrupted.
-    is_call: bool,
+    /// The call, where it is code of a user, that can be interrupted.
+    call: Option<ExecutionId>,
     /// Who started it.
     caller: Option<Principal>,
     is_resetting: bool,
@@ -82,6 +84,7 @@ impl Seat {
             kind: call.kind.clone(),
             queue: VecDeque::new(),
             running: None,
+            is_stuck: false,
             owners: BTreeSet::new(),
             lasts: false,
             leaves: false,
@@ -135,15 +138,15 @@ impl Seat {
         self.running = Some(match &job {
             Job::Call(queued) => Running {
                 canceller: queued.canceller.clone(),
-                is_call: true,
+                call: Some(queued.id.clone()),
                 caller: queued.call.caller.clone(),
                 is_resetting: job.begins_with_reset(),
             },
             Job::Restart { canceller, .. } => {
-                Running { canceller: canceller.clone(), is_call: false, caller: None, is_resetting: true }
+                Running { canceller: canceller.clone(), call: None, caller: None, is_resetting: true }
             }
             Job::Look { canceller, .. } => {
-                Running { canceller: canceller.clone(), is_call: false, caller: None, is_resetting: false }
+                Running { canceller: canceller.clone(), call: None, caller: None, is_resetting: false }
             }
         });
         self.touch();
@@ -152,6 +155,7 @@ impl Seat {
 
     /// What ran has ended.
     pub(super) fn rest(&mut self, state: SessionState) {
+        self.set_stuck(false);
         self.running = None;
         self.state = state;
         self.touch();
@@ -182,18 +186,49 @@ impl Seat {
         }
     }
 
-    /// Interrupts what runs. Says whether anything does.
-    pub(super) fn interrupt(&self) -> bool {
-        let call = self.running.as_ref().filter(|running| running.is_call);
+    /// Passes a wish on to the call that runs. Returns whether one runs.
+    pub(super) fn wish(&self, wish: Wish) -> bool {
+        let call = self.running.as_ref().filter(|running| running.call.is_some());
         if let Some(running) = call {
-            running.canceller.cancel();
+            running.canceller.pass_on(wish);
         }
         call.is_some()
     }
 
+    /// Notes whether the call that runs does not stop, and tells the calls that wait for it.
+    pub(super) fn set_stuck(&mut self, is_stuck: bool) {
+        if std::mem::replace(&mut self.is_stuck, is_stuck) == is_stuck {
+            return;
+        }
+        self.end_if_left();
+        let behind = self.stuck();
+        for job in &self.queue {
+            if let Job::Call(queued) = job {
+                queued.set_behind(behind.clone());
+            }
+        }
+    }
+
+    /// Ends a call that does not stop and whose session nobody uses any more.
+    pub(super) fn end_if_left(&self) {
+        if self.is_stuck && self.leaves {
+            self.end_running(Ending::Stop);
+        }
+    }
+
+    /// The call that runs.
+    pub(super) fn running(&self) -> Option<ExecutionId> {
+        self.running.as_ref().and_then(|running| running.call.clone())
+    }
+
+    /// The call that runs, where it does not stop.
+    pub(super) fn stuck(&self) -> Option<ExecutionId> {
+        self.running().filter(|_| self.is_stuck)
+    }
+
     /// Who started the code that runs.
     pub(super) fn acting(&self) -> Option<Option<Principal>> {
-        self.running.as_ref().filter(|running| running.is_call).map(|running| running.caller.clone())
+        self.running.as_ref().filter(|running| running.call.is_some()).map(|running| running.caller.clone())
     }
 
     /// Whether a kernel is being restarted on somebody's wish, or is about to be.
@@ -236,16 +271,26 @@ impl Seat {
     }
 
     /// As the decisions about sessions see it.
-    pub(super) fn row(&self) -> Row {
+    pub(super) fn row(&self, policy: &Policy) -> Row {
         Row {
             counts: self.kind == Kind::Tool,
             is_busy: self.is_busy(),
             has_owner: !self.owners.is_empty(),
             used: self.used,
+            stays: self.stays(policy),
         }
     }
 
-    pub(super) fn view(&self) -> SessionView {
+    /// How long it stays when nobody uses it.
+    pub(super) fn stays(&self, policy: &Policy) -> Duration {
+        match &self.kind {
+            Kind::Notebook { .. } => policy.notebook_idle,
+            Kind::Tool | Kind::Run { .. } | Kind::Terminal | Kind::Command => policy.idle_timeout,
+        }
+    }
+
+    pub(super) fn view(&self, policy: &Policy) -> SessionView {
+        let is_unused = !self.is_busy() && self.owners.is_empty();
         let identity = self.kernel.as_ref().map(|(_, identity)| identity);
         SessionView {
             id: self.key.id.clone(),
@@ -259,11 +304,15 @@ impl Seat {
             kernel_id: self.kernel.as_ref().map(|(id, _)| id.clone()),
             pid: identity.and_then(|identity| identity.pid),
             state: self.state,
+            execution: self.running(),
+            is_stuck: self.is_stuck,
             queued: self.queue.len(),
             owners: self.owners.iter().cloned().collect(),
             restarts: self.restarts,
             created_ms: milliseconds(self.created),
             last_used_ms: milliseconds(self.last_used),
+            stays_ms: u64::try_from(self.stays(policy).as_millis()).unwrap_or(u64::MAX),
+            ends_ms: is_unused.then(|| milliseconds(self.last_used + self.stays(policy))),
         }
     }
 }

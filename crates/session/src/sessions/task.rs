@@ -22,7 +22,7 @@ use crate::names;
 /// A session's task.
 pub(super) struct Task {
     pub(super) inner: Arc<Inner>,
-    seat: u64,
+    pub(super) seat: u64,
     news: Arc<Notify>,
     pub(super) live: Option<Live>,
     /// What the last kernel was started by.
@@ -249,7 +249,7 @@ impl Task {
         let launcher = &self.inner.means.launcher;
         let mut started = launcher.launch(order).await;
         if is_out_of_files(&started) {
-            let shed = self.inner.book().shed();
+            let shed = self.inner.book().shed(&self.inner.policy);
             all_gone(shed).await;
             started = launcher.launch(order).await;
         }

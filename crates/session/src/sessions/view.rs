@@ -21,6 +21,18 @@ pub struct CallView {
     pub bar: Option<Bar>,
     /// How long the piece has been running.
     pub elapsed_ms: u64,
+    /// The interrupt that it was sent and has not followed yet.
+    #[serde(default)]
+    pub stopping: Option<StopView>,
+}
+
+/// An interrupt that running code was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StopView {
+    /// The time limit that the code reached, in seconds, where that is why.
+    pub timeout_s: Option<u64>,
+    /// Whether the code has not stopped within the grace.
+    pub is_overdue: bool,
 }
 
 /// How far a call is.
@@ -31,6 +43,9 @@ pub enum Stage {
     Queued {
         /// How many were when it came.
         before: usize,
+        /// The execution before it that was interrupted and has not stopped.
+        #[serde(default)]
+        behind: Option<ExecutionId>,
     },
     /// Its kernel is being started.
     Starting,
@@ -47,8 +62,21 @@ pub enum Stage {
 
 impl CallView {
     pub(super) fn new(execution: ExecutionId, before: usize) -> CallView {
-        let stage = Stage::Queued { before };
-        CallView { execution, stage, text: String::new(), bar: None, elapsed_ms: 0 }
+        let stage = Stage::Queued { before, behind: None };
+        CallView { execution, stage, text: String::new(), bar: None, elapsed_ms: 0, stopping: None }
+    }
+
+    /// The execution that it waits for and that does not stop.
+    pub fn behind(&self) -> Option<&ExecutionId> {
+        match &self.stage {
+            Stage::Queued { behind, .. } => behind.as_ref(),
+            Stage::Starting | Stage::Running { .. } | Stage::Ended => None,
+        }
+    }
+
+    /// Whether it was interrupted and has not stopped within the grace.
+    pub fn is_overdue(&self) -> bool {
+        self.stopping.is_some_and(|stopping| stopping.is_overdue)
     }
 
     /// Whether a piece of it runs, or has run.
@@ -82,6 +110,12 @@ pub struct SessionView {
     pub pid: Option<u32>,
     /// What it does.
     pub state: SessionState,
+    /// The call that it runs.
+    #[serde(default)]
+    pub execution: Option<ExecutionId>,
+    /// Whether that call was interrupted and has not stopped within the grace.
+    #[serde(default)]
+    pub is_stuck: bool,
     /// How many calls wait.
     pub queued: usize,
     /// Who uses it.
@@ -90,8 +124,14 @@ pub struct SessionView {
     pub restarts: u64,
     /// When it began, in milliseconds since 1970.
     pub created_ms: u64,
-    /// When it last did something, in milliseconds since 1970.
+    /// When it last did something or its last user left, in milliseconds since 1970.
     pub last_used_ms: u64,
+    /// How long it stays when it is idle and nobody uses it, in milliseconds.
+    #[serde(default)]
+    pub stays_ms: u64,
+    /// When it ends if nobody uses it until then, in milliseconds since 1970; nothing while it is busy or used.
+    #[serde(default)]
+    pub ends_ms: Option<u64>,
 }
 
 /// What a session does.

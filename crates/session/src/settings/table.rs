@@ -13,6 +13,7 @@ use super::domain::{
 };
 use crate::artifact::Retention;
 use crate::execution::MAX_OUTPUT;
+use crate::execution::OnStuck;
 use crate::sessions::{KernelMode, Policy, RetryOnCrash};
 
 /// A row of the table.
@@ -149,16 +150,24 @@ table! {
         retry_on_crash: RetryOnCrash = RetryOnCrash::Auto, RETRIES, Open;
         /// How many sessions the host keeps at once
         max_sessions: usize = Policy::default().max_sessions, SESSIONS, Open;
-        /// How long the host keeps a session that nobody uses
+        /// How long the host keeps a session that nobody uses, other than that of a notebook
         idle_timeout: Duration = Policy::default().idle_timeout, A_SECOND_OR_MORE, Open;
         /// How often the host looks whether kernels are alive
         heartbeat: Duration = Policy::default().heartbeat, A_SECOND_OR_MORE, Open;
-        /// How long interrupted code may take to stop before its kernel is killed
+        /// How long interrupted code may take to stop before it is reported as not stopped
         interrupt_grace: Duration = crate::run::GRACE, ANY_TIME, Open;
+        /// Whether code that does not stop then runs on or its kernel is killed; none means killed only where no session can lose its state
+        on_stuck: Option<OnStuck> = None, OrNone(ON_STUCK), Open;
         /// How long a kernel may take to be ready; the runner has 10 s where this is not set
         startup_timeout: Duration = Duration::from_secs(60), A_SECOND_OR_MORE, Open;
         /// Variables that kernels get although they are not on the list of harmless ones
         pass_env: Vec<String> = Vec::new(), Names, Trusted;
+    }
+
+    /// Sessions of notebooks.
+    session: Session {
+        /// How long the host keeps a notebook's kernel after its last page, agent or terminal has left
+        idle: Duration = Policy::default().notebook_idle, A_SECOND_OR_MORE, Open;
     }
 
     /// What a reader gets of an output. The rest is kept as an artifact.
@@ -298,7 +307,8 @@ impl Settings {
     /// How the host keeps sessions.
     pub fn policy(&self) -> Policy {
         let Python { max_sessions, idle_timeout, heartbeat, .. } = self.python;
-        Policy { max_sessions, idle_timeout, heartbeat, ..Policy::default() }
+        let notebook_idle = self.session.idle;
+        Policy { max_sessions, idle_timeout, notebook_idle, heartbeat, ..Policy::default() }
     }
 }
 
@@ -346,6 +356,8 @@ const IMAGES: Words<Images> = Words {
     also: &[("false", Images::Off)],
 };
 
+const ON_STUCK: Words<OnStuck> =
+    Words { words: &[("wait", OnStuck::Wait), ("kill", OnStuck::Kill)], also: &[] };
 const RETRIES: Words<RetryOnCrash> = Words {
     words: &[("auto", RetryOnCrash::Auto), ("always", RetryOnCrash::Always), ("never", RetryOnCrash::Never)],
     also: &[("true", RetryOnCrash::Auto), ("false", RetryOnCrash::Never)],

@@ -5,6 +5,7 @@ mod bed;
 mod crash;
 mod files;
 mod keep;
+mod late;
 mod queue;
 mod rules;
 mod stop;

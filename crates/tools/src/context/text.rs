@@ -158,9 +158,16 @@ fn write_cell(text: &mut String, cell: &CellContext, language: &str) {
 
 fn run_facts(run: &CellRun) -> Vec<String> {
     let mut facts = vec![run.status.word().to_owned()];
+    if run.status != ExecutionStatus::Idle {
+        // How the last run ended is of no use now.
+        return facts;
+    }
     match run.order {
         Some(order) => facts.push(format!("ran as [{order}]")),
         None => facts.push("not run".to_owned()),
+    }
+    if run.interrupted {
+        facts.push("interrupted".to_owned());
     }
     match run.success {
         Some(true) => facts.push("succeeded".to_owned()),

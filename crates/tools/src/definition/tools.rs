@@ -125,6 +125,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
             Field::new("session", Kind::Text, "Instead of a notebook").also(&["kernelId"]),
             Field::new("execution", Kind::Text, "Only this execution"),
             Field::new("action", Kind::Choice(&["status", "interrupt", "restart"]), "").required(),
+            Field::new("force", Kind::Flag, "With interrupt: kill the kernel if the code does not stop"),
         ],
     },
     Definition {

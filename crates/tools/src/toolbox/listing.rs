@@ -120,8 +120,9 @@ fn standing(cell: &Cell, state: Option<&CellState>) -> Vec<String> {
     let mut parts = Vec::new();
     let last = state.and_then(|state| state.last.as_ref());
     match state.map(|state| state.activity).unwrap_or_default() {
-        Activity::Running => parts.push("running".to_owned()),
-        Activity::Pending => parts.push("pending".to_owned()),
+        // How its last run ended is of no use now.
+        Activity::Running => return vec!["running".to_owned()],
+        Activity::Pending => return vec!["pending".to_owned()],
         Activity::Idle => {}
     }
     match cell.execution_count() {
@@ -130,7 +131,7 @@ fn standing(cell: &Cell, state: Option<&CellState>) -> Vec<String> {
         None => {}
     }
     if let Some(last) = last {
-        let how = if last.success { "ok" } else { "failed" };
+        let how = last.status.word();
         parts.push(format!("{how} {}", seconds(last.duration_ms)));
     }
     if cell.has_outputs() {

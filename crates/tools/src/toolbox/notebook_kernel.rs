@@ -1,19 +1,18 @@
 //! `notebook_kernel`: what a kernel does now, stopping what it runs, and giving its session a new one.
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
-use cellist_session::sessions::{SessionError, SessionKey, SessionState, SessionView};
+use cellist_output::notices;
+use cellist_session::sessions::{Interruption, SessionError, SessionKey, SessionState, SessionView};
 
-use super::runs::{failure, goes_on};
+use super::runs::{failure, goes_on, in_words};
 use super::{Call, Toolbox};
 use crate::answer::Answer;
 use crate::executions::{Execution, Waited};
 use crate::result::Budget;
 
-/// How long to wait until what was interrupted has stopped, beyond which that is said.
-const STOPPING: Duration = Duration::from_secs(10);
-/// How often a kernel is looked at that is to stop.
-const LOOK: Duration = Duration::from_millis(20);
+/// What a kernel may take beyond the grace to tell its end, also when it is killed.
+const MARGIN: Duration = Duration::from_secs(3);
 
 /// Whose kernel is meant.
 struct Meant {
@@ -25,10 +24,14 @@ struct Meant {
 impl Toolbox {
     pub(super) async fn notebook_kernel(&self, call: Call<'_>) -> Result<Answer, Answer> {
         let action = call.arguments.text("action").unwrap_or("status");
+        let force = call.arguments.flag("force");
+        if force && action != "interrupt" {
+            return Err(Answer::failure("`force` belongs to action interrupt: leave it out, or interrupt"));
+        }
         if let Some(name) = call.arguments.text("execution") {
             let execution = self.execution(name)?;
             return match action {
-                "interrupt" => Ok(self.interrupt_execution(&call, &execution).await),
+                "interrupt" => self.interrupt_execution(&call, &execution, force).await,
                 "restart" => {
                     let key = execution.session().clone();
                     self.restart(Meant { name: format!("session {}", key.id), key }).await
@@ -42,7 +45,7 @@ impl Toolbox {
         }
         let meant = self.meant(&call)?;
         match action {
-            "interrupt" => self.interrupt(&call, meant).await,
+            "interrupt" => self.interrupt(&call, meant, force).await,
             "restart" => self.restart(meant).await,
             _ => Ok(Answer::text(self.status(&meant))),
         }
@@ -72,11 +75,15 @@ impl Toolbox {
 
     fn status(&self, meant: &Meant) -> String {
         let Some(view) = self.view(&meant.key) else {
-            return format!("{}: no kernel yet; the next run starts one.", meant.name);
+            return match self.sessions.gone(&meant.key) {
+                Some(why) => format!("{}: no kernel: {why}. The next run starts one.", meant.name),
+                None => format!("{}: no kernel yet; the next run starts one.", meant.name),
+            };
         };
         let state = match view.state {
             SessionState::Starting => "starting",
             SessionState::Idle => "idle",
+            SessionState::Busy if view.is_stuck => "busy: it was interrupted and has not stopped",
             SessionState::Busy => "busy",
             SessionState::Silent => "alive, but does not answer",
             SessionState::Dead => "gone; the next run starts another",
@@ -91,8 +98,12 @@ impl Toolbox {
         if view.queued > 0 {
             told.push_str(&format!(" · {} waiting", view.queued));
         }
+        if let Some(left) = left(&view) {
+            told.push_str(&format!(" · ends in {left} if nobody uses it"));
+        }
         for execution in self.executions.running(&meant.key) {
-            let message = execution.standing().progress.message;
+            let standing = execution.standing();
+            let message = in_words(&standing).unwrap_or(standing.progress.message);
             told.push_str(&format!(
                 "\nexecution {} · {} s · {}: {message}",
                 execution.id(),
@@ -103,62 +114,65 @@ impl Toolbox {
         told
     }
 
-    async fn interrupt_execution(&self, call: &Call<'_>, execution: &Execution) -> Answer {
+    /// How long interrupted code may take in a session before it is told as not stopped.
+    async fn grace(&self, call: &Call<'_>, key: &SessionKey) -> Result<Duration, Answer> {
+        Ok(self.settings(call.caller(), &key.cwd).await?.python.interrupt_grace)
+    }
+
+    async fn interrupt_execution(
+        &self,
+        call: &Call<'_>,
+        execution: &Execution,
+        force: bool,
+    ) -> Result<Answer, Answer> {
+        let id = execution.id();
         if execution.is_done() {
-            return Answer::text(format!("Execution {} has ended already.", execution.id()));
+            return Ok(Answer::text(format!("Execution {id} has ended already.")));
         }
-        execution.canceller().cancel();
-        match execution.wait(STOPPING, call.news, None).await {
+        let patience = self.grace(call, execution.session()).await? + MARGIN;
+        match force {
+            true => execution.canceller().force(),
+            false => execution.canceller().cancel(),
+        }
+        match execution.wait(patience, call.news, None).await {
             Waited::Ended(answer) => {
                 // That it was stopped is what was wanted, and no failure of this call.
                 let text = answer.all_text();
                 let text = text.strip_prefix("Error: ").unwrap_or(&text);
-                Answer::text(format!("Execution {} was interrupted.\n{text}", execution.id()))
+                Ok(Answer::text(format!("Execution {id} was interrupted.\n{text}")))
             }
-            Waited::Running => Answer::failure(format_args!(
-                "execution {} was interrupted and has not stopped yet; interrupt it again to end its kernel, which loses its \
-                 variables",
-                execution.id()
-            )),
+            Waited::Running => Err(not_stopped(&format!("execution {id}"), Some(id.as_str()))),
         }
     }
 
-    async fn interrupt(&self, call: &Call<'_>, meant: Meant) -> Result<Answer, Answer> {
+    async fn interrupt(&self, call: &Call<'_>, meant: Meant, force: bool) -> Result<Answer, Answer> {
         let Meant { key, name } = meant;
-        let was = self.view(&key).and_then(|view| view.kernel_id);
-        let interrupted = self.sessions.interrupt(&key);
-        if !matches!(interrupted, Ok(true))
-            && let Some(next) = self.executions.running(&key).first()
-        {
-            // It has its name, and its code does not run yet, or is between two cells.
-            return Ok(self.interrupt_execution(call, next).await);
-        }
-        match interrupted {
-            Ok(true) => {}
-            Ok(false) => return Ok(Answer::text(format!("{name}: nothing runs."))),
+        let running = match self.sessions.running(&key) {
+            Ok(running) => running,
             Err(SessionError::NoSuchSession { .. }) => {
                 return Ok(Answer::text(format!("{name}: nothing runs; there is no kernel.")));
             }
             Err(error) => return Err(failure(&format_args!("{name}: {error}"), error.hint())),
-        }
-        let has_stopped = async {
-            loop {
-                match self.view(&key) {
-                    Some(view) if view.state == SessionState::Busy => tokio::time::sleep(LOOK).await,
-                    other => return other,
-                }
-            }
         };
-        match tokio::time::timeout(STOPPING, has_stopped).await {
-            Ok(Some(view)) if view.kernel_id == was => {
+        // Executions of tools have names of their own, which `wait` knows.
+        let named = self.executions.running(&key).first().cloned();
+        let interruption = match (&running, &named) {
+            (Some(ticket), _) => ticket.interrupt(force).await,
+            // It has its name, and its code does not run yet, or is between two cells.
+            (None, Some(next)) => return self.interrupt_execution(call, next, force).await,
+            (None, None) => Interruption::NothingRan,
+        };
+        match interruption {
+            Interruption::NothingRan => Ok(Answer::text(format!("{name}: nothing runs."))),
+            Interruption::Kept => {
                 Ok(Answer::text(format!("{name}: interrupted; the kernel's state was kept.")))
             }
-            Ok(_) => Ok(Answer::text(format!(
+            Interruption::Lost => Ok(Answer::text(format!(
                 "{name}: stopped; the kernel had to be ended, and its state was lost."
             ))),
-            Err(_) => Err(Answer::failure(format_args!(
-                "{name}: was interrupted and has not stopped yet; interrupt again to end the kernel, which loses its variables"
-            ))),
+            Interruption::NotStopped(_) => {
+                Err(not_stopped(&name, named.as_ref().map(|run| run.id().as_str())))
+            }
         }
     }
 
@@ -185,4 +199,27 @@ impl Toolbox {
         }
         Ok(true)
     }
+}
+
+/// How long an idle session stays if nobody uses it.
+fn left(view: &SessionView) -> Option<String> {
+    let now = UNIX_EPOCH.elapsed().unwrap_or_default().as_millis();
+    let left = u128::from(view.ends_ms?).saturating_sub(now).div_ceil(1000);
+    Some(match left {
+        0..120 => format!("{left} s"),
+        _ => format!("{} min", left / 60),
+    })
+}
+
+/// An interrupt that the code has not followed within the grace.
+fn not_stopped(name: &str, execution: Option<&str>) -> Answer {
+    let running = match execution {
+        Some(execution) => notices::not_stopped(execution),
+        None => "Not stopped yet: still running.".to_owned(),
+    };
+    let state = notices::state_unknown();
+    Answer::failure(format_args!(
+        "{name} was interrupted. {running} {state}\nInterrupt again to ask once more; `force: true` or action restart kills \
+         the kernel, which loses its variables."
+    ))
 }

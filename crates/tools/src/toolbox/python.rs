@@ -74,7 +74,7 @@ pub(super) fn piece(cell: &Arguments) -> Code {
         code: cell.text("code").unwrap_or_default().to_owned(),
         title: cell.text("title").map(str::to_owned),
         reset: cell.flag("reset"),
-        hidden: false,
+        ..Code::default()
     }
 }
 

@@ -198,7 +198,7 @@ impl Toolbox {
         if !saved {
             composed.fail(&format!("{name}: the cells ran, but their outputs are not on disk yet"));
         } else if status == Status::Cancelled && !composed.is_failure {
-            composed.fail(&format!("{name}: the run was cancelled"));
+            composed.fail(&format!("{name}: the run was interrupted"));
         }
         let origin =
             Origin { what: name, session: Some(key.id.clone()), notebook: Some(document.path().to_owned()) };
@@ -236,12 +236,7 @@ fn told(cells: Vec<CellReport>, name: &str, before: &Notebook, now: &Notebook) -
     for CellReport { index, id, report, .. } in cells {
         let cell = now.cells().get(index);
         let named = id.or_else(|| Some(cell?.id().to_string())).unwrap_or_default();
-        let how = match report.status {
-            Status::Ok => "ok",
-            Status::Error => "failed",
-            Status::Timeout => "timed out",
-            Status::Cancelled => "cancelled",
-        };
+        let how = report.status.word();
         let heading = format!("[{index}] id={named} · {how} {}", seconds(report.duration_ms));
         let mut told = Ran::new(report).under(heading).at(format!("{name}: cell {index} ({named})"));
         if cell.is_some_and(|cell| cell.has_tag(MAY_FAIL)) {

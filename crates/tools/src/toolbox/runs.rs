@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cellist_output::notices;
-use cellist_session::execution::{KernelReport, Limit};
+use cellist_session::execution::{KernelReport, Limit, Status};
 use cellist_session::order::Order;
 use cellist_session::orders::{self, CannotOrder, Job, Wanted};
 use cellist_session::sessions::{
-    Call as SessionCall, CallReport, CallView, Code, Kind, OwnerId, Principal, SessionError, SessionKey,
-    Stage,
+    Call as SessionCall, CallReport, CallView, Code, ExecutionId, Kind, OwnerId, Principal, SessionError,
+    SessionKey, Stage, StopView, Ticket,
 };
 use cellist_session::settings::Settings;
 
@@ -26,6 +26,8 @@ use crate::result::{self, Budget};
 const KERNELS: usize = 1000;
 /// The longest that a call waits before it hands a run over, whatever it asks for.
 const LONGEST_WAIT: f64 = 3600.0;
+/// How long a call that is refused as busy may take to leave its queue.
+const GIVING_UP: Duration = Duration::from_secs(2);
 
 /// What was told already, the newest last: kernels by their ids.
 #[derive(Debug, Default)]
@@ -133,10 +135,15 @@ impl Toolbox {
         let execution = self.executions.begin(what, session, call.agent.turn_name(), run);
         match execution.wait(patience, call.news, Some(&mut call.cancel)).await {
             Waited::Ended(answer) => Answer::clone(&answer),
-            Waited::Running => {
-                execution.hand_over();
-                goes_on(&execution, budget)
+            Waited::Running if execution.standing().behind.is_some() => {
+                // Refused as busy, unless its turn has come at this moment.
+                execution.canceller().withdraw();
+                match execution.wait(GIVING_UP, call.news, None).await {
+                    Waited::Ended(answer) => Answer::clone(&answer),
+                    Waited::Running => handed_over(&execution, budget),
+                }
             }
+            Waited::Running => handed_over(&execution, budget),
         }
     }
 
@@ -154,30 +161,69 @@ impl Toolbox {
             // A session that ended meanwhile needs nobody.
             let _ = self.sessions.attach(owner, &key);
         }
-        let (mut view, done) = (ticket.watch(), ticket.done());
-        tokio::pin!(done);
-        let mut is_open = true;
-        let mut is_awaited = true;
-        loop {
-            tokio::select! {
-                biased;
-                outcome = &mut done => {
-                    return outcome.map_err(|error| failure(&error, error.hint()));
-                }
-                () = inside.cancel.asked() => ticket.canceller().cancel(),
-                handed = inside.handed_over.wait_for(|handed| *handed), if is_awaited => {
-                    is_awaited = false;
-                    if handed.is_ok() {
-                        ticket.canceller().hand_over();
-                    }
-                }
-                changed = view.changed(), if is_open => {
-                    is_open = changed.is_ok();
-                    let standing = standing(&view.borrow_and_update(), label);
-                    inside.standing.send_replace(standing);
+        follow(&ticket, inside, label).await.map_err(|error| failure(&error, error.hint()))
+    }
+
+    /// A run by its name. One that a page or a command began in a session is known by the name that the session has for it.
+    pub(super) fn execution(&self, name: &str) -> Result<Execution, Answer> {
+        if let Some(execution) = self.executions.find(name) {
+            return Ok(execution);
+        }
+        let Some(ticket) = self.sessions.execution(&ExecutionId::named(name)) else {
+            return Err(Answer::failure(format_args!(
+                "there is no execution {}: only those that run and the last that ended are known",
+                result::short(name, 60)
+            )));
+        };
+        let (id, session) = (ticket.id().clone(), ticket.session().clone());
+        let what = format!("code in session {}", session.id);
+        let run = |mut inside| async move {
+            match follow(&ticket, &mut inside, None).await {
+                Ok(report) => ended(report),
+                Err(error) => failure(&error, error.hint()),
+            }
+        };
+        Ok(self.executions.begin_as(id, what, session, String::new(), run))
+    }
+}
+
+/// Follows a call of a session to its end, passes wishes on and tells how far it is.
+async fn follow(
+    ticket: &Ticket,
+    inside: &mut Inside,
+    label: Option<&str>,
+) -> Result<CallReport, SessionError> {
+    let (mut view, done) = (ticket.watch(), ticket.done());
+    tokio::pin!(done);
+    let mut is_open = true;
+    let mut is_awaited = true;
+    loop {
+        tokio::select! {
+            biased;
+            outcome = &mut done => return outcome,
+            wish = inside.cancel.wish() => ticket.canceller().pass_on(wish),
+            handed = inside.handed_over.wait_for(|handed| *handed), if is_awaited => {
+                is_awaited = false;
+                if handed.is_ok() {
+                    ticket.canceller().hand_over();
                 }
             }
+            changed = view.changed(), if is_open => {
+                is_open = changed.is_ok();
+                let standing = standing(&view.borrow_and_update(), label);
+                inside.standing.send_replace(standing);
+            }
         }
+    }
+}
+
+/// What is told of a call that another front end made.
+fn ended(report: CallReport) -> Answer {
+    let texts = report.cells.iter().map(|cell| cell.report.text.as_str());
+    let text = texts.chain(report.notices.iter().map(String::as_str)).collect::<Vec<_>>().join("\n");
+    match report.status {
+        Status::Ok => Answer::text(text),
+        Status::Error | Status::Timeout | Status::Cancelled => Answer::failure(text),
     }
 }
 
@@ -210,6 +256,7 @@ pub(super) fn session_call(
         cells,
         limit: Limit::None,
         grace: settings.python.interrupt_grace,
+        on_stuck: settings.python.on_stuck,
         reset: false,
         retry: settings.python.retry_on_crash,
         mode: settings.python.kernel_mode,
@@ -228,26 +275,44 @@ pub(super) fn call_limit(call: &Call<'_>) -> Limit {
     }
 }
 
+/// Lets a run go on without its caller, and tells so. One that was to stop and did not is a failure of the call.
+fn handed_over(execution: &Execution, budget: Budget) -> Answer {
+    execution.hand_over();
+    let answer = goes_on(execution, budget);
+    match execution.standing().is_overdue() {
+        true => Answer::failure(answer.all_text()),
+        false => answer,
+    }
+}
+
 /// What is told of a run that goes on.
 pub(super) fn goes_on(execution: &Execution, budget: Budget) -> Answer {
-    let Standing { progress, text } = execution.standing();
-    let mut told = format!(
-        "Still running as execution {} after {} s: {}.",
-        execution.id(),
-        execution.age().as_secs(),
-        execution.what()
-    );
-    let Progress { message, done, total } = &progress;
-    match (done, total) {
-        (Some(done), Some(total)) => told.push_str(&format!(" {message} {done}/{total}.")),
-        (Some(done), None) => told.push_str(&format!(" {message} {done}.")),
-        (None, _) if text.trim().is_empty() => told.push_str(&format!(" {message}.")),
-        (None, _) => {}
+    let standing = execution.standing();
+    let (id, age, what) = (execution.id(), execution.age().as_secs(), execution.what());
+    let mut told = match standing.stopping {
+        Some(StopView { is_overdue: true, timeout_s }) => {
+            let why = match timeout_s {
+                Some(seconds) => notices::timed_out(seconds),
+                None => "Execution was interrupted".to_owned(),
+            };
+            let (not_stopped, state) = (notices::not_stopped(id.as_str()), notices::state_unknown());
+            format!("{why}\n{not_stopped} {state}\n{what}, {age} s.")
+        }
+        _ => format!("Still running as execution {id} after {age} s: {what}."),
+    };
+    if let Some(progress) = in_words(&standing) {
+        told.push_str(&format!(" {progress}."));
     }
-    let how = format!(
-        "`wait` with execution {0} waits for its end; `notebook_kernel` with it and action interrupt stops it.",
-        execution.id()
-    );
+    let Standing { text, .. } = &standing;
+    let how = match standing.is_overdue() {
+        true => format!(
+            "`wait` with execution {id} waits for its end; `notebook_kernel` with it and action interrupt asks again, and with \
+             `force` kills the kernel if it does not stop, which loses its variables."
+        ),
+        false => format!(
+            "`wait` with execution {id} waits for its end; `notebook_kernel` with it and action interrupt stops it."
+        ),
+    };
     let room = budget.bytes().saturating_sub(told.len() + how.len() + 2 * notices::GAP.len());
     let mut answer = Answer::text(told);
     if let Some(Block::Text(told)) = answer.blocks.first_mut() {
@@ -260,6 +325,17 @@ pub(super) fn goes_on(execution: &Execution, budget: Budget) -> Answer {
     answer
 }
 
+/// How far a run is, unless what it has shown says so.
+pub(super) fn in_words(standing: &Standing) -> Option<String> {
+    let Progress { message, done, total } = &standing.progress;
+    match (done, total) {
+        (Some(done), Some(total)) => Some(format!("{message} {done}/{total}")),
+        (Some(done), None) => Some(format!("{message} {done}")),
+        (None, _) if standing.text.trim().is_empty() => Some(message.clone()),
+        (None, _) => None,
+    }
+}
+
 /// How a call in a session stands, for whoever waits for it.
 pub(super) fn standing(view: &CallView, label: Option<&str>) -> Standing {
     const LONGEST: usize = 160;
@@ -267,8 +343,11 @@ pub(super) fn standing(view: &CallView, label: Option<&str>) -> Standing {
         || view.text.lines().rev().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('['));
     let bar = view.bar.as_ref();
     let message = match &view.stage {
-        Stage::Queued { before: 0 } | Stage::Starting => "starting the kernel".to_owned(),
-        Stage::Queued { before } => format!("waiting for {before} before it in the session"),
+        Stage::Queued { behind: Some(execution), .. } => {
+            format!("waiting for execution {execution}, which was interrupted and has not stopped")
+        }
+        Stage::Queued { before: 0, .. } | Stage::Starting => "starting the kernel".to_owned(),
+        Stage::Queued { before, .. } => format!("waiting for {before} before it in the session"),
         Stage::Running { cell, count } => {
             let said = bar.map(|bar| bar.label.as_str()).filter(|label| !label.is_empty());
             let said = result::short(said.or_else(last).unwrap_or("running"), LONGEST);
@@ -284,7 +363,13 @@ pub(super) fn standing(view: &CallView, label: Option<&str>) -> Standing {
         None => message,
     };
     let (done, total) = (bar.map(|bar| bar.done), bar.and_then(|bar| bar.total));
-    Standing { progress: Progress { message, done, total }, text: view.text.clone() }
+    Standing {
+        progress: Progress { message, done, total },
+        text: view.text.clone(),
+        stopping: view.stopping,
+        behind: view.behind().cloned(),
+        call: Some(view.execution.clone()),
+    }
 }
 
 /// A folder to run in.

@@ -26,16 +26,6 @@ impl Toolbox {
             Waited::Running => goes_on(&execution, budget),
         })
     }
-
-    /// A run by its name.
-    pub(super) fn execution(&self, name: &str) -> Result<crate::executions::Execution, Answer> {
-        self.executions.find(name).ok_or_else(|| {
-            Answer::failure(format_args!(
-                "there is no execution {}: only those that run and the last that ended are known",
-                crate::result::short(name, 60)
-            ))
-        })
-    }
 }
 
 /// An answer that was made for another budget.

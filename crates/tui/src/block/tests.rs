@@ -77,7 +77,7 @@ fn each_state_has_its_mark_and_its_word() {
     ✓ [3] load the data  0.42 s
     ✗ [3] load the data  failed · 0.42 s
     ✗ [3] load the data  failed, as it may · 0.42 s
-    ⊘ [3] load the data  cancelled · 0.42 s
+    ⊘ [3] load the data  interrupted · 0.42 s
     ✗ [3] load the data  timed out · 0.42 s
     ");
 }

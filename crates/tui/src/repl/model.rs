@@ -123,9 +123,9 @@ impl Model {
     pub(super) fn shows(&mut self, view: &CallView) {
         let Some((at, _)) = self.running else { return };
         let text = match view.stage {
-            Stage::Queued { before: 0 } | Stage::Ended => return,
-            Stage::Queued { before: 1 } => "waits for another call in this session".to_owned(),
-            Stage::Queued { before } => format!("waits for {before} other calls in this session"),
+            Stage::Queued { before: 0, .. } | Stage::Ended => return,
+            Stage::Queued { before: 1, .. } => "waits for another call in this session".to_owned(),
+            Stage::Queued { before, .. } => format!("waits for {before} other calls in this session"),
             Stage::Starting => "the kernel starts".to_owned(),
             Stage::Running { .. } => clean(view.text.as_bytes(), Ansi::KeepColour),
         };

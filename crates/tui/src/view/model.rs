@@ -114,7 +114,7 @@ impl Model {
                     Status::Ok => "done in",
                     Status::Error => "failed after",
                     Status::Timeout => "timed out after",
-                    Status::Cancelled => "cancelled after",
+                    Status::Cancelled => "interrupted after",
                 };
                 let notices: String = report.notices.iter().map(|notice| format!(" · {notice}")).collect();
                 self.say(&format!("{how} {time}{notices}"));

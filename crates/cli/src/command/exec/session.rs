@@ -5,10 +5,11 @@ use std::path::Path;
 use cellist_kernel::environment::Variables;
 use cellist_kernel::order::Order;
 use cellist_link::{Call, Event, Link, Named, Reply, Request};
-use cellist_session::execution::Limit;
+use cellist_session::execution::{Limit, OnStuck};
 use cellist_session::orders::Job;
 use cellist_session::run::{Cancel, KernelReport, Observer};
 use cellist_session::sessions::{CallReport, CallView, Code, Kind, Stage};
+use cellist_session::settings::Settings;
 use serde_json::json;
 
 use super::{Arguments, View, answer, real, working_folder};
@@ -44,6 +45,8 @@ pub(super) fn run(arguments: &Arguments, id: &str, code: String, format: Format)
             None => Limit::Usual(arguments.timeout()),
         },
         grace: settings.python.interrupt_grace,
+        on_stuck: on_stuck(arguments.standalone, &settings),
+        soft_wait: settings.run.soft_wait,
         reset: arguments.reset,
         retry: settings.python.retry_on_crash,
         mode: settings.python.kernel_mode,
@@ -63,6 +66,11 @@ pub(super) fn run(arguments: &Arguments, id: &str, code: String, format: Format)
         report
     })?;
     told(report, format)
+}
+
+/// A session that ends with the command has no state to lose.
+fn on_stuck(is_standalone: bool, settings: &Settings) -> Option<OnStuck> {
+    settings.python.on_stuck.or(is_standalone.then_some(OnStuck::Kill))
 }
 
 /// Asks; where the host says that it needs to know how to start a kernel, finds that out and asks again.
@@ -146,9 +154,9 @@ async fn order(arguments: &Arguments, cwd: &Path) -> Result<Order, CliError> {
 
 fn show(progress: &mut Progress, view: &CallView) {
     let text = match view.stage {
-        Stage::Queued { before: 0 } | Stage::Ended => return,
-        Stage::Queued { before: 1 } => "waits for another call in this session".into(),
-        Stage::Queued { before } => format!("waits for {before} other calls in this session"),
+        Stage::Queued { before: 0, .. } | Stage::Ended => return,
+        Stage::Queued { before: 1, .. } => "waits for another call in this session".into(),
+        Stage::Queued { before, .. } => format!("waits for {before} other calls in this session"),
         Stage::Starting => "the kernel starts".into(),
         Stage::Running { .. } => view.text.clone(),
     };

@@ -109,6 +109,8 @@ impl Run<'_> {
             cells: Vec::new(),
             limit: self.plan.timeout.map_or(Limit::None, Limit::Given),
             grace: self.plan.grace,
+            on_stuck: Some(self.plan.on_stuck),
+            soft_wait: self.settings.settings.run.soft_wait,
             reset: false,
             retry: RetryOnCrash::Never,
             mode: KernelMode::Session,

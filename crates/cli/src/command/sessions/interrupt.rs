@@ -1,34 +1,59 @@
-//! `cellist sessions interrupt`: stops what runs and keeps the state.
+//! `cellist sessions interrupt`: stops what runs and keeps the state, unless it is forced.
 
 use cellist_link::{Reply, Request};
+use cellist_session::execution::KernelState;
+use cellist_session::sessions::Interruption;
 use clap::Args;
 use serde_json::json;
 
 use super::{Which, change};
 use crate::answer::Answer;
-use crate::error::CliError;
+use crate::error::{CliError, Exit};
 use crate::host;
 
 /// Interrupt what a session runs; its state is kept
 ///
-/// Code that goes on all the same is ended with its kernel after five seconds, or when it is interrupted again.
+/// Code that has not stopped after python.interrupt_grace (5 seconds) is reported as still running, with exit code 124. Interrupt it
+/// again, or use --force.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  cellist sessions interrupt work")]
+  cellist sessions interrupt work
+  cellist sessions interrupt work --force")]
 pub(super) struct Arguments {
     #[command(flatten)]
     which: Which,
+    /// Kill the kernel if the code does not stop; its state is lost then
+    #[arg(long)]
+    force: bool,
 }
 
-pub(super) fn run(Arguments { which }: Arguments) -> Result<Answer, CliError> {
-    match change(&which, Request::Interrupt)? {
-        Reply::Interrupted(was_running) => {
-            let text = match was_running {
-                true => format!("Interrupted session {}.\n", which.id),
-                false => format!("Nothing runs in session {}.\n", which.id),
-            };
-            Ok(Answer::new(text, json!({ "id": which.id, "interrupted": was_running })))
+pub(super) fn run(Arguments { which, force }: Arguments) -> Result<Answer, CliError> {
+    let interruption = match change(&which, |session| Request::Interrupt { session, force })? {
+        Reply::Interrupted(interruption) => interruption,
+        other => return Err(host::unexpected(&other)),
+    };
+    let id = &which.id;
+    let (text, state, execution) = match interruption {
+        Interruption::NothingRan => (format!("Nothing runs in session {id}.\n"), None, None),
+        Interruption::Kept => (format!("Interrupted session {id}.\n"), Some(KernelState::Kept), None),
+        Interruption::Lost => {
+            let text = format!("Session {id} did not stop: its kernel was killed, and its state is lost.\n");
+            (text, Some(KernelState::Lost), None)
         }
-        other => Err(host::unexpected(&other)),
-    }
+        Interruption::NotStopped(execution) => {
+            let text = format!(
+                "Session {id} was interrupted and has not stopped yet: still running as execution {execution}.\n"
+            );
+            (text, Some(KernelState::Unknown), Some(execution))
+        }
+    };
+    let exit = if execution.is_some() { Exit::TimedOut } else { Exit::Done };
+    let json = json!({
+        "id": id,
+        "interrupted": state.is_some(),
+        "stopped": execution.is_none(),
+        "state": state,
+        "execution": execution,
+    });
+    Ok(Answer::new(text, json).with_exit(exit))
 }

@@ -39,13 +39,15 @@ pub(super) fn run(_: Arguments) -> Result<Answer, CliError> {
     })
 }
 
-const COLUMNS: [&str; 6] = ["session", "state", "runs on", "process", "used", "folder or notebook"];
+const COLUMNS: [&str; 7] =
+    ["session", "state", "runs on", "process", "used", "ends in", "folder or notebook"];
 
 fn row(session: &SessionView) -> Vec<String> {
     let age = SystemTime::now().duration_since(UNIX_EPOCH + Duration::from_millis(session.last_used_ms));
     let state = match session.state {
         SessionState::Starting => "starting",
         SessionState::Idle => "idle",
+        SessionState::Busy if session.is_stuck => "busy, does not stop",
         SessionState::Busy => "busy",
         SessionState::Silent => "does not answer",
         SessionState::Dead => "without a kernel",
@@ -61,8 +63,18 @@ fn row(session: &SessionView) -> Vec<String> {
         session.backend.to_string(),
         session.pid.map(|pid| pid.to_string()).unwrap_or_default(),
         ago(age.unwrap_or_default()),
+        session.ends_ms.map(ends_in).unwrap_or_default(),
         place,
     ]
+}
+
+/// How long a session stays if nobody uses it.
+fn ends_in(ends_ms: u64) -> String {
+    let left = (UNIX_EPOCH + Duration::from_millis(ends_ms)).duration_since(SystemTime::now());
+    match left.unwrap_or_default().as_secs() {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds => format!("{} min", seconds / 60),
+    }
 }
 
 fn to_json(session: &SessionView) -> Value {
@@ -76,10 +88,13 @@ fn to_json(session: &SessionView) -> Value {
         "kernel_id": session.kernel_id,
         "pid": session.pid,
         "state": session.state,
+        "execution": session.execution,
+        "stuck": session.is_stuck,
         "queued": session.queued,
         "owners": session.owners,
         "restarts": session.restarts,
         "created": session.created_ms,
         "last_used": session.last_used_ms,
+        "ends": session.ends_ms,
     })
 }

@@ -167,6 +167,7 @@ pub(crate) fn call(session: &str, cells: &[&str]) -> Call {
         cells: cells.iter().map(code).collect(),
         limit: Limit::None,
         grace: Duration::from_secs(5),
+        on_stuck: None,
         reset: false,
         retry: RetryOnCrash::Auto,
         mode: KernelMode::Session,

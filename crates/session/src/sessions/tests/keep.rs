@@ -53,6 +53,34 @@ async fn the_least_recently_used_idle_session_makes_room_and_a_busy_one_never() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_kernel_of_a_notebook_stays_for_an_hour_after_its_last_user_left_and_says_when_it_ends() {
+    let bed = Bed::new();
+    let (page, agent) = (OwnerId("page".into()), OwnerId("agent".into()));
+    bed.sessions.join(page.clone());
+    bed.sessions.join(agent.clone());
+    let kind = Kind::Notebook { path: "/nb.ipynb".into() };
+    done(&bed.sessions.call(crate::sessions::Call { kind: kind.clone(), ..call("nb", &["out 1"]) })).await;
+    bed.sessions.attach(&page, &key("nb")).unwrap();
+    bed.sessions.attach(&agent, &key("nb")).unwrap();
+    tokio::time::sleep(minutes(300)).await;
+    let view = bed.view("nb");
+    assert_eq!((view.ends_ms, view.stays_ms), (None, 3_600_000));
+    bed.sessions.leave(&agent);
+    tokio::time::sleep(minutes(300)).await;
+    bed.sessions.leave(&page);
+    let view = bed.view("nb");
+    assert_eq!(view.ends_ms, Some(view.last_used_ms + 3_600_000));
+    tokio::time::sleep(minutes(59)).await;
+    assert_eq!(bed.names(), ["nb"]);
+    assert_eq!(bed.sessions.gone(&key("nb")), None);
+    tokio::time::sleep(minutes(2)).await;
+    assert_eq!(bed.names(), Vec::<String>::new());
+    assert_eq!(bed.sessions.gone(&key("nb")).as_deref(), Some("the last one was idle for 1 hour"));
+    let report = done(&bed.sessions.call(crate::sessions::Call { kind, ..call("nb", &["raise E x"]) })).await;
+    assert_eq!(text(&report), "E x\n[New kernel: the last one was idle for 1 hour. Earlier state is gone.]");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_nobody_uses_ends_after_five_minutes_and_what_runs_or_has_an_owner_does_not() {
     let bed = Bed::new();
     let owner = OwnerId("page".into());

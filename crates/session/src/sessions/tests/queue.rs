@@ -33,7 +33,7 @@ async fn a_call_that_is_cancelled_in_the_queue_never_runs_and_is_answered_at_onc
     let first = bed.start("a", "hang");
     let (second, third) = (bed.start("a", "out second"), bed.start("a", "out third"));
     begun(&first).await;
-    assert_eq!(second.watch().borrow().stage, Stage::Queued { before: 1 });
+    assert_eq!(second.watch().borrow().stage, Stage::Queued { before: 1, behind: None });
     assert_eq!(bed.view("a").queued, 2);
     second.canceller().cancel();
     let report = done(&second).await;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use cellist_kernel::order::Way;
 
-use super::bed::{Bed, begun, call, count, done, key, text};
-use crate::execution::{KernelState, Limit, Status};
-use crate::sessions::{SessionError, SessionState};
+use super::bed::{Bed, begun, call, count, done, key, text, until};
+use crate::execution::{KernelState, Limit, OnStuck, Status};
+use crate::sessions::{Call, Interruption, KernelMode, Kind, OwnerId, SessionError, SessionState};
 
 #[tokio::test(start_paused = true)]
 async fn an_interrupt_that_works_keeps_the_state() {
@@ -26,44 +26,116 @@ async fn an_interrupt_that_works_keeps_the_state() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_does_not_stop_within_the_grace_is_killed_and_replaced() {
+async fn code_that_does_not_stop_is_reported_and_runs_on_with_its_state() {
     let bed = Bed::deaf();
+    bed.run("a", "out 1").await;
     let mut limited = call("a", &["hang"]);
     limited.limit = Limit::Given(Duration::from_secs(2));
     let from = tokio::time::Instant::now();
-    let report = done(&bed.sessions.call(limited)).await;
+    let ticket = bed.sessions.call(limited);
+    let report = ticket.overdue().await;
     assert_eq!((report.status, from.elapsed().as_secs()), (Status::Timeout, 7));
-    assert_eq!(report.cells[0].report.kernel.state, KernelState::Lost);
+    let cell = &report.cells[0].report;
+    assert_eq!((cell.kernel.state, cell.still_running, cell.cancelled), (KernelState::Unknown, true, true));
     assert_eq!(
         text(&report),
-        "Command timed out after 2 seconds\n\
+        format!(
+            "Command timed out after 2 seconds\nNot stopped yet: still running as execution {}.\n\
+             The kernel was not killed; its state is known when the code has stopped.",
+            ticket.id()
+        )
+    );
+    assert!(!ticket.is_done() && ticket.watch().borrow().is_overdue());
+    let view = bed.view("a");
+    assert_eq!(
+        (view.is_stuck, view.execution.as_ref(), view.state),
+        (true, Some(ticket.id()), SessionState::Busy)
+    );
+    assert_eq!(ticket.interrupt(false).await, Interruption::NotStopped(ticket.id().clone()));
+    assert_eq!((bed.mill.started(), bed.mill.living()), (1, 1));
+    bed.sessions.restart(&key("a")).await.unwrap();
+    assert_eq!(done(&ticket).await.cells[0].report.kernel.state, KernelState::Lost);
+    let report = bed.run("a", "out 2").await;
+    assert_eq!(text(&report), "2\n[New kernel: a restart was asked for. Earlier state is gone.]");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_forced_interrupt_kills_what_does_not_stop_and_says_so() {
+    let bed = Bed::deaf();
+    let ticket = bed.start("a", "hang");
+    begun(&ticket).await;
+    assert_eq!(ticket.interrupt(true).await, Interruption::Lost);
+    let report = done(&ticket).await;
+    assert_eq!(
+        text(&report),
+        "Execution was cancelled\n\
          The kernel did not stop within 5 seconds of the interrupt and was killed.\n\
          The kernel's state was lost: variables and imports are gone."
     );
-    let report = bed.run("a", "out 1").await;
+    let report = bed.run("a", "raise E x").await;
     assert_eq!(
         text(&report),
-        "1\n[New kernel: the last one did not stop when it was interrupted and was killed. Earlier state is \
+        "E x\n[New kernel: the last one did not stop when it was interrupted and was killed. Earlier state is \
          gone.]"
     );
     assert_eq!((bed.mill.started(), bed.mill.living()), (2, 1));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_second_interrupt_ends_the_kernel_and_says_so() {
+async fn where_no_state_outlives_the_call_code_that_does_not_stop_is_killed() {
+    let kill = |change: fn(&mut Call)| {
+        let mut call = call("a", &["hang"]);
+        call.limit = Limit::Given(Duration::from_secs(2));
+        change(&mut call);
+        call
+    };
+    let rules: [fn(&mut Call); 4] = [
+        |call| call.mode = KernelMode::PerCall,
+        |call| call.kind = Kind::Run { path: "/nb.ipynb".into() },
+        |call| (call.kind, call.on_stuck) = (Kind::Command, Some(OnStuck::Wait)),
+        |call| call.on_stuck = Some(OnStuck::Kill),
+    ];
+    for rule in rules {
+        let bed = Bed::deaf();
+        let report = done(&bed.sessions.call(kill(rule))).await;
+        assert_eq!(report.cells[0].report.kernel.state, KernelState::Lost, "{report:?}");
+        assert!(!report.cells[0].report.still_running);
+    }
+    let mut waits = kill(|call| call.kind = Kind::Run { path: "/nb.ipynb".into() });
+    waits.on_stuck = Some(OnStuck::Wait);
+    assert!(Bed::deaf().sessions.call(waits).overdue().await.cells[0].report.still_running);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_behind_code_that_does_not_stop_knows_it_and_can_be_refused_as_busy() {
     let bed = Bed::deaf();
-    let ticket = bed.start("a", "hang");
+    let stuck = bed.start("a", "hang");
+    begun(&stuck).await;
+    let early = bed.start("a", "out 1");
+    stuck.interrupt(false).await;
+    let late = bed.start("a", "out 2");
+    for waiting in [&early, &late] {
+        let mut view = waiting.watch();
+        view.wait_for(|view| view.behind() == Some(stuck.id())).await.unwrap();
+        waiting.canceller().withdraw();
+        let busy = SessionError::Busy { id: "a".into(), execution: stuck.id().clone() };
+        assert_eq!(waiting.done().await.unwrap_err(), busy);
+    }
+    assert_eq!((bed.mill.heard(), bed.mill.living()), (vec!["hang".to_owned()], 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn code_that_does_not_stop_ends_when_the_last_owner_of_its_session_has_left() {
+    let bed = Bed::deaf();
+    let owner = OwnerId("repl".to_owned());
+    bed.sessions.join(owner.clone());
+    let ticket = bed.sessions.call(Call { owner: Some(owner.clone()), ..call("a", &["hang"]) });
     begun(&ticket).await;
-    bed.sessions.interrupt(&key("a")).unwrap();
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    bed.sessions.interrupt(&key("a")).unwrap();
-    let report = done(&ticket).await;
-    assert_eq!(
-        text(&report),
-        "Execution was cancelled\n\
-         The kernel was asked to stop a second time and was killed.\n\
-         The kernel's state was lost: variables and imports are gone."
-    );
+    ticket.interrupt(false).await;
+    bed.sessions.leave(&owner);
+    done(&ticket).await;
+    until(|| bed.names().is_empty()).await;
+    assert_eq!(bed.mill.living(), 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,9 +2,11 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::sync::Arc;
 use std::time::Duration;
 
 use cellist_kernel::Order;
+use cellist_kernel::gateway::{Gateway, Target, Wanted, Which};
 use cellist_kernel::guard::Guard;
 use cellist_kernel::order::Way;
 use cellist_kernel::zmq::KernelCommand;
@@ -16,7 +18,7 @@ use cellist_session::sessions::{
     Call, CallReport, Code, KernelMode, Kind, Means, Policy, RetryOnCrash, SessionKey, SessionView, Sessions,
     Ticket,
 };
-use testkit::Scratch;
+use testkit::{Flavour, Jupyter, Scratch, TOKEN};
 
 /// Longer than anything takes that works.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
@@ -24,10 +26,14 @@ pub(crate) const LONG: Duration = Duration::from_secs(60);
 /// The ways to run code that every rule is tried on.
 pub(crate) const BOTH: [Backend; 2] = [Backend::Runner, Backend::Jupyter];
 
+/// Those, and a kernel behind a gateway.
+pub(crate) const ALL: [Backend; 3] = [Backend::Runner, Backend::Jupyter, Backend::Gateway];
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Backend {
     Runner,
     Jupyter,
+    Gateway,
 }
 
 pub(crate) struct Bed {
@@ -35,6 +41,8 @@ pub(crate) struct Bed {
     pub(crate) sessions: Sessions,
     pub(crate) artifacts: Artifacts,
     pub(crate) backend: Backend,
+    /// Lives as long as a test needs it.
+    gateway: Option<Arc<Jupyter>>,
 }
 
 impl Bed {
@@ -55,7 +63,11 @@ impl Bed {
         let shared = Home::at(testkit::target_dir().join("session-tests"));
         let mut means = Means::local(Guard::none(), None, shared, artifacts.clone());
         means.home = home;
-        Bed { scratch, sessions: Sessions::new(policy, means), artifacts, backend }
+        let gateway = match backend {
+            Backend::Gateway => Some(Jupyter::shared(Flavour::KernelGateway)),
+            Backend::Runner | Backend::Jupyter => None,
+        };
+        Bed { scratch, sessions: Sessions::new(policy, means), artifacts, backend, gateway }
     }
 
     pub(crate) fn key(&self, session: &str) -> SessionKey {
@@ -68,6 +80,7 @@ impl Bed {
         let way = match self.backend {
             Backend::Runner => Way::Runner { python: testkit::python("nbformat") },
             Backend::Jupyter => Way::Jupyter(KernelCommand::ipykernel(&testkit::python("kernels"))),
+            Backend::Gateway => Way::Gateway(target(self.gateway.as_ref().unwrap())),
         };
         Call {
             key: self.key(session),
@@ -81,6 +94,7 @@ impl Bed {
             cells: cells.iter().map(code).collect(),
             limit: Limit::None,
             grace: LONG,
+            on_stuck: None,
             reset: false,
             retry: RetryOnCrash::Auto,
             mode: KernelMode::Session,
@@ -164,4 +178,10 @@ pub(crate) fn is_alive(pid: u32) -> bool {
 pub(crate) fn kill(pid: u32) {
     let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+}
+
+/// A new Python kernel on a gateway.
+fn target(server: &Jupyter) -> Target {
+    let gateway = Gateway::new(&server.url(), Some(TOKEN.to_owned())).unwrap();
+    Target { gateway, kernel: Which::Start(Wanted::default()), variables: Vec::new() }
 }

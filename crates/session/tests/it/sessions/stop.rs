@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use cellist_session::execution::{KernelState, Limit, Status};
-use cellist_session::sessions::{KernelMode, SessionError};
+use cellist_session::execution::{KernelState, Limit, OnStuck, Status};
+use cellist_session::sessions::{Interruption, KernelMode, SessionError};
 
-use super::bed::{BOTH, Bed, LONG, done, in_time, is_alive, last, until, until_shown};
+use super::bed::{ALL, BOTH, Bed, LONG, done, in_time, is_alive, last, until, until_shown};
 
 const SLEEP: &str = "print('ready', flush=True)\nimport time\nwhile True:\n    time.sleep(0.01)";
 /// Cannot be interrupted.
@@ -33,12 +33,13 @@ async fn a_limit_interrupts_and_the_state_survives() {
 }
 
 #[tokio::test]
-async fn code_that_does_not_stop_is_killed_and_its_kernel_replaced() {
+async fn code_that_does_not_stop_is_killed_where_that_is_the_rule() {
     for backend in BOTH {
         let bed = Bed::new(backend);
         let mut call = bed.call("s", &[DEAF]);
         // Time enough to become deaf, on a busy machine too.
         (call.limit, call.grace) = (Limit::Given(Duration::from_secs(5)), Duration::from_secs(1));
+        call.on_stuck = Some(OnStuck::Kill);
         let ticket = bed.sessions.call(call);
         until(|| bed.sessions.list().iter().any(|view| view.pid.is_some())).await;
         let pid = bed.pid("s");
@@ -49,6 +50,80 @@ async fn code_that_does_not_stop_is_killed_and_its_kernel_replaced() {
         until(|| !is_alive(pid)).await;
         let report = bed.run("s", "print(1)").await;
         assert!(report.kernel.restarted && report.text.starts_with("1\n[New kernel: "), "{}", report.text);
+        bed.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupt_never_costs_the_state_however_late_the_code_stops() {
+    for backend in ALL {
+        let bed = Bed::new(backend);
+        bed.run("s", "precious = 42").await;
+        let enough = bed.key("s").cwd.join("enough");
+        let in_c = "print('ready', flush=True)\nsum(range(3 * 10**8))\nprint('nev' + 'er')".to_owned();
+        let catches = format!(
+            "import os, time\nprint('ready', flush=True)\nwhile not os.path.exists({enough:?}):\n    try:\n        \
+             time.sleep(0.01)\n    except KeyboardInterrupt:\n        pass"
+        );
+        for code in [in_c, catches] {
+            let mut call = bed.call("s", &[&code]);
+            call.grace = Duration::from_millis(50);
+            let ticket = bed.sessions.call(call);
+            until_shown(&ticket, "ready").await;
+            let taken = in_time(ticket.interrupt(false)).await;
+            assert_eq!(taken, Interruption::NotStopped(ticket.id().clone()), "{backend:?}: {code}");
+            let so_far = last(ticket.overdue().await);
+            assert_eq!((so_far.still_running, so_far.kernel.state), (true, KernelState::Unknown));
+            let running = format!("Not stopped yet: still running as execution {}.", ticket.id());
+            assert!(so_far.notices.contains(&running), "{}", so_far.text);
+            std::fs::write(&enough, "").unwrap();
+            let report = last(in_time(done(&ticket)).await);
+            assert_eq!(
+                (report.status, report.kernel.state),
+                (Status::Cancelled, KernelState::Kept),
+                "{code}"
+            );
+            assert!(
+                !report.still_running && report.text.ends_with("The kernel's state was kept."),
+                "{backend:?}: {}",
+                report.text
+            );
+            assert!(!report.text.contains("never"), "{}", report.text);
+            std::fs::remove_file(&enough).unwrap();
+            assert_eq!(bed.run("s", "print(precious)").await.text, "42\n", "{backend:?}: {code}");
+        }
+        for code in ["import time\ntime.sleep(600)", "import asyncio\nawait asyncio.sleep(600)"] {
+            let ticket = bed.start("s", &format!("print('ready', flush=True)\n{code}"));
+            until_shown(&ticket, "ready").await;
+            assert_eq!(in_time(ticket.interrupt(false)).await, Interruption::Kept, "{backend:?}: {code}");
+            assert_eq!(bed.run("s", "print(precious)").await.text, "42\n", "{backend:?}: {code}");
+        }
+        bed.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn force_and_restart_end_code_that_does_not_stop_and_say_that_the_state_is_lost() {
+    for backend in ALL {
+        let bed = Bed::new(backend);
+        bed.run("s", "precious = 42").await;
+        let stuck = || {
+            let mut call = bed.call("s", &[DEAF]);
+            call.grace = Duration::from_millis(50);
+            bed.sessions.call(call)
+        };
+        let ticket = stuck();
+        until_shown(&ticket, "ready").await;
+        assert_eq!(in_time(ticket.interrupt(false)).await, Interruption::NotStopped(ticket.id().clone()));
+        assert_eq!(in_time(ticket.interrupt(true)).await, Interruption::Lost, "{backend:?}");
+        assert!(last(done(&ticket).await).text.ends_with(LOST));
+        let report = bed.run("s", "print('precious' in globals())").await;
+        assert!(report.text.starts_with("False\n[New kernel: the last one did not stop"), "{}", report.text);
+        let ticket = stuck();
+        until_shown(&ticket, "ready").await;
+        in_time(ticket.interrupt(false)).await;
+        in_time(bed.sessions.restart(&bed.key("s"))).await.unwrap();
+        assert!(last(done(&ticket).await).text.ends_with(LOST));
         bed.end().await;
     }
 }
@@ -69,24 +144,6 @@ async fn a_cancel_interrupts_and_the_state_survives() {
             report.text
         );
         assert_eq!(bed.run("s", "print(x)").await.text, "1\n");
-        bed.end().await;
-    }
-}
-
-#[tokio::test]
-async fn a_second_interrupt_ends_a_kernel_that_ignores_the_first() {
-    for backend in BOTH {
-        let bed = Bed::new(backend);
-        let ticket = bed.start("s", DEAF);
-        until_shown(&ticket, "ready").await;
-        // Two in the same moment are one.
-        while !ticket.is_done() {
-            bed.sessions.interrupt(&bed.key("s")).unwrap();
-            let _ = tokio::time::timeout(Duration::from_millis(150), ticket.done()).await;
-        }
-        let report = last(done(&ticket).await);
-        let killed = "The kernel was asked to stop a second time and was killed.";
-        assert_eq!(report.notices, ["Execution was cancelled", killed, LOST], "{backend:?}");
         bed.end().await;
     }
 }

@@ -115,8 +115,8 @@ pub(super) fn waits_for(file: &std::path::Path) -> String {
 
 /// The name of the execution that an answer hands over.
 pub(super) fn execution(text: &str) -> String {
-    let rest = text.split("Still running as execution ").nth(1).unwrap_or_else(|| panic!("{text}"));
-    rest.split_whitespace().next().unwrap().to_owned()
+    let rest = text.split("till running as execution ").nth(1).unwrap_or_else(|| panic!("{text}"));
+    rest.split_whitespace().next().unwrap().trim_end_matches('.').to_owned()
 }
 
 pub(super) fn images(answer: &Answer) -> Vec<(String, String)> {

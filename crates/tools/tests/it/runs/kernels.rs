@@ -81,3 +81,86 @@ async fn a_run_that_was_handed_over_is_interrupted_before_its_code_has_begun() {
         desk.bed.close().await;
     }
 }
+
+/// Code that catches interrupts until there is a file.
+fn stubborn(go: &std::path::Path) -> String {
+    format!(
+        "import os, time\nprint('begun', flush=True)\nwhile not os.path.exists({go:?}):\n    try:\n        \
+         time.sleep(0.01)\n    except KeyboardInterrupt:\n        pass"
+    )
+}
+
+#[tokio::test]
+async fn code_that_does_not_stop_keeps_its_name_and_state_until_it_ends_or_is_forced() {
+    for backend in BOTH {
+        let desk = Desk::with(backend, |caller| {
+            caller.asker.set = vec!["python.interrupt_grace=0.2".to_owned()];
+        });
+        desk.told("python", json!({ "code": "precious = 42" })).await;
+        let go = desk.signal("go");
+        let code = stubborn(&go);
+        let told = desk.refused("python", json!({ "code": code, "timeout": 1, "soft_wait": 600 })).await;
+        let id = super::desk::execution(&told);
+        assert!(told.contains("Command timed out after 1 seconds"), "{told}");
+        assert!(told.contains(&format!("Not stopped yet: still running as execution {id}.")), "{told}");
+        assert!(told.contains("The kernel was not killed"), "{told}");
+
+        // A call behind it is told so and does not run.
+        let busy = desk.refused("python", json!({ "code": "print(1)", "soft_wait": 0.2 })).await;
+        assert!(busy.starts_with("Error: busy: session robot-1 runs "), "{busy}");
+        assert!(busy.contains("this code did not run"), "{busy}");
+        let named = busy.split_once(" runs ").unwrap().1.split_once(',').unwrap().0.to_owned();
+        let status = desk.told("notebook_kernel", json!({ "session": "robot-1", "action": "status" })).await;
+        assert!(status.contains("busy: it was interrupted and has not stopped"), "{status}");
+        let again = json!({ "execution": named, "action": "interrupt" });
+        let again = desk.refused("notebook_kernel", again).await;
+        assert!(again.contains(&format!("still running as execution {id}")), "{again}");
+
+        // Its end is there for who waits, and the state is kept.
+        std::fs::write(&go, "").unwrap();
+        let end = desk.refused("wait", json!({ "execution": id, "timeout": 600 })).await;
+        assert!(end.contains("Command timed out after 1 seconds"), "{end}");
+        assert!(end.contains("The kernel's state was kept."), "{end}");
+        let kept = desk.told("python", json!({ "code": "print(precious)" })).await;
+        assert!(kept.contains("42"), "{kept}");
+
+        std::fs::remove_file(&go).unwrap();
+        let mut calling = desk.start("python", json!({ "code": code, "soft_wait": 600 }));
+        calling.until(|progress| progress.message == "begun").await;
+        calling.canceller.cancel();
+        let answer = calling.answer().await;
+        let id = super::desk::execution(&answer.all_text());
+        assert!(answer.is_failure && answer.all_text().contains("Not stopped yet"), "{}", answer.all_text());
+        let force = json!({ "execution": id, "action": "interrupt", "force": true });
+        let killed = desk.told("notebook_kernel", force).await;
+        assert!(killed.contains("The kernel's state was lost"), "{killed}");
+        let lost = desk.told("python", json!({ "code": "print('precious' in globals())" })).await;
+        assert!(lost.contains("False\n[New kernel: "), "{lost}");
+        desk.bed.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_cell_that_does_not_stop_is_told_of_with_its_notebook_and_a_restart_ends_it() {
+    for backend in BOTH {
+        let desk = Desk::with(backend, |caller| {
+            caller.asker.set = vec!["python.interrupt_grace=0.2".to_owned()];
+        });
+        let code = stubborn(&desk.signal("never"));
+        desk.bed.notebook("nb.ipynb", &[("a", "precious = 42"), ("b", &code), ("c", "1")]);
+        let run = json!({ "notebook": "nb.ipynb", "timeout": 1, "soft_wait": 600 });
+        let told = desk.refused("run_notebook_cells", run).await;
+        assert!(told.contains("Not stopped yet: still running as execution "), "{told}");
+        let listed = desk.told("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await;
+        assert!(listed.contains("running"), "{listed}");
+        let behind = json!({ "notebook": "nb.ipynb", "cells": ["c"], "soft_wait": 0.2 });
+        let busy = desk.refused("run_notebook_cells", behind).await;
+        assert!(busy.contains("busy: session "), "{busy}");
+        let restarted =
+            desk.told("notebook_kernel", json!({ "notebook": "nb.ipynb", "action": "restart" })).await;
+        assert!(restarted.contains("its variables and imports are gone"), "{restarted}");
+        let next = desk.told("run_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": ["c"] })).await;
+        assert!(next.contains("\n1\n"), "{next}");
+        desk.bed.close().await;
+    }
+}

@@ -156,14 +156,16 @@ impl Model {
         let state = match (known.map(|known| known.activity).unwrap_or_default(), last) {
             (Activity::Pending, _) => State::Pending,
             (Activity::Running, _) => State::Running(self.frame),
+            (Activity::Idle, Some(last)) if !last.success => State::from(last.status),
             (Activity::Idle, _) if has_failed => State::Failed,
-            (Activity::Idle, Some(last)) if !last.success => State::Failed,
             (Activity::Idle, Some(_)) => State::Complete,
             (Activity::Idle, None) if count.is_some() => State::Complete,
             (Activity::Idle, None) => State::Resting,
         };
         let time = match state {
             State::Running(_) => self.since.as_ref().map(|(_, since)| since.elapsed()),
+            // Its time is that of the last run.
+            State::Pending => None,
             _ => last.map(|last| Duration::from_millis(last.duration_ms)),
         };
         let stale: Vec<String> = known.iter().flat_map(|known| &known.stale).map(|why| why.words()).collect();

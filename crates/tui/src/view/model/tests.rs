@@ -50,7 +50,8 @@ fn shown(model: &mut Model, width: u16, height: u16) -> String {
 #[test]
 fn cells_are_shown_with_how_they_stand() {
     let mut state = state(1, &["# Title", "x = 1", "x + 1"]);
-    let last = Some(LastRun { order: Some(1), success: true, duration_ms: 420, ended_ms: 0 });
+    let last =
+        Some(LastRun { order: Some(1), success: true, status: Status::Ok, duration_ms: 420, ended_ms: 0 });
     state.cells[1].1 = Some(CellState { last, ..CellState::default() });
     state.cells[2].1 = Some(CellState { activity: Activity::Pending, ..CellState::default() });
     let mut model = model(&state);
@@ -129,7 +130,8 @@ fn a_search_goes_from_place_to_place_and_round() {
 #[test]
 fn errors_and_stale_cells_are_jumped_to() {
     let mut state = state(1, &["a", "b", "c"]);
-    let last = Some(LastRun { order: None, success: false, duration_ms: 1, ended_ms: 0 });
+    let last =
+        Some(LastRun { order: None, success: false, status: Status::Error, duration_ms: 1, ended_ms: 0 });
     state.cells[1].1 = Some(CellState { last, ..CellState::default() });
     let mut model = model(&state);
     press(&mut model, "e");
@@ -189,7 +191,8 @@ fn what_is_new_is_put_into_its_cells_and_the_rest_stays() {
     model.goes(Some("c1".into()), Some(&Bar { label: "rows".into(), done: 5.0, total: Some(10.0) }));
     assert!(shown(&mut model, 60, 12).contains("████████████░░░░░░░░░░░░ 5/10 rows"));
     // It has ended: nothing else is told.
-    let last = Some(LastRun { order: Some(7), success: true, duration_ms: 420, ended_ms: 0 });
+    let last =
+        Some(LastRun { order: Some(7), success: true, status: Status::Ok, duration_ms: 420, ended_ms: 0 });
     model.renew(NotebookNewer {
         states: vec![("c1".into(), CellState { last, ..CellState::default() })],
         ..newer(2)

@@ -1,0 +1,128 @@
+//! Output of threads that go on after their cell: it stands in the outputs of that cell, in the file too.
+
+use cellist_notebook::{CellId, Notebook};
+use cellist_output::{Output, StreamName};
+use cellist_session::execution::Cancel;
+use cellist_session::live::{Actor, ActorKind, Author, Batch, Document, Documents};
+use cellist_session::sessions::{Call, Kind, SessionKey};
+
+use super::bed::{ALL, Backend, Bed, in_time};
+use crate::bed::Bed as Files;
+
+struct Desk {
+    files: Files,
+    bed: Bed,
+    documents: Documents,
+    document: Document,
+}
+
+impl Desk {
+    /// A notebook with these cells. In them, `GO` is the path of a file that does not exist.
+    async fn new(backend: Backend, sources: &[&str]) -> Desk {
+        let bed = Bed::new(backend);
+        let go = bed.scratch.path().join("go");
+        let sources: Vec<String> =
+            sources.iter().map(|source| source.replace("GO", &format!("{go:?}"))).collect();
+        let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
+        let files = Files::new(&sources);
+        let documents = Documents::new(files.store.clone());
+        let document = documents.open(&files.path).await.unwrap();
+        Desk { files, bed, documents, document }
+    }
+
+    fn author() -> Author {
+        Actor::new(ActorKind::Person, "ann").into()
+    }
+
+    fn id(&self, cell: usize) -> CellId {
+        self.document.view().notebook.cells()[cell].id().clone()
+    }
+
+    /// Runs cells, in a run of its own.
+    async fn run(&self, cells: &[usize]) {
+        let path = self.document.path().to_owned();
+        let (key, kind) = (SessionKey::of_notebook(&path), Kind::Notebook { path });
+        let call = Call { key, kind, ..self.bed.call("s", &[]) };
+        let cells = cells.iter().map(|cell| self.id(*cell)).collect();
+        let batch = Batch { cells, call, allow_errors: true, max_output: None, timing: false, watcher: None };
+        let ran = self.document.run(&self.bed.sessions, batch, Desk::author(), Cancel::never());
+        in_time(ran).await.unwrap();
+    }
+
+    /// What the cells have printed, in the file.
+    async fn texts(&self) -> Vec<String> {
+        self.document.save().await.unwrap();
+        let bytes = std::fs::read(&self.files.path).unwrap();
+        let notebook = Notebook::parse(bytes, cellist_notebook::Ids::seeded(0)).unwrap();
+        let text = |output: &Output| match output {
+            Output::Stream { name: StreamName::Stdout, .. } => output.text().into_owned(),
+            other => format!("{other:?}"),
+        };
+        notebook.cells().iter().map(|cell| cell.outputs().iter().map(text).collect()).collect()
+    }
+
+    async fn end(self) {
+        self.documents.close().await;
+        self.bed.end().await;
+    }
+}
+
+/// Starts a thread that prints when there is a file `GO`.
+const STARTS: &str = "import os, threading, time\ndef late():\n    while not os.path.exists(GO):\n        \
+                      time.sleep(0.01)\n    print('late')\nthread = threading.Thread(target=late)\n\
+                      thread.start()\nprint('first')";
+const LETS_GO: &str = "open(GO, 'w').close()\nthread.join()\nprint('second')";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn late_output_of_a_thread_goes_into_the_cell_that_started_it() {
+    for backend in ALL {
+        let desk = Desk::new(backend, &[STARTS, LETS_GO]).await;
+        desk.run(&[0]).await;
+        desk.run(&[1]).await;
+        assert_eq!(desk.texts().await, ["first\nlate\n", "second\n"], "{backend:?}");
+        desk.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn late_output_of_one_run_goes_into_its_cell_too() {
+    for backend in ALL {
+        let desk = Desk::new(backend, &[STARTS, "print('between')", LETS_GO]).await;
+        desk.run(&[0, 1, 2]).await;
+        assert_eq!(desk.texts().await, ["first\nlate\n", "between\n", "second\n"], "{backend:?}");
+        desk.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn late_output_of_a_run_that_is_not_the_last_of_its_cell_goes_nowhere() {
+    for backend in ALL {
+        let again = "if 'thread' in globals():\n    print('again')\nelse:\n    ";
+        let starts = format!("{again}{}", STARTS.replace('\n', "\n    "));
+        let desk = Desk::new(backend, &[&starts, LETS_GO]).await;
+        desk.run(&[0]).await;
+        desk.run(&[0]).await;
+        desk.run(&[1]).await;
+        assert_eq!(desk.texts().await, ["again\n", "second\n"], "{backend:?}");
+        desk.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tasks_and_pools_write_for_the_cell_that_gave_them_work() {
+    let task = "import asyncio\nasync def late():\n    await event.wait()\n    print('late')\n\
+                event = asyncio.Event()\ntask = asyncio.create_task(late())\nprint('first')";
+    let ends = "event.set()\nawait task\nprint('second')";
+    let desk = Desk::new(Backend::Runner, &[task, ends]).await;
+    desk.run(&[0]).await;
+    desk.run(&[1]).await;
+    assert_eq!(desk.texts().await, ["first\nlate\n", "second\n"]);
+    desk.end().await;
+    let pool = "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\n\
+                pool.submit(print, 'one').result()";
+    let desk = Desk::new(Backend::Runner, &[pool, "pool.submit(print, 'two').result()"]).await;
+    desk.run(&[0]).await;
+    desk.run(&[1]).await;
+    assert_eq!(desk.texts().await, ["one\n", "two\n"]);
+    desk.end().await;
+}
