@@ -68,6 +68,11 @@ impl Arguments {
         matches!(self.0.get(name), Some(Argument::Flag(true)))
     }
 
+    /// Whether a flag is given as false.
+    pub fn is_off(&self, name: &str) -> bool {
+        matches!(self.0.get(name), Some(Argument::Flag(false)))
+    }
+
     /// Text, or a word of a choice.
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.0.get(name) {

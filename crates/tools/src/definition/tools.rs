@@ -13,6 +13,7 @@ const CONTENT: Field = Field::new("content", Kind::Text, "").required().also(&["
 const RUN: Field = Field::new("run", Kind::Flag, "Also run it");
 const REVISION: Field = Field::new("revision", Kind::Text, "As read");
 const MAX_OUTPUT: Field = Field::new("max_output", Kind::Whole(200), "");
+const IMAGES: Field = Field::new("images", Kind::Flag, "");
 const SOFT_WAIT: Field = Field::new("soft_wait", Kind::Seconds, "");
 const TIMEOUT: Field = Field::new("timeout", Kind::Seconds, "Seconds per cell");
 const CALL_TIMEOUT: Field = Field::new("timeout", Kind::Seconds, "Seconds, 1 to 600; default 30");
@@ -47,6 +48,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
             NOTEBOOK,
             Field { description: "Id or 0-based index", ..CELL },
             Field { description: "Bytes", ..MAX_OUTPUT },
+            IMAGES,
         ],
     },
     Definition {
@@ -70,6 +72,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
             Field::new("continue_on_error", Kind::Flag, ""),
             TIMEOUT,
             MAX_OUTPUT,
+            IMAGES,
             Field { description: "Seconds", ..SOFT_WAIT },
         ],
     },
@@ -179,9 +182,8 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::Python,
-        description: "Runs Python. Variables last in the session. Output streams and is cut; all of it is in an artifact. `plt.show()` \
-                      is headless: return or save the figure. `helpers()` lists helpers for files, search, shell and tools. For \
-                      a notebook use its own tools.",
+        description: "Runs Python. Variables last in the session. Long output is cut; an artifact has all of it. `helpers()` lists \
+                      helpers for files, search, shell and tools. For a notebook use its own tools.",
         fields: &[
             Field::new("code", Kind::Text, ""),
             Field::new("cells", Kind::Objects(&[CODE, TITLE]), "Or several; stops at the first that fails"),
@@ -190,6 +192,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
             CWD,
             CALL_TIMEOUT,
             MAX_OUTPUT,
+            IMAGES,
             SOFT_WAIT,
         ],
     },
@@ -212,6 +215,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
             CWD,
             Field { description: "Seconds", ..CALL_TIMEOUT },
             MAX_OUTPUT,
+            IMAGES,
             SOFT_WAIT,
         ],
     },
