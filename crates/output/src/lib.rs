@@ -13,6 +13,7 @@ mod progress;
 mod reading;
 mod sink;
 mod status;
+mod summary;
 mod traceback;
 mod tree;
 
@@ -26,5 +27,6 @@ pub use progress::{Drawn, drawn};
 pub use reading::{Beside, Image, ImageType};
 pub use sink::{LineRange, Part, Shown, Sink, Truncation};
 pub use status::StatusEvent;
+pub use summary::{CellEnding, RunSummary, ranges};
 pub use traceback::trimmed as trimmed_traceback;
 pub use tree::{TreeLimits, json_tree};

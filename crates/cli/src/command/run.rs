@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cellist_kernel::environment::Variables;
-use cellist_output::Ansi;
+use cellist_output::{Ansi, ranges};
 use cellist_session::orders::{Job, Running, Wanted};
 use cellist_session::receipts::Receipts;
 use cellist_session::run::{
@@ -275,6 +275,9 @@ fn answer(mut report: RunReport, unsaved: Option<CliError>, paint: Paint) -> Ans
     Answer::new(text, json).with_notices(notices).with_exit(exit)
 }
 
+/// How long the list of cells in that line may be.
+const LIST: usize = 200;
+
 /// One line at the end of it all.
 fn summary(report: &RunReport, paint: Paint) -> String {
     let counted = |count: usize| if count == 1 { "1 cell".to_owned() } else { format!("{count} cells") };
@@ -287,8 +290,10 @@ fn summary(report: &RunReport, paint: Paint) -> String {
     let mut line = format!("ran {} in {time}", counted(report.cells.len()));
     let bad = report.failed;
     match (report.status, report.cells.iter().rfind(failed)) {
-        (Status::Ok, Some(_)) if bad == 1 => line.push_str(", 1 failed as it may"),
-        (Status::Ok, Some(_)) => line.push_str(&format!(", {bad} failed as they may")),
+        (Status::Ok, Some(_)) => {
+            let cells: Vec<usize> = report.cells.iter().filter(failed).map(|cell| cell.index).collect();
+            line.push_str(&format!(", {bad} failed (allowed): {}", ranges(&cells, LIST)));
+        }
         (Status::Ok, None) => {}
         (Status::Error, Some(cell)) => line.push_str(&format!(", cell {} failed", cell.index)),
         (Status::Timeout, Some(cell)) => line.push_str(&format!(", cell {} timed out", cell.index)),

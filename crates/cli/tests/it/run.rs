@@ -139,7 +139,9 @@ fn the_first_failing_cell_ends_the_run_with_1_and_is_saved() {
 fn errors_can_be_allowed_for_all_cells_or_for_one() {
     for backend in BOTH {
         let desk = Desk::with(&["1 / 0", "print('b')"]);
-        assert_eq!(desk.run_on(backend, &["run", "nb.ipynb", "--allow-errors"]).exit, 0);
+        let ran = desk.run_on(backend, &["run", "nb.ipynb", "--allow-errors"]);
+        assert_eq!(ran.exit, 0);
+        assert!(ran.all().contains(", 1 failed (allowed): 0 · saved nb.ipynb"), "{}", ran.all());
         assert_eq!(desk.outputs(1)[0]["text"], json!(["b\n"]));
 
         let desk = Desk::new();
