@@ -28,5 +28,5 @@ pub use reading::{Beside, Image, ImageType};
 pub use sink::{LineRange, Part, Shown, Sink, Truncation};
 pub use status::StatusEvent;
 pub use summary::{CellEnding, RunSummary, ranges};
-pub use traceback::trimmed as trimmed_traceback;
+pub use traceback::{FoldedTraceback, folded as folded_traceback};
 pub use tree::{TreeLimits, json_tree};

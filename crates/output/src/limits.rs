@@ -9,6 +9,8 @@ pub struct Limits {
     pub max_bytes: usize,
     /// Lines, head and tail together.
     pub max_lines: usize,
+    /// Lines that stay of a text that exceeds either bound. Less than `max_lines` where a cut text is to be short.
+    pub cut_lines: usize,
     /// Bytes of the head, part of `max_bytes`; the head gets the same share of the lines.
     pub head_bytes: usize,
 }
@@ -16,7 +18,7 @@ pub struct Limits {
 impl Limits {
     /// For a person's screen, and wherever nothing else is set: 50 KiB, 2,000 lines.
     pub const fn for_screen() -> Self {
-        Self { max_bytes: 50 * 1024, max_lines: 2000, head_bytes: 4096 }
+        Self { max_bytes: 50 * 1024, max_lines: 2000, cut_lines: 2000, head_bytes: 4096 }
     }
 
     /// For a model that pays for each word: 16 KiB.
@@ -28,7 +30,13 @@ impl Limits {
     pub const fn new(max_bytes: usize, max_lines: usize) -> Self {
         let usual = Self::for_screen().head_bytes;
         let head_bytes = if usual > max_bytes / 2 { max_bytes / 2 } else { usual };
-        Self { max_bytes, max_lines, head_bytes }
+        Self { max_bytes, max_lines, cut_lines: max_lines, head_bytes }
+    }
+
+    /// The same bounds, with fewer lines left of a text that exceeds them.
+    pub const fn cut_to(self, lines: usize) -> Self {
+        let cut_lines = if lines < self.max_lines { lines } else { self.max_lines };
+        Self { cut_lines, ..self }
     }
 
     /// Lines that the head may have.
@@ -37,8 +45,8 @@ impl Limits {
             return 0;
         }
         let share =
-            self.max_lines as u128 * self.head_bytes.min(self.max_bytes) as u128 / self.max_bytes as u128;
-        usize::try_from(share).unwrap_or(self.max_lines)
+            self.cut_lines as u128 * self.head_bytes.min(self.max_bytes) as u128 / self.max_bytes as u128;
+        usize::try_from(share).unwrap_or(self.cut_lines)
     }
 }
 

@@ -48,9 +48,17 @@ pub fn left_out(bytes: u64, artifact_id: Option<&str>) -> String {
     }
 }
 
-/// Stands in a traceback for frames that are not shown.
-pub fn frames_left_out(count: usize) -> String {
-    format!("[{} of libraries left out]", counted(count as u64, "frame"))
+/// Stands in a traceback for frames of libraries.
+pub fn frames_hidden(count: usize, libraries: &str) -> String {
+    format!("[{} in {libraries} hidden]", counted(count as u64, "frame"))
+}
+
+/// Stands in a traceback for an earlier exception in libraries whose message is that of the last one.
+pub fn same_exception(count: usize, libraries: &str) -> String {
+    format!(
+        "[an earlier exception with the same message hidden: {} in {libraries}]",
+        counted(count as u64, "frame")
+    )
 }
 
 /// Stands in a traceback for frames that are like the one before.
@@ -294,7 +302,11 @@ mod tests {
             (artifact("7"), "artifact://7"),
             (left_out(12, None), "[12 bytes of output left out here]\n"),
             (left_out(1, Some("7")), "[1 byte of output left out here. All of it: artifact://7]\n"),
-            (frames_left_out(1), "[1 frame of libraries left out]"),
+            (frames_hidden(1, "json"), "[1 frame in json hidden]"),
+            (
+                same_exception(5, "pandas"),
+                "[an earlier exception with the same message hidden: 5 frames in pandas]",
+            ),
             (frames_repeated(39), "[the same frame 39 more times]"),
             (kept_in("7"), "[All output: artifact://7]"),
             (not_kept("the disk is full"), "[The whole output could not be kept: the disk is full.]"),

@@ -7,6 +7,7 @@ mod cancel;
 mod drive;
 mod kept;
 mod pace;
+mod reading;
 mod record;
 mod report;
 
@@ -14,7 +15,8 @@ pub use advice::Surroundings;
 pub use cancel::{Cancel, Canceller, Wish};
 pub use kept::MAX_OUTPUT;
 pub use pace::{Ending, Limit, OnStuck};
-pub use record::{Bar, Reader, Reading};
+pub use reading::{Reader, Reading};
+pub use record::Bar;
 pub(crate) use report::count_failed;
 pub use report::{
     CellReport, KernelReport, KernelState, Picture, Pictures, Raised, Report, RunReport, Status,

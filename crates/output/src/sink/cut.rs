@@ -24,7 +24,7 @@ pub(super) fn cut(head: &str, kept: &str, more: bool, limits: &Limits) -> Option
     let head_end = head_end(head, limits.head_bytes.min(limits.max_bytes), limits.head_lines());
     let head_lines = usize::try_from(lines(&head[..head_end])).unwrap_or(usize::MAX);
     let tail_start =
-        tail_start(kept, limits.max_bytes - head_end, limits.max_lines.saturating_sub(head_lines));
+        tail_start(kept, limits.max_bytes - head_end, limits.cut_lines.saturating_sub(head_lines));
     Some(Cut { head_end, tail_start })
 }
 

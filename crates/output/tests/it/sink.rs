@@ -2,7 +2,7 @@ use cellist_output::{Ansi, Limits, LineRange, Part, Shown, Sink, Truncation};
 use insta::assert_snapshot;
 
 fn sink(max_bytes: usize, max_lines: usize, head_bytes: usize) -> Sink {
-    Sink::new(Limits { max_bytes, max_lines, head_bytes }, Ansi::Remove)
+    Sink::new(Limits { max_bytes, max_lines, cut_lines: max_lines, head_bytes }, Ansi::Remove)
 }
 
 fn numbered(count: usize) -> String {
@@ -205,7 +205,7 @@ fn an_update_of_a_display_long_gone_changes_nothing_shown() {
 #[test]
 fn colours_are_never_cut_in_two() {
     for max_bytes in 40..140 {
-        let limits = Limits { max_bytes, max_lines: 1000, head_bytes: max_bytes / 3 };
+        let limits = Limits { head_bytes: max_bytes / 3, ..Limits::new(max_bytes, 1000) };
         let mut sink = Sink::new(limits, Ansi::KeepColour);
         for step in 0..100 {
             sink.push(format!("\x1b[1;38;2;{step};2;3m{step}").as_bytes());
@@ -235,9 +235,25 @@ fn limits_of_nothing_show_only_the_notice() {
 
 #[test]
 fn the_usual_limits_are_those_of_the_settings() {
-    assert_eq!(Limits::default(), Limits { max_bytes: 51_200, max_lines: 2000, head_bytes: 4096 });
-    assert_eq!(Limits::for_model(), Limits { max_bytes: 16_384, max_lines: 2000, head_bytes: 4096 });
-    assert_eq!(Limits::new(1000, 10), Limits { max_bytes: 1000, max_lines: 10, head_bytes: 500 });
+    let limits =
+        |max_bytes, max_lines, cut_lines, head_bytes| Limits { max_bytes, max_lines, cut_lines, head_bytes };
+    assert_eq!(Limits::default(), limits(51_200, 2000, 2000, 4096));
+    assert_eq!(Limits::for_model(), limits(16_384, 2000, 2000, 4096));
+    assert_eq!(Limits::new(1000, 10), limits(1000, 10, 10, 500));
+    assert_eq!(Limits::new(1000, 10).cut_to(4), limits(1000, 10, 4, 500));
+    assert_eq!(Limits::new(1000, 10).cut_to(40), limits(1000, 10, 10, 500));
+}
+
+#[test]
+fn a_text_that_exceeds_its_limits_is_cut_to_fewer_lines_than_would_be_shown_whole() {
+    let sink = |count| {
+        let mut sink = Sink::new(Limits::new(1000, 12).cut_to(4), Ansi::Remove);
+        sink.push(numbered(count).as_bytes());
+        sink.finish(None).text
+    };
+    assert_eq!(sink(12), numbered(12));
+    assert_eq!(sink(200_000).lines().count(), 4 + 2);
+    assert_eq!(sink(13).lines().count(), 4 + 2);
 }
 
 #[test]

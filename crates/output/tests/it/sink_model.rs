@@ -47,9 +47,9 @@ fn model(raw: &[u8], limits: Limits) -> Shown {
     if text.len() <= limits.max_bytes && lines(&text) <= limits.max_lines {
         return Shown { text, truncated: None };
     }
-    let head_lines = limits.max_lines * limits.head_bytes / limits.max_bytes;
+    let head_lines = limits.cut_lines * limits.head_bytes / limits.max_bytes;
     let head = head(&text, limits.head_bytes, head_lines);
-    let tail = tail(&text, limits.max_bytes - head.len(), limits.max_lines - lines(head));
+    let tail = tail(&text, limits.max_bytes - head.len(), limits.cut_lines - lines(head));
     let head_range = range("", head);
     let tail_range = range(&text[..text.len() - tail.len()], tail);
     let mut shown: Vec<u64> =
@@ -73,7 +73,12 @@ fn model(raw: &[u8], limits: Limits) -> Shown {
 
 fn limits() -> impl Strategy<Value = Limits> {
     (1usize..200, 1usize..20).prop_flat_map(|(max_bytes, max_lines)| {
-        (0..=max_bytes).prop_map(move |head_bytes| Limits { max_bytes, max_lines, head_bytes })
+        (0..=max_bytes, 1..=max_lines).prop_map(move |(head_bytes, cut_lines)| Limits {
+            max_bytes,
+            max_lines,
+            cut_lines,
+            head_bytes,
+        })
     })
 }
 

@@ -7,71 +7,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cellist_kernel::{Backend, Death, Event, Identity, Status as KernelStatus};
-use cellist_output::{Ansi, Drawn, Limits, Output, Sink, drawn, notices, trimmed_traceback};
+use cellist_output::{Drawn, FoldedTraceback, Output, Sink, drawn, folded_traceback, notices};
 use serde::{Deserialize, Serialize};
 
 use super::advice::{Surroundings, advice};
 use super::brief::brief;
 use super::kept::{Kept, PICTURES};
 use super::pace::{Cause, Ending, Killed, Pace};
+use super::reading::{Reader, Reading};
 use super::report::{KernelReport, KernelState, Raised, Report, Status};
 use crate::artifact::{self, Artifacts, Origin, Writer};
-
-/// How much of an execution is kept, and for whom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reading {
-    /// What a reader gets.
-    pub limits: Limits,
-    /// What becomes of colours in the text.
-    pub ansi: Ansi,
-    /// Who reads it.
-    #[serde(default)]
-    pub reader: Reader,
-}
-
-/// Who reads what came of code.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reader {
-    /// A person, or a program: the limits hold for each piece of code.
-    #[default]
-    Person,
-    /// A model: the limits hold for all pieces of a call together, tracebacks come without most frames of libraries, and
-    /// pictures come beside the text.
-    Model,
-}
-
-impl Reading {
-    /// For a person or a program.
-    pub const fn new(limits: Limits, ansi: Ansi) -> Reading {
-        Reading { limits, ansi, reader: Reader::Person }
-    }
-
-    /// For a model, which gets so many bytes of text.
-    pub const fn for_model(max_bytes: usize) -> Reading {
-        let limits = Limits::new(max_bytes, Limits::for_model().max_lines);
-        Reading { limits, ansi: Ansi::Remove, reader: Reader::Model }
-    }
-
-    /// What the next piece of a call gets, where those before it have shown so many bytes: half of what is left, so that
-    /// those behind it have something to show too, and the last piece all of it.
-    pub(crate) fn next(self, shown: usize, is_last: bool) -> Reading {
-        match self.reader {
-            Reader::Person => self,
-            Reader::Model => {
-                let left = self.limits.max_bytes.saturating_sub(shown);
-                let share = if is_last { left } else { left / 2 };
-                let least = LEAST_SHARE.min(self.limits.max_bytes);
-                let limits = Limits::new(share.max(least), self.limits.max_lines);
-                Reading { limits, ..self }
-            }
-        }
-    }
-}
-
-/// What a piece of code may show however much was shown before, where all may show as much: enough for the message of an
-/// error.
-const LEAST_SHARE: usize = 400;
 
 /// How far a progress bar of the program is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,8 +44,8 @@ pub(crate) struct Record {
     stdin_requested: bool,
     lost_output: bool,
     said_late: bool,
-    /// Whether frames were left out of a traceback.
-    is_trimmed: bool,
+    /// Whether frames of a traceback are only in the artifact.
+    is_folded: bool,
     ended: Option<Ended>,
 }
 
@@ -160,7 +105,7 @@ impl Record {
             stdin_requested: false,
             lost_output: false,
             said_late: false,
-            is_trimmed: false,
+            is_folded: false,
             ended: None,
         }
     }
@@ -218,8 +163,8 @@ impl Record {
                 let whole = match self.reading.reader {
                     Reader::Person => self.sink.block(&text, None),
                     Reader::Model => {
-                        let parts = trimmed_traceback(&text);
-                        self.is_trimmed |= parts.len() > 1;
+                        let FoldedTraceback { parts, hidden_frames } = folded_traceback(&text);
+                        self.is_folded |= hidden_frames > 0;
                         self.sink.parts(&parts)
                     }
                 };
@@ -279,7 +224,7 @@ impl Record {
         let Told { duration, pace, identity, .. } = told;
         self.kept.finish();
         let is_cut =
-            self.is_trimmed || self.kept.is_cut() || self.sink.clone().finish(None).truncated.is_some();
+            self.is_folded || self.kept.is_cut() || self.sink.clone().finish(None).truncated.is_some();
         let artifact = match self.writer.take() {
             Some(mut writer) => {
                 if is_cut {
@@ -390,22 +335,30 @@ impl Record {
 
 #[cfg(test)]
 mod tests {
+    use cellist_output::{Ansi, Limits};
+
     use super::*;
 
     #[test]
-    fn pieces_share_what_a_model_may_read_and_a_person_reads_each_in_full() {
-        let share = |reading: Reading, shown, is_last| reading.next(shown, is_last).limits.max_bytes;
-        let model = Reading::for_model(8000);
-        assert_eq!(share(model, 0, true), 8000);
-        assert_eq!(share(model, 0, false), 4000);
-        assert_eq!(share(model, 7000, false), 500);
-        assert_eq!(share(model, 9000, true), LEAST_SHARE);
-        let person = Reading::new(Limits::for_screen(), Ansi::Remove);
-        assert_eq!(person.next(1_000_000, false), person);
+    fn a_model_that_asked_for_nothing_gets_an_excerpt_of_many_lines() {
+        let shown = |reading: Reading| {
+            let mut record = Record::new(reading, None);
+            let text: String = (0..200_000).map(|line| format!("{line}\n")).collect();
+            record.apply(&Event::Stream {
+                name: cellist_output::StreamName::Stdout,
+                bytes: text.into_bytes().into(),
+                late: false,
+            });
+            record.text()
+        };
+        let excerpt = shown(Reading::excerpt_for_model(12_000).next(0, true));
+        assert_eq!(excerpt.lines().count(), 80 + 2);
+        assert!(excerpt.starts_with("0\n1\n") && excerpt.contains("\n199999\n[Output cut: "), "{excerpt}");
+        assert!(shown(Reading::for_model(12_000)).lines().count() > 1000);
     }
 
     #[test]
-    fn a_model_gets_a_traceback_without_most_frames_of_libraries_and_the_artifact_has_all() {
+    fn a_model_gets_a_traceback_with_folded_libraries_and_the_artifact_has_all() {
         let frame = |number: usize| format!("  File \"/usr/lib/python3.9/m.py\", line {number}, in f");
         let mut traceback = vec!["Traceback (most recent call last):".to_owned()];
         traceback.extend((1..=5).map(frame));
@@ -413,14 +366,13 @@ mod tests {
         let error = Event::Error { name: "KeyError".into(), message: "1".into(), traceback };
         let mut record = Record::new(Reading::for_model(8000), None);
         record.apply(&error);
-        assert!(
-            record.text().contains("line 1, in f\n[3 frames of libraries left out]\n"),
-            "{}",
-            record.text()
+        assert_eq!(
+            record.text(),
+            "Traceback (most recent call last):\n[5 frames in m hidden]\nKeyError: 1\n"
         );
-        assert!(record.is_trimmed);
+        assert!(record.is_folded);
         let mut record = Record::new(Reading::new(Limits::for_screen(), Ansi::Remove), None);
         record.apply(&error);
-        assert!(record.text().contains("line 3, in f") && !record.is_trimmed);
+        assert!(record.text().contains("line 3, in f") && !record.is_folded);
     }
 }

@@ -14,7 +14,7 @@ use super::task::{Live, NotReady, Task};
 use super::ticket::{Outcome, Queued};
 use super::view::{SessionState, Stage, StopView};
 use crate::artifact::{Origin, first_line};
-use crate::execution::{Cause, Ending, Moment, Pace, Record, Status, Told, Wish, Work, drive, now};
+use crate::execution::{Cause, Ending, Moment, Pace, Reader, Record, Status, Told, Wish, Work, drive, now};
 
 /// How often a kernel is replaced that dies between its start and the code.
 const REPLACED: u32 = 2;
@@ -272,9 +272,10 @@ impl Task {
                 self.tell();
             }
             let mut report = record.report(told).await;
-            // Cells of a notebook come one by one, and whoever runs them says which failed.
+            // Cells of a notebook come one by one, and their caller says which failed. A reply to a model ends with a summary.
             let is_one = queued.call.kind.notebook().is_some() || piece.code.title.is_none();
-            if report.status != Status::Ok && (piece.count > 1 || !is_one) {
+            let is_summed_up = queued.call.reading.reader == Reader::Model;
+            if report.status != Status::Ok && (piece.count > 1 || !is_one) && !is_summed_up {
                 let title = piece.code.title.as_deref();
                 let how = match report.status {
                     Status::Cancelled => "was interrupted",

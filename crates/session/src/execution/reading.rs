@@ -1,0 +1,95 @@
+//! How much of an execution a reader gets, and how several pieces of code share it.
+
+use cellist_output::{Ansi, Limits};
+use serde::{Deserialize, Serialize};
+
+/// How much of an execution is kept, and for whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// What a reader gets.
+    pub limits: Limits,
+    /// What becomes of colours in the text.
+    pub ansi: Ansi,
+    /// Who reads it.
+    #[serde(default)]
+    pub reader: Reader,
+}
+
+/// Who reads what came of code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reader {
+    /// A person, or a program: the limits hold for each piece of code.
+    #[default]
+    Person,
+    /// A model: the limits hold for all pieces of a call together, frames of libraries are folded in tracebacks, and
+    /// pictures come beside the text.
+    Model,
+}
+
+impl Reading {
+    /// For a person or a program.
+    pub const fn new(limits: Limits, ansi: Ansi) -> Reading {
+        Reading { limits, ansi, reader: Reader::Person }
+    }
+
+    /// For a model that asked for so many bytes of text.
+    pub const fn for_model(max_bytes: usize) -> Reading {
+        let limits = Limits::new(max_bytes, Limits::for_model().max_lines);
+        Reading { limits, ansi: Ansi::Remove, reader: Reader::Model }
+    }
+
+    /// For a model that did not say how much it wants: a text of many lines is cut to a short head and tail.
+    pub const fn excerpt_for_model(max_bytes: usize) -> Reading {
+        let limits = Limits::new(max_bytes, WHOLE_LINES).cut_to(EXCERPT_LINES);
+        Reading { limits, ..Reading::for_model(max_bytes) }
+    }
+
+    /// What the next piece of a call gets, where those before it have shown so many bytes: half of what is left, so that
+    /// those behind it have something to show too, and the last piece all of it. No piece gets less than a quarter of the
+    /// whole (4 KiB at most): which pieces fail, and deserve the room, is known only when all have run.
+    #[must_use]
+    pub fn next(self, shown: usize, is_last: bool) -> Reading {
+        match self.reader {
+            Reader::Person => self,
+            Reader::Model => {
+                let left = self.limits.max_bytes.saturating_sub(shown);
+                let share = if is_last { left } else { left / 2 };
+                let least = (self.limits.max_bytes / 4).clamp(LEAST_SHARE, MOST_LEAST_SHARE);
+                let Limits { max_bytes, max_lines, cut_lines, .. } = self.limits;
+                let limits = Limits::new(share.max(least.min(max_bytes)), max_lines).cut_to(cut_lines);
+                Reading { limits, ..self }
+            }
+        }
+    }
+}
+
+/// What a piece of code may show however much was shown before, where all may show as much: enough for the message of an
+/// error.
+const LEAST_SHARE: usize = 400;
+const MOST_LEAST_SHARE: usize = 4096;
+
+/// Up to so many lines, a model gets a text whole; a longer one is cut to an excerpt: the first quarter and the last
+/// lines.
+const WHOLE_LINES: usize = 120;
+const EXCERPT_LINES: usize = 80;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_share_what_a_model_may_read_and_a_person_reads_each_in_full() {
+        let share = |reading: Reading, shown, is_last| reading.next(shown, is_last).limits.max_bytes;
+        let model = Reading::for_model(8000);
+        assert_eq!(share(model, 0, true), 8000);
+        assert_eq!(share(model, 0, false), 4000);
+        assert_eq!(share(model, 7000, false), 2000);
+        assert_eq!(share(model, 9000, true), 2000);
+        assert_eq!(share(Reading::for_model(800), 800, true), LEAST_SHARE);
+        assert_eq!(share(Reading::for_model(300), 300, true), 300);
+        assert_eq!(share(Reading::for_model(100_000), 100_000, true), MOST_LEAST_SHARE);
+        let person = Reading::new(Limits::for_screen(), Ansi::Remove);
+        assert_eq!(person.next(1_000_000, false), person);
+    }
+}
