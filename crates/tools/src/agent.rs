@@ -11,6 +11,7 @@ use cellist_session::live::{Author, Document};
 use cellist_session::sessions::{OwnerId, SessionKey};
 
 use crate::caller::Caller;
+use crate::sent::SentOutputs;
 
 /// How many notebooks stay open for one agent; those that it used longest ago are let go of, and saved by that.
 const MOST_HELD: usize = 16;
@@ -27,6 +28,8 @@ pub struct Agent {
     turn: Mutex<Turn>,
     /// The revisions of notebooks whose whole text it knows.
     texts: Mutex<HashMap<PathBuf, Revision>>,
+    /// The outputs that it was sent.
+    sent: Mutex<SentOutputs>,
     /// The session that its code runs in, where it is code that calls.
     within: Option<SessionKey>,
     /// Whether all that it does is one turn, however long it pauses.
@@ -37,7 +40,7 @@ impl Agent {
     /// An agent, which owns what it starts under this name.
     pub fn new(caller: Caller, owner: OwnerId) -> Agent {
         let (held, texts, turn) = (Mutex::default(), Mutex::default(), Mutex::new(Turn::new()));
-        Agent { caller, owner, held, turn, texts, within: None, is_one_turn: false }
+        Agent { caller, owner, held, turn, texts, sent: Mutex::default(), within: None, is_one_turn: false }
     }
 
     /// The same for a single turn, however long it pauses in it.
@@ -107,6 +110,11 @@ impl Agent {
     /// The revision of a notebook whose whole text it knows.
     pub(crate) fn text_of(&self, path: &Path) -> Option<Revision> {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
+    }
+
+    /// The outputs that it was sent.
+    pub(crate) fn sent(&self) -> MutexGuard<'_, SentOutputs> {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// It knows the whole text of a notebook.

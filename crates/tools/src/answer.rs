@@ -9,7 +9,8 @@ use serde_json::Value;
 /// The answer to a call. One that is a failure says so in its text, too.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// What is in it, in order.
+    /// What is in it, in order. A text behind an image goes on with the text before it, a text behind a text says
+    /// something about it.
     pub blocks: Vec<Block>,
     /// Whether what was asked for was not done, or failed.
     pub is_failure: bool,
@@ -82,6 +83,21 @@ impl Answer {
         self
     }
 
+    /// The text, and what is said about it.
+    pub fn text_and_about(&self) -> (String, String) {
+        let (mut text, mut about) = (Vec::new(), Vec::new());
+        let mut goes_on = true;
+        for block in &self.blocks {
+            match block {
+                Block::Text(said) if goes_on => text.push(said.as_str()),
+                Block::Text(said) => about.push(said.as_str()),
+                Block::Image { .. } | Block::Link { .. } => {}
+            }
+            goes_on = matches!(block, Block::Image { .. });
+        }
+        (text.join("\n"), about.join("\n"))
+    }
+
     /// Its texts, one after the other.
     pub fn all_text(&self) -> String {
         let texts = self.blocks.iter().filter_map(|block| match block {
@@ -97,5 +113,21 @@ impl Progress {
     #[must_use]
     pub fn redacted(self, redaction: &Redaction) -> Progress {
         Progress { message: redaction.text(&self.message).into_owned(), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_goes_on_behind_an_image_and_otherwise_is_about_the_text_before_it() {
+        let text = |text: &str| Block::Text(text.to_owned());
+        let image = || Block::Image { mime: "image/png".to_owned(), data: "A".to_owned() };
+        let parts = |blocks| Answer { blocks, ..Answer::default() }.text_and_about();
+        let told = |text: &str, about: &str| (text.to_owned(), about.to_owned());
+        assert_eq!(parts(vec![text("a"), text("about")]), told("a", "about"));
+        assert_eq!(parts(vec![text("a"), image(), image(), text("b")]), told("a\nb", ""));
+        assert_eq!(parts(vec![image(), text("b"), text("about")]), told("b", "about"));
     }
 }

@@ -9,7 +9,8 @@ use cellist_session::execution::{Cancel, Canceller};
 use cellist_session::sessions::{ExecutionId, SessionKey, StopView};
 use tokio::sync::watch;
 
-use crate::answer::{Answer, Block, Progress};
+use crate::answer::{Answer, Progress};
+use crate::result::Reply;
 
 /// How many runs that have ended can be read.
 const ENDED: usize = 64;
@@ -33,7 +34,7 @@ pub(crate) struct Execution {
     canceller: Canceller,
     handed_over: watch::Sender<bool>,
     standing: watch::Receiver<Standing>,
-    outcome: watch::Receiver<Option<Arc<Answer>>>,
+    outcome: watch::Receiver<Option<Arc<Reply>>>,
 }
 
 /// How far a run is.
@@ -71,7 +72,7 @@ pub(crate) struct Inside {
 #[derive(Debug)]
 pub(crate) enum Waited {
     /// It has ended.
-    Ended(Arc<Answer>),
+    Ended(Arc<Reply>),
     /// It goes on.
     Running,
 }
@@ -90,7 +91,7 @@ impl Executions {
         run: impl FnOnce(Inside) -> F,
     ) -> Execution
     where
-        F: Future<Output = Answer> + Send + 'static,
+        F: Future<Output = Reply> + Send + 'static,
     {
         self.begin_as(ExecutionId::random(), what, session, turn, run)
     }
@@ -105,7 +106,7 @@ impl Executions {
         run: impl FnOnce(Inside) -> F,
     ) -> Execution
     where
-        F: Future<Output = Answer> + Send + 'static,
+        F: Future<Output = Reply> + Send + 'static,
     {
         let (canceller, cancel) = Cancel::channel();
         let (standing, seen) = watch::channel(Standing::default());
@@ -118,8 +119,8 @@ impl Executions {
         let running = run(Inside { cancel, handed_over: heard, standing });
         let executions = self.clone();
         tokio::spawn(async move {
-            let answer = running.await;
-            tell.send_replace(Some(Arc::new(answer)));
+            let reply = running.await;
+            tell.send_replace(Some(Arc::new(reply)));
             executions.forget();
         });
         execution
@@ -226,7 +227,7 @@ impl Execution {
             tokio::select! {
                 biased;
                 ended = outcome.wait_for(Option::is_some) => {
-                    let lost = || Arc::new(Answer::failure("the run ended without a result"));
+                    let lost = || Arc::new(Answer::failure("the run ended without a result").into());
                     return Waited::Ended(ended.ok().and_then(|ended| ended.clone()).unwrap_or_else(lost));
                 }
                 wish = asked => {
@@ -254,13 +255,8 @@ impl Execution {
 
     /// How large its answer is, if it has ended.
     fn size(&self) -> Option<usize> {
-        let size = |block: &Block| match block {
-            Block::Text(text) => text.len(),
-            Block::Image { data, .. } => data.len(),
-            Block::Link { .. } => 0,
-        };
         match &*self.outcome.borrow() {
-            Some(answer) => Some(answer.blocks.iter().map(size).sum()),
+            Some(reply) => Some(reply.size()),
             None => self.outcome.has_changed().is_err().then_some(0),
         }
     }
@@ -284,7 +280,7 @@ mod tests {
 
     fn ended(waited: Waited) -> String {
         match waited {
-            Waited::Ended(answer) => answer.all_text(),
+            Waited::Ended(reply) => reply.top(),
             Waited::Running => panic!("it goes on"),
         }
     }
@@ -302,7 +298,7 @@ mod tests {
                     ..Standing::default()
                 });
                 gone.await.unwrap();
-                Answer::text("done")
+                Answer::text("done").into()
             });
         let news = news();
         let mut heard = news.subscribe();
@@ -330,7 +326,7 @@ mod tests {
             String::new(),
             |mut inside| async move {
                 inside.cancel.asked().await;
-                Answer::failure("cancelled")
+                Answer::failure("cancelled").into()
             },
         );
         let (canceller, mut cancel) = Cancel::channel();
@@ -344,7 +340,7 @@ mod tests {
     async fn a_run_that_breaks_is_told_as_a_failure() {
         let execution =
             Executions::default().begin("python".to_owned(), session(), String::new(), |_| async move {
-                std::future::pending::<Answer>().await
+                std::future::pending::<Reply>().await
             });
         drop(execution);
         let broken = Executions::default()
@@ -356,12 +352,12 @@ mod tests {
     #[tokio::test]
     async fn only_the_last_answers_are_kept() {
         let executions = Executions::default();
-        let first =
-            executions.begin("first".to_owned(), session(), String::new(), |_| async { Answer::text("1") });
+        let first = executions
+            .begin("first".to_owned(), session(), String::new(), |_| async { Answer::text("1").into() });
         ended(first.wait(LONG, &news(), None).await);
         for _ in 0..ENDED {
             let next = executions
-                .begin("next".to_owned(), session(), String::new(), |_| async { Answer::text("2") });
+                .begin("next".to_owned(), session(), String::new(), |_| async { Answer::text("2").into() });
             ended(next.wait(LONG, &news(), None).await);
         }
         let is_gone = || executions.find(first.id().as_str()).is_none();
@@ -369,8 +365,8 @@ mod tests {
             tokio::task::yield_now().await;
         }
         let large = "x".repeat(ENDED_BYTES);
-        let large =
-            executions.begin("large".to_owned(), session(), String::new(), |_| async { Answer::text(large) });
+        let large = executions
+            .begin("large".to_owned(), session(), String::new(), |_| async { Answer::text(large).into() });
         ended(large.wait(LONG, &news(), None).await);
         while executions.lock().len() > 1 {
             tokio::task::yield_now().await;

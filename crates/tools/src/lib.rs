@@ -17,6 +17,7 @@ mod nearby;
 pub mod prompt;
 mod reference;
 mod result;
+mod sent;
 mod sketch;
 mod tool;
 mod toolbox;

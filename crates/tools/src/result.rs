@@ -1,50 +1,70 @@
-//! What a model reads of what code has shown: one text within a budget, and pictures beside it. The text of a piece of code
-//! was cut when it was collected, by the limits that [`Budget::reading`] gives; here it is put together.
+//! What a model reads of what code has shown: text within a budget, with the pictures of a cell behind its text. The text
+//! of a piece of code was cut when it was collected, by the limits that [`Budget::reading`] gives; here it is put together.
 
 mod composed;
 mod gallery;
+mod layout;
 mod outputs;
 mod picture;
+mod reply;
 
-use cellist_output::notices;
+use cellist_output::{CellEnding, RunSummary, notices};
 use cellist_session::execution::{KernelReport, Pictures, Reading, Report, Status};
 
 use crate::arguments::Arguments;
 use crate::budget::budget;
+use crate::sent::OutputMark;
 
-pub(crate) use composed::{Composed, fit};
+pub(crate) use composed::{Composed, Section, fit};
 pub(crate) use gallery::Gallery;
-pub(crate) use outputs::shown;
+pub(crate) use outputs::{ShownOutputs, shown};
+pub(crate) use reply::Reply;
 
 /// What a heading and a notice take at most.
 const SAID: usize = 256;
 
-/// How many bytes of text an answer may have.
+/// How much an answer may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Budget(usize);
+pub(crate) struct Budget {
+    bytes: usize,
+    /// Whether the caller said how many bytes it wants.
+    is_asked: bool,
+    images: bool,
+}
 
 impl Budget {
     /// What a call asks for, or what is usual.
     pub(crate) fn of(arguments: &Arguments) -> Budget {
-        Budget(budget(arguments))
+        let is_asked = arguments.whole("max_output").is_some();
+        Budget { bytes: budget(arguments), is_asked, images: !arguments.is_off("images") }
     }
 
-    /// All of it.
+    /// Bytes of text.
     pub(crate) fn bytes(self) -> usize {
-        self.0
+        self.bytes
+    }
+
+    /// Whether pictures are wanted.
+    pub(crate) fn has_images(self) -> bool {
+        self.images
     }
 
     /// How output is collected so that there is room for what is said about it.
     pub(crate) fn reading(self) -> Reading {
         // A heading and what is said of output that was cut, and more of that where there is much of it.
-        let said = (self.0 / 4).clamp(SAID, 1024).min(self.0 / 4 * 3);
-        Reading::for_model(self.0 - said)
+        let said = (self.bytes / 4).clamp(SAID, 1024).min(self.bytes / 4 * 3);
+        match self.is_asked {
+            true => Reading::for_model(self.bytes - said),
+            false => Reading::excerpt_for_model(self.bytes - said),
+        }
     }
 }
 
 /// Code that ran, as it is told.
 #[derive(Clone, Debug)]
 pub(crate) struct Ran {
+    /// Its number, where there are several; of cells that are told together, all numbers.
+    cells: Vec<usize>,
     /// Stands above it, where there are several.
     pub(crate) heading: Option<String>,
     /// What it was called, for a failure: `nb.ipynb: cell 3 (abc)`.
@@ -55,12 +75,12 @@ pub(crate) struct Ran {
     status: Status,
     /// What was raised, in a line.
     raised: Option<String>,
-    /// Whether that line is all that the text says of it.
-    is_raised_bare: bool,
     pictures: Pictures,
     artifact: Option<String>,
     /// Whether it may fail.
     is_expected: bool,
+    /// Its outputs as the notebook has them.
+    mark: Option<OutputMark>,
 }
 
 impl Ran {
@@ -72,13 +92,12 @@ impl Ran {
             // Notices are the end of the text; were they not, nothing is said twice.
             None => text,
         };
-        let is_raised_bare = error.as_ref().is_some_and(|raised| raised.traceback.is_empty());
         let raised = error.map(|raised| {
             let message = raised.evalue.lines().next().unwrap_or_default();
             short(&cellist_output::notices::raised(&raised.ename, message), 200)
         });
-        let (heading, place, is_expected) = (None, None, false);
-        Ran { heading, place, text, notices, status, raised, is_raised_bare, pictures, artifact, is_expected }
+        let (cells, heading, place, is_expected, mark) = (Vec::new(), None, None, false, None);
+        Ran { cells, heading, place, text, notices, status, raised, pictures, artifact, is_expected, mark }
     }
 
     /// Under a heading.
@@ -91,18 +110,21 @@ impl Ran {
         Ran { place: Some(place.into()), ..self }
     }
 
-    /// It shows what it had shown before, which is not repeated where it is long.
-    pub(crate) fn unchanged(mut self) -> Ran {
-        const LONG: usize = 400;
-        if self.status == Status::Ok && (self.text.len() > LONG || !self.pictures.list.is_empty()) {
-            self.pictures = Pictures::default();
-            let what = match self.text.is_empty() {
-                true => "[Its pictures are those of the run before]".to_owned(),
-                false => "[Output unchanged since the run before]".to_owned(),
-            };
-            self.text = what;
-        }
-        self
+    /// As the cell with this number.
+    pub(crate) fn numbered(self, cell: usize) -> Ran {
+        Ran { cells: vec![cell], ..self }
+    }
+
+    /// With the outputs that the notebook has of it.
+    pub(crate) fn marked(self, mark: OutputMark) -> Ran {
+        Ran { mark: Some(mark), ..self }
+    }
+
+    /// Several that showed nothing, told as one.
+    pub(crate) fn together(all: Vec<Ran>, heading: impl FnOnce(&[usize]) -> String) -> Option<Ran> {
+        let cells: Vec<usize> = all.iter().flat_map(|ran| ran.cells.iter().copied()).collect();
+        let first = all.into_iter().next()?;
+        Some(Ran { heading: Some(heading(&cells)), cells, ..first })
     }
 
     /// It may fail without that being a failure.
@@ -118,34 +140,62 @@ impl Ran {
         }
     }
 
+    /// How it ended, for the summary.
+    pub(crate) fn ending(&self) -> CellEnding {
+        match self.status {
+            Status::Ok => CellEnding::Ok,
+            Status::Error if self.is_expected => CellEnding::FailedAllowed,
+            Status::Error => CellEnding::Failed,
+            Status::Timeout => CellEnding::TimedOut,
+            Status::Cancelled => CellEnding::Interrupted,
+        }
+    }
+
     /// Whether there is nothing to read of it.
     pub(crate) fn is_silent(&self) -> bool {
         self.text.trim().is_empty() && self.notices.is_empty() && self.pictures.list.is_empty()
     }
 
-    /// What went wrong, in a line. A notice that says so is taken for it.
-    fn failure(&mut self) -> String {
+    /// What went wrong, in a line. Nothing else of it says that again: not the end of the text, nor a notice.
+    fn take_error(&mut self) -> String {
         let raised = match self.status {
             Status::Timeout | Status::Cancelled => None,
             Status::Ok | Status::Error => self.raised.clone(),
         };
         let said = self.notices.iter().position(|said| !said.starts_with('['));
-        let what = match (raised, said) {
+        match (raised, said) {
             (Some(raised), _) => {
                 let text = self.text.trim_end_matches('\n');
                 let rest = text.strip_suffix(&raised).filter(|rest| rest.is_empty() || rest.ends_with('\n'));
-                // What stands in the first line is not said again in the last.
-                if let Some(rest) = rest.filter(|_| self.is_raised_bare) {
+                if let Some(rest) = rest {
                     self.text = rest.to_owned();
                 }
                 raised
             }
             (None, Some(said)) => self.notices.remove(said),
             (None, None) => "the code failed".to_owned(),
-        };
-        match &self.place {
-            Some(place) => format!("Error: {place}: {what}"),
-            None => format!("Error: {what}"),
+        }
+    }
+
+    /// The error in a line, where it failed.
+    fn error(&self) -> Option<String> {
+        self.has_failed().then(|| self.clone().take_error())
+    }
+
+    fn into_section(self) -> Section {
+        const LONG: usize = 400;
+        let (error, has_failed) = (self.error(), self.has_failed());
+        let is_long = self.text.len() > LONG || !self.pictures.list.is_empty();
+        Section {
+            cells: self.cells,
+            heading: self.heading,
+            text: self.text,
+            notices: self.notices,
+            error,
+            has_failed,
+            pictures: self.pictures,
+            mark: self.mark,
+            may_be_skipped: self.status == Status::Ok && is_long,
         }
     }
 }
@@ -164,33 +214,40 @@ pub(crate) fn short(text: &str, bytes: usize) -> String {
     }
 }
 
-/// Puts what ran into one text, with what is said before and behind it.
+/// Puts what ran into one reply, with what is said before and behind it.
 pub(crate) fn compose(before: Vec<String>, mut ran: Vec<Ran>, behind: Vec<String>) -> Composed {
-    let mut composed = Composed::default();
-    let failed = ran.iter_mut().find(|ran| ran.has_failed());
+    let mut composed = Composed { bottom: behind, ..Composed::default() };
+    let failed = ran.iter().position(Ran::has_failed);
     composed.is_failure = failed.is_some();
-    if let Some(failed) = failed {
-        composed.line(&failed.failure());
+    if let Some(failed) = failed.and_then(|at| ran.get_mut(at)) {
+        let error = failed.take_error();
+        composed.top.push(match &failed.place {
+            Some(place) => format!("Error: {place}: {error}"),
+            None => format!("Error: {error}"),
+        });
     }
-    before.iter().for_each(|line| composed.line(line));
+    composed.top.extend(before);
     let is_single = ran.len() == 1;
-    for ran in ran {
-        let is_silent = ran.is_silent();
-        let Ran { heading, text, notices, pictures, artifact, .. } = ran;
-        if let Some(heading) = &heading {
-            composed.line(heading);
+    for (at, mut ran) in ran.into_iter().enumerate() {
+        if ran.is_silent() && is_single {
+            ran.text = notices::no_output();
         }
-        if is_silent && is_single {
-            composed.line(&notices::no_output());
-        }
-        composed.block(&text);
-        notices.iter().for_each(|notice| composed.line(notice));
-        composed.pictures.list.extend(pictures.list);
-        composed.pictures.left_out += pictures.left_out;
-        composed.artifacts.extend(artifact);
+        composed.artifacts.extend(ran.artifact.take());
+        let mut section = ran.into_section();
+        // The first line has it.
+        section.error = section.error.filter(|_| failed != Some(at));
+        composed.sections.push(section);
     }
-    behind.iter().for_each(|line| composed.line(line));
     composed
+}
+
+/// How cells that ran ended.
+pub(crate) fn summary<'a>(ran: impl IntoIterator<Item = &'a Ran>) -> RunSummary {
+    let mut summary = RunSummary::default();
+    for ran in ran {
+        ran.cells.iter().for_each(|cell| summary.add(ran.ending(), *cell));
+    }
+    summary
 }
 
 #[cfg(test)]

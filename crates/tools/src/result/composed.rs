@@ -1,65 +1,91 @@
-//! A text that is being put together, and what goes with it.
+//! A reply as it is put together: lines, then a section for each cell with its pictures, then lines, and the summary.
 
-use cellist_output::notices;
+use cellist_output::{RunSummary, notices};
 use cellist_session::execution::Pictures;
 
-use super::Budget;
-use crate::answer::{Answer, Block};
+use crate::sent::OutputMark;
 
-/// What a model gets, before pictures were made to fit.
+/// A reply before its pictures were made to fit and its text was cut to a budget.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Composed {
-    pub(crate) text: String,
-    pub(crate) pictures: Pictures,
+    /// The failure, and what is to be known about the kernel.
+    pub(crate) top: Vec<String>,
+    pub(crate) sections: Vec<Section>,
+    /// Stale cells, the revision, the session.
+    pub(crate) bottom: Vec<String>,
+    /// How the cells ended, where there are several.
+    pub(crate) summary: Option<RunSummary>,
+    /// Whether a notebook has the pictures of the sections, too.
+    pub(crate) is_in_notebook: bool,
     /// Where the whole of outputs is.
     pub(crate) artifacts: Vec<String>,
     pub(crate) is_failure: bool,
 }
 
+/// What is told of one cell, or of several that showed nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Section {
+    /// The cells, by the numbers that a reader knows.
+    pub(crate) cells: Vec<usize>,
+    pub(crate) heading: Option<String>,
+    /// What it showed.
+    pub(crate) text: String,
+    pub(crate) notices: Vec<String>,
+    /// The error in a line, where it failed and nothing above says so.
+    pub(crate) error: Option<String>,
+    pub(crate) has_failed: bool,
+    pub(crate) pictures: Pictures,
+    /// Its outputs, where they are all of what is shown.
+    pub(crate) mark: Option<OutputMark>,
+    /// Whether a caller who was sent these outputs is told only that they are the same.
+    pub(crate) may_be_skipped: bool,
+}
+
 impl Composed {
-    /// Adds a line.
-    pub(crate) fn line(&mut self, line: &str) {
-        if !self.text.is_empty() && !self.text.ends_with('\n') {
-            self.text.push('\n');
-        }
-        self.text.push_str(line);
+    /// A reply of one section.
+    pub(crate) fn one(section: Section) -> Composed {
+        Composed { sections: vec![section], ..Composed::default() }
     }
 
-    /// Adds a text of several lines, if there is anything to read in it.
-    pub(crate) fn block(&mut self, text: &str) {
-        if !text.trim().is_empty() {
-            self.line(text.trim_end_matches('\n'));
-        }
+    /// A reply that is a text.
+    pub(crate) fn text(text: String, is_failure: bool) -> Composed {
+        Composed { top: vec![text], is_failure, ..Composed::default() }
     }
 
     /// It is a failure, for another reason than that code failed.
     pub(crate) fn fail(&mut self, why: &str) {
-        self.text = format!("Error: {why}\n{}", self.text);
+        self.top.insert(0, format!("Error: {why}"));
         self.is_failure = true;
-    }
-
-    /// The answer, without its pictures: the text within the budget, and links to artifacts.
-    pub(crate) fn into_answer(self, budget: Budget) -> Answer {
-        let Composed { text, artifacts, is_failure, .. } = self;
-        let mut blocks = vec![Block::Text(fit(text, budget.bytes()))];
-        blocks.extend(artifacts.into_iter().map(|id| Block::Link {
-            uri: notices::artifact(&id),
-            name: format!("output {id}"),
-            mime: "text/plain".to_owned(),
-        }));
-        Answer { blocks, is_failure, keys: None }
     }
 }
 
-/// A text of at most so many bytes: its beginning and its end. Output was cut before, so this meets only a great many
-/// notices or headings.
-pub(crate) fn fit(text: String, bytes: usize) -> String {
+/// Adds a line to a text.
+pub(super) fn line(text: &mut String, line: &str) {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(line);
+}
+
+/// Adds a text of several lines, if there is anything to read in it.
+pub(super) fn block(text: &mut String, block: &str) {
+    if !block.trim().is_empty() {
+        line(text, block.trim_end_matches('\n'));
+    }
+}
+
+/// A text of at most so many bytes: its beginning and its end.
+pub(crate) fn fit(text: impl AsRef<str>, bytes: usize) -> String {
+    let text = text.as_ref();
     if text.len() <= bytes {
-        return text;
+        return text.to_owned();
     }
     let gap = format!("\n{}\n", notices::GAP);
     let room = bytes.saturating_sub(gap.len());
     let head = &text[..text.floor_char_boundary(room / 2)];
     let tail = &text[text.ceil_char_boundary(text.len() - (room - room / 2))..];
-    format!("{head}{gap}{tail}")
+    match room {
+        0 => head.to_owned(),
+        _ => format!("{head}{gap}{tail}"),
+    }
 }

@@ -1,4 +1,4 @@
-//! The pictures of an answer: how many there are, how they are made to fit without holding anyone up, and where the
+//! The pictures of a reply: how many there are, how they are made to fit without holding anyone up, and where the
 //! originals are kept.
 
 use std::sync::Arc;
@@ -10,17 +10,18 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 use super::picture::{self, Fitted};
-use super::{Budget, Composed};
-use crate::answer::{Answer, Block};
+use super::reply::ShownPictures;
+use super::{Budget, Composed, Reply};
+use crate::answer::Block;
 
-/// How many pictures an answer has.
+/// How many pictures a reply has.
 const MOST: usize = 8;
-/// Bytes of all pictures of an answer.
+/// Bytes of all pictures of a reply.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
-/// How many originals of one answer are kept.
+/// How many originals of one reply are kept.
 const MOST_KEPT: usize = 16;
 
-/// Makes answers with pictures. Cheap to clone; all clones take turns.
+/// Makes replies with pictures. Cheap to clone; all clones take turns.
 #[derive(Clone, Debug)]
 pub(crate) struct Gallery {
     artifacts: Artifacts,
@@ -28,57 +29,82 @@ pub(crate) struct Gallery {
     turn: Arc<Semaphore>,
 }
 
+/// The pictures of a reply, as they are gone through.
+#[derive(Default)]
+struct Hanging {
+    /// How many were seen, and how many are shown with how many bytes.
+    seen: usize,
+    shown: usize,
+    bytes: usize,
+    kept: usize,
+    /// Originals of pictures that are neither shown nor in a notebook.
+    originals: Vec<String>,
+}
+
 impl Gallery {
     pub(crate) fn new(artifacts: Artifacts) -> Gallery {
         Gallery { artifacts, turn: Arc::new(Semaphore::new(1)) }
     }
 
-    /// The answer with its pictures. `origin` says where they came from.
-    pub(crate) async fn answer(&self, mut composed: Composed, budget: Budget, origin: &Origin) -> Answer {
-        let Pictures { list, left_out } = std::mem::take(&mut composed.pictures);
-        let (mut blocks, mut notes, mut bytes, mut kept) = (Vec::new(), Vec::new(), 0, 0);
-        let mut unseen = 0;
-        for (index, picture) in list.into_iter().enumerate() {
-            let number = index + 1;
-            let mut why = None;
-            let picture = Arc::new(picture);
-            if blocks.len() < MOST {
-                match self.fit(Arc::clone(&picture)).await {
-                    Ok(Fitted { mime, data, changed }) if bytes + data.len() <= MAX_BYTES => {
-                        bytes += data.len();
-                        blocks.push(Block::Image { mime: mime.to_owned(), data });
-                        match changed {
-                            None => continue,
-                            Some(changed) => why = Some(changed),
-                        }
-                    }
-                    Ok(_) => {}
-                    Err(error) => why = Some(format!("not shown, {error}")),
+    /// The reply with its pictures, where they are wanted. `origin` says where they came from.
+    pub(crate) async fn reply(&self, mut composed: Composed, budget: Budget, origin: &Origin) -> Reply {
+        let (mut hanging, mut shown) = (Hanging::default(), Vec::with_capacity(composed.sections.len()));
+        let is_in_notebook = composed.is_in_notebook;
+        for section in &mut composed.sections {
+            let Pictures { list, left_out } = std::mem::take(&mut section.pictures);
+            let is_withheld = !budget.has_images() && !list.is_empty();
+            let mut pictures = ShownPictures { is_withheld, ..ShownPictures::default() };
+            if budget.has_images() {
+                pictures.more = left_out;
+                for picture in list {
+                    self.hang(Arc::new(picture), &mut pictures, &mut hanging, is_in_notebook, origin).await;
                 }
             }
-            kept += 1;
-            let address = match kept <= MOST_KEPT {
-                true => self.keep(picture, origin).await.map(|id| notices::artifact(&id)),
-                false => None,
-            };
-            match (why, address) {
-                (Some(why), Some(address)) => {
-                    notes.push(format!("[Image {number}: {why}. Original: {address}]"))
+            shown.push(pictures);
+        }
+        Reply::new(composed, shown).kept_in(self.artifacts.clone(), origin.clone(), hanging.originals)
+    }
+
+    async fn hang(
+        &self,
+        picture: Arc<Picture>,
+        pictures: &mut ShownPictures,
+        hanging: &mut Hanging,
+        is_in_notebook: bool,
+        origin: &Origin,
+    ) {
+        hanging.seen += 1;
+        let number = hanging.seen;
+        let fitted = match hanging.shown < MOST {
+            true => Some(self.fit(Arc::clone(&picture)).await),
+            false => None,
+        };
+        let why = match fitted {
+            Some(Ok(Fitted { mime, data, changed })) if hanging.bytes + data.len() <= MAX_BYTES => {
+                hanging.bytes += data.len();
+                hanging.shown += 1;
+                pictures.blocks.push(Block::Image { mime: mime.to_owned(), data });
+                match changed {
+                    Some(changed) => changed,
+                    None => return,
                 }
-                (Some(why), None) => notes.push(format!("[Image {number}: {why}]")),
-                (None, Some(address)) => {
-                    notes.push(format!("[Image {number}: not shown, too many. It is in {address}]"))
-                }
-                (None, None) => unseen += 1,
             }
-        }
-        if unseen + left_out > 0 {
-            notes.push(format!("[{} more images are not shown]", unseen + left_out));
-        }
-        notes.iter().for_each(|note| composed.line(note));
-        let mut answer = composed.into_answer(budget);
-        answer.blocks.splice(1..1, blocks);
-        answer
+            Some(Err(error)) => format!("not shown, {error}"),
+            Some(Ok(_)) | None => {
+                pictures.more += 1;
+                if !is_in_notebook {
+                    hanging.originals.extend(self.keep(picture, hanging.kept, origin).await);
+                    hanging.kept += 1;
+                }
+                return;
+            }
+        };
+        let original = self.keep(picture, hanging.kept, origin).await;
+        hanging.kept += 1;
+        pictures.notes.push(match original {
+            Some(id) => format!("[Image {number}: {why}. Original: {}]", notices::artifact(&id)),
+            None => format!("[Image {number}: {why}]"),
+        });
     }
 
     /// Makes a picture fit, on a thread of its own.
@@ -93,8 +119,11 @@ impl Gallery {
         fitted.await.map_err(|_| lost())?
     }
 
-    /// Keeps a picture as it came, and says where.
-    async fn keep(&self, picture: Arc<Picture>, origin: &Origin) -> Option<String> {
+    /// Keeps a picture as it came, unless so many are kept already.
+    async fn keep(&self, picture: Arc<Picture>, kept: usize, origin: &Origin) -> Option<String> {
+        if kept >= MOST_KEPT {
+            return None;
+        }
         let what = format!("{} of {}", picture.mime, origin.what);
         let mut writer = self.artifacts.begin(Origin { what, ..origin.clone() }, 0);
         let bytes = spawn_blocking(move || picture::original(&picture)).await.ok()?;

@@ -1,22 +1,27 @@
 //! Outputs that are kept in a notebook, as a model reads them.
 
-use cellist_output::{MimeBundle, Output, Sink, trimmed_traceback};
+use cellist_output::{FoldedTraceback, MimeBundle, Output, Sink, folded_traceback, notices};
 use cellist_session::artifact::{Artifacts, Origin};
-use cellist_session::execution::{Picture, Pictures};
+use cellist_session::execution::{Picture, Pictures, Reading};
 
-use super::{Budget, Composed};
+use super::Section;
 
-/// What outputs say, within a budget. Where that is not all of it, all of it is kept as an artifact.
+/// Outputs as a section, and the artifact that has all of them.
+pub(crate) struct ShownOutputs {
+    pub(crate) section: Section,
+    pub(crate) artifact: Option<String>,
+}
+
+/// What outputs say, within limits. Where that is not all of it, all of it is kept as an artifact.
 pub(crate) async fn shown(
     outputs: &[Output],
-    budget: Budget,
+    reading: Reading,
     artifacts: &Artifacts,
     origin: &Origin,
-) -> Composed {
-    let reading = budget.reading();
+) -> ShownOutputs {
     let mut sink = Sink::new(reading.limits, reading.ansi);
     let mut writer = artifacts.begin(origin.clone(), reading.limits.max_bytes);
-    let mut is_trimmed = false;
+    let mut is_folded = false;
     for output in outputs {
         match output {
             Output::Stream { text, .. } => {
@@ -28,28 +33,27 @@ pub(crate) async fn shown(
             }
             Output::Error { .. } => {
                 let text = output.text();
-                let parts = trimmed_traceback(&text);
-                is_trimmed |= parts.len() > 1;
+                let FoldedTraceback { parts, hidden_frames } = folded_traceback(&text);
+                is_folded |= hidden_frames > 0;
                 writer.write(sink.parts(&parts));
             }
         }
         writer.room().await;
     }
-    if is_trimmed || sink.snapshot(None).truncated.is_some() {
+    if is_folded || sink.snapshot(None).truncated.is_some() {
         writer.keep_anyway();
     }
     let kept = writer.finish().await;
-    let id = kept.id.map(String::from);
-    let shown = sink.finish(id.as_deref());
-    let mut composed = Composed::default();
-    composed.block(&shown.text);
-    if let (Some(id), None) = (&id, shown.truncated) {
-        composed.line(&cellist_output::notices::kept_in(id));
-    }
-    kept.failure.iter().for_each(|failure| composed.line(failure));
+    let artifact = kept.id.map(String::from);
+    let shown = sink.finish(artifact.as_deref());
+    let whole = artifact.as_deref().filter(|_| shown.truncated.is_none()).map(notices::kept_in);
     let pictures = outputs.iter().filter_map(Output::data).filter_map(MimeBundle::picture);
     let picture = |(mime, data): (&str, &str)| Picture { mime: mime.to_owned(), data: data.to_owned() };
-    composed.pictures = Pictures { list: pictures.map(picture).collect(), left_out: 0 };
-    composed.artifacts.extend(id);
-    composed
+    let section = Section {
+        text: shown.text,
+        notices: whole.into_iter().chain(kept.failure).collect(),
+        pictures: Pictures { list: pictures.map(picture).collect(), left_out: 0 },
+        ..Section::default()
+    };
+    ShownOutputs { section, artifact }
 }

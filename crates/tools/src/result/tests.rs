@@ -2,10 +2,17 @@ use cellist_output::{MimeBundle, Output, RawJson, StreamName};
 use cellist_session::Home;
 use cellist_session::artifact::{Artifacts, Origin, Retention};
 use cellist_session::execution::{KernelState, Picture, Raised};
+use cellist_session::orders::Asker;
+use cellist_session::sessions::OwnerId;
+use cellist_session::settings::ToolMode;
 use insta::assert_snapshot;
 
 use super::*;
+use crate::agent::Agent;
 use crate::answer::{Answer, Block};
+use crate::caller::{Caller, ToolSet};
+use crate::mode::Mode;
+use crate::sent::OutputMark;
 
 /// A red dot.
 const DOT: &str =
@@ -35,8 +42,40 @@ fn raised(text: &str, name: &str, message: &str, notices: &[&str]) -> Report {
     Report { error: Some(error), ..report(Status::Error, text, notices) }
 }
 
+fn agent() -> Agent {
+    let caller = Caller {
+        name: "robot".to_owned(),
+        session: "robot-1".to_owned(),
+        mode: Mode::Agent,
+        tools: ToolSet::Notebook,
+        tool_mode: ToolMode::Both,
+        cwd: "/".into(),
+        roots: Vec::new(),
+        requires_active: false,
+        front: None,
+        excluded: None,
+        attached: Vec::new(),
+        asker: Asker::default(),
+    };
+    Agent::new(caller, OwnerId("robot".to_owned()))
+}
+
+const USUAL: Budget = budget_of(16 * 1024);
+
+const fn budget_of(bytes: usize) -> Budget {
+    Budget { bytes, is_asked: false, images: true }
+}
+
+fn now<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
+}
+
+fn text_of(composed: Composed) -> String {
+    now(Reply::new(composed, Vec::new()).answer(USUAL, &agent())).all_text()
+}
+
 fn told(ran: Vec<Ran>) -> String {
-    compose(Vec::new(), ran, Vec::new()).text
+    text_of(compose(Vec::new(), ran, Vec::new()))
 }
 
 #[test]
@@ -72,11 +111,11 @@ fn a_failure_says_first_what_went_wrong_and_where() {
     assert_eq!(failed.kernel.state, KernelState::Kept);
     let composed = compose(Vec::new(), vec![Ran::new(failed).at("nb.ipynb: cell 3 (abc)")], Vec::new());
     assert!(composed.is_failure);
-    assert_snapshot!(composed.text, @r"
+    // The message is said once.
+    assert_snapshot!(text_of(composed), @r"
     Error: nb.ipynb: cell 3 (abc): KeyError: 'b'
     1
     Traceback…
-    KeyError: 'b'
     The kernel's state was kept.
     ");
     let late =
@@ -97,7 +136,7 @@ fn several_pieces_stand_under_their_headings_with_what_is_said_around_them() {
     let before = vec!["[runner /v/bin/python]".to_owned()];
     let composed =
         compose(before, vec![ran("a\n", "[1/2]"), ran("", "[2/2] load")], vec!["session s".to_owned()]);
-    assert_snapshot!(composed.text, @r"
+    assert_snapshot!(text_of(composed), @r"
     [runner /v/bin/python]
     [1/2]
     a
@@ -108,25 +147,87 @@ fn several_pieces_stand_under_their_headings_with_what_is_said_around_them() {
 }
 
 #[test]
-fn a_long_output_that_is_the_same_again_is_not_repeated() {
+fn an_output_is_skipped_for_a_caller_that_was_sent_it_and_for_no_other() {
+    let reply = |text: &str| {
+        let outputs = [Output::stream(StreamName::Stdout, text)];
+        let mark = OutputMark::new("/nb.ipynb".into(), "a".into(), &outputs);
+        let ran = Ran::new(report(Status::Ok, text, &["[said]"])).marked(mark);
+        Reply::new(compose(Vec::new(), vec![ran], Vec::new()), Vec::new())
+    };
+    let (one, other) = (agent(), agent());
+    let read = |reply: &Reply, agent| now(reply.answer(USUAL, agent)).all_text();
     let long = "x".repeat(500);
-    let same = |text: &str| told(vec![Ran::new(report(Status::Ok, text, &["[said]"])).unchanged()]);
-    assert_eq!(same(&long), "[Output unchanged since the run before]\n[said]");
-    assert_eq!(same("short"), "short\n[said]");
-    let failed = Ran::new(raised(&long, "E", "m", &[])).unchanged();
-    assert!(told(vec![failed]).contains(&long));
+    let whole = format!("{long}\n[said]");
+    let (first, second) = (reply(&long), reply(&long));
+    assert_eq!(read(&first, &one), whole);
+    // The same reply again is not another run.
+    assert_eq!(read(&first, &one), whole);
+    assert_eq!(read(&second, &one), "[Output unchanged since you last saw it]\n[said]");
+    assert_eq!(read(&second, &other), whole);
+    // A short output is shown, and one that changed and changed back is, too.
+    assert_eq!(read(&reply("short"), &one), "short\n[said]");
+    assert_eq!(read(&reply("short"), &one), "short\n[said]");
+    assert_eq!(read(&reply(&long), &one), whole);
+}
+
+#[test]
+fn a_reply_that_leaves_cells_out_names_them_and_shows_every_error_and_the_summary() {
+    let cell = |index: usize| {
+        let heading = format!("[{index}] id=c{index}");
+        let ran = match index {
+            3 | 20 => Ran::new(raised(
+                &format!("{}\nValueError: bad {index}\n", "frame\n".repeat(60)),
+                "ValueError",
+                &format!("bad {index}"),
+                &[],
+            )),
+            _ => Ran::new(report(Status::Ok, &format!("{index} {}\n", "x".repeat(150)), &[])),
+        };
+        ran.under(heading).at(format!("nb: cell {index}")).numbered(index)
+    };
+    let ran: Vec<Ran> = (0..=36).map(cell).collect();
+    let mut endings = summary(&ran);
+    (37..40).for_each(|index| endings.add(CellEnding::NotRun, index));
+    let mut composed = compose(Vec::new(), ran, vec!["Revision 1.".to_owned()]);
+    composed.summary = Some(endings);
+    let (_folder, artifacts, gallery) = gallery();
+    let small = budget_of(2500);
+    let reply = now(gallery.reply(composed, small, &Origin::default()));
+    let text = now(reply.answer(small, &agent())).all_text();
+    let id = artifacts.list().unwrap()[0].id.to_string();
+    assert!(text.len() <= 2500, "{}", text.len());
+    assert!(text.starts_with("Error: nb: cell 3: ValueError: bad 3\n"), "{text}");
+    assert!(text.contains("\nValueError: bad 20\n"), "{text}");
+    let last: Vec<&str> = text.lines().rev().take(3).collect();
+    assert_eq!(last[..2], ["35 ok, 2 failed: 3, 20; not run: 37–39", "Revision 1."]);
+    assert!(last[2].starts_with("[Not shown in full: cells ") && last[2].contains(&id), "{text}");
+    // What is not in the text is in the list.
+    let listed = last[2];
+    assert!(text.contains("\n[36] id=c36\n36 x") && !listed.contains("36"), "{text}");
+    let whole = std::fs::read_to_string(artifacts.path(&artifacts.list().unwrap()[0].id)).unwrap();
+    assert!((0..=36).all(|index| whole.contains(&format!("[{index}] id=c{index}\n"))), "{whole}");
+    // A caller with more room gets all of it, from the same reply.
+    let text = now(reply.answer(USUAL, &agent())).all_text();
+    assert!((0..=36).all(|index| text.contains(&format!("[{index}] id=c{index}\n"))), "{text}");
 }
 
 #[test]
 fn no_answer_is_larger_than_its_budget() {
-    for asked in [256, 300, 5000, 1 << 20] {
-        let budget = Budget(asked);
+    for asked in [256, 300, 5000, 1 << 17] {
+        let budget = budget_of(asked);
         assert!(budget.reading().limits.max_bytes < budget.bytes());
-        let text = "é€𝄞\n".repeat(200_000);
-        let ran = vec![Ran::new(report(Status::Ok, &text, &["notice"])).under("heading"); 3];
-        let answer = compose(vec!["before".to_owned()], ran, Vec::new()).into_answer(budget);
-        assert!(answer.all_text().len() <= budget.bytes(), "{asked}");
-        assert!(answer.all_text().starts_with("before") && answer.all_text().ends_with("notice"));
+        let text = "é€𝄞\n".repeat(2_000);
+        let one = || Ran::new(report(Status::Ok, &text, &["notice"])).under("heading");
+        for count in [1, 3, 200] {
+            let ran: Vec<Ran> = (0..count).map(|index| one().numbered(index * 2)).collect();
+            let endings = summary(&ran);
+            let mut composed = compose(vec!["before".to_owned()], ran, vec!["behind".to_owned()]);
+            composed.summary = Some(endings);
+            let answer = now(Reply::new(composed, Vec::new()).answer(budget, &agent()));
+            assert!(answer.all_text().len() <= budget.bytes(), "{asked}: {}", answer.all_text().len());
+            assert!(answer.all_text().starts_with("before"));
+            assert!(answer.all_text().ends_with(&format!("behind\n{count} ok")), "{}", answer.all_text());
+        }
     }
 }
 
@@ -140,24 +241,63 @@ fn images(answer: &Answer) -> usize {
     answer.blocks.iter().filter(|block| matches!(block, Block::Image { .. })).count()
 }
 
-#[tokio::test]
-async fn pictures_follow_the_text_as_they_came_and_only_so_many() {
-    let (_folder, artifacts, gallery) = gallery();
-    let dot = Picture { mime: "image/png".to_owned(), data: DOT.to_owned() };
-    let mut composed = Composed { text: "<Figure>".to_owned(), ..Composed::default() };
-    composed.pictures = Pictures { list: vec![dot.clone(); 2], left_out: 0 };
-    let answer = gallery.answer(composed.clone(), Budget(16 * 1024), &Origin::default()).await;
-    assert_eq!(answer.blocks[0], Block::Text("<Figure>".to_owned()));
-    assert_eq!(answer.blocks[2], Block::Image { mime: "image/png".to_owned(), data: DOT.to_owned() });
-    assert!(artifacts.list().unwrap().is_empty());
+/// The blocks of an answer, pictures as `image`.
+fn blocks(answer: &Answer) -> Vec<String> {
+    let block = |block: &Block| match block {
+        Block::Text(text) => text.clone(),
+        Block::Image { .. } => "image".to_owned(),
+        Block::Link { uri, .. } => uri.clone(),
+    };
+    answer.blocks.iter().map(block).collect()
+}
 
-    composed.pictures = Pictures { list: vec![dot; 40], left_out: 3 };
-    let answer = gallery.answer(composed, Budget(16 * 1024), &Origin::default()).await;
+fn pictured(count: usize) -> Report {
+    let dot = Picture { mime: "image/png".to_owned(), data: DOT.to_owned() };
+    let pictures = Pictures { list: vec![dot; count], left_out: 0 };
+    Report { pictures, ..report(Status::Ok, "<Figure>", &[]) }
+}
+
+#[tokio::test]
+async fn pictures_follow_the_text_of_their_cell() {
+    let (_folder, artifacts, gallery) = gallery();
+    let cell = |index: usize, count| Ran::new(pictured(count)).under(format!("[{index}]")).numbered(index);
+    let composed = compose(Vec::new(), vec![cell(0, 1), cell(1, 0), cell(2, 2)], vec!["end".to_owned()]);
+    let reply = gallery.reply(composed.clone(), USUAL, &Origin::default()).await;
+    let answer = reply.answer(USUAL, &agent()).await;
+    assert_eq!(
+        blocks(&answer),
+        ["[0]\n<Figure>", "image", "[1]\n<Figure>\n[2]\n<Figure>", "image", "image", "end"]
+    );
+    assert!(artifacts.list().unwrap().is_empty());
+    // A caller can do without.
+    let without = Budget { images: false, ..USUAL };
+    let answer = gallery.reply(composed, without, &Origin::default()).await.answer(without, &agent()).await;
+    assert_eq!(blocks(&answer), ["[0]\n<Figure>\n[1]\n<Figure>\n[2]\n<Figure>\nend"]);
+}
+
+#[tokio::test]
+async fn one_line_says_which_cells_have_more_pictures() {
+    let (_folder, artifacts, gallery) = gallery();
+    let cells: Vec<Ran> =
+        (0..20).map(|index| Ran::new(pictured(1)).under(format!("[{index}]")).numbered(index)).collect();
+    let mut composed = compose(Vec::new(), cells, Vec::new());
+    composed.is_in_notebook = true;
+    let reply = gallery.reply(composed, USUAL, &Origin::default()).await;
+    let answer = reply.answer(USUAL, &agent()).await;
     assert_eq!(images(&answer), 8);
     let text = answer.all_text();
-    assert!(text.contains("[Image 9: not shown, too many. It is in artifact://"), "{text}");
-    assert!(text.ends_with("[19 more images are not shown]"), "{text}");
-    assert_eq!(artifacts.list().unwrap().len(), 16);
+    assert!(
+        text.ends_with("\n[12 more images not shown: cells 8–19; get_cell_outputs shows them]"),
+        "{text}"
+    );
+    assert_eq!(text.matches("not shown").count(), 1, "{text}");
+    assert!(artifacts.list().unwrap().is_empty());
+    // Pictures that are in no notebook are kept.
+    let composed = compose(Vec::new(), vec![Ran::new(pictured(40))], Vec::new());
+    let answer = gallery.reply(composed, USUAL, &Origin::default()).await.answer(USUAL, &agent()).await;
+    let text = answer.all_text();
+    assert!(text.contains("[32 more images not shown (artifact://") && text.ends_with(", …)]"), "{text}");
+    assert_eq!((images(&answer), artifacts.list().unwrap().len()), (8, 16));
 }
 
 #[tokio::test]
@@ -166,8 +306,8 @@ async fn a_picture_that_cannot_be_shown_is_named_and_kept() {
     let broken = Picture { mime: "image/png".to_owned(), data: "AAAA".to_owned() };
     let pictures = Pictures { list: vec![broken], left_out: 0 };
     let origin = Origin { what: "plot()".to_owned(), ..Origin::default() };
-    let answer =
-        gallery.answer(Composed { pictures, ..Composed::default() }, Budget(16 * 1024), &origin).await;
+    let composed = Composed::one(Section { pictures, ..Section::default() });
+    let answer = gallery.reply(composed, USUAL, &origin).await.answer(USUAL, &agent()).await;
     let rows = artifacts.list().unwrap();
     assert_eq!((rows.len(), rows[0].origin.what.as_str(), rows[0].bytes), (1, "image/png of plot()", 3));
     let text = answer.all_text();
@@ -191,8 +331,9 @@ async fn outputs_of_a_notebook_are_told_as_those_of_a_run_are() {
             traceback: vec!["Traceback (most recent call last):".to_owned(), "KeyError: 1".to_owned()],
         },
     ];
-    let composed = shown(&outputs, Budget(16 * 1024), &artifacts, &Origin::default()).await;
-    let answer = gallery.answer(composed, Budget(16 * 1024), &Origin::default()).await;
+    let ShownOutputs { section, .. } = shown(&outputs, USUAL.reading(), &artifacts, &Origin::default()).await;
+    let reply = gallery.reply(Composed::one(section), USUAL, &Origin::default()).await;
+    let answer = reply.answer(USUAL, &agent()).await;
     assert_snapshot!(answer.all_text(), @r"
     100%
     red
@@ -207,18 +348,16 @@ async fn outputs_of_a_notebook_are_told_as_those_of_a_run_are() {
     assert_eq!(images(&answer), 1);
 
     let long: String = (0..10_000).map(|line| format!("line {line}\n")).collect();
-    let composed = shown(
-        &[Output::stream(StreamName::Stdout, long.as_str())],
-        Budget(2000),
-        &artifacts,
-        &Origin::default(),
-    )
-    .await;
+    let asked = Budget { is_asked: true, ..budget_of(2000) };
+    let stream = [Output::stream(StreamName::Stdout, long.as_str())];
+    let ShownOutputs { section, artifact } =
+        shown(&stream, asked.reading(), &artifacts, &Origin::default()).await;
     let row = &artifacts.list().unwrap()[0];
-    assert_eq!(row.bytes, long.len() as u64);
-    assert!(composed.text.contains("line 9999\n[Output cut: "), "{}", composed.text);
-    assert!(composed.text.ends_with(&format!("All of it: artifact://{}]", row.id)), "{}", composed.text);
-    let answer = composed.into_answer(Budget(2000));
+    assert_eq!((row.bytes, artifact.as_deref()), (long.len() as u64, Some(row.id.as_str())));
+    assert!(section.text.contains("line 9999\n[Output cut: "), "{}", section.text);
+    assert!(section.text.ends_with(&format!("All of it: artifact://{}]", row.id)), "{}", section.text);
+    let composed = Composed { artifacts: artifact.into_iter().collect(), ..Composed::one(section) };
+    let answer = Reply::new(composed, Vec::new()).answer(asked, &agent()).await;
     assert!(answer.all_text().len() <= 2000);
     let link = Block::Link {
         uri: format!("artifact://{}", row.id),

@@ -43,21 +43,22 @@ impl Toolbox {
         let is_stand_in = caller.tool_mode == ToolMode::BashOnly && !has_python;
         let said = is_stand_in.then(|| self.introduced.once(call.agent.owner(), NO_PYTHON)).flatten();
         let budget = Budget::of(arguments);
-        let plan = Plan { what: "a command of bash".to_owned(), session: key, settings, budget };
+        let what = "a command of bash".to_owned();
+        let plan = Plan { what, session: key, settings, budget, said: Vec::new() };
         let toolbox = self.clone();
         let run = |mut inside| async move {
             let origin = origin(&work);
             let CallReport { cells, mut notices, .. } = match toolbox.run_code(work, &mut inside, None).await
             {
                 Ok(report) => report,
-                Err(failure) => return failure,
+                Err(failure) => return failure.into(),
             };
             notices.extend(said);
             let ran: Vec<Ran> = cells.into_iter().map(|cell| Ran::new(cell.report)).collect();
             if ran.is_empty() {
-                return Answer::failure(notices.join("\n"));
+                return Answer::failure(notices.join("\n")).into();
             }
-            toolbox.gallery.answer(compose(notices, ran, Vec::new()), budget, &origin).await
+            toolbox.gallery.reply(compose(notices, ran, Vec::new()), budget, &origin).await
         };
         Ok(self.begin(call, plan, run).await)
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use cellist_output::CellEnding;
 use cellist_session::execution::{Limit, Status};
 use cellist_session::order::Order;
 use cellist_session::orders::{CannotOrder, Wanted};
@@ -12,7 +13,7 @@ use super::runs::{Plan, call_limit, failure, session_call};
 use super::{Call, Toolbox};
 use crate::answer::Answer;
 use crate::executions::Inside;
-use crate::result::{Budget, Ran, compose};
+use crate::result::{Budget, Ran, Reply, compose, summary};
 
 /// Cells of one language that follow each other, in its session.
 struct Group {
@@ -43,8 +44,8 @@ impl Toolbox {
             }
         }
         let (limit, budget) = (call_limit(&call), Budget::of(call.arguments));
-        let plan =
-            Plan { what: format!("eval in session {}", own.id), session: own.clone(), settings, budget };
+        let what = format!("eval in session {}", own.id);
+        let plan = Plan { what, session: own.clone(), settings, budget, said: Vec::new() };
         let toolbox = self.clone();
         let run = |inside| async move { toolbox.evaluate(groups, own, limit, budget, inside).await };
         Ok(self.begin(call, plan, run).await)
@@ -72,7 +73,7 @@ impl Toolbox {
         limit: Limit,
         budget: Budget,
         mut inside: Inside,
-    ) -> Answer {
+    ) -> Reply {
         let count: usize = groups.iter().map(|group| group.work.cells.len()).sum();
         let from = origin(&groups[0].work);
         let (mut used, mut shown, mut index) = (Duration::ZERO, 0, 0);
@@ -80,15 +81,11 @@ impl Toolbox {
         for Group { language, mut work } in groups {
             let before = index;
             work.limit = rest(limit, used);
-            // Half of what is left, so that those behind have something to show too.
             let is_last = before + work.cells.len() == count;
-            let room = work.reading.limits.max_bytes.saturating_sub(shown);
-            let room = if is_last { room } else { room / 2 };
-            work.reading = cellist_session::execution::Reading::for_model(room.max(400));
-            let size = work.cells.len();
+            work.reading = work.reading.next(shown, is_last);
             let report = match self.run_code(work, &mut inside, Some(&language)).await {
                 Ok(report) => report,
-                Err(failure) if ran.is_empty() => return failure,
+                Err(failure) if ran.is_empty() => return failure.into(),
                 Err(failure) => {
                     behind.push(failure.all_text());
                     break;
@@ -101,26 +98,24 @@ impl Toolbox {
                 shown += cell.report.text.len();
                 said.extend(self.introduced.line(&cell.kernel_id, &cell.report.kernel));
                 let heading = heading(index, count, Some(&language), cell.title.as_deref());
-                ran.push(match count {
-                    1 => Ran::new(cell.report),
-                    _ => Ran::new(cell.report).under(heading),
-                });
+                let told = Ran::new(cell.report).numbered(index + 1);
+                ran.push(if count == 1 { told } else { told.under(heading) });
                 index += 1;
             }
             if status != Status::Ok {
-                if count > size {
-                    behind.push(format!("{} of {count} cells ran.", index));
-                }
                 break;
             }
         }
         if ran.is_empty() {
             said.extend(behind);
-            return Answer::failure(said.join("\n"));
+            return Answer::failure(said.join("\n")).into();
         }
         behind.push(format!("session {}", own.id));
-        let composed = compose(said, ran, behind);
-        self.gallery.answer(composed, budget, &from).await
+        let mut endings = summary(&ran);
+        (index..count).for_each(|index| endings.add(CellEnding::NotRun, index + 1));
+        let mut composed = compose(said, ran, behind);
+        composed.summary = Some(endings).filter(|_| count > 1);
+        self.gallery.reply(composed, budget, &from).await
     }
 }
 

@@ -7,7 +7,8 @@ use cellist_session::artifact::Origin;
 use super::listing::Listing;
 use super::{Call, Toolbox};
 use crate::answer::Answer;
-use crate::result::{Budget, Composed, shown};
+use crate::result::{Budget, Composed, Section, ShownOutputs, shown};
+use crate::sent::OutputMark;
 
 impl Toolbox {
     pub(super) async fn get_cell_outputs(&self, call: Call<'_>) -> Result<Answer, Answer> {
@@ -31,12 +32,17 @@ impl Toolbox {
         };
         let what = format!("cell {at} of {}", open.name());
         let origin = Origin { what, session: None, notebook: Some(open.path().to_owned()) };
-        let said = shown(&cell.outputs(), budget, &self.artifacts, &origin).await;
-        let mut composed = Composed { text: listing.heading(at), ..said.clone() };
-        match said.text.is_empty() && said.pictures.list.is_empty() {
-            true => composed.line(&notices::no_output()),
-            false => composed.block(&said.text),
+        let outputs = cell.outputs();
+        let ShownOutputs { mut section, artifact } =
+            shown(&outputs, budget.reading(), &self.artifacts, &origin).await;
+        if section.text.is_empty() && section.pictures.list.is_empty() {
+            section.text = notices::no_output();
         }
-        Ok(self.gallery.answer(composed, budget, &origin).await)
+        let mark = OutputMark::new(open.path().to_owned(), cell.id().clone(), &outputs);
+        let section =
+            Section { cells: vec![at], heading: Some(listing.heading(at)), mark: Some(mark), ..section };
+        let composed = Composed { artifacts: artifact.into_iter().collect(), ..Composed::one(section) };
+        let reply = self.gallery.reply(composed, budget, &origin).await;
+        Ok(reply.answer(budget, call.agent).await)
     }
 }

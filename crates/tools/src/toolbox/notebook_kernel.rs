@@ -135,9 +135,9 @@ impl Toolbox {
             false => execution.canceller().cancel(),
         }
         match execution.wait(patience, call.news, None).await {
-            Waited::Ended(answer) => {
+            Waited::Ended(reply) => {
                 // That it was stopped is what was wanted, and no failure of this call.
-                let text = answer.all_text();
+                let text = reply.answer(Budget::of(call.arguments), call.agent).await.all_text();
                 let text = text.strip_prefix("Error: ").unwrap_or(&text);
                 Ok(Answer::text(format!("Execution {id} was interrupted.\n{text}")))
             }

@@ -170,9 +170,9 @@ pub(super) fn positions(
     Ok(found)
 }
 
-/// `3-7`, from the lower to the higher.
+/// `3-7`, from the lower to the higher. Replies write `3–7`.
 fn range(name: &str) -> Option<(i64, i64)> {
-    let (first, last) = name.trim().split_once('-')?;
+    let (first, last) = name.trim().split_once(['-', '–'])?;
     let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
     (0 <= first && first <= last).then_some((first, last))
 }

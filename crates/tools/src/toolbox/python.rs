@@ -1,5 +1,6 @@
 //! `python`: code in a session, whose variables last from one call to the next.
 
+use cellist_output::CellEnding;
 use cellist_session::artifact::{Origin, first_line};
 use cellist_session::orders::Wanted;
 use cellist_session::sessions::{Call as SessionCall, CallReport, Code, CodeReport};
@@ -8,7 +9,7 @@ use super::runs::{Plan, call_limit, failure, session_call};
 use super::{Call, Toolbox};
 use crate::answer::Answer;
 use crate::arguments::Arguments;
-use crate::result::{Budget, Ran, compose};
+use crate::result::{Budget, Ran, Reply, compose, summary};
 
 impl Toolbox {
     pub(super) async fn python(&self, call: Call<'_>) -> Result<Answer, Answer> {
@@ -34,37 +35,40 @@ impl Toolbox {
         let work = SessionCall { reset, limit: call_limit(&call), ..work };
         let budget = Budget::of(arguments);
         let what = format!("python in session {}", key.id);
-        let plan = Plan { what, session: key, settings, budget };
+        let plan = Plan { what, session: key, settings, budget, said: Vec::new() };
         let toolbox = self.clone();
         let run = |mut inside| async move {
             let origin = origin(&work);
             match toolbox.run_code(work, &mut inside, None).await {
                 Ok(report) => toolbox.called(report, budget, &origin).await,
-                Err(failure) => failure,
+                Err(failure) => failure.into(),
             }
         };
         Ok(self.begin(call, plan, run).await)
     }
 
     /// What is told of code that ran in one session.
-    async fn called(&self, report: CallReport, budget: Budget, origin: &Origin) -> Answer {
+    async fn called(&self, report: CallReport, budget: Budget, origin: &Origin) -> Reply {
         let CallReport { session, cells, not_run, mut notices, .. } = report;
         let count = cells.len() + not_run;
         if cells.is_empty() {
-            return Answer::failure(format_args!("{}\nsession {}", notices.join("\n"), session.id));
+            return Answer::failure(format_args!("{}\nsession {}", notices.join("\n"), session.id)).into();
         }
         let mut ran = Vec::new();
         for (index, cell) in cells.into_iter().enumerate() {
             notices.extend(self.introduced.line(&cell.kernel_id, &cell.report.kernel));
             let CodeReport { title, report, .. } = cell;
-            let told = Ran::new(report);
+            let told = Ran::new(report).numbered(index + 1);
             ran.push(match (count, title) {
                 (1, None) => told,
                 (_, title) => told.under(heading(index, count, None, title.as_deref())),
             });
         }
-        let composed = compose(notices, ran, vec![format!("session {}", session.id)]);
-        self.gallery.answer(composed, budget, origin).await
+        let mut endings = summary(&ran);
+        (count - not_run..count).for_each(|index| endings.add(CellEnding::NotRun, index + 1));
+        let mut composed = compose(notices, ran, vec![format!("session {}", session.id)]);
+        composed.summary = Some(endings).filter(|_| count > 1);
+        self.gallery.reply(composed, budget, origin).await
     }
 }
 

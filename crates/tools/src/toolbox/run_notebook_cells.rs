@@ -1,11 +1,12 @@
 //! `run_notebook_cells`: cells of a notebook in its kernel, with their outputs in the file; also what `run` adds to a change.
 
-use std::fmt::Write;
+use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use cellist_notebook::{CellId, Notebook, Revision};
-use cellist_output::Output;
+use cellist_output::{CellEnding, ranges};
 use cellist_session::artifact::Origin;
 use cellist_session::execution::{CellReport, Limit, RunReport, Status};
 use cellist_session::live::{Batch, Document, RunError, Standing as RunStanding};
@@ -22,7 +23,8 @@ use super::{Call, Toolbox};
 use crate::agent::Agent;
 use crate::answer::{Answer, Block};
 use crate::executions::Inside;
-use crate::result::{Budget, Ran, compose};
+use crate::result::{Budget, Ran, Reply, compose, summary};
+use crate::sent::OutputMark;
 
 /// A cell that may fail without that being a failure.
 const MAY_FAIL: &str = "raises-exception";
@@ -34,8 +36,6 @@ struct Work {
     /// What to call the notebook.
     name: String,
     batch: Batch,
-    /// The notebook as it was before.
-    before: Arc<Notebook>,
     /// What is said before all else.
     said: Vec<String>,
     budget: Budget,
@@ -94,9 +94,10 @@ impl Toolbox {
             watcher: None,
         };
         let (budget, name) = (Budget::of(call.arguments), open.name().to_owned());
-        let plan = Plan { what: format!("cells of {name}"), session: key, settings, budget };
+        let what = format!("cells of {name}");
+        let plan = Plan { what, session: key, settings, budget, said: said.clone() };
         let agent = Arc::clone(call.agent);
-        let work = Work { agent, document, name, batch, before, said, budget };
+        let work = Work { agent, document, name, batch, said, budget };
         let toolbox = self.clone();
         Ok(self.begin(call, plan, |inside| async move { toolbox.carry_out(work, inside).await }).await)
     }
@@ -131,7 +132,7 @@ impl Toolbox {
         run.map_err(|failure| with_said(failure, &[said]))
     }
 
-    async fn carry_out(self, mut work: Work, inside: Inside) -> Answer {
+    async fn carry_out(self, mut work: Work, inside: Inside) -> Reply {
         let Inside { cancel, standing: told, .. } = inside;
         let (watcher, mut seen) = watch::channel(None::<RunStanding>);
         work.batch.watcher = Some(watcher);
@@ -161,14 +162,20 @@ impl Toolbox {
         };
         match outcome {
             Ok(report) => self.ran(work, report).await,
-            Err(RunError::Session(error)) => failure(&format_args!("{}: {error}", work.name), error.hint()),
-            Err(RunError::Document(error)) => Answer::failure(format_args!("{}: {error}", work.name)),
+            Err(RunError::Session(error)) => {
+                let failed = failure(&format_args!("{}: {error}", work.name), error.hint());
+                with_said(failed, &work.said).into()
+            }
+            Err(RunError::Document(error)) => {
+                let failed = Answer::failure(format_args!("{}: {error}", work.name));
+                with_said(failed, &work.said).into()
+            }
         }
     }
 
     /// What is told of a run.
-    async fn ran(&self, work: Work, report: RunReport) -> Answer {
-        let Work { agent, document, name, batch, before, mut said, budget, .. } = work;
+    async fn ran(&self, work: Work, report: RunReport) -> Reply {
+        let Work { agent, document, name, batch, mut said, budget } = work;
         let revision = document.tell(agent.caller().author().actor).await.ok().map(|told| told.revision);
         let view = document.view();
         let key = &batch.call.key;
@@ -181,20 +188,22 @@ impl Toolbox {
         if cells.is_empty() {
             let why =
                 if status == Status::Ok { "nothing ran" } else { "it was cancelled before anything ran" };
-            return Answer::failure(format_args!("{name}: {why}\n{}", said.join("\n")));
+            return Answer::failure(format_args!("{name}: {why}\n{}", said.join("\n"))).into();
         }
         let done: Vec<CellId> = cells
             .iter()
             .filter_map(|cell| Some(view.notebook.cells().get(cell.index)?.id().clone()))
             .collect();
-        let mut behind = Vec::new();
+        let behind = stale_line(&view, &done).into_iter().chain(last_line(revision)).collect();
+        let ran = told(cells, &name, document.path(), &view.notebook);
+        let mut endings = summary(&ran);
         if not_run > 0 {
-            behind.push(not_run_line(&view.notebook, &batch.cells, &done));
+            let left = not_run_cells(&view.notebook, &batch.cells, &done);
+            left.into_iter().for_each(|index| endings.add(CellEnding::NotRun, index));
         }
-        behind.extend(stale_line(&view, &done));
-        behind.extend(last_line(revision));
-        let ran = told(cells, &name, &before, &view.notebook);
         let mut composed = compose(said, ran, behind);
+        composed.is_in_notebook = true;
+        composed.summary = Some(endings).filter(|endings| endings.count() > 1);
         if !saved {
             composed.fail(&format!("{name}: the cells ran, but their outputs are not on disk yet"));
         } else if status == Status::Cancelled && !composed.is_failure {
@@ -202,7 +211,7 @@ impl Toolbox {
         }
         let origin =
             Origin { what: name, session: Some(key.id.clone()), notebook: Some(document.path().to_owned()) };
-        self.gallery.answer(composed, budget, &origin).await
+        self.gallery.reply(composed, budget, &origin).await
     }
 }
 
@@ -218,36 +227,32 @@ fn with_said(mut failure: Answer, said: &[String]) -> Answer {
 }
 
 /// The cells that ran; those in a row that showed nothing are told in one line.
-fn told(cells: Vec<CellReport>, name: &str, before: &Notebook, now: &Notebook) -> Vec<Ran> {
+fn told(cells: Vec<CellReport>, name: &str, path: &Path, now: &Notebook) -> Vec<Ran> {
     const IN_A_ROW: usize = 3;
     let is_single = cells.len() == 1;
     let mut ran = Vec::new();
-    let mut silent: Vec<(usize, Ran)> = Vec::new();
-    let flush = |silent: &mut Vec<(usize, Ran)>, ran: &mut Vec<Ran>| {
-        if silent.len() < IN_A_ROW {
-            ran.extend(silent.drain(..).map(|(_, told)| told));
-            return;
-        }
-        let numbers: Vec<usize> = silent.iter().map(|(index, _)| *index).collect();
-        if let Some((_, first)) = silent.drain(..).next() {
-            ran.push(first.under(format!("cells {} · ok, no output", ranges(&numbers))));
-        }
+    let mut silent: Vec<Ran> = Vec::new();
+    let flush = |silent: &mut Vec<Ran>, ran: &mut Vec<Ran>| match silent.len() < IN_A_ROW {
+        true => ran.append(silent),
+        false => ran.extend(Ran::together(std::mem::take(silent), |cells| {
+            format!("cells {} · ok, no output", ranges(cells, 200))
+        })),
     };
     for CellReport { index, id, report, .. } in cells {
         let cell = now.cells().get(index);
         let named = id.or_else(|| Some(cell?.id().to_string())).unwrap_or_default();
         let how = report.status.word();
         let heading = format!("[{index}] id={named} · {how} {}", seconds(report.duration_ms));
-        let mut told = Ran::new(report).under(heading).at(format!("{name}: cell {index} ({named})"));
+        let mut told =
+            Ran::new(report).under(heading).at(format!("{name}: cell {index} ({named})")).numbered(index);
         if cell.is_some_and(|cell| cell.has_tag(MAY_FAIL)) {
             told = told.expected();
         }
-        let was = before.position(&CellId::from(named.as_str())).map(|at| before.cells()[at].outputs());
-        if was.is_some_and(|was| !was.is_empty() && cell.is_some_and(|cell| is_same(&was, &cell.outputs()))) {
-            told = told.unchanged();
+        if let Some(cell) = cell.filter(|cell| cell.has_outputs() && cell.id().as_str() == named) {
+            told = told.marked(OutputMark::new(path.to_owned(), cell.id().clone(), &cell.outputs()));
         }
         match told.is_silent() && !told.has_failed() && !is_single {
-            true => silent.push((index, told)),
+            true => silent.push(told),
             false => {
                 flush(&mut silent, &mut ran);
                 ran.push(told);
@@ -258,30 +263,17 @@ fn told(cells: Vec<CellReport>, name: &str, before: &Notebook, now: &Notebook) -
     ran
 }
 
-/// Whether outputs are the same but for the numbers of executions.
-fn is_same(one: &[Output], other: &[Output]) -> bool {
-    let plain = |output: &Output| match output {
-        Output::Result { data, metadata, .. } => {
-            Output::Display { data: data.clone(), metadata: metadata.clone(), display_id: None }
-        }
-        other => other.clone(),
-    };
-    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| plain(one) == plain(other))
-}
-
-fn not_run_line(notebook: &Notebook, wanted: &[CellId], done: &[CellId]) -> String {
+/// The cells that were to run and did not.
+fn not_run_cells(notebook: &Notebook, wanted: &[CellId], done: &[CellId]) -> Vec<usize> {
+    let done: HashSet<&CellId> = done.iter().collect();
     let left = wanted.iter().filter(|id| !done.contains(id)).filter_map(|id| notebook.position(id));
-    let left: Vec<usize> =
-        left.filter(|at| why_nothing(notebook, &[notebook.cells()[*at].id().clone()]).is_none()).collect();
-    match left.as_slice() {
-        [one] => format!("Cell {one} was not run."),
-        several => format!("Cells {} were not run.", ranges(several)),
-    }
+    left.filter(|at| why_nothing(notebook, &[notebook.cells()[*at].id().clone()]).is_none()).collect()
 }
 
 /// Which other cells show something that is not up to date any more.
 fn stale_line(view: &cellist_session::live::View, done: &[CellId]) -> Option<String> {
     let states = view.cells();
+    let done: HashSet<&CellId> = done.iter().collect();
     let cells = view.notebook.cells().iter().enumerate();
     let stale: Vec<usize> = cells
         .filter(|(_, cell)| {
@@ -292,44 +284,10 @@ fn stale_line(view: &cellist_session::live::View, done: &[CellId]) -> Option<Str
     match stale.as_slice() {
         [] => None,
         [one] => Some(format!("Cell {one} is stale.")),
-        several => Some(format!("Cells {} are stale.", ranges(several))),
+        several => Some(format!("Cells {} are stale.", ranges(several, 200))),
     }
 }
 
 fn last_line(revision: Option<Revision>) -> Option<String> {
     revision.map(|revision| format!("Revision {revision}."))
-}
-
-/// Indexes in a few words: `1-3, 5`.
-pub(super) fn ranges(indexes: &[usize]) -> String {
-    let mut words = String::new();
-    for run in indexes.chunk_by(|one, next| one + 1 == *next) {
-        let gap = if words.is_empty() { "" } else { ", " };
-        let _ = match run {
-            [one] => write!(words, "{gap}{one}"),
-            [first, .., last] => write!(words, "{gap}{first}-{last}"),
-            [] => Ok(()),
-        };
-    }
-    words
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn indexes_are_told_in_ranges() {
-        assert_eq!(ranges(&[]), "");
-        assert_eq!(ranges(&[3]), "3");
-        assert_eq!(ranges(&[0, 1, 2, 5, 7, 8]), "0-2, 5, 7-8");
-    }
-
-    #[test]
-    fn outputs_are_the_same_whatever_number_their_execution_has() {
-        let result =
-            |count, text: &str| Output::result(count, cellist_output::MimeBundle::text("text/plain", text));
-        assert!(is_same(&[result(1, "a")], &[result(2, "a")]));
-        assert!(!is_same(&[result(1, "a")], &[result(1, "b")]) && !is_same(&[result(1, "a")], &[]));
-    }
 }

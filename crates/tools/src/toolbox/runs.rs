@@ -17,10 +17,10 @@ use cellist_session::sessions::{
 use cellist_session::settings::Settings;
 
 use super::{Call, Toolbox};
-use crate::answer::{Answer, Block, Progress};
+use crate::answer::{Answer, Progress};
 use crate::caller::Caller;
 use crate::executions::{Execution, Inside, Standing, Waited};
-use crate::result::{self, Budget};
+use crate::result::{self, Budget, Reply};
 
 /// How many kernels are remembered as told of.
 const KERNELS: usize = 1000;
@@ -64,6 +64,8 @@ pub(super) struct Plan {
     pub(super) session: SessionKey,
     pub(super) settings: Settings,
     pub(super) budget: Budget,
+    /// What was done before the run, for a caller that does not wait until its end.
+    pub(super) said: Vec<String>,
 }
 
 impl Toolbox {
@@ -127,23 +129,23 @@ impl Toolbox {
         run: impl FnOnce(Inside) -> F,
     ) -> Answer
     where
-        F: Future<Output = Answer> + Send + 'static,
+        F: Future<Output = Reply> + Send + 'static,
     {
-        let Plan { what, session, settings, budget } = plan;
+        let Plan { what, session, settings, budget, said } = plan;
         let asked = call.arguments.seconds("soft_wait");
         let patience = asked.map_or(settings.run.soft_wait, seconds);
         let execution = self.executions.begin(what, session, call.agent.turn_name(), run);
         match execution.wait(patience, call.news, Some(&mut call.cancel)).await {
-            Waited::Ended(answer) => Answer::clone(&answer),
+            Waited::Ended(reply) => reply.answer(budget, call.agent).await,
             Waited::Running if execution.standing().behind.is_some() => {
                 // Refused as busy, unless its turn has come at this moment.
                 execution.canceller().withdraw();
                 match execution.wait(GIVING_UP, call.news, None).await {
-                    Waited::Ended(answer) => Answer::clone(&answer),
-                    Waited::Running => handed_over(&execution, budget),
+                    Waited::Ended(reply) => reply.answer(budget, call.agent).await,
+                    Waited::Running => handed_over(&execution, &said, budget),
                 }
             }
-            Waited::Running => handed_over(&execution, budget),
+            Waited::Running => handed_over(&execution, &said, budget),
         }
     }
 
@@ -179,8 +181,8 @@ impl Toolbox {
         let what = format!("code in session {}", session.id);
         let run = |mut inside| async move {
             match follow(&ticket, &mut inside, None).await {
-                Ok(report) => ended(report),
-                Err(error) => failure(&error, error.hint()),
+                Ok(report) => ended(report).into(),
+                Err(error) => failure(&error, error.hint()).into(),
             }
         };
         Ok(self.executions.begin_as(id, what, session, String::new(), run))
@@ -275,13 +277,15 @@ pub(super) fn call_limit(call: &Call<'_>) -> Limit {
     }
 }
 
-/// Lets a run go on without its caller, and tells so. One that was to stop and did not is a failure of the call.
-fn handed_over(execution: &Execution, budget: Budget) -> Answer {
+/// Lets a run go on without its caller, and tells so together with what was done before it. One that was to stop and did
+/// not is a failure of the call.
+fn handed_over(execution: &Execution, said: &[String], budget: Budget) -> Answer {
     execution.hand_over();
-    let answer = goes_on(execution, budget);
+    let told = goes_on(execution, budget).all_text();
+    let lines = |lines: &[&[String]]| lines.concat().join("\n");
     match execution.standing().is_overdue() {
-        true => Answer::failure(answer.all_text()),
-        false => answer,
+        true => Answer::failure(lines(&[&[told], said])),
+        false => Answer::text(lines(&[said, &[told]])),
     }
 }
 
@@ -314,15 +318,11 @@ pub(super) fn goes_on(execution: &Execution, budget: Budget) -> Answer {
         ),
     };
     let room = budget.bytes().saturating_sub(told.len() + how.len() + 2 * notices::GAP.len());
-    let mut answer = Answer::text(told);
-    if let Some(Block::Text(told)) = answer.blocks.first_mut() {
-        let text = result::fit(text.trim_end().to_owned(), room);
-        if !text.is_empty() {
-            told.push_str(&format!("\n{text}"));
-        }
-        told.push_str(&format!("\n{how}"));
+    let text = result::fit(text.trim_end(), room);
+    if !text.is_empty() {
+        told.push_str(&format!("\n{text}"));
     }
-    answer
+    Answer::text(format!("{told}\n{how}"))
 }
 
 /// How far a run is, unless what it has shown says so.

@@ -4,12 +4,11 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use cellist_notebook::{Cell, Notebook};
-use cellist_output::{Ansi, clean};
+use cellist_output::{Ansi, clean, ranges};
 use cellist_session::redaction::Redaction;
 use regex::Regex;
 use tokio::task::spawn_blocking;
 
-use super::run_notebook_cells::ranges;
 use super::{Call, Toolbox};
 use crate::answer::Answer;
 use crate::budget;
@@ -133,7 +132,7 @@ fn in_words(found: &[Hit], notebook: &Notebook, room: usize) -> String {
         if text.len() + shown.len() > room {
             let mut left: Vec<usize> = found[done..].iter().map(|hit| hit.cell).collect();
             left.dedup();
-            let _ = write!(text, "\n… {} more in cells {}", found.len() - done, ranges(&left));
+            let _ = write!(text, "\n… {} more in cells {}", found.len() - done, ranges(&left, 200));
             break;
         }
         text.push_str(&shown);

@@ -2,18 +2,18 @@
 
 use super::runs::{goes_on, seconds};
 use super::{Call, Toolbox};
-use crate::answer::{Answer, Block};
+use crate::answer::Answer;
 use crate::executions::Waited;
-use crate::result::{Budget, fit};
+use crate::result::Budget;
 
 impl Toolbox {
     pub(super) async fn wait(&self, call: Call<'_>) -> Result<Answer, Answer> {
-        let Call { arguments, news, mut cancel, .. } = call;
+        let Call { agent, arguments, news, mut cancel } = call;
         let execution = self.execution(arguments.text("execution").unwrap_or_default())?;
         let budget = Budget::of(arguments);
         let patience = match arguments.seconds("timeout") {
             Some(timeout) => seconds(timeout),
-            None => self.settings(call.agent.caller(), &execution.session().cwd).await?.run.soft_wait,
+            None => self.settings(agent.caller(), &execution.session().cwd).await?.run.soft_wait,
         };
         let waited = tokio::select! {
             biased;
@@ -22,18 +22,8 @@ impl Toolbox {
             () = cancel.asked() => Waited::Running,
         };
         Ok(match waited {
-            Waited::Ended(answer) => within(Answer::clone(&answer), budget),
+            Waited::Ended(reply) => reply.answer(budget, agent).await,
             Waited::Running => goes_on(&execution, budget),
         })
     }
-}
-
-/// An answer that was made for another budget.
-fn within(mut answer: Answer, budget: Budget) -> Answer {
-    for block in &mut answer.blocks {
-        if let Block::Text(text) = block {
-            *text = fit(std::mem::take(text), budget.bytes());
-        }
-    }
-    answer
 }

@@ -7,4 +7,5 @@ mod large;
 mod long;
 mod notebooks;
 mod python;
+mod several;
 mod variables;

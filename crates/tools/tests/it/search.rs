@@ -76,7 +76,7 @@ async fn a_reply_is_bounded_and_names_the_cells_that_are_left_out() {
     let told = bed.told("search_notebook", json!({ "notebook": "nb.ipynb", "query": "word" })).await;
     assert!(told.starts_with("nb.ipynb: 3000 lines in 30 of 30 cells\n"), "{}", &told[..80]);
     assert!(told.len() <= 17_000, "{}", told.len());
-    assert!(told.lines().last().unwrap().ends_with("-29"), "{}", &told[told.len() - 80..]);
+    assert!(told.lines().last().unwrap().ends_with("–29"), "{}", &told[told.len() - 80..]);
     bed.close().await;
 }
 

@@ -84,6 +84,12 @@ impl Desk {
         Calling { answer, canceller, heard }
     }
 
+    /// Another agent, with the same Python.
+    pub(super) fn newcomer(&self) -> Arc<Agent> {
+        let caller = self.agent.caller().clone();
+        self.bed.also(|other| *other = caller)
+    }
+
     /// What was kept whole.
     pub(super) fn artifacts(&self) -> Artifacts {
         Artifacts::new(&Home::at(self.bed.scratch.path().join("home")), Retention::default())

@@ -20,6 +20,26 @@ async fn a_hundred_megabytes_are_told_within_the_budget_and_kept_whole() {
 }
 
 #[tokio::test]
+async fn two_hundred_thousand_lines_are_told_by_a_short_head_and_tail() {
+    let desk = Desk::new("runner");
+    let code = "for number in range(200_000):\n    print('line', number)";
+    let run = |more: serde_json::Value| {
+        let mut arguments = json!({ "code": code, "timeout": 600, "soft_wait": 600 });
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        arguments
+    };
+    let answer = desk.call("python", run(json!({}))).await;
+    let text = answer.all_text();
+    assert!(text.lines().count() <= 90, "{}", text.lines().count());
+    assert!(text.contains("line 0\nline 1\n") && text.contains("line 199999\n[Output cut: "), "{text}");
+    assert!(text.contains(&format!("All of it: artifact://{}", artifact(&answer))), "{text}");
+    // A caller that asks for much gets much.
+    let much = desk.told("python", run(json!({ "max_output": 16_000 }))).await;
+    assert!(much.lines().count() > 1000 && much.len() <= 16_000, "{}", much.len());
+    desk.bed.close().await;
+}
+
+#[tokio::test]
 async fn ten_thousand_outputs_are_told_within_the_budget_that_was_asked_for() {
     for backend in BOTH {
         let desk = Desk::new(backend);

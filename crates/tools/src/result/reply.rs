@@ -1,0 +1,305 @@
+//! A reply that is ready but for its length: the answer is made for the budget of each caller that asks, and says only to
+//! callers that were sent an output that it is the same.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cellist_output::{notices, ranges};
+use cellist_session::artifact::{Artifacts, Origin};
+use tokio::sync::OnceCell;
+
+use super::composed::{block, line};
+use super::layout::{Extent, MOST_FAILED, View, extents};
+use super::{Budget, Composed, Section, fit, short};
+use crate::agent::Agent;
+use crate::answer::{Answer, Block};
+
+/// How long a list of cells in a notice may be.
+const LIST: usize = 120;
+/// Bytes that a notice about left out cells or pictures takes beside its list.
+const NOTICE: usize = 80;
+
+/// A reply, for any number of callers.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    /// Tells replies apart.
+    id: u64,
+    composed: Composed,
+    /// Of each section, the pictures that fit.
+    shown: Vec<ShownPictures>,
+    /// Where pictures are that are not shown and that no notebook has.
+    originals: Vec<String>,
+    /// Keeps the whole text, once some of it had to be left out.
+    keeper: Option<(Artifacts, Origin)>,
+    whole: OnceCell<Option<String>>,
+}
+
+/// The pictures of a section as a model gets them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ShownPictures {
+    pub(super) blocks: Vec<Block>,
+    /// What was done to them, or why one is not shown.
+    pub(super) notes: Vec<String>,
+    /// How many more there are.
+    pub(super) more: usize,
+    /// Whether there are pictures that the caller does not want.
+    pub(super) is_withheld: bool,
+}
+
+impl From<Answer> for Reply {
+    /// A reply that is told to every caller alike.
+    fn from(answer: Answer) -> Reply {
+        Reply::new(Composed::text(answer.all_text(), answer.is_failure), Vec::new())
+    }
+}
+
+impl Reply {
+    pub(super) fn new(composed: Composed, shown: Vec<ShownPictures>) -> Reply {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let shown =
+            if shown.is_empty() { vec![ShownPictures::default(); composed.sections.len()] } else { shown };
+        Reply { id, composed, shown, originals: Vec::new(), keeper: None, whole: OnceCell::new() }
+    }
+
+    /// The same, with a place for what is left out.
+    pub(super) fn kept_in(self, artifacts: Artifacts, origin: Origin, originals: Vec<String>) -> Reply {
+        Reply { keeper: Some((artifacts, origin)), originals, ..self }
+    }
+
+    /// The lines before all sections.
+    #[cfg(test)]
+    pub(crate) fn top(&self) -> String {
+        self.composed.top.join("\n")
+    }
+
+    /// How much memory it takes, nearly.
+    pub(crate) fn size(&self) -> usize {
+        let image = |block: &Block| match block {
+            Block::Image { data, .. } => data.len(),
+            Block::Text(_) | Block::Link { .. } => 0,
+        };
+        let lines = self.composed.top.iter().chain(&self.composed.bottom).map(String::len);
+        let texts = self.composed.sections.iter().map(|section| section.text.len());
+        let images = self.shown.iter().flat_map(|shown| &shown.blocks).map(image);
+        lines.chain(texts).chain(images).sum()
+    }
+
+    /// The answer to a caller, within its budget. The text ends with the summary, whatever was cut.
+    pub(crate) async fn answer(&self, budget: Budget, agent: &Agent) -> Answer {
+        let Composed { sections, .. } = &self.composed;
+        let skipped: Vec<bool> = sections.iter().map(|section| self.is_known(section, agent)).collect();
+        let full: Vec<String> = (0..sections.len()).map(|at| self.text(at, skipped[at])).collect();
+        let all = vec![Extent::Full; sections.len()];
+        let more = self.more_pictures(&all, &skipped);
+        let mut page = Page::new(&self.composed, budget.bytes());
+        let size = |text: &String| text.len() + 1;
+        let pictures = more.as_ref().map_or(0, size);
+        let (extents, views, cut) = if full.iter().map(size).sum::<usize>() + pictures <= page.room {
+            (all, full.into_iter().map(View::full).collect(), None)
+        } else if let [only] = full.as_slice() {
+            let text = fit(only, page.room.saturating_sub(pictures + 1));
+            (all, vec![View::full(text)], None)
+        } else {
+            let room = page.room.saturating_sub(2 * (NOTICE + LIST.min(page.room / 8)));
+            let views = self.views(full, room);
+            let extents = extents(&views, room);
+            let cut = self.left_out(&extents, page.room / 8).await;
+            (extents, views, Some(cut))
+        };
+        for (at, view) in views.iter().enumerate() {
+            match (extents[at], &view.short) {
+                (Extent::Full, _) => page.section(&view.full, self.blocks(at, skipped[at])),
+                (Extent::Short, Some(short)) => page.section(short, &[]),
+                (Extent::Short, None) | (Extent::Nothing, _) => {}
+            }
+        }
+        let more = self.more_pictures(&extents, &skipped);
+        cut.iter().chain(&more).for_each(|notice| page.line(notice));
+        self.note_sent(&extents, &skipped, agent);
+        page.answer(&self.composed)
+    }
+
+    /// Whether a caller was sent the outputs of a section by another reply.
+    fn is_known(&self, section: &Section, agent: &Agent) -> bool {
+        // Code takes in what a model need not read again.
+        section.may_be_skipped
+            && agent.within().is_none()
+            && section.mark.as_ref().is_some_and(|mark| agent.sent().was_sent(mark, self.id))
+    }
+
+    fn note_sent(&self, extents: &[Extent], skipped: &[bool], agent: &Agent) {
+        for (at, section) in self.composed.sections.iter().enumerate() {
+            let is_whole = extents[at] == Extent::Full
+                && !skipped[at]
+                && self.shown[at].more == 0
+                && !self.shown[at].is_withheld
+                && self.shown[at].notes.is_empty();
+            if let Some(mark) = section.mark.clone().filter(|_| is_whole) {
+                agent.sent().add(mark, self.id);
+            }
+        }
+    }
+
+    fn text(&self, at: usize, is_skipped: bool) -> String {
+        let Section { heading, text, notices, .. } = &self.composed.sections[at];
+        let mut told = heading.clone().unwrap_or_default();
+        match is_skipped {
+            true => line(&mut told, UNCHANGED),
+            false => block(&mut told, text),
+        }
+        let notes = self.shown[at].notes.iter().filter(|_| !is_skipped);
+        notices.iter().chain(notes).for_each(|notice| line(&mut told, notice));
+        told
+    }
+
+    fn blocks(&self, at: usize, is_skipped: bool) -> &[Block] {
+        if is_skipped { &[] } else { &self.shown[at].blocks }
+    }
+
+    fn views(&self, full: Vec<String>, room: usize) -> Vec<View> {
+        let sections = &self.composed.sections;
+        let failed = sections.iter().filter(|section| section.has_failed).count().clamp(1, MOST_FAILED);
+        let least = |section: &Section| {
+            let heading = section.heading.as_deref().unwrap_or_default();
+            let error = section.error.as_deref().unwrap_or_default();
+            let most = (room / failed).saturating_sub(heading.len() + 4).clamp(40, 200);
+            let mut least = heading.to_owned();
+            block(&mut least, &short(error, most));
+            least
+        };
+        let view = |(section, full): (&Section, String)| View {
+            short: section.has_failed.then(|| least(section)),
+            full,
+        };
+        sections.iter().zip(full).map(view).collect()
+    }
+
+    /// Names the sections that are not shown in full, and the artifact that has them.
+    async fn left_out(&self, extents: &[Extent], list: usize) -> String {
+        let cells = self.cells(extents, |at| usize::from(extents[at] != Extent::Full));
+        let cells = ranges(&cells, LIST.min(list));
+        match self.whole().await {
+            Some(id) => format!("[Not shown in full: cells {cells}. All of it: {}]", notices::artifact(id)),
+            None => format!("[Not shown in full: cells {cells}]"),
+        }
+    }
+
+    /// Says which pictures are not shown, in a line.
+    fn more_pictures(&self, extents: &[Extent], skipped: &[bool]) -> Option<String> {
+        let more = |at: usize| match (extents[at], skipped[at]) {
+            (_, true) => 0,
+            (Extent::Full, false) => self.shown[at].more,
+            (Extent::Short | Extent::Nothing, false) => self.shown[at].more + self.shown[at].blocks.len(),
+        };
+        let count: usize = (0..extents.len()).map(more).sum();
+        let mut said = match count {
+            0 => return None,
+            1 => "[1 more image not shown".to_owned(),
+            count => format!("[{count} more images not shown"),
+        };
+        let cells = self.cells(extents, more);
+        if !cells.is_empty() {
+            let word = if cells.len() == 1 { "cell" } else { "cells" };
+            said.push_str(&format!(": {word} {}", ranges(&cells, LIST)));
+        }
+        match (self.composed.is_in_notebook, self.originals.as_slice()) {
+            (true, _) => said.push_str("; get_cell_outputs shows them"),
+            (false, []) => {}
+            (false, originals) => {
+                let addresses: Vec<String> = originals.iter().map(|id| notices::artifact(id)).collect();
+                let rest = if originals.len() < count { ", …" } else { "" };
+                said.push_str(&format!(" ({}{rest})", addresses.join(", ")));
+            }
+        }
+        Some(said + "]")
+    }
+
+    /// The cells of the sections for which there is something to count.
+    fn cells(&self, extents: &[Extent], count: impl Fn(usize) -> usize) -> Vec<usize> {
+        let counted = (0..extents.len()).filter(|at| count(*at) > 0);
+        let mut cells: Vec<usize> =
+            counted.flat_map(|at| self.composed.sections[at].cells.iter().copied()).collect();
+        cells.sort_unstable();
+        cells
+    }
+
+    /// The artifact with the text of all sections, made when it is first needed.
+    async fn whole(&self) -> Option<&str> {
+        let (artifacts, origin) = self.keeper.as_ref()?;
+        let kept = self.whole.get_or_init(|| async {
+            let mut writer = artifacts.begin(origin.clone(), 0);
+            writer.keep_anyway();
+            for at in 0..self.composed.sections.len() {
+                writer.write(format!("{}\n", self.text(at, false)));
+                writer.room().await;
+            }
+            writer.finish().await.id.map(String::from)
+        });
+        kept.await.as_deref()
+    }
+}
+
+const UNCHANGED: &str = "[Output unchanged since you last saw it]";
+
+impl View {
+    fn full(full: String) -> View {
+        View { full, short: None }
+    }
+}
+
+/// The blocks of an answer as they are put together.
+struct Page {
+    blocks: Vec<Block>,
+    text: String,
+    bottom: String,
+    /// Bytes that there are for sections and notices about them.
+    room: usize,
+}
+
+impl Page {
+    fn new(composed: &Composed, bytes: usize) -> Page {
+        let summary = composed.summary.as_ref().map(|summary| summary.line((bytes / 5).min(300)));
+        let summary = summary.unwrap_or_default();
+        let mut bottom = fit(&composed.bottom.join("\n"), bytes / 4);
+        block(&mut bottom, &summary);
+        let left = bytes.saturating_sub(bottom.len() + 2);
+        let most = if composed.sections.is_empty() { left } else { left / 2 };
+        let text = fit(&composed.top.join("\n"), most);
+        let room = left.saturating_sub(text.len() + usize::from(!text.is_empty()));
+        Page { blocks: Vec::new(), text, bottom, room }
+    }
+
+    fn line(&mut self, text: &str) {
+        line(&mut self.text, text);
+    }
+
+    fn section(&mut self, text: &str, pictures: &[Block]) {
+        block(&mut self.text, text);
+        if !pictures.is_empty() {
+            self.end_text();
+            self.blocks.extend(pictures.iter().cloned());
+        }
+    }
+
+    fn end_text(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        if !text.is_empty() {
+            self.blocks.push(Block::Text(text));
+        }
+    }
+
+    fn answer(mut self, composed: &Composed) -> Answer {
+        let bottom = std::mem::take(&mut self.bottom);
+        block(&mut self.text, &bottom);
+        self.end_text();
+        if self.blocks.is_empty() {
+            self.blocks.push(Block::Text(String::new()));
+        }
+        self.blocks.extend(composed.artifacts.iter().map(|id| Block::Link {
+            uri: notices::artifact(id),
+            name: format!("output {id}"),
+            mime: "text/plain".to_owned(),
+        }));
+        Answer { blocks: self.blocks, is_failure: composed.is_failure, keys: None }
+    }
+}
