@@ -183,13 +183,20 @@ fn about(mode: Mode) -> String {
     )
 }
 
-/// What a tool answered, for a model that reads it.
+/// What a tool answered, for a model that reads it. Providers take images apart from the text, so a mark stands where each
+/// of several belongs.
 pub(crate) fn readable(answer: &Answer) -> String {
     use cellist_tools::Block;
+    let is_image = |block: &&Block| matches!(block, Block::Image { .. });
+    let several = answer.blocks.iter().filter(is_image).count() > 1;
+    let mut images = 0;
     let blocks = answer.blocks.iter().filter_map(|block| match block {
         Block::Text(text) => Some(text.clone()),
         Block::Link { uri, name, .. } => Some(format!("{name}: {uri}")),
-        Block::Image { .. } => None,
+        Block::Image { .. } => {
+            images += 1;
+            several.then(|| format!("[image {images}]"))
+        }
     });
     blocks.collect::<Vec<_>>().join("\n")
 }

@@ -102,15 +102,11 @@ fn whole(answer: &Answer) -> Value {
         Block::Image { mime, data } => Some(json!({ "mime": mime, "data": data })),
         Block::Text(_) | Block::Link { .. } => None,
     };
-    let text = |block: &Block| match block {
-        Block::Text(text) => Some(text.clone()),
-        Block::Image { .. } | Block::Link { .. } => None,
-    };
     let images: Vec<Value> = answer.blocks.iter().filter_map(image).collect();
-    let mut texts = answer.blocks.iter().filter_map(text);
+    let (text, about) = answer.text_and_about();
     json!({
-        "text": texts.next().unwrap_or_default(),
-        "about": texts.collect::<Vec<_>>().join("\n"),
+        "text": text,
+        "about": about,
         "images": images,
         "data": answer.keys,
         "failed": answer.is_failure,
