@@ -126,6 +126,7 @@ impl Setup {
             roots: settings.tools.roots.iter().map(|root| cwd.join(root)).collect(),
             cwd,
             requires_active: true,
+            is_shared: false,
             front: None,
             excluded: Some(excluded),
             attached: Vec::new(),

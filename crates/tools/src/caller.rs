@@ -31,6 +31,9 @@ pub struct Caller {
     pub roots: Vec<PathBuf>,
     /// Whether a notebook counts only when it is attached and in the active editor.
     pub requires_active: bool,
+    /// Whether conversations that cannot be told apart call as this one, so that none of them has seen all replies.
+    #[serde(default)]
+    pub is_shared: bool,
     /// Notebooks that were attached when it was started.
     #[serde(with = "cellist_session::order")]
     pub attached: Vec<PathBuf>,

@@ -92,6 +92,7 @@ impl Ran {
             // Notices are the end of the text; were they not, nothing is said twice.
             None => text,
         };
+        let text = said_how_to_read(text, artifact.as_deref());
         let raised = error.map(|raised| {
             let message = raised.evalue.lines().next().unwrap_or_default();
             short(&cellist_output::notices::raised(&raised.ename, message), 200)
@@ -204,6 +205,15 @@ impl Ran {
 pub(crate) fn introduced(kernel: &KernelReport) -> Option<String> {
     let python = kernel.python.as_ref()?;
     Some(format!("[{} {}]", kernel.backend, python.display()))
+}
+
+/// A text whose last notice names an artifact names also the tool that reads it.
+fn said_how_to_read(text: String, artifact: Option<&str>) -> String {
+    let named = artifact.map(|id| format!("{}]", notices::artifact(id)));
+    match named.and_then(|named| text.strip_suffix(&named)) {
+        Some(rest) => format!("{rest}{} (read_artifact)]", notices::artifact(artifact.unwrap_or_default())),
+        None => text,
+    }
 }
 
 /// A text of at most so many bytes.

@@ -85,6 +85,7 @@ impl Bed {
                 cwd,
                 roots: Vec::new(),
                 requires_active: true,
+                is_shared: false,
                 front: Some(front),
                 excluded: Some(Vec::new()),
                 attached: Vec::new(),

@@ -169,6 +169,7 @@ impl Arguments {
             roots: settings.settings.tools.roots.iter().map(|root| cwd.join(root)).collect(),
             cwd,
             requires_active: self.require_active,
+            is_shared: false,
             front: None,
             excluded: None,
             attached: self.attach.iter().map(real).collect::<Result<_, _>>()?,

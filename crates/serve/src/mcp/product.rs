@@ -85,7 +85,7 @@ impl Product {
 
     /// The agent of a client that stays.
     fn own(&self) -> &Arc<Agent> {
-        self.own.get_or_init(|| Arc::new(self.shared.agent()))
+        self.own.get_or_init(|| Arc::new(self.shared.agent(false)))
     }
 
     /// Does something with the agent that a client is.
@@ -115,9 +115,8 @@ impl Product {
 }
 
 impl Shared {
-    fn agent(&self) -> Agent {
-        let mut caller = self.setup.clone();
-        caller.session = session();
+    fn agent(&self, is_shared: bool) -> Agent {
+        let caller = Caller { session: session(), is_shared, ..self.setup.clone() };
         Agent::new(self.reach.clone(), caller, self.gone.clone())
     }
 
@@ -126,7 +125,7 @@ impl Shared {
         // Names that nobody can tell apart any more are one.
         let is_full = passing.len() >= MOST_CLIENTS && !passing.contains_key(name);
         let name = if is_full { "" } else { name };
-        passing.entry(name.to_owned()).or_insert_with(|| Arc::new(self.agent())).clone()
+        passing.entry(name.to_owned()).or_insert_with(|| Arc::new(self.agent(true))).clone()
     }
 }
 

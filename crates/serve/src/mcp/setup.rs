@@ -48,6 +48,7 @@ pub(crate) async fn at_host(home: &Home, ask: &PageAsk, desk: Desk) -> io::Resul
             roots: settings.tools.roots.iter().map(|root| cwd.join(root)).collect(),
             cwd,
             requires_active: false,
+            is_shared: false,
             front: None,
             excluded: None,
             attached: Vec::new(),

@@ -54,6 +54,7 @@ impl Site {
             cwd: bed.scratch.path().canonicalize().unwrap(),
             roots: Vec::new(),
             requires_active: false,
+            is_shared: false,
             front: None,
             excluded: None,
             attached: Vec::new(),

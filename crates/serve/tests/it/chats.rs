@@ -65,6 +65,7 @@ fn message(models: &Models, notebook: &Path, words: &str) -> Box<Ask> {
             cwd: notebook.parent().unwrap().to_owned(),
             roots: Vec::new(),
             requires_active: true,
+            is_shared: false,
             front: Some(Editor {
                 active: Some(notebook.to_owned()),
                 attached: vec![notebook.to_owned()],

@@ -122,8 +122,9 @@ impl Reply {
     /// Whether a caller was sent the outputs of a section by another reply.
     fn is_known(&self, section: &Section, agent: &Agent) -> bool {
         // Code takes in what a model need not read again.
+        let reads_all = agent.within().is_some() || agent.caller().is_shared;
         section.may_be_skipped
-            && agent.within().is_none()
+            && !reads_all
             && section.mark.as_ref().is_some_and(|mark| agent.sent().was_sent(mark, self.id))
     }
 

@@ -43,7 +43,11 @@ fn raised(text: &str, name: &str, message: &str, notices: &[&str]) -> Report {
 }
 
 fn agent() -> Agent {
-    let caller = Caller {
+    Agent::new(caller(), OwnerId("robot".to_owned()))
+}
+
+fn caller() -> Caller {
+    Caller {
         name: "robot".to_owned(),
         session: "robot-1".to_owned(),
         mode: Mode::Agent,
@@ -52,12 +56,12 @@ fn agent() -> Agent {
         cwd: "/".into(),
         roots: Vec::new(),
         requires_active: false,
+        is_shared: false,
         front: None,
         excluded: None,
         attached: Vec::new(),
         asker: Asker::default(),
-    };
-    Agent::new(caller, OwnerId("robot".to_owned()))
+    }
 }
 
 const USUAL: Budget = budget_of(16 * 1024);
@@ -164,6 +168,9 @@ fn an_output_is_skipped_for_a_caller_that_was_sent_it_and_for_no_other() {
     assert_eq!(read(&first, &one), whole);
     assert_eq!(read(&second, &one), "[Output unchanged since you last saw it]\n[said]");
     assert_eq!(read(&second, &other), whole);
+    // Conversations that share an agent may not have seen it.
+    let shared = Agent::new(Caller { is_shared: true, ..caller() }, OwnerId("shared".to_owned()));
+    assert_eq!((read(&first, &shared), read(&second, &shared)), (whole.clone(), whole.clone()));
     // A short output is shown, and one that changed and changed back is, too.
     assert_eq!(read(&reply("short"), &one), "short\n[said]");
     assert_eq!(read(&reply("short"), &one), "short\n[said]");
@@ -355,7 +362,8 @@ async fn outputs_of_a_notebook_are_told_as_those_of_a_run_are() {
     let row = &artifacts.list().unwrap()[0];
     assert_eq!((row.bytes, artifact.as_deref()), (long.len() as u64, Some(row.id.as_str())));
     assert!(section.text.contains("line 9999\n[Output cut: "), "{}", section.text);
-    assert!(section.text.ends_with(&format!("All of it: artifact://{}]", row.id)), "{}", section.text);
+    let how = format!("All of it: artifact://{} (read_artifact)]", row.id);
+    assert!(section.text.ends_with(&how), "{}", section.text);
     let composed = Composed { artifacts: artifact.into_iter().collect(), ..Composed::one(section) };
     let answer = Reply::new(composed, Vec::new()).answer(asked, &agent()).await;
     assert!(answer.all_text().len() <= 2000);

@@ -79,6 +79,7 @@ impl Toolbox {
             cwd: session.cwd.clone(),
             roots: Vec::new(),
             requires_active: false,
+            is_shared: false,
             front: None,
             excluded: None,
             attached: Vec::new(),

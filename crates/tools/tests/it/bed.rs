@@ -55,6 +55,7 @@ impl Bed {
             cwd: work,
             roots: Vec::new(),
             requires_active: false,
+            is_shared: false,
             front: None,
             excluded: None,
             attached: Vec::new(),
