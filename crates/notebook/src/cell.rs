@@ -191,6 +191,10 @@ impl Cell {
             return;
         }
         let member = self.object.get(&self.text, "source");
+        if member.is_some_and(|member| text_of(member.value.of(&self.text)) == source) {
+            self.changed.retain(|(changed, _)| changed != "source");
+            return;
+        }
         let list = member.and_then(|member| array_at(&self.text, member.value));
         let Some(list) = list.filter(|list| !list.elements.is_empty()) else {
             return self.set_node("source", &Node::lines(source), ascii);

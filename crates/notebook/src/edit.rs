@@ -174,8 +174,8 @@ impl Notebook {
 pub(crate) struct Surroundings {
     /// Names that other cells have.
     taken: HashSet<String>,
-    layout: Layout,
-    indent: String,
+    pub(crate) layout: Layout,
+    pub(crate) indent: String,
 }
 
 /// Cells that are made together, in one text: each is a line break with the indent, so that the layout can be read off

@@ -40,6 +40,8 @@ pub enum Error {
     BadSource { index: usize, found: &'static str },
     #[error("the `source` of cell {index} holds {found} at position {position}, not only strings")]
     BadSourceLine { index: usize, position: usize, found: &'static str },
+    #[error("not a cell: {problem}")]
+    NotACell { problem: String },
 
     #[error("cell {index} does not exist: the notebook has {}", counted_with_range(*.count))]
     NoSuchCell { index: String, count: usize },

@@ -3,6 +3,7 @@
 //! Bytes in, bytes out: this crate reads and edits nbformat 4 notebooks, shows them as cell-marked text and
 //! takes that text back, compares and merges them. It knows no files, clocks, networks or kernels.
 
+mod absorb;
 mod align;
 mod cell;
 mod diff;

@@ -36,6 +36,11 @@ impl<'a> Pieces<'a> {
         self.pieces.concat()
     }
 
+    /// Adds a cell as it stands now.
+    pub(crate) fn cell(&mut self, cell: &'a Cell) {
+        write_cell(self, cell);
+    }
+
     fn copy(&mut self, text: &'a [u8], span: Span) {
         if span.start == span.end {
             return;
