@@ -30,7 +30,7 @@ pub use document::{Document, DocumentError, Told, View};
 pub use documents::Documents;
 pub use history::{CannotUndo, history, record, undo};
 pub use journal::{Entry, NothingToUndo, Undo};
-pub use op::{Change, Effect, Op, Refusal, Submission};
+pub use op::{Change, Content, Effect, Op, Refusal, Submission};
 pub use replica::{Replica, ReplicaCell};
 pub use review::{Review, Scope, Stood, Unreviewed, Verdict, Was};
 pub use running::{Batch, RunError, Standing};

@@ -55,6 +55,17 @@ pub(crate) enum Act {
         /// All of the cell as it was.
         json: String,
     },
+    /// Values beside source and type were changed.
+    Refitted {
+        cell: CellId,
+        /// All of the cell as it was.
+        before: String,
+        /// All of the cell as it is.
+        after: String,
+        /// Whether it took back an earlier act.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_back: bool,
+    },
     /// Outputs came from a run, or from the file. They are not taken back.
     Outputs {
         cell: CellId,
@@ -75,6 +86,7 @@ impl Act {
             | Act::Retyped { cell, .. }
             | Act::Edited { cell, .. }
             | Act::Cleared { cell, .. }
+            | Act::Refitted { cell, .. }
             | Act::Outputs { cell } => Some(cell),
             Act::Metadata { cell } => cell.as_ref(),
         }
@@ -84,7 +96,11 @@ impl Act {
     pub(crate) fn touches_text(&self) -> bool {
         match self {
             Act::Inserted { .. } | Act::Deleted { .. } | Act::Retyped { .. } | Act::Edited { .. } => true,
-            Act::Moved { .. } | Act::Cleared { .. } | Act::Outputs { .. } | Act::Metadata { .. } => false,
+            Act::Moved { .. }
+            | Act::Cleared { .. }
+            | Act::Refitted { .. }
+            | Act::Outputs { .. }
+            | Act::Metadata { .. } => false,
         }
     }
 
@@ -107,7 +123,9 @@ impl Act {
                 cell: cell(id),
                 change: change.clone().unwrap_or_else(|| ChangeSet::between(before, after)),
             },
-            Act::Cleared { cell: id, .. } | Act::Outputs { cell: id } => Effect::Outputs { cell: cell(id) },
+            Act::Cleared { cell: id, .. } | Act::Refitted { cell: id, .. } | Act::Outputs { cell: id } => {
+                Effect::Outputs { cell: cell(id) }
+            }
             Act::Metadata { cell } => Effect::Metadata { cell: cell.clone() },
         }];
         match self {
@@ -116,6 +134,7 @@ impl Act {
                 effects.push(Effect::Outputs { cell: cell.clone() });
                 effects.push(Effect::Metadata { cell: Some(cell.clone()) });
             }
+            Act::Refitted { cell, .. } => effects.push(Effect::Metadata { cell: Some(cell.clone()) }),
             _ => {}
         }
         effects
@@ -144,7 +163,7 @@ pub(crate) fn delete(notebook: &mut Notebook, index: usize) -> Act {
 pub(crate) fn retype(notebook: &mut Notebook, index: usize, kind: CellType) -> Act {
     let cell = &notebook.cells()[index];
     let (id, before) = (cell.id().clone(), cell.cell_type());
-    let json = cell.has_outputs().then(|| cell.to_json());
+    let json = cell.has_run().then(|| cell.to_json());
     notebook.set_type(index, kind);
     Act::Retyped { cell: id, before, after: kind, json }
 }
@@ -178,8 +197,7 @@ pub(crate) fn between(old: &Notebook, new: &Notebook) -> Vec<Act> {
                 after,
                 kind: cell.cell_type(),
                 source: cell.source().into_owned(),
-                has_more: cell.has_outputs()
-                    || cell.metadata().as_object().is_some_and(|map| !map.is_empty()),
+                has_more: cell.has_run() || cell.metadata().as_object().is_some_and(|map| !map.is_empty()),
             });
             put_behind(&mut order, id, before(new, at).as_ref());
             continue;
@@ -224,7 +242,7 @@ fn steady<'a>(order: &[&'a CellId], places: &HashMap<CellId, usize>) -> HashSet<
 fn inside(old: &Cell, new: &Cell, acts: &mut Vec<Act>) {
     let id = new.id().clone();
     if old.cell_type() != new.cell_type() {
-        let json = (old.has_outputs() && !new.has_outputs()).then(|| old.to_json());
+        let json = (old.has_run() && !new.has_run()).then(|| old.to_json());
         acts.push(Act::Retyped { cell: id.clone(), before: old.cell_type(), after: new.cell_type(), json });
     }
     let (before, after) = (old.source(), new.source());
@@ -234,7 +252,7 @@ fn inside(old: &Cell, new: &Cell, acts: &mut Vec<Act>) {
     }
     let differs = |key: &str| old.value(key) != new.value(key);
     if differs("outputs") || differs("execution_count") {
-        match (old.cell_type() == new.cell_type(), old.has_outputs(), new.has_outputs()) {
+        match (old.cell_type() == new.cell_type(), old.has_run(), new.has_run()) {
             (true, true, false) => acts.push(Act::Cleared { cell: id.clone(), json: old.to_json() }),
             (true, _, _) | (false, _, true) => acts.push(Act::Outputs { cell: id.clone() }),
             (false, _, false) => {}

@@ -102,6 +102,11 @@ impl Conditions {
         }
     }
 
+    /// This kernel is there. What ran on it still holds, whoever ran it.
+    pub(crate) fn meet_kernel(&mut self, kernel: String) {
+        self.kernel = Some(kernel);
+    }
+
     /// The kernel is gone, with all that ran on it.
     pub(crate) fn lose_kernel(&mut self) {
         self.kernel = None;
@@ -212,6 +217,8 @@ mod tests {
             stale(&conditions, state.notebook()),
             ["a: its kernel is gone", "b: edited since it ran", "b: its kernel is gone"]
         );
+        conditions.meet_kernel("k".into());
+        assert_eq!(stale(&conditions, state.notebook()), ["b: edited since it ran"]);
         for (cell, source) in [("b", "2"), ("c", "3"), ("a", "1")] {
             conditions.end(&cell.into(), receipt(cell, source, "l"), false);
         }

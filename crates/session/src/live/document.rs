@@ -22,6 +22,7 @@ use super::state::{Edited, PartlyUndone, State, Unchanged};
 use crate::error::Error;
 use crate::receipts::{Receipt, Receipts};
 use crate::run::is_run;
+use crate::sessions::{SessionKey, SessionState, Sessions};
 use crate::store::Store;
 
 /// What an open notebook is at a moment. Whoever looks rarely sees only the newest.
@@ -165,6 +166,11 @@ impl Document {
         Ok(submitted.await??)
     }
 
+    /// All of these cells as JSON, each as it stands or as it was when it was deleted last.
+    pub async fn contents(&self, cells: Vec<CellId>) -> Result<Vec<Option<String>>, DocumentError> {
+        self.ask(move |state, _| (state.contents(&cells), Then::Nothing)).await
+    }
+
     /// The newest notebook and its revision, for someone who may base an edit on it.
     pub async fn read(&self, actor: Actor) -> Result<(Arc<Notebook>, Revision), DocumentError> {
         let Told { notebook, revision, .. } = self.tell(actor).await?;
@@ -270,6 +276,21 @@ impl Document {
             ((), Then::Save(Urgency::Soon))
         })
         .await
+    }
+
+    /// Notes the kernel of the notebook's session, where there is one: a session outlives the time that a notebook is
+    /// open.
+    pub async fn meet_kernel(&self, sessions: &Sessions) -> Result<(), DocumentError> {
+        let key = SessionKey::of_notebook(self.path());
+        let all = sessions.list().into_iter();
+        let session = all.filter(|session| session.id == key.id && session.cwd == key.cwd);
+        let living = session.filter(|session| session.state != SessionState::Dead);
+        match living.filter_map(|session| session.kernel_id).next() {
+            Some(kernel) => {
+                self.ask(|state, _| (state.conditions_mut().meet_kernel(kernel), Then::Nothing)).await
+            }
+            None => Ok(()),
+        }
     }
 
     /// The kernel is gone, with all that ran on it.

@@ -20,9 +20,15 @@ impl Graves {
             | Act::Retyped { .. }
             | Act::Edited { .. }
             | Act::Cleared { .. }
+            | Act::Refitted { .. }
             | Act::Outputs { .. }
             | Act::Metadata { .. } => {}
         }
+    }
+
+    /// Whether a cell of this name was there and is gone.
+    pub(crate) fn knows(&self, cell: &CellId) -> bool {
+        self.0.contains_key(cell)
     }
 
     /// The place behind a cell, or the first one. Where the cell is gone, behind what stood before it; `None`

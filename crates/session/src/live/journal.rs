@@ -245,6 +245,7 @@ impl Entry {
                 Act::Retyped { cell, after, .. } => format!("made cell {cell} a {after} cell"),
                 Act::Edited { cell, .. } => format!("edited cell {cell}"),
                 Act::Cleared { cell, .. } => format!("cleared the outputs of cell {cell}"),
+                Act::Refitted { cell, .. } => format!("changed outputs or metadata of cell {cell}"),
                 Act::Outputs { .. } | Act::Metadata { .. } => continue,
             };
             if !deeds.contains(&deed) {
@@ -296,6 +297,7 @@ impl Entry {
             Act::Retyped { json, .. } => json.as_ref().map_or(0, String::len),
             Act::Edited { before, after, .. } => before.len() + after.len(),
             Act::Cleared { json, .. } => json.len(),
+            Act::Refitted { before, after, .. } => before.len() + after.len(),
             Act::Moved { .. } | Act::Outputs { .. } | Act::Metadata { .. } => 0,
         };
         300 + self.acts.iter().map(|act| 100 + text(act)).sum::<usize>()

@@ -16,7 +16,15 @@ use super::change_set::BadChange;
 #[expect(missing_docs, reason = "the fields are named for what they are")]
 pub enum Op {
     /// Put a new cell behind another, or first. It gets the name given, or a fresh one.
-    Insert { cell: Option<CellId>, after: Option<CellId>, kind: CellType, source: String },
+    /// Metadata, attachments, outputs and execution count are those of `content`.
+    Insert {
+        cell: Option<CellId>,
+        after: Option<CellId>,
+        kind: CellType,
+        source: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        content: Option<Content>,
+    },
     /// Take a cell out.
     Delete { cell: CellId },
     /// Let a cell stand behind another, or first.
@@ -29,6 +37,35 @@ pub enum Op {
     Write { cell: CellId, source: String },
     /// Take outputs and execution count off.
     Clear { cell: CellId },
+    /// Add the metadata, attachments and outputs of other cells, which are or were in the notebook, to a cell that they
+    /// are merged into.
+    Absorb { cell: CellId, from: Vec<CellId> },
+    /// Take back the last `Clear` or `Absorb` of a cell, or the loss of its outputs by the last `Retype`, that was not
+    /// taken back yet. Values that changed since stay.
+    Refit { cell: CellId },
+}
+
+/// Where an inserted cell gets all that is not its source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are named for what they are")]
+pub enum Content {
+    /// From a cell of this notebook, as it stands or as it was when it was deleted last. A cell that is inserted from
+    /// its own tombstone comes back byte for byte.
+    Cell { cell: CellId, outputs: bool },
+    /// From the JSON of a whole cell. It is checked, and given the layout of this notebook.
+    Json(String),
+}
+
+impl Op {
+    /// Whether it brings this very cell back.
+    pub(crate) fn restores(&self, wanted: &CellId) -> bool {
+        let Op::Insert { cell: Some(cell), content: Some(Content::Cell { cell: from, .. }), .. } = self
+        else {
+            return false;
+        };
+        cell == wanted && from == wanted
+    }
 }
 
 /// Several operations as one change.
@@ -110,6 +147,14 @@ pub enum Refusal {
         cell: CellId,
         /// Why not.
         why: &'static str,
+    },
+    /// What an inserted cell should hold is not a cell.
+    #[error("cell `{cell}` cannot be inserted whole: {problem}")]
+    BadContent {
+        /// The name that it was to get.
+        cell: CellId,
+        /// What is wrong with it.
+        problem: String,
     },
     /// The source cannot be edited by offsets.
     #[error("cell `{cell}` holds half a surrogate pair and cannot be edited in part")]

@@ -1,12 +1,15 @@
 //! A client's copy of an open notebook: shows what is typed at once, sends it when it may, and comes to the same
 //! cells as everyone else, whatever arrives late, twice or not at all.
 
+mod cells;
+
 use cellist_notebook::{CellId, CellType, Notebook};
 
 use super::ChangeSet;
 use super::actor::Tag;
 use super::change_set::{BadChange, Order};
-use super::op::{Change, Effect, Op, Submission};
+use super::op::{Change, Content, Effect, Op, Submission};
+use cells::{between, carry_out, cells_of, follow, position};
 
 /// A cell as a client knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,6 +163,7 @@ impl Replica {
     fn rebase(&mut self, effect: &Effect) -> Result<(), BadChange> {
         match effect {
             Effect::Changed { cell, change } => {
+                self.join_restored(cell)?;
                 let mut theirs = change.clone();
                 for op in self.sent.iter_mut().chain(&mut self.waiting) {
                     if let Op::Change { cell: same, change } = op
@@ -176,15 +180,7 @@ impl Replica {
                 self.waiting.retain(keeps);
             }
             Effect::Deleted { cell } => self.rebase_on_deleted(cell),
-            Effect::Inserted { cell, .. } => {
-                let is_taken = |op: &Op| matches!(op, Op::Insert { cell: Some(same), .. } if same == cell);
-                if let Some(first) = self.sent.iter().chain(&self.waiting).position(is_taken) {
-                    let name = self.fresh_name();
-                    // What comes before it means the other cell.
-                    let later = self.sent.iter_mut().chain(&mut self.waiting).skip(first);
-                    later.for_each(|op| rename(op, cell, &name));
-                }
-            }
+            Effect::Inserted { cell, kind, source, .. } => self.rebase_on_inserted(cell, *kind, source),
             Effect::Moved { .. }
             | Effect::Retyped { .. }
             | Effect::Outputs { .. }
@@ -193,20 +189,64 @@ impl Replica {
         Ok(())
     }
 
+    /// A cell that is deleted here and brought back is, for those who change its text meanwhile, one whose text changed.
+    fn join_restored(&mut self, cell: &CellId) -> Result<(), BadChange> {
+        if !self.sent.iter().chain(&self.waiting).any(|op| op.restores(cell)) {
+            return Ok(());
+        }
+        let mut cells = self.confirmed.clone();
+        let mut deleted: Option<String> = None;
+        for op in self.sent.iter_mut().chain(&mut self.waiting) {
+            if matches!(op, Op::Delete { cell: same } if same == cell) {
+                deleted = position(&cells, cell).map(|at| cells[at].source.clone());
+            }
+            carry_out(&mut cells, op)?;
+            if op.restores(cell)
+                && let Some(before) = deleted.take()
+                && let Op::Insert { source, .. } = op
+            {
+                *op = Op::Change { cell: cell.clone(), change: ChangeSet::between(&before, source) };
+            }
+        }
+        Ok(())
+    }
+
+    /// A cell came in elsewhere. One that is brought back here too is back once; a new one here gets another name.
+    fn rebase_on_inserted(&mut self, cell: &CellId, kind: CellType, source: &str) {
+        let names = |op: &Op| matches!(op, Op::Insert { cell: Some(same), .. } if same == cell);
+        let is_same =
+            |op: &Op| matches!(op, Op::Insert { kind: k, source: s, .. } if *k == kind && s == source);
+        let Some(first) = self.sent.iter().chain(&self.waiting).position(names) else { return };
+        let (list, at) = match first.checked_sub(self.sent.len()) {
+            None => (&mut self.sent, first),
+            Some(at) => (&mut self.waiting, at),
+        };
+        if list[at].restores(cell) && is_same(&list[at]) {
+            list.remove(at);
+            return;
+        }
+        let name = self.fresh_name();
+        // What comes before it means the other cell.
+        let later = self.sent.iter_mut().chain(&mut self.waiting).skip(first);
+        later.enumerate().for_each(|(at, op)| rename(op, cell, &name, at == 0));
+    }
+
     /// A cell was deleted elsewhere. What was typed here is not deleted with it: the cell comes back.
     fn rebase_on_deleted(&mut self, cell: &CellId) {
         let at = position(&self.confirmed, cell);
         let before = at.and_then(|at| at.checked_sub(1)).map(|at| self.confirmed[at].id.clone());
-        let is_about = |op: &Op| op_cell(op) == Some(cell);
-        let types = |op: &Op| is_about(op) && matches!(op, Op::Change { .. } | Op::Write { .. });
+        let is_about = |op: &Op| op_cell(op) == Some(cell) || op.restores(cell);
+        let needs =
+            |op: &Op| is_about(op) && matches!(op, Op::Change { .. } | Op::Write { .. } | Op::Insert { .. });
         let comes_back =
             position(&self.shown, cell).map(|at| self.shown[at].clone()).map(|shown| Op::Insert {
                 cell: Some(cell.clone()),
                 after: before.clone(),
                 kind: shown.kind,
                 source: shown.source,
+                content: Some(Content::Cell { cell: cell.clone(), outputs: true }),
             });
-        let typed_in = (self.sent.iter().any(types), self.waiting.iter().any(types));
+        let typed_in = (self.sent.iter().any(needs), self.waiting.iter().any(needs));
         self.sent.retain(|op| !is_about(op));
         self.waiting.retain(|op| !is_about(op));
         let forget_place = |ops: &mut Vec<Op>| {
@@ -232,21 +272,6 @@ impl Replica {
     }
 }
 
-fn cells_of(notebook: &Notebook) -> Vec<ReplicaCell> {
-    let cells = notebook.cells().iter();
-    cells
-        .map(|cell| ReplicaCell {
-            id: cell.id().clone(),
-            kind: cell.cell_type(),
-            source: cell.source().into_owned(),
-        })
-        .collect()
-}
-
-fn position(cells: &[ReplicaCell], id: &CellId) -> Option<usize> {
-    cells.iter().position(|cell| cell.id == *id)
-}
-
 /// The cell that an operation is about; none for a new one.
 fn op_cell(op: &Op) -> Option<&CellId> {
     match op {
@@ -256,11 +281,22 @@ fn op_cell(op: &Op) -> Option<&CellId> {
         | Op::Retype { cell, .. }
         | Op::Change { cell, .. }
         | Op::Write { cell, .. }
-        | Op::Clear { cell } => Some(cell),
+        | Op::Clear { cell }
+        | Op::Absorb { cell, .. }
+        | Op::Refit { cell } => Some(cell),
     }
 }
 
-fn rename(op: &mut Op, old: &CellId, new: &CellId) {
+/// Gives a cell of this client another name. The operation that inserts it still finds its content under the old one.
+fn rename(op: &mut Op, old: &CellId, new: &CellId, inserts: bool) {
+    let from = match op {
+        Op::Insert { content: Some(Content::Cell { cell, .. }), .. } if !inserts => {
+            std::slice::from_mut(cell)
+        }
+        Op::Absorb { from, .. } => from.as_mut_slice(),
+        _ => &mut [],
+    };
+    from.iter_mut().filter(|from| *from == old).for_each(|from| *from = new.clone());
     if let Op::Insert { after, .. } | Op::Move { after, .. } = op
         && after.as_ref() == Some(old)
     {
@@ -274,109 +310,12 @@ fn rename(op: &mut Op, old: &CellId, new: &CellId) {
         | Op::Change { cell, .. }
         | Op::Write { cell, .. }
         | Op::Clear { cell }
+        | Op::Absorb { cell, .. }
+        | Op::Refit { cell }
             if cell == old =>
         {
             *cell = new.clone();
         }
         _ => {}
     }
-}
-
-/// Does to a copy what was done to the notebook.
-fn follow(cells: &mut Vec<ReplicaCell>, effect: &Effect) -> Result<(), BadChange> {
-    match effect {
-        Effect::Inserted { cell, after, kind, source } => {
-            let at = place(cells, after.as_ref());
-            cells.insert(at, ReplicaCell { id: cell.clone(), kind: *kind, source: source.clone() });
-        }
-        Effect::Deleted { cell } => cells.retain(|known| known.id != *cell),
-        Effect::Moved { cell, after } => shift(cells, cell, after.as_ref()),
-        Effect::Retyped { cell, kind } => {
-            if let Some(at) = position(cells, cell) {
-                cells[at].kind = *kind;
-            }
-        }
-        Effect::Changed { cell, change } => {
-            if let Some(at) = position(cells, cell) {
-                cells[at].source = change.apply(&cells[at].source)?;
-            }
-        }
-        Effect::Outputs { .. } | Effect::Metadata { .. } => {}
-    }
-    Ok(())
-}
-
-/// Does to a copy what an operation asks for.
-fn carry_out(cells: &mut Vec<ReplicaCell>, op: &Op) -> Result<(), BadChange> {
-    let effect = match op.clone() {
-        Op::Insert { cell: None, .. } | Op::Clear { .. } => return Ok(()),
-        Op::Insert { cell: Some(cell), after, kind, source } => {
-            Effect::Inserted { cell, after, kind, source }
-        }
-        Op::Delete { cell } => Effect::Deleted { cell },
-        Op::Move { cell, after } => Effect::Moved { cell, after },
-        Op::Retype { cell, kind } => Effect::Retyped { cell, kind },
-        Op::Change { cell, change } => Effect::Changed { cell, change },
-        Op::Write { cell, source } => {
-            let before = position(cells, &cell).map(|at| cells[at].source.clone()).unwrap_or_default();
-            Effect::Changed { cell, change: ChangeSet::between(&before, &source) }
-        }
-    };
-    follow(cells, &effect)
-}
-
-fn place(cells: &[ReplicaCell], after: Option<&CellId>) -> usize {
-    match after {
-        None => 0,
-        Some(after) => position(cells, after).map_or(cells.len(), |at| at + 1),
-    }
-}
-
-fn shift(cells: &mut Vec<ReplicaCell>, cell: &CellId, after: Option<&CellId>) {
-    if after == Some(cell) {
-        return;
-    }
-    if let Some(at) = position(cells, cell) {
-        let moved = cells.remove(at);
-        let to = place(cells, after);
-        cells.insert(to, moved);
-    }
-}
-
-/// What turns one list of cells into another.
-fn between(old: &[ReplicaCell], new: &[ReplicaCell]) -> Vec<Effect> {
-    let mut effects: Vec<Effect> = Vec::new();
-    let gone = old.iter().filter(|cell| position(new, &cell.id).is_none());
-    effects.extend(gone.map(|cell| Effect::Deleted { cell: cell.id.clone() }));
-    let mut order: Vec<ReplicaCell> =
-        old.iter().filter(|cell| position(new, &cell.id).is_some()).cloned().collect();
-    for (at, cell) in new.iter().enumerate() {
-        let after = at.checked_sub(1).map(|before| new[before].id.clone());
-        let effect = match position(&order, &cell.id) {
-            None => Effect::Inserted {
-                cell: cell.id.clone(),
-                after,
-                kind: cell.kind,
-                source: cell.source.clone(),
-            },
-            Some(known) => {
-                let was = order[known].clone();
-                if was.kind != cell.kind {
-                    effects.push(Effect::Retyped { cell: cell.id.clone(), kind: cell.kind });
-                }
-                if was.source != cell.source {
-                    let change = ChangeSet::between(&was.source, &cell.source);
-                    effects.push(Effect::Changed { cell: cell.id.clone(), change });
-                }
-                if known == at {
-                    continue;
-                }
-                Effect::Moved { cell: cell.id.clone(), after }
-            }
-        };
-        // Only names matter for the order.
-        let _ = follow(&mut order, &effect);
-        effects.push(effect);
-    }
-    effects
 }

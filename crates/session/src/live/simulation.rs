@@ -11,8 +11,8 @@ use cellist_notebook::{CellId, CellType, Ids, Notebook, OnConflict, merge};
 
 use super::state::State;
 use super::{
-    Actor, ActorKind, Author, Change, ChangeSet, Op, Refusal, Replica, Submission, Verdict, journal::Journal,
-    review::Review, units,
+    Actor, ActorKind, Author, Change, ChangeSet, Content, Op, Refusal, Replica, ReplicaCell, Submission,
+    Verdict, journal::Journal, review::Review, units,
 };
 
 /// Numbers that look random and follow from a seed.
@@ -37,6 +37,8 @@ impl Chance {
 struct Letters {
     typed: u32,
     deleted: HashSet<char>,
+    /// Cells that were deleted, as they were then.
+    gone: Vec<ReplicaCell>,
 }
 
 impl Letters {
@@ -86,7 +88,11 @@ struct World {
     saving: Option<(Arc<Notebook>, Arc<Notebook>)>,
     clock: u64,
     marked: usize,
+    /// The cells that were there at first. Each has its own name as metadata.
+    first: HashSet<CellId>,
 }
+
+const MARK: &str = "mark";
 
 const CLIENTS: usize = 3;
 
@@ -95,7 +101,10 @@ impl World {
         let mut notebook = Notebook::empty(Ids::seeded(seed));
         for index in 0..4 {
             notebook.insert(index, CellType::Code, "x = 1\ny = 2\n");
+            let id = notebook.cells()[index].id().to_string();
+            notebook.set_cell_metadata(index, MARK, &id.into());
         }
+        let first = notebook.cells().iter().map(|cell| cell.id().clone()).collect();
         let state = State::new(notebook.clone(), 1000, Journal::default(), Review::default());
         let client = |number: usize| {
             let kind = if number == 2 { ActorKind::Agent } else { ActorKind::Person };
@@ -119,6 +128,7 @@ impl World {
             saving: None,
             clock: 0,
             marked: 0,
+            first,
         }
     }
 
@@ -339,6 +349,9 @@ impl World {
         let in_file = Notebook::parse(self.file.to_bytes(), Ids::seeded(0)).unwrap();
         assert!(in_file.to_bytes() == self.state.notebook().to_bytes(), "the file is another");
         assert_no_letter_lost(&self.letters, self.state.notebook(), self.marked > 0);
+        for cell in self.state.notebook().cells().iter().filter(|cell| self.first.contains(cell.id())) {
+            assert_eq!(cell.metadata()[MARK], cell.id().as_str(), "a cell came back without its metadata");
+        }
     }
 }
 
@@ -383,12 +396,22 @@ fn some_op(chance: &mut Chance, letters: &mut Letters, replica: &mut Replica) ->
             after,
             kind: if chance.one_in(3) { CellType::Markdown } else { CellType::Code },
             source: (0..chance.below(4)).map(|_| letters.next()).collect(),
+            content: None,
         },
         2 if cells.len() > 2 => {
-            let (cell, source) = pick(chance)?;
-            letters.delete(&source);
-            Op::Delete { cell }
+            let cell = replica.cells()[chance.below(cells.len())].clone();
+            letters.delete(&cell.source);
+            letters.gone.push(cell.clone());
+            Op::Delete { cell: cell.id }
         }
+        5..=6 => {
+            let is_gone = |gone: &&ReplicaCell| cells.iter().all(|(id, _)| *id != gone.id);
+            let ReplicaCell { id, kind, source } = letters.gone.iter().rev().find(is_gone)?.clone();
+            let content = Some(Content::Cell { cell: id.clone(), outputs: true });
+            Op::Insert { cell: Some(id), after, kind, source, content }
+        }
+        7 => Op::Absorb { cell: pick(chance)?.0, from: vec![pick(chance)?.0] },
+        8 => Op::Refit { cell: pick(chance)?.0 },
         3 => Op::Move { cell: pick(chance)?.0, after },
         4 => Op::Retype { cell: pick(chance)?.0, kind: CellType::ALL[chance.below(3)] },
         _ => {

@@ -38,7 +38,7 @@ fn one(notebook: &mut Notebook, act: &Act, graves: &Graves) -> Result<std::resul
     };
     match (act, index) {
         // What it made is gone already.
-        (Act::Inserted { .. } | Act::Moved { .. } | Act::Cleared { .. }, None) => {}
+        (Act::Inserted { .. } | Act::Moved { .. } | Act::Cleared { .. } | Act::Refitted { .. }, None) => {}
         (Act::Inserted { kind, source, .. }, Some(index)) => {
             let theirs = now(notebook, index);
             if theirs != (*kind, source.clone()) {
@@ -79,10 +79,11 @@ fn one(notebook: &mut Notebook, act: &Act, graves: &Graves) -> Result<std::resul
             }
         }
         (Act::Cleared { json, .. }, Some(index)) => {
-            if !notebook.cells()[index].has_outputs() {
+            if !notebook.cells()[index].has_run() {
                 notebook.restore_outputs(index, json)?;
             }
         }
+        (Act::Refitted { before, after, .. }, Some(index)) => notebook.refit(index, before, after)?,
         (Act::Outputs { .. } | Act::Metadata { .. }, _) => {}
     }
     Ok(Ok(()))

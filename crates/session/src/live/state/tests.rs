@@ -53,6 +53,7 @@ fn operations_do_what_they_say_and_each_makes_a_version() {
         after: after.map(CellId::from),
         kind: CellType::Markdown,
         source: source.into(),
+        content: None,
     };
     assert_eq!(submit(&mut state, 100, vec![insert(Some("n"), Some("a"), "# n")]), Ok(101));
     assert_eq!(submit(&mut state, 101, vec![insert(None, None, "first")]), Ok(102));
@@ -109,11 +110,13 @@ fn a_cell_that_is_gone_is_told_and_its_place_is_still_known() {
         after: Some(after.into()),
         kind: CODE,
         source: cell.into(),
+        content: None,
     };
     submit(&mut state, 100, vec![insert("n", "b")]).unwrap();
     assert_eq!(texts(&state), ["n n", "c 3"]);
     assert!(gone(submit(&mut state, 100, vec![insert("m", "never")])));
-    assert!(matches!(submit(&mut state, 100, vec![insert("n", "c")]), Err(Refusal::BadName { .. })));
+    assert!(matches!(submit(&mut state, 100, vec![insert("n", "c")]), Err(Refusal::Behind { .. })));
+    assert!(matches!(submit(&mut state, 103, vec![insert("n", "c")]), Err(Refusal::BadName { .. })));
     assert!(matches!(submit(&mut state, 100, vec![insert("no/name", "c")]), Err(Refusal::BadName { .. })));
     submit(&mut state, 103, vec![insert("b", "n")]).unwrap();
     assert_eq!(texts(&state), ["n n", "b b", "c 3"]);
@@ -170,7 +173,7 @@ fn an_agents_edit_of_what_it_has_read_is_merged_with_what_others_did_or_shows_bo
 fn an_agent_that_names_no_revision_means_what_it_was_told_last() {
     let mut state = state(&["one", "two"]);
     state.tell(&bot("1").actor);
-    let insert = Op::Insert { cell: None, after: None, kind: CODE, source: "new".into() };
+    let insert = Op::Insert { cell: None, after: None, kind: CODE, source: "new".into(), content: None };
     submit(&mut state, 100, vec![insert]).unwrap();
     let by_index = Operation::Edit { cell: CellRef::Index(1), source: "TWO".into() };
     state.edit(None, None, &bot("1"), 0, |notebook, base| notebook.perform(&[by_index], base)).unwrap();
