@@ -4,11 +4,12 @@ import { ChangeSet, Text } from '@codemirror/state'
 import { batch } from '@preact/signals'
 import { refocus } from './cell/focus'
 import { toJSON } from './net/change'
-import type { Cell, CellKind, Op, Scope } from './net/protocol'
+import type { CellKind, Content, Op, Scope, Stopped } from './net/protocol'
 import { act, ask, freshName, settled, sourceOf } from './net/sync'
 import * as assist from './state/assist'
+import { type Clip, type Copied, copied, hold, share, storedId } from './state/clipboard'
 import * as doc from './state/doc'
-import { applicable, reversed, type Step } from './state/undo'
+import { applicable, asOp, reversed, type Step } from './state/undo'
 import { active, anchor, follows, hasNumbers, isEditing, question, said, say, selected, type Sheet, sheet } from './state/view'
 
 const index = () => doc.order.peek().indexOf(active.peek() ?? '')
@@ -55,7 +56,8 @@ const undoable: Step[][] = []
 const undone: Step[][] = []
 
 function remember(...ops: Op[]): void {
-  undoable.push(reversed(doc.list(), ops))
+  if (ops.length === 0) return
+  undoable.push(reversed(doc.list(), ops, doc.hasRun))
   undone.length = 0
   act(...ops)
 }
@@ -63,10 +65,10 @@ function remember(...ops: Op[]): void {
 function step(from: Step[][], to: Step[][], nothing: string): void {
   const steps = from.pop()
   if (!steps) return say(nothing)
-  const ops = applicable(doc.list(), steps)
-  to.push(reversed(doc.list(), ops))
-  act(...ops)
-  const back = ops.findLast((op) => op.op === 'insert')
+  const possible = applicable(doc.list(), steps)
+  to.push(reversed(doc.list(), possible, doc.hasRun))
+  act(...possible.map(asOp))
+  const back = possible.findLast((step) => step.op === 'insert')
   if (back) select(back.cell)
   else if (!doc.cells.has(active.peek() ?? '')) select(doc.order.peek()[0] ?? null)
 }
@@ -79,17 +81,29 @@ export function remove(): void {
   if (gone.length === 0) return
   const at = doc.order.peek().indexOf(gone[0]!)
   const ops = gone.map((cell): Op => ({ op: 'delete', cell }))
+  // A notebook always has a cell to go on with.
+  if (gone.length === doc.order.peek().length) ops.push({ op: 'insert', cell: freshName(), after: null, kind: 'code', source: '' })
   remember(...ops)
-  if (doc.order.peek().length === 0) insert('below')
-  else select(doc.order.peek()[Math.min(at, doc.order.peek().length - 1)] ?? null)
+  select(doc.order.peek()[Math.min(at, doc.order.peek().length - 1)] ?? null)
   say(gone.length === 1 ? 'Cell deleted' : `${gone.length} cells deleted`, { name: 'Restore', then: undoCells })
 }
 
-let clipboard: Cell[] = []
-
+/** Copies the selected cells: at once for this tab, and with all that they hold as soon as the host has told that. */
 export function copy(): void {
-  clipboard = doc.list().filter(({ id }) => selected.peek().includes(id))
-  said.value = `${clipboard.length} copied`
+  const path = doc.file.peek()?.path
+  const cells = doc.list().filter(({ id }) => selected.peek().includes(id))
+  if (!path || cells.length === 0) return
+  const clip = hold(path, cells.map((cell): Copied => ({ ...cell, json: null })))
+  said.value = `${cells.length} copied`
+  void complete(clip)
+}
+
+async function complete(clip: Clip): Promise<void> {
+  const answer = await ask({ cells: { cells: clip.cells.map(({ id }) => id) } })
+  if (answer !== null && typeof answer === 'object' && 'cells' in answer) {
+    for (const [at, cell] of clip.cells.entries()) cell.json = answer.cells[at] ?? null
+  }
+  if (copied() === clip) await share(clip)
 }
 
 export function cut(): void {
@@ -97,17 +111,33 @@ export function cut(): void {
   remove()
 }
 
-export function paste(place: 'above' | 'below'): void {
-  if (clipboard.length === 0) return
+/** Pastes cells that were copied here or in another tab, or what the system's clipboard holds. */
+export function paste(place: 'above' | 'below', what: Clip | string | null = copied()): void {
+  if (what === null) return
   const here = active.peek()
   let after = place === 'below' ? here : here ? before(here) : null
-  const ops = clipboard.map((cell): Op => {
-    const op: Op = { op: 'insert', cell: freshName(), after, kind: cell.kind, source: cell.source }
-    after = op.cell
+  const taken = new Set(doc.order.peek())
+  const cells = typeof what === 'string' ? [{ id: '', kind: 'code' as const, source: plain(what), json: null }] : what.cells
+  const isHere = typeof what !== 'string' && what.path === doc.file.peek()?.path
+  const ops = cells.map((cell): Op => {
+    const wanted = isHere ? cell.id : storedId(cell)
+    const name = wanted && !taken.has(wanted) ? wanted : freshName()
+    taken.add(name)
+    const content = contentOf(cell, isHere)
+    const op: Op = { op: 'insert', cell: name, after, kind: cell.kind, source: cell.source, ...(content && { content }) }
+    after = name
     return op
   })
   remember(...ops)
   select(ops.at(-1)!.cell)
+}
+
+/** The ends of lines are those of notebooks. */
+const plain = (text: string) => text.replace(/\r\n?/g, '\n').replace(/\n$/, '')
+
+function contentOf({ id, json }: Copied, isHere: boolean): Content | null {
+  if (json !== null) return { json }
+  return isHere ? { cell: { cell: id, outputs: true } } : null
 }
 
 export function shift(by: -1 | 1): void {
@@ -126,12 +156,14 @@ export function retype(kind: CellKind): void {
 
 export function heading(level: number): void {
   const id = active.peek()
-  if (!id) return
-  retype('markdown')
-  const source = sourceOf(id)
+  const cell = id ? doc.cells.get(id) : null
+  if (!id || !cell) return
   const mark = `${'#'.repeat(level)} `
-  const had = /^#{1,6} /.exec(source)?.[0].length ?? 0
-  write(id, mark + source.slice(had))
+  const had = /^#{1,6} /.exec(cell.source)?.[0].length ?? 0
+  const change = ChangeSet.of({ from: 0, to: had, insert: mark }, cell.source.length)
+  const ops: Op[] = [{ op: 'change', cell: id, change: toJSON(change) }]
+  if (cell.kind.peek() !== 'markdown') ops.unshift({ op: 'retype', cell: id, kind: 'markdown' })
+  remember(...ops)
 }
 
 /** Makes the text of a cell another, as an edit that merges with what others type. */
@@ -147,19 +179,20 @@ export function change(id: string, changes: ChangeSet): void {
   if (!changes.empty) remember({ op: 'change', cell: id, change: toJSON(changes) })
 }
 
+/** Splits the active cell. The lower part is the old cell with its outputs, the upper part gets metadata and attachments too. */
 export function split(at: number): void {
   const id = active.peek()
   const cell = id ? doc.cells.get(id) : null
   if (!id || !cell) return
   const source = cell.source
   const [head, tail] = [source.slice(0, at).replace(/\n$/, ''), source.slice(at).replace(/^\n/, '')]
-  const name = freshName()
-  const cutting = ChangeSet.of({ from: head.length, to: source.length }, source.length)
+  const cutting = ChangeSet.of({ from: 0, to: source.length - tail.length }, source.length)
+  const content = { cell: { cell: id, outputs: false } }
   remember(
+    { op: 'insert', cell: freshName(), after: before(id), kind: cell.kind.peek(), source: head, content },
     { op: 'change', cell: id, change: toJSON(cutting) },
-    { op: 'insert', cell: name, after: id, kind: cell.kind.peek(), source: tail },
   )
-  select(name, true)
+  select(id, true)
 }
 
 export function merge(): void {
@@ -170,18 +203,31 @@ export function merge(): void {
   const source = sourceOf(first)
   const more = rest.map((id) => `\n\n${sourceOf(id)}`).join('')
   const grow = ChangeSet.of({ from: source.length, insert: Text.of(more.split('\n')) }, source.length)
-  remember({ op: 'change', cell: first, change: toJSON(grow) }, ...rest.map((cell): Op => ({ op: 'delete', cell })))
+  remember(
+    { op: 'change', cell: first, change: toJSON(grow) },
+    { op: 'absorb', cell: first, from: rest },
+    ...rest.map((cell): Op => ({ op: 'delete', cell })),
+  )
   select(first)
 }
 
-export const clearOutputs = () => act(...selected.peek().map((cell): Op => ({ op: 'clear', cell })))
+export const clearOutputs = () => remember(...selected.peek().filter(doc.hasRun).map((cell): Op => ({ op: 'clear', cell })))
+export const clearAll = () => remember(...doc.order.peek().filter(doc.hasRun).map((cell): Op => ({ op: 'clear', cell })))
 
 /** Runs cells, from what they say when all that was typed has arrived. */
 export async function runCells(cells: string[]): Promise<void> {
   const code = cells.filter((id) => doc.cells.get(id)?.kind.peek() === 'code')
   if (code.length === 0) return
   await settled()
-  await ask({ run: { cells: code } })
+  const answer = await ask({ run: { cells: code } })
+  if (code.length > 1 && answer !== null && typeof answer === 'object' && 'ran' in answer && answer.ran) tellStopped(answer.ran)
+}
+
+/** Says where a run of several cells ended before its end. That may be far from what is on the screen. */
+function tellStopped({ cell, error, not_run }: Stopped): void {
+  const place = doc.order.peek().indexOf(cell) + 1
+  const rest = not_run === 0 ? '' : `; ${not_run} ${not_run === 1 ? 'cell' : 'cells'} not run`
+  say(`Stopped at cell ${place}: ${error}${rest}`, { name: 'Show', then: () => select(cell) })
 }
 
 export function run(then: 'stay' | 'next' | 'insert'): void {

@@ -3,16 +3,19 @@
 import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { paste } from './actions'
 import { start as startFocus } from './cell/focus'
 import { listen as listenFollow, others } from './follow'
-import { listen as listenKeys } from './keys/dispatch'
+import { listen as listenKeys, takesText } from './keys/dispatch'
 import { connect } from './net/sync'
 import { Notebook } from './notebook/Notebook'
 import { ReviewDock } from './notebook/ReviewDock'
 import { Top } from './notebook/Top'
+import { Trouble } from './notebook/Trouble'
 import { listen as listenPresent } from './present'
 import { begin as beginAssistant, isOpen, parts, registerComposer, width } from './state/assist'
-import { connection, file, order } from './state/doc'
+import { listen as listenClipboard } from './state/clipboard'
+import { connection, file, order, trouble } from './state/doc'
 import { active, setTheme, theme } from './state/view'
 import { FileList, Over } from './ui/Sheet'
 import './style/tokens.css'
@@ -52,10 +55,10 @@ function Page() {
       <Top />
       <div class="work">
         <div class="pane">
-          {isLocked ? <Locked /> : path ? <Notebook /> : <main class="alone"><h2>Notebooks</h2>{connection.value === 'open' && <FileList />}</main>}
+          {isLocked ? <Locked /> : trouble.value ? <Trouble path={path} /> : path ? <Notebook /> : <main class="alone"><h2>Notebooks</h2>{connection.value === 'open' && <FileList />}</main>}
           <ReviewDock />
         </div>
-        {path && isOpen.value && <Beside />}
+        {path && isOpen.value && !trouble.value && <Beside />}
       </div>
       <Over />
     </>
@@ -65,6 +68,7 @@ function Page() {
 setTheme(theme.peek())
 startFocus()
 listenKeys()
+listenClipboard(takesText, (what) => paste('below', what))
 listenFollow()
 listenPresent()
 beginAssistant()
@@ -72,7 +76,8 @@ render(<Page />, document.getElementById('page')!)
 connect(path, others)
 
 effect(() => {
-  if (file.value) document.title = `${file.value.name} · cellist`
+  const name = file.value?.name ?? (trouble.value ? path.slice(path.lastIndexOf('/') + 1) : null)
+  if (name) document.title = `${name} · cellist`
 })
 // The active cell may be deleted by someone else; its neighbour takes its place, without taking the keyboard.
 let place = 0

@@ -29,7 +29,7 @@ let begun: { keys: string; at: number } | null = null
 
 function find(name: string, mode: 'command' | 'edit', isBeside: boolean): Binding | null {
   const fits = table.filter((binding) =>
-    binding.run && (binding.mode === mode || binding.mode === 'both') && (!isBeside || binding.isAnywhere))
+    binding.run && (binding.when?.() ?? true) && (binding.mode === mode || binding.mode === 'both') && (!isBeside || binding.isAnywhere))
   const chord = begun && performance.now() - begun.at < CHORD ? `${begun.keys} ${name}` : null
   begun = null
   const whole = fits.find((binding) => normal(binding.keys) === chord)
@@ -38,7 +38,7 @@ function find(name: string, mode: 'command' | 'edit', isBeside: boolean): Bindin
   return fits.find((binding) => normal(binding.keys) === name) ?? null
 }
 
-function takesText(target: EventTarget | null): boolean {
+export function takesText(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
 }
 

@@ -6,11 +6,22 @@ import { active, isEditing } from '../state/view'
 
 export type Mode = 'command' | 'edit' | 'both'
 /** Without `run` the editor itself does it; `isAnywhere` holds also where text is written beside the cells. */
-export interface Binding { keys: string; mode: Mode; name: string; group: string; run?: () => void; isAnywhere?: boolean }
+export interface Binding {
+  keys: string
+  mode: Mode
+  name: string
+  group: string
+  run?: () => void
+  isAnywhere?: boolean
+  /** Whether the key is ours at this moment. */
+  when?: () => boolean
+}
 
 const edit = () => {
   if (active.peek()) isEditing.value = true
 }
+/** Text that is marked in an output is copied by the browser. */
+const nothingMarked = () => document.getSelection()?.isCollapsed !== false
 const leave = () => {
   isEditing.value = false
 }
@@ -39,10 +50,15 @@ export const table: Binding[] = [
   { keys: 'Mod-a', mode: 'command', group: 'Cells', name: 'Select all', run: actions.selectAll },
   { keys: 'a', mode: 'command', group: 'Change cells', name: 'Insert above', run: () => void actions.insert('above') },
   { keys: 'b', mode: 'command', group: 'Change cells', name: 'Insert below', run: () => void actions.insert('below') },
+  { keys: 'Mod-x', mode: 'command', group: 'Change cells', name: 'Cut', run: actions.cut, when: nothingMarked },
+  { keys: 'Mod-c', mode: 'command', group: 'Change cells', name: 'Copy', run: actions.copy, when: nothingMarked },
   { keys: 'x', mode: 'command', group: 'Change cells', name: 'Cut', run: actions.cut },
   { keys: 'c', mode: 'command', group: 'Change cells', name: 'Copy', run: actions.copy },
   { keys: 'v', mode: 'command', group: 'Change cells', name: 'Paste below', run: () => actions.paste('below') },
   { keys: 'Shift-v', mode: 'command', group: 'Change cells', name: 'Paste above', run: () => actions.paste('above') },
+  { keys: 'Mod-v', mode: 'command', group: 'Change cells', name: 'Paste the clipboard below' },
+  { keys: 'Shift-c', mode: 'command', group: 'Change cells', name: 'Clear outputs', run: actions.clearOutputs },
+  { keys: 'Alt-Shift-c', mode: 'command', group: 'Change cells', name: 'Clear all outputs', run: actions.clearAll },
   { keys: 'd d', mode: 'command', group: 'Change cells', name: 'Delete', run: actions.remove },
   { keys: 'z', mode: 'command', group: 'Change cells', name: 'Undo an operation on cells', run: actions.undoCells },
   { keys: 'Shift-z', mode: 'command', group: 'Change cells', name: 'Redo an operation on cells', run: actions.redoCells },

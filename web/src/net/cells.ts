@@ -18,17 +18,17 @@ export function differences(old: readonly Cell[], now: readonly Cell[]): { cell:
 }
 
 /** What an operation is called once it is done. */
-const DONE = { insert: 'inserted', delete: 'deleted', move: 'moved', retype: 'retyped', change: 'changed', clear: 'outputs' } as const
-const ASKED = new Map<string, Op['op']>(Object.entries(DONE).map(([op, effect]) => [effect, op as Op['op']]))
+const DONE = {
+  insert: 'inserted', delete: 'deleted', move: 'moved', retype: 'retyped', change: 'changed', clear: 'outputs', absorb: 'outputs', refit: 'outputs',
+} as const
 
 export function asEffect({ op, ...about }: Op): Effect {
   return { effect: DONE[op], ...about } as Effect
 }
 
-/** What brings an effect about again; outputs are not sent a second time. */
-export function asOp({ effect, ...about }: Effect): Op | null {
-  const op = ASKED.get(effect)
-  return op === undefined || op === 'clear' ? null : ({ op, ...about } as Op)
+/** Whether an operation brings this very cell back. */
+export function restores(op: Op, cell: string): boolean {
+  return op.op === 'insert' && op.cell === cell && op.content !== undefined && 'cell' in op.content && op.content.cell.cell === cell
 }
 
 const at = (cells: readonly Cell[], id: string | null) => (id === null ? -1 : cells.findIndex((cell) => cell.id === id))
@@ -51,7 +51,8 @@ function set(cells: Cell[], id: string, change: (cell: Cell) => Cell): Cell[] {
 export function follow(cells: Cell[], effect: Effect): Cell[] {
   switch (effect.effect) {
     case 'inserted':
-      return put(cells, { id: effect.cell, kind: effect.kind, source: effect.source }, effect.after)
+      // One that others had deleted and that came back here may still be there in a list that has not heard of that.
+      return put(at(cells, effect.cell) < 0 ? cells : cells.filter(({ id }) => id !== effect.cell), { id: effect.cell, kind: effect.kind, source: effect.source }, effect.after)
     case 'deleted':
       return cells.filter((cell) => cell.id !== effect.cell)
     case 'moved': {

@@ -10,7 +10,17 @@ export function keep(path: string, client: string, kept: Kept | null): void {
     if (kept) localStorage.setItem(name, JSON.stringify(kept))
     else localStorage.removeItem(name)
   } catch {
-    // A full store keeps nothing more; the page itself still has it.
+    keepTexts(name, kept)
+  }
+}
+
+/** A full store may still take what was typed, without the outputs of cells that were pasted. */
+function keepTexts(name: string, kept: Kept | null): void {
+  const isLarge = (key: string, value: unknown) => key === 'content' && typeof value === 'object' && value !== null && 'json' in value
+  try {
+    localStorage.setItem(name, JSON.stringify(kept, (key, value: unknown) => (isLarge(key, value) ? undefined : value)))
+  } catch {
+    // The page itself still has it.
   }
 }
 

@@ -9,12 +9,18 @@ export interface Actor { id: string; name: string; kind: ActorKind }
 export interface Tag { client: string; number: number }
 
 export type Op =
-  | { op: 'insert'; cell: string; after: string | null; kind: CellKind; source: string }
+  | { op: 'insert'; cell: string; after: string | null; kind: CellKind; source: string; content?: Content }
   | { op: 'delete'; cell: string }
   | { op: 'move'; cell: string; after: string | null }
   | { op: 'retype'; cell: string; kind: CellKind }
   | { op: 'change'; cell: string; change: ChangeJSON }
   | { op: 'clear'; cell: string }
+  /** Adds metadata, attachments and outputs of other cells to the one that they are merged into. */
+  | { op: 'absorb'; cell: string; from: string[] }
+  /** Takes back the last `clear` or `absorb` of a cell, or the loss of its outputs by the last `retype`. */
+  | { op: 'refit'; cell: string }
+/** Where an inserted cell gets all but its source: from a cell that is or was in the notebook, or from the JSON of a whole cell. */
+export type Content = { cell: { cell: string; outputs: boolean } } | { json: string }
 
 export type Effect =
   | { effect: 'inserted'; cell: string; after: string | null; kind: CellKind; source: string }
@@ -91,6 +97,8 @@ export type Scope = { text: { cell: string; was: string } } | { cell: { cell: st
 export type Ask =
   | { open: { path: string; clients: string[] } }
   | { submit: Submission }
+  /** Answered with all of these cells as JSON, as they stand or as they were when they were deleted. */
+  | { cells: { cells: string[] } }
   | { run: { cells: string[] } }
   | 'interrupt'
   | 'restart'
@@ -211,6 +219,8 @@ export interface ChatNews {
   runs_on: boolean
 }
 
+/** The cell that ended a run, and how many cells behind it were not run. */
+export interface Stopped { cell: string; error: string; not_run: number }
 export interface Folder { path: string; parent: string | null; folders: string[]; notebooks: string[] }
 export type Answer =
   | { whole: Whole }
@@ -219,6 +229,8 @@ export type Answer =
   | 'too_far'
   | { completion: { matches: string[]; start: number; end: number } }
   | { documentation: string | null }
+  | { cells: (string | null)[] }
+  | { ran: Stopped | null }
   | { folder: Folder }
   | { created: string }
   | { history: Turn[] }

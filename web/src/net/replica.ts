@@ -2,9 +2,9 @@
 // everyone else, whatever arrives late, twice or not at all. The host's own copy is the model for it.
 
 import { ChangeSet, Text } from '@codemirror/state'
-import { asEffect, asOp, between, carryOut, differences, follow, isSameList } from './cells'
-import { fromJSON, toJSON } from './change'
-import type { Cell, Change, Effect, Op, Submission, Tag } from './protocol'
+import { between, carryOut, differences, follow, isSameList, restores } from './cells'
+import { between as textBetween, fromJSON, toJSON } from './change'
+import type { Cell, Change, Effect, Op, Submission } from './protocol'
 
 /** What the page has to show anew. */
 export interface Shift {
@@ -16,6 +16,9 @@ export interface Shift {
 
 /** What was done here under one number. */
 interface Own { number: number; ops: Op[] }
+
+/** What was done to the notebook. Of what was done here the operations are known, which may hold more than their effects. */
+interface Logged { version: number; number: number; effects: Effect[]; ops: Op[] | null }
 
 /** What has to be kept so that nothing typed is lost when the page goes. */
 export interface Kept {
@@ -30,7 +33,7 @@ export class Replica {
   private shown: Cell[]
   /** The cells as they are on disk, as far as is known, and all that was taken since: a host that dies loses that. */
   private safe: Cell[]
-  private log: Change[] = []
+  private log: Logged[] = []
   private sent: Op[] = []
   private waiting: Op[] = []
   private number = 0
@@ -97,26 +100,35 @@ export class Replica {
     return lost
   }
 
+  /** Reduces cells that were to come in whole to their sources. Whether there were any. */
+  simplify(): boolean {
+    const whole = [...this.sent, ...this.waiting].filter((op) => op.op === 'insert' && op.content && !restores(op, op.cell))
+    for (const op of whole) if (op.op === 'insert') delete op.content
+    this.isSent = false
+    return whole.length > 0
+  }
+
   /** Takes in a change; `null` when changes before it are missing here. */
   receive(change: Change): Shift | null {
     if (change.version <= this.version) return { texts: [], isListChanged: false }
     if (change.version > this.version + 1) return null
     const isMine = this.sent.length > 0 && change.tag?.client === this.client && change.tag.number === this.number
+    const ops = isMine ? this.sent : null
     if (isMine) {
       this.sent = []
       this.isSent = false
     }
     const shift = this.take(change.effects, isMine)
     this.version = change.version
-    this.log.push(change)
+    this.log.push({ version: change.version, number: change.tag?.number ?? 0, effects: change.effects, ops })
     return shift
   }
 
   /** All up to a version is on disk. */
   saved(version: number): void {
-    const end = this.log.findIndex((change) => change.version > version)
-    for (const change of this.log.splice(0, end < 0 ? this.log.length : end)) {
-      for (const effect of change.effects) this.safe = follow(this.safe, effect)
+    const end = this.log.findIndex((logged) => logged.version > version)
+    for (const { effects } of this.log.splice(0, end < 0 ? this.log.length : end)) {
+      for (const effect of effects) this.safe = follow(this.safe, effect)
     }
   }
 
@@ -137,10 +149,35 @@ export class Replica {
     this.isSent = false
     this.show()
     this.take(between(this.confirmed, newest), false)
+    this.waiting = this.fitting(old)
+    this.show()
     this.safe = this.confirmed
     this.log = []
     this.version = version
     return { texts: differences(old, this.shown), isListChanged: !isSameList(old, this.shown) }
+  }
+
+  /**
+   * What waits, as far as its cells are there. A host may have died with cells that others had just put in; what was typed in
+   * those here comes back with them.
+   */
+  private fitting(old: readonly Cell[]): Op[] {
+    let cells = this.confirmed
+    const fitting: Op[] = []
+    const returned = new Set<string>()
+    for (let op of this.waiting) {
+      const isThere = cells.some(({ id }) => id === op.cell)
+      if (op.op === 'insert' ? isThere : returned.has(op.cell) && op.op === 'change') continue
+      if (op.op !== 'insert' && !isThere) {
+        const was = op.op === 'change' ? old.find(({ id }) => id === op.cell) : undefined
+        if (!was) continue
+        returned.add(op.cell)
+        op = { op: 'insert', cell: op.cell, after: cells.at(-1)?.id ?? null, kind: was.kind, source: was.source }
+      }
+      cells = carryOut(cells, op)
+      fitting.push(op)
+    }
+    return fitting
   }
 
   /** What another page left behind is done here, after all that was done since. */
@@ -151,9 +188,7 @@ export class Replica {
     for (const cell of kept.cells) if (!newest.some(({ id }) => id === cell.id)) before.push(cell)
     const other = new Replica(kept.client, 0, before)
     other.names = 1_000_000
-    for (const { number, ops } of kept.own) {
-      other.log.push(...ops.map((op) => asChange(op, { client: kept.client, number })))
-    }
+    for (const { number, ops } of kept.own) other.log.push({ version: 0, number, effects: [], ops })
     other.resync(this.version, newest, heard)
     for (const op of other.waiting) this.act(op)
   }
@@ -168,39 +203,42 @@ export class Replica {
 
   /** All that was done here and is not known to be on disk, as if others had done nothing meanwhile. */
   private own(): Own[] {
-    const all: { isMine: boolean; number: number; effects: Effect[] }[] = this.log.map(({ tag, effects }) => ({
-      isMine: tag?.client === this.client, number: tag?.number ?? 0, effects,
-    }))
-    all.push({ isMine: true, number: this.number, effects: this.sent.map(asEffect) })
-    all.push({ isMine: true, number: this.number + 1, effects: this.waiting.map(asEffect) })
+    const all: Pick<Logged, 'number' | 'effects' | 'ops'>[] = [
+      ...this.log,
+      { number: this.number, effects: [], ops: this.sent },
+      { number: this.number + 1, effects: [], ops: this.waiting },
+    ]
     const own: Own[] = []
     let cells = this.safe
     /** What others did to a text, behind what was done here. */
     const others = new Map<string, ChangeSet>()
-    for (const { isMine, number, effects } of all) {
-      const ops: Op[] = []
-      for (const effect of effects) {
+    const known = (cell: string) => {
+      const text = cells.find(({ id }) => id === cell)?.source
+      return text === undefined ? null : { text, theirs: others.get(cell) ?? ChangeSet.empty(text.length) }
+    }
+    for (const { number, effects, ops } of all) {
+      for (const effect of ops ? [] : effects) {
         if (effect.effect !== 'changed') {
           cells = follow(cells, effect)
-          const op = isMine ? asOp(effect) : null
-          if (op) ops.push(op)
           continue
         }
-        const text = cells.find(({ id }) => id === effect.cell)?.source
-        if (text === undefined) continue
-        const change = fromJSON(effect.change)
-        const theirs = others.get(effect.cell) ?? ChangeSet.empty(text.length)
-        if (!isMine) {
-          others.set(effect.cell, theirs.compose(change))
-          continue
-        }
-        const mine = change.map(theirs.invert(Text.of(text.split('\n'))))
-        others.set(effect.cell, theirs.map(mine, true))
-        const op: Op = { op: 'change', cell: effect.cell, change: toJSON(mine) }
-        cells = carryOut(cells, op)
-        ops.push(op)
+        const before = known(effect.cell)
+        if (before) others.set(effect.cell, before.theirs.compose(fromJSON(effect.change)))
       }
-      if (ops.length > 0) own.push({ number, ops })
+      const kept: Op[] = []
+      for (const op of ops ?? []) {
+        let mine = op
+        if (op.op === 'change') {
+          const before = known(op.cell)
+          if (!before) continue
+          const change = fromJSON(op.change).map(before.theirs.invert(Text.of(before.text.split('\n'))))
+          others.set(op.cell, before.theirs.map(change, true))
+          mine = { ...op, change: toJSON(change) }
+        }
+        cells = carryOut(cells, mine)
+        kept.push(mine)
+      }
+      if (kept.length > 0) own.push({ number, ops: kept })
     }
     return own
   }
@@ -226,10 +264,10 @@ export class Replica {
 
   /** Changes what was done here so that it fits behind something that was done elsewhere. */
   private rebase(effect: Effect, shift: Shift): void {
-    const lists = [this.sent, this.waiting]
     if (effect.effect === 'changed') {
+      this.joinRestored(effect.cell)
       let theirs = fromJSON(effect.change)
-      for (const ops of lists) {
+      for (const ops of [this.sent, this.waiting]) {
         for (const op of ops) {
           if (op.op !== 'change' || op.cell !== effect.cell) continue
           const mine = fromJSON(op.change)
@@ -245,14 +283,41 @@ export class Replica {
     } else if (effect.effect === 'deleted') {
       this.rebaseOnDeleted(effect.cell)
     } else if (effect.effect === 'inserted') {
-      const all = [...this.sent, ...this.waiting]
-      const first = all.findIndex((op) => op.op === 'insert' && op.cell === effect.cell)
-      if (first >= 0) {
-        const name = this.freshName()
-        // What comes before it means the other cell.
-        for (const op of all.slice(first)) rename(op, effect.cell, name)
-      }
+      this.rebaseOnInserted(effect)
     }
+  }
+
+  /** A cell that is deleted here and brought back is, for those who change its text meanwhile, one whose text changed. */
+  private joinRestored(cell: string): void {
+    if (![...this.sent, ...this.waiting].some((op) => restores(op, cell))) return
+    let cells = this.confirmed
+    let deleted: string | undefined
+    const joined = (op: Op): Op => {
+      if (op.op === 'delete' && op.cell === cell) deleted = cells.find(({ id }) => id === cell)?.source
+      cells = carryOut(cells, op)
+      if (op.op !== 'insert' || deleted === undefined || !restores(op, cell)) return op
+      const change = textBetween(deleted, op.source)
+      deleted = undefined
+      return { op: 'change', cell, change: toJSON(change) }
+    }
+    this.sent = this.sent.map(joined)
+    this.waiting = this.waiting.map(joined)
+  }
+
+  /** A cell came in elsewhere. One that is brought back here too is back once; a new one here gets another name. */
+  private rebaseOnInserted({ cell, kind, source }: Extract<Effect, { effect: 'inserted' }>): void {
+    const all = [...this.sent, ...this.waiting]
+    const first = all.findIndex((op) => op.op === 'insert' && op.cell === cell)
+    const op = all[first]
+    if (op?.op !== 'insert') return
+    if (restores(op, cell) && op.kind === kind && op.source === source) {
+      this.sent = this.sent.filter((one) => one !== op)
+      this.waiting = this.waiting.filter((one) => one !== op)
+      return
+    }
+    const name = this.freshName()
+    // What comes before it means the other cell.
+    for (const later of all.slice(first)) rename(later, cell, name, later === op)
   }
 
   /** A cell was deleted elsewhere. What was typed here is not deleted with it: the cell comes back. */
@@ -260,16 +325,16 @@ export class Replica {
     const at = this.confirmed.findIndex(({ id }) => id === cell)
     const before = at > 0 ? this.confirmed[at - 1]!.id : null
     const shown = this.shown.find(({ id }) => id === cell)
-    const isAbout = (op: Op) => op.op !== 'insert' && op.cell === cell
-    const types = (op: Op) => op.op === 'change' && op.cell === cell
-    const [inSent, inWaiting] = [this.sent.some(types), this.waiting.some(types)]
+    const isAbout = (op: Op) => (op.op !== 'insert' && op.cell === cell) || restores(op, cell)
+    const needs = (op: Op) => (op.op === 'change' && op.cell === cell) || restores(op, cell)
+    const [inSent, inWaiting] = [this.sent.some(needs), this.waiting.some(needs)]
     this.sent = this.sent.filter((op) => !isAbout(op))
     this.waiting = this.waiting.filter((op) => !isAbout(op))
     const forgetPlace = (ops: Op[]) => {
       for (const op of ops) if ((op.op === 'insert' || op.op === 'move') && op.after === cell) op.after = before
     }
     const back: Op | null = shown
-      ? { op: 'insert', cell, after: before, kind: shown.kind, source: shown.source }
+      ? { op: 'insert', cell, after: before, kind: shown.kind, source: shown.source, content: { cell: { cell, outputs: true } } }
       : null
     if (inSent && back) {
       this.sent.unshift(back)
@@ -283,11 +348,12 @@ export class Replica {
   }
 }
 
-function asChange(op: Op, tag: Tag): Change {
-  return { version: 0, actor: { id: '', name: '', kind: 'person' }, turn: null, tag, effects: [asEffect(op)] }
-}
-
-function rename(op: Op, old: string, name: string): void {
+/** Gives a cell of this page another name. The operation that inserts it still finds its content under the old one. */
+function rename(op: Op, old: string, name: string, inserts: boolean): void {
   if ((op.op === 'insert' || op.op === 'move') && op.after === old) op.after = name
+  if (op.op === 'insert' && !inserts && op.content && 'cell' in op.content && op.content.cell.cell === old) {
+    op.content = { cell: { ...op.content.cell, cell: name } }
+  }
+  if (op.op === 'absorb') op.from = op.from.map((from) => (from === old ? name : from))
   if (op.cell === old) op.cell = name
 }

@@ -66,12 +66,16 @@ async function open(): Promise<void> {
     const answer = await socket.ask({ open: { path, clients: [client, ...left.map((kept) => kept.client)] } })
     if (typeof answer === 'object' && 'whole' in answer) begin(answer.whole, left)
   } catch (error) {
-    if (error instanceof Refused) say(error.message)
+    if (!(error instanceof Refused)) return
+    // One that was open and cannot be read now is still shown, with what was typed.
+    if (replica) say(error.message)
+    else doc.trouble.value = error.failure
   }
 }
 
 function begin(whole: Whole, left: Kept[]): void {
   batch(() => {
+    doc.trouble.value = null
     if (replica) {
       show(replica.resync(whole.version, whole.cells, whole.heard[client]))
     } else {
@@ -207,6 +211,10 @@ function submitted(answer: Answer): void {
 
 /** The host cannot do what was asked: that is shown, and what was typed is at hand. */
 function refused(error: Refused): void {
+  if (replica?.simplify()) {
+    say(`Only the text was pasted: ${error.message}`)
+    return flush()
+  }
   const lost = replica?.refused() ?? []
   console.error('not taken', error.failure, lost)
   doc.showList(replica?.cells() ?? [])
@@ -214,11 +222,12 @@ function refused(error: Refused): void {
   say(`Not taken: ${error.message}`)
 }
 
-/** Asks the host something; `null` when it cannot answer, which is then said. */
-export async function ask(question: Ask): Promise<Answer | null> {
+/** Asks the host something; `null` when it cannot answer, which is then said unless it is quiet. */
+export async function ask(question: Ask, isQuiet = false): Promise<Answer | null> {
   try {
     return await socket.ask(question)
   } catch (error) {
+    if (error instanceof Refused && isQuiet) return null
     if (error instanceof Refused) say(error.failure.hint ? `${error.message}. ${error.failure.hint}` : error.message)
     else if (!(error instanceof Lost)) throw error
     return null

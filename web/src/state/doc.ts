@@ -3,7 +3,7 @@
 import { batch, computed, type Signal, signal } from '@preact/signals'
 import type { ChangeSet } from '@codemirror/state'
 import type {
-  Actor, Cell, CellKind, CellState, Kernel, News, Output, Present, Review, Status, Unreviewed, Whole,
+  Actor, Cell, CellKind, CellState, Failure, Kernel, News, Output, Present, Review, Status, Unreviewed, Whole,
 } from '../net/protocol'
 
 /** A cell. Its text is a plain value: editors take part in its changes, all others look at `textVersion`. */
@@ -30,8 +30,13 @@ export type Connection = 'connecting' | 'open' | 'lost' | 'locked'
 const REST: CellState = { activity: 'idle', last: null, stale: [] }
 
 export const cells = new Map<string, CellModel>()
+/** Cells that were deleted a while ago. One that comes back shows its outputs at once, until the host says what they are. */
+const gone = new Map<string, CellModel>()
+const MOST_GONE = 200
 export const order = signal<string[]>([])
 export const connection = signal<Connection>('connecting')
+/** Why the notebook could not be opened. */
+export const trouble = signal<Failure | null>(null)
 export const file = signal<{ path: string; name: string; language: string } | null>(null)
 export const status = signal<Status>({ saved: 0, problem: null, notices: [] })
 export const version = signal(0)
@@ -84,6 +89,12 @@ export const turns = computed(() => {
   return [...turns.values()]
 })
 
+/** Whether a cell has outputs or an execution count. */
+export function hasRun(id: string): boolean {
+  const cell = cells.get(id)
+  return cell !== undefined && (cell.outputs.peek().length > 0 || cell.count.peek() !== null)
+}
+
 /** The cells as plain values. */
 export function list(): Cell[] {
   return order.peek().flatMap((id) => {
@@ -113,11 +124,22 @@ function fresh(cell: Cell): CellModel {
 export function showList(list: readonly Cell[]): void {
   batch(() => {
     const there = new Set(list.map((cell) => cell.id))
-    for (const id of cells.keys()) if (!there.has(id)) cells.delete(id)
+    for (const [id, cell] of cells) {
+      if (there.has(id)) continue
+      cells.delete(id)
+      gone.delete(id)
+      gone.set(id, cell)
+    }
+    for (const id of gone.keys()) {
+      if (gone.size <= MOST_GONE) break
+      gone.delete(id)
+    }
     for (const cell of list) {
-      const known = cells.get(cell.id)
+      const known = cells.get(cell.id) ?? gone.get(cell.id)
+      gone.delete(cell.id)
       if (!known) cells.set(cell.id, fresh(cell))
       else {
+        cells.set(cell.id, known)
         known.kind.value = cell.kind
         if (known.source !== cell.source) {
           known.source = cell.source

@@ -4,50 +4,73 @@ import { apply, between, fromJSON, toJSON } from '../net/change'
 import { carryOut } from '../net/cells'
 import type { Cell, Op } from '../net/protocol'
 
-/** An operation, or a text that becomes another if it is still the first. */
-export type Step = Op | { op: 'write'; cell: string; from: string; to: string }
+/** An operation; a text that becomes another if it is still the first; or taking back what an operation took off a cell. */
+export type Step =
+  | Op
+  | { op: 'write'; cell: string; from: string; to: string }
+  | { op: 'refit'; cell: string; undoes: Op | null }
 
-/** What takes operations back, in the order in which it has to be done. */
-export function reversed(cells: Cell[], ops: readonly Op[]): Step[] {
-  const steps: Step[] = []
-  for (const op of ops) {
-    const at = cells.findIndex(({ id }) => id === op.cell)
-    const cell = cells[at]
-    const after = cells[at - 1]?.id ?? null
-    switch (op.op) {
-      case 'insert':
-        steps.push({ op: 'delete', cell: op.cell })
-        break
-      case 'delete':
-        if (cell) steps.push({ op: 'insert', cell: op.cell, after, kind: cell.kind, source: cell.source })
-        break
-      case 'move':
-        if (cell) steps.push({ op: 'move', cell: op.cell, after })
-        break
-      case 'retype':
-        if (cell) steps.push({ op: 'retype', cell: op.cell, kind: cell.kind })
-        break
-      case 'change':
-        if (cell) steps.push({ op: 'write', cell: op.cell, from: apply(fromJSON(op.change), cell.source), to: cell.source })
-        break
-      case 'clear':
-        break
-    }
-    cells = carryOut(cells, op)
-  }
-  return steps.reverse()
+/** What a step asks of the host. */
+export function asOp(step: Step): Op {
+  if (step.op === 'write') return { op: 'change', cell: step.cell, change: toJSON(between(step.from, step.to)) }
+  return step.op === 'refit' ? { op: 'refit', cell: step.cell } : step
 }
 
-/** The operations that steps come to now: what others deleted, brought back or wrote meanwhile is left out. */
-export function applicable(cells: Cell[], steps: readonly Step[]): Op[] {
-  const ops: Op[] = []
+/** What takes steps back, in the order in which it has to be done. `hasRun` tells whether a cell has outputs or a count. */
+export function reversed(cells: Cell[], steps: readonly Step[], hasRun: (cell: string) => boolean): Step[] {
+  const back: Step[] = []
   for (const step of steps) {
-    const cell = cells.find(({ id }) => id === step.cell)
-    if ((step.op === 'insert') !== (cell === undefined)) continue
-    if (step.op === 'write' && cell?.source !== step.from) continue
-    const op: Op = step.op === 'write' ? { op: 'change', cell: step.cell, change: toJSON(between(step.from, step.to)) } : step
-    ops.push(op)
-    cells = carryOut(cells, op)
+    const at = cells.findIndex(({ id }) => id === step.cell)
+    const cell = cells[at]
+    const after = cells[at - 1]?.id ?? null
+    const content = { cell: { cell: step.cell, outputs: true } }
+    if (step.op === 'insert') back.push({ op: 'delete', cell: step.cell })
+    if (!cell) {
+      cells = carryOut(cells, asOp(step))
+      continue
+    }
+    switch (step.op) {
+      case 'insert':
+        break
+      case 'delete':
+        back.push({ op: 'insert', cell: step.cell, after, kind: cell.kind, source: cell.source, content })
+        break
+      case 'move':
+        back.push({ op: 'move', cell: step.cell, after })
+        break
+      case 'retype':
+        if (cell.kind === 'code' && hasRun(step.cell)) back.push({ op: 'refit', cell: step.cell, undoes: null })
+        back.push({ op: 'retype', cell: step.cell, kind: cell.kind })
+        break
+      case 'change':
+        back.push({ op: 'write', cell: step.cell, from: apply(fromJSON(step.change), cell.source), to: cell.source })
+        break
+      case 'write':
+        back.push({ op: 'write', cell: step.cell, from: step.to, to: step.from })
+        break
+      case 'clear':
+        if (hasRun(step.cell)) back.push({ op: 'refit', cell: step.cell, undoes: step })
+        break
+      case 'absorb':
+        back.push({ op: 'refit', cell: step.cell, undoes: step })
+        break
+      case 'refit':
+        // The loss by a change of type comes again with that change.
+        if ('undoes' in step && step.undoes) back.push(step.undoes)
+        break
+    }
+    cells = carryOut(cells, asOp(step))
   }
-  return ops
+  return back.reverse()
+}
+
+/** The steps that can be done now: what others deleted, brought back or wrote meanwhile is left out. */
+export function applicable(cells: Cell[], steps: readonly Step[]): Step[] {
+  return steps.filter((step) => {
+    const cell = cells.find(({ id }) => id === step.cell)
+    if ((step.op === 'insert') !== (cell === undefined)) return false
+    if (step.op === 'write' && cell?.source !== step.from) return false
+    cells = carryOut(cells, asOp(step))
+    return true
+  })
 }

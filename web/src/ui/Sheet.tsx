@@ -41,16 +41,19 @@ function Help() {
   )
 }
 
-const address = (path: string) => `/?path=${encodeURIComponent(path)}`
+export const address = (path: string) => `/?path=${encodeURIComponent(path)}`
 
-export function FileList() {
+/** The notebooks of a folder; without one, or where it does not exist, of the folder that the page was opened from. */
+export function FileList({ start = null }: { start?: string | null }) {
   const folder = useSignal<Folder | null>(null)
   const name = useSignal('')
-  const look = async (path: string | null) => {
-    const answer = await ask({ files: { folder: path } })
-    if (answer !== null && typeof answer === 'object' && 'folder' in answer) folder.value = answer.folder
+  const look = async (path: string | null, isQuiet = false): Promise<boolean> => {
+    const answer = await ask({ files: { folder: path } }, isQuiet)
+    if (answer === null || typeof answer !== 'object' || !('folder' in answer)) return false
+    folder.value = answer.folder
+    return true
   }
-  useEffect(() => void look(null), [])
+  useEffect(() => void look(start, start !== null).then((isThere) => isThere || look(null)), [])
   const create = async (event: Event) => {
     event.preventDefault()
     if (!folder.value) return

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cellist_link::Failure;
 use cellist_notebook::{Ids, Notebook};
-use cellist_session::Store;
+use cellist_session::{Error, Problem, Store};
 
 use super::wire::Folder;
 
@@ -31,6 +31,30 @@ pub(super) fn list(folder: &Path) -> Result<Folder, Failure> {
     notebooks.sort();
     let text = |path: &Path| path.to_string_lossy().into_owned();
     Ok(Folder { path: text(folder), parent: folder.parent().map(text), folders, notebooks })
+}
+
+/// Why a notebook cannot be opened, as precisely as the page has something to offer for it.
+pub(super) fn cannot_open(error: Error) -> Failure {
+    let kind = match error.problem() {
+        Problem::NotANotebook(problem) => match problem {
+            cellist_notebook::Error::InvalidJson { .. } | cellist_notebook::Error::NotUtf8 { .. } => {
+                Some("invalid_json")
+            }
+            cellist_notebook::Error::TooNew { .. } => Some("too_new"),
+            cellist_notebook::Error::TooOld { .. } => Some("too_old"),
+            _ => None,
+        },
+        Problem::Unreadable(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Some("not_permitted")
+        }
+        Problem::IsFolder => Some("is_folder"),
+        _ => None,
+    };
+    let mut failure = Failure::from(error);
+    if let Some(kind) = kind {
+        failure.kind = kind.to_owned();
+    }
+    failure
 }
 
 /// Makes a notebook with one empty cell, under a name that is free.

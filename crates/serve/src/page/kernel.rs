@@ -10,12 +10,17 @@ use cellist_link::Failure;
 use cellist_notebook::CellId;
 use cellist_output::{Ansi, Limits};
 use cellist_session::Home;
-use cellist_session::execution::{Canceller, Limit, Reader, Reading};
+use cellist_session::execution::{Canceller, Limit, Reader, Reading, RunReport, Status};
 use cellist_session::live::{Author, Batch, Document};
 use cellist_session::orders::{self, Asker, Job, Wanted, Written};
 use cellist_session::run::Cancel;
 use cellist_session::sessions::{Call, KernelMode, Kind, SessionKey, Sessions};
 use tokio::sync::{Mutex as Turns, OwnedMutexGuard};
+
+use super::wire::Stopped;
+
+/// How many characters of an error a line about it holds.
+const MOST_ERROR: usize = 120;
 
 /// What was begun on pages and is not done, by notebook. Runs of a notebook take turns in the order in which they came.
 #[derive(Debug, Default)]
@@ -93,7 +98,7 @@ pub(super) struct Bench<'a> {
 
 impl Bench<'_> {
     /// Runs cells in the notebook's session when it is their turn, and starts its kernel if there is none.
-    pub(super) async fn run(self, waiting: Waiting, author: Author) -> Result<(), Failure> {
+    pub(super) async fn run(self, waiting: Waiting, author: Author) -> Result<Option<Stopped>, Failure> {
         let Waiting { document, cells, number, cancel, turn } = waiting;
         let turn = turn.await;
         let ran = match self.call(&document).await {
@@ -101,7 +106,7 @@ impl Bench<'_> {
                 let batch =
                     Batch { cells, call, allow_errors: false, max_output: None, timing, watcher: None };
                 let ran = document.run(self.sessions, batch, author, cancel).await;
-                ran.map(drop).map_err(Failure::from)
+                ran.map(|report| stopped(&document, &report)).map_err(Failure::from)
             }
             Err(failure) => {
                 document.mark_resting(cells).await?;
@@ -167,4 +172,28 @@ impl Bench<'_> {
         document.lose_kernel().await?;
         Ok(())
     }
+}
+
+/// The cell that ended a run, if one did.
+fn stopped(document: &Document, report: &RunReport) -> Option<Stopped> {
+    let last = report.cells.last().filter(|_| report.status != Status::Ok)?;
+    let notebook = document.view().notebook.clone();
+    let by_id = last.id.as_deref().map(CellId::from).filter(|id| notebook.position(id).is_some());
+    let cell = by_id.or_else(|| notebook.cells().get(last.index).map(|cell| cell.id().clone()))?;
+    let error = match (&last.report.error, last.report.status) {
+        (Some(raised), Status::Error) => {
+            let message = raised.evalue.lines().next().unwrap_or_default();
+            let text = if message.is_empty() {
+                raised.ename.clone()
+            } else {
+                format!("{}: {message}", raised.ename)
+            };
+            cellist_output::clean(text.as_bytes(), Ansi::Remove).chars().take(MOST_ERROR).collect()
+        }
+        (_, Status::Ok) => return None,
+        (_, Status::Error) => "it failed".to_owned(),
+        (_, Status::Timeout) => "it took too long".to_owned(),
+        (_, Status::Cancelled) => "interrupted".to_owned(),
+    };
+    Some(Stopped { cell, error, not_run: report.not_run })
 }

@@ -37,6 +37,7 @@ pub(super) fn router(page: Arc<Page>, programs: Router) -> Router {
         .route("/session", get(session))
         .route("/socket", get(connect))
         .route("/output", get(output))
+        .route("/raw", get(raw))
         .route("/plotly.js", get(plotly))
         .route("/frame.html", get(frame))
         .route(EDITOR, get(editor::look).post(editor::report));
@@ -122,6 +123,26 @@ async fn output(State(page): State<Arc<Page>>, Query(asked): Asked, headers: Hea
             ([(CONTENT_TYPE, kind.as_str()), (CACHE_CONTROL, "private, max-age=3600")], bytes).into_response()
         }
         None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+/// The bytes of a notebook's file as text, also of one that cannot be read as a notebook.
+async fn raw(State(page): State<Arc<Page>>, Query(asked): Asked, headers: HeaderMap) -> Response {
+    if !page.is_known(&headers) {
+        return refused("This browser is not signed in.");
+    }
+    let path = PathBuf::from(asked.get("path").map(String::as_str).unwrap_or_default());
+    if path.extension().is_none_or(|ending| ending != "ipynb") {
+        return StatusCode::NOT_FOUND.into_response();
+    }
+    let store = page.store();
+    match tokio::task::spawn_blocking(move || store.read_file(&path)).await {
+        Ok(Ok(bytes)) => {
+            let headers = [(CONTENT_TYPE, "text/plain; charset=utf-8"), (CACHE_CONTROL, "no-store")];
+            (headers, bytes).into_response()
+        }
+        Ok(Err(error)) => (StatusCode::NOT_FOUND, format!("{error}\n")).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }
 

@@ -181,8 +181,7 @@ impl Visit {
                     let (key, answers) = (self.key(), answers.clone());
                     tokio::spawn(async move {
                         let (asker, folder) = (page.asker(), page.folder());
-                        let result =
-                            page.bench(&asker, &folder).run(waiting, author).await.map(|()| Answer::Done);
+                        let result = page.bench(&asker, &folder).run(waiting, author).await.map(Answer::Ran);
                         if let Some(key) = key {
                             let _ = page.shared.desk.sessions().attach(&owner, &key);
                         }
@@ -227,7 +226,9 @@ impl Visit {
         if let Some(feed) = self.feed.take() {
             self.let_go(feed.document.path());
         }
-        let document = self.page.shared.desk.documents().open(path).await?;
+        let opened = self.page.shared.desk.documents().open(path).await;
+        let document = opened.map_err(files::cannot_open)?;
+        document.meet_kernel(self.page.shared.desk.sessions()).await?;
         let mut views = document.watch();
         views.borrow_and_update();
         let (feed, whole) = Feed::open(document, &self.name, clients, &around(&self.page)).await?;
@@ -295,6 +296,7 @@ async fn carry_out(
             Err(DocumentError::Refused(Refusal::TooFar { .. })) => Ok(Answer::TooFar),
             Err(error) => Err(error.into()),
         },
+        Ask::Cells { cells } => document?.contents(cells).await.map(Answer::Cells).map_err(Failure::from),
         Ask::Interrupt => page.bench(&page.asker(), &page.folder()).interrupt(&document?).map(done),
         Ask::Restart => page.bench(&page.asker(), &page.folder()).restart(&document?).await.map(done),
         Ask::Complete { code, cursor } => {

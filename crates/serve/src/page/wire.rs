@@ -30,6 +30,10 @@ pub(super) enum Ask {
         clients: Vec<String>,
     },
     Submit(Submission),
+    /// All of these cells as JSON, for a clipboard.
+    Cells {
+        cells: Vec<CellId>,
+    },
     Run {
         cells: Vec<CellId>,
     },
@@ -101,6 +105,8 @@ pub(super) enum Answer {
         end: usize,
     },
     Documentation(Option<String>),
+    Cells(Vec<Option<String>>),
+    Ran(Option<Stopped>),
     Folder(Folder),
     Created(String),
     History(Vec<Turn>),
@@ -225,6 +231,15 @@ pub(super) struct Turn {
     /// What was done to which cells, in words.
     pub(super) deeds: Vec<String>,
     pub(super) is_undone: bool,
+}
+
+/// The cell that ended a run before its end.
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct Stopped {
+    pub(super) cell: CellId,
+    /// How it ended, in a line.
+    pub(super) error: String,
+    pub(super) not_run: usize,
 }
 
 /// The notebooks of a folder.

@@ -1,0 +1,50 @@
+// A notebook that cannot be opened: what is wrong, and what can be done about it.
+
+import { ask } from '../net/sync'
+import { trouble } from '../state/doc'
+import { address, FileList } from '../ui/Sheet'
+
+const TITLES: Record<string, string> = {
+  not_found: 'There is no such notebook',
+  invalid_json: 'This file is damaged',
+  invalid_notebook: 'This file is not a notebook',
+  too_new: 'This notebook needs a newer cellist',
+  too_old: 'This notebook has an old format',
+  not_permitted: 'This notebook may not be read',
+  is_folder: 'This is a folder',
+}
+
+const ADVICE: Record<string, string> = {
+  invalid_json: 'The text shows what is wrong at that place: mend it in an editor, or bring back an earlier version, for example with git restore or from a backup. Then try again.',
+  invalid_notebook: 'The text shows what it holds.',
+}
+
+/** Kinds whose file can be looked at as text. */
+const READABLE = new Set(['invalid_json', 'invalid_notebook', 'too_new', 'too_old'])
+
+export function Trouble({ path }: { path: string }) {
+  const failure = trouble.value
+  if (!failure) return null
+  const { kind, message, hint } = failure
+  const [folder, name] = [path.slice(0, path.lastIndexOf('/')) || '/', path.slice(path.lastIndexOf('/') + 1)]
+  const what = message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message
+  const create = async () => {
+    const answer = await ask({ create: { folder, name } })
+    if (answer !== null && typeof answer === 'object' && 'created' in answer) location.href = address(answer.created)
+  }
+  return (
+    <main class="alone trouble" aria-label="Notebook">
+      <h2>{TITLES[kind] ?? 'This notebook cannot be opened'}</h2>
+      <p class="path">{path}</p>
+      <p role="alert">{what}{kind !== 'not_found' && hint ? `: ${hint}` : ''}.</p>
+      {ADVICE[kind] && <p>{ADVICE[kind]}</p>}
+      <div class="row">
+        {kind === 'not_found' && name && <button class="primary" onClick={() => void create()}>Create it here</button>}
+        {READABLE.has(kind) && <a class="button primary" href={`/raw?path=${encodeURIComponent(path)}`} target="_blank" rel="noreferrer">Open as text</a>}
+        <button onClick={() => location.reload()}>Try again</button>
+      </div>
+      <h3>Notebooks nearby</h3>
+      <FileList start={kind === 'is_folder' ? path : folder} />
+    </main>
+  )
+}

@@ -1,0 +1,95 @@
+// Notebooks that cannot be opened, and states that are true.
+
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { cell, code, edit, notebook, SHOTS, until } from '../kit.mjs'
+import { bed } from './bed.mjs'
+
+async function visit(page, path) {
+  await page.goto(`http://127.0.0.1:${bed.port}/?path=${encodeURIComponent(path)}`)
+}
+
+test('a notebook that cannot be opened says what is wrong and what can be done', async () => {
+  const at = (name) => join(bed.work, name)
+  bed.write('near.ipynb', notebook(code('a', '1')))
+  writeFileSync(at('broken.ipynb'), '{\n "cells": [\n  {"cell_type": \n')
+  writeFileSync(at('new.ipynb'), '{"cells": [], "metadata": {}, "nbformat": 5, "nbformat_minor": 0}')
+  writeFileSync(at('list.ipynb'), '[]')
+  mkdirSync(at('folder.ipynb'))
+  const page = await bed.open()
+
+  await visit(page, at('broken.ipynb'))
+  await page.getByRole('heading', { name: 'This file is damaged' }).waitFor()
+  await page.getByRole('alert').getByText('line 4 column 1').waitFor()
+  assert.equal(await page.title(), 'broken.ipynb · cellist')
+  if (SHOTS) await page.screenshot({ path: join(SHOTS, 'trouble.png') })
+  const [opened] = await Promise.all([page.context().waitForEvent('page'), page.getByRole('link', { name: 'Open as text' }).click()])
+  await opened.waitForLoadState()
+  assert.match(await opened.locator('body').textContent(), /"cell_type":/)
+  await opened.close()
+  // Mended, it opens.
+  bed.write('broken.ipynb', notebook(code('a', 'mended')))
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await cell(page, 'a').waitFor()
+
+  await visit(page, at('new.ipynb'))
+  await page.getByRole('heading', { name: 'needs a newer cellist' }).waitFor()
+  await visit(page, at('list.ipynb'))
+  await page.getByRole('heading', { name: 'not a notebook' }).waitFor()
+  await visit(page, at('folder.ipynb'))
+  await page.getByRole('heading', { name: 'This is a folder' }).waitFor()
+
+  await visit(page, at('missing.ipynb'))
+  await page.getByRole('heading', { name: 'There is no such notebook' }).waitFor()
+  await page.getByRole('link', { name: 'near.ipynb' }).waitFor()
+  if (SHOTS) await page.screenshot({ path: join(SHOTS, 'missing.png') })
+  await page.getByRole('button', { name: 'Create it here' }).click()
+  await page.locator('[data-cell]').waitFor()
+  await page.getByRole('heading', { name: 'missing.ipynb' }).waitFor()
+  await visit(page, at('no/such/folder/x.ipynb'))
+  await page.getByRole('heading', { name: 'There is no such notebook' }).waitFor()
+  await page.getByRole('link', { name: 'near.ipynb' }).waitFor()
+  const answer = await page.request.get(`http://127.0.0.1:${bed.port}/raw?path=${encodeURIComponent('/etc/passwd')}`)
+  assert.equal(answer.status(), 404)
+})
+
+test('a kernel that lives is not said to be gone after a reload', async () => {
+  bed.write('alive.ipynb', notebook(code('a', 'b = 2'), code('b', 'print(b)')))
+  const page = await bed.open('alive.ipynb')
+  await page.getByRole('button', { name: 'Run all' }).click()
+  await cell(page, 'b').locator('.standing.ok').waitFor()
+  await page.goto(`http://127.0.0.1:${bed.port}/`)
+  await visit(page, join(bed.work, 'alive.ipynb'))
+  await cell(page, 'b').locator('.standing').waitFor()
+  assert.match(await cell(page, 'a').locator('.standing').textContent(), /^ran in [^,]*$/)
+  assert.match(await cell(page, 'b').locator('.standing').textContent(), /^ran in [^,]*$/)
+})
+
+test('a run that stops says where and what was not run, and shows it', async () => {
+  const many = Array.from({ length: 30 }, (_, at) => code(`c${at}`, at === 2 ? '{}["missing"]' : `print(${at})\n${'#\n'.repeat(8)}`))
+  bed.write('stops.ipynb', notebook(...many))
+  const page = await bed.open('stops.ipynb')
+  await page.locator('[data-cell]').last().evaluate((element) => element.focus())
+  await page.getByRole('button', { name: 'Run all' }).click()
+  const toast = page.locator('.toast')
+  await toast.getByText("Stopped at cell 3: KeyError: 'missing'; 27 cells not run").waitFor()
+  await toast.getByRole('button', { name: 'Show' }).click()
+  await until(() => cell(page, 'c2').evaluate((element) => {
+    const { top, bottom } = element.getBoundingClientRect()
+    return element.classList.contains('active') && top >= 0 && bottom <= innerHeight
+  }), 'the cell')
+  // Nothing is said where all ran.
+  await edit(page, 'c2')
+  await page.keyboard.press('Control+a')
+  await page.keyboard.type('import os, time\nwhile not os.path.exists("stops-go"): time.sleep(0.01)')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Control+Enter')
+  await cell(page, 'c2').locator('.running').waitFor()
+  // It failed before; while it runs, that is not what is shown.
+  assert.equal(await cell(page, 'c2').locator('.standing').count(), 0)
+  assert.equal(await cell(page, 'c2').getAttribute('aria-label'), 'Cell 3 of 30, code, running')
+  bed.write('stops-go', {})
+  await cell(page, 'c2').locator('.standing.ok').waitFor()
+})

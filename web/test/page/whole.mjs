@@ -1,0 +1,247 @@
+// Whole cells: what is done to them and taken back leaves the file as it was, byte for byte.
+
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { cell, code, edit, notebook, source, text, until } from '../kit.mjs'
+import { bed, sources } from './bed.mjs'
+
+/** A file of format 4.4 without ids, with an indent of its own and keys in no order. */
+const OLD = `{
+   "nbformat_minor": 4,
+   "nbformat": 4,
+   "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
+   "cells": [
+      {
+         "source": ["x = 1\\n", "print(x)"],
+         "cell_type": "code",
+         "execution_count": 3,
+         "metadata": {"tags": ["keep", "é"], "n": 1e0},
+         "outputs": [{"output_type": "stream", "name": "stdout", "text": "1\\n"}]
+      },
+      {
+         "source": "![p](attachment:p.png)",
+         "cell_type": "markdown",
+         "attachments": {"p.png": {"image/png": "iVBORw0KGgo="}},
+         "metadata": {"slideshow": {"slide_type": "skip"}}
+      },
+      {
+         "source": "# second\\n\\n![q](attachment:q.png)",
+         "cell_type": "markdown",
+         "metadata": {},
+         "attachments": {"q.png": {"image/png": "iVBORw0KGgo="}}
+      },
+      {
+         "source": ["y = 2"],
+         "cell_type": "code",
+         "outputs": [],
+         "metadata": {},
+         "execution_count": 4
+      },
+      {
+         "source": ["y"],
+         "cell_type": "code",
+         "outputs": [{"output_type": "execute_result", "execution_count": 5, "metadata": {}, "data": {"text/plain": ["2"]}}],
+         "metadata": {"collapsed": false},
+         "execution_count": 5
+      }
+   ]
+}
+`
+
+/** The same as Jupyter writes it, with ids. */
+function modern() {
+  const { cells, metadata } = JSON.parse(OLD)
+  const named = cells.map((one, at) => Object.fromEntries(Object.entries({ ...one, id: `cell-${at}` }).sort()))
+  return `${JSON.stringify({ cells: named, metadata, nbformat: 4, nbformat_minor: 5 }, null, 1)}\n`
+}
+
+const raw = (name) => readFileSync(join(bed.work, name), 'utf8')
+
+for (const [format, original] of [['4.4 without ids', OLD], ['4.5', modern()]]) {
+  test(`in a notebook of format ${format} whole cells are deleted, cut, pasted, split, merged and all of it undone`, async () => {
+    const name = `whole-${format.slice(0, 3)}.ipynb`
+    writeFileSync(join(bed.work, name), original)
+    const page = await bed.open(name)
+    const press = async (...keys) => {
+      for (const key of keys) await page.keyboard.press(key)
+    }
+    const count = (wanted) => bed.saved(name, (cells) => cells.length === wanted)
+    const same = (what) => until(() => raw(name) === original, () => `${what}: the file as it was, not ${raw(name)},`)
+    const select = async (at) => {
+      await press('Escape')
+      await page.locator('[data-cell]').nth(at).evaluate((element) => element.focus())
+      await until(() => page.locator('[data-cell]').nth(at).evaluate((element) => element === document.activeElement && element.classList.contains('active')), 'the focus')
+    }
+    for (let at = 0; at < 5; at++) {
+      await select(at)
+      await press('d', 'd')
+      await count(4)
+      await press('z')
+      await same(`undoing the deletion of ${at}`)
+      await press('Shift+Z')
+      await count(4)
+      await page.getByRole('button', { name: 'Restore' }).click()
+      await same(`restoring ${at}`)
+    }
+    await select(0)
+    // What it showed is seen again at once.
+    await page.locator('[data-cell]').first().locator('.outputs').getByText('1', { exact: true }).waitFor()
+    await press('Control+a', 'd', 'd')
+    await count(1)
+    await page.getByRole('button', { name: 'Restore' }).click()
+    await same('restoring all')
+
+    // A change of type, and cleared outputs, with and without anything printed.
+    for (const at of [0, 3, 4]) {
+      await select(at)
+      await press('m')
+      await bed.saved(name, (cells) => cells[at].cell_type === 'markdown')
+      await press('z')
+      await same(`m and z at ${at}`)
+      await press('Shift+C')
+      await bed.saved(name, (cells) => cells[at].execution_count === null)
+      await press('z')
+      await same(`clearing at ${at}`)
+    }
+    await select(0)
+    await press('Control+Shift+ArrowDown')
+    await bed.saved(name, (cells) => cells[1].cell_type === 'code')
+    await press('z')
+    await same('moving')
+
+    // The lower part of a split keeps the outputs, both have the metadata.
+    await select(0)
+    await press('Enter', 'Control+Home', 'End', 'Control+Shift+-')
+    const { cells: halves } = await count(6)
+    assert.deepEqual(sources(halves.slice(0, 2)), ['x = 1', 'print(x)'])
+    assert.deepEqual(halves[0].metadata, halves[1].metadata)
+    assert.deepEqual([halves[0].outputs.length, halves[0].execution_count, halves[1].outputs.length, halves[1].execution_count], [0, null, 1, 3])
+    await press('Escape', 'z')
+    await same('splitting')
+
+    // Merges keep what both have.
+    await select(1)
+    await press('Shift+M')
+    const { cells: merged } = await count(4)
+    assert.deepEqual(Object.keys(merged[1].attachments), ['p.png', 'q.png'])
+    await press('z')
+    await same('merging Markdown')
+    await press('Shift+Z')
+    await count(4)
+    await press('z')
+    await same('merging Markdown again')
+    await select(3)
+    await press('Shift+M')
+    const { cells: joined } = await count(4)
+    assert.deepEqual([sources(joined)[3], joined[3].outputs.length], ['y = 2\n\ny', 1])
+    await press('z')
+    await same('merging code')
+
+    // A copy has everything but the name.
+    await select(0)
+    await press('c', 'v')
+    const { cells: six } = await count(6)
+    const bare = ({ id, ...rest }) => rest
+    assert.deepEqual(bare(six[1]), bare(six[0]))
+    await press('z')
+    await same('copying')
+
+    // Cut here, pasted at the same place in another tab.
+    const other = await bed.open(name)
+    await page.bringToFront()
+    for (const [at, key, place] of [[0, 'Shift+V', 0], [4, 'v', 3]]) {
+      await select(at)
+      await press('x')
+      await count(4)
+      await other.bringToFront()
+      await until(() => other.evaluate(() => document.querySelectorAll('[data-cell]').length === 4), 'the other tab')
+      await other.locator('[data-cell]').nth(place).evaluate((element) => element.focus())
+      await until(() => other.locator('[data-cell]').nth(place).evaluate((element) => element.classList.contains('active')), 'the focus')
+      await until(() => other.evaluate(async () => (await (await caches.match('/clipboard'))?.text())?.includes(localStorage.getItem('cellist:clipboard'))), 'the clipboard')
+      await other.keyboard.press(key)
+      await same(`cutting ${at} and pasting in another tab`)
+      await page.bringToFront()
+    }
+  })
+}
+
+test('what others typed since is not undone', async () => {
+  writeFileSync(join(bed.work, 'since.ipynb'), modern())
+  const page = await bed.open('since.ipynb')
+  const other = await bed.open('since.ipynb')
+  await page.bringToFront()
+  await page.locator('[data-cell]').nth(1).evaluate((element) => element.focus())
+  await page.keyboard.press('Shift+M')
+  await bed.saved('since.ipynb', (cells) => cells.length === 4)
+  await other.bringToFront()
+  await other.keyboard.press('j')
+  await other.keyboard.press('Enter')
+  await other.keyboard.press('Control+End')
+  await other.keyboard.type(' typed by another')
+  await bed.saved('since.ipynb', (cells) => source(cells[1].source).endsWith('typed by another'))
+  await page.bringToFront()
+  await until(async () => (await text(page, 'cell-1')).endsWith('typed by another'), 'the text')
+  await page.locator('[data-cell]').first().evaluate((element) => element.focus())
+  await page.keyboard.press('z')
+  const { cells } = await bed.saved('since.ipynb', (cells) => cells.length === 5)
+  assert.ok(source(cells[1].source).endsWith('typed by another'))
+  assert.deepEqual(cells[2], JSON.parse(modern()).cells[2])
+})
+
+test('cells and plain text come through the system clipboard, and what is no cell comes as text', async () => {
+  writeFileSync(join(bed.work, 'from.ipynb'), modern())
+  bed.write('to.ipynb', notebook(code('t', 'plain = "text"')))
+  const from = await bed.open('from.ipynb')
+  await from.keyboard.press('Shift+J')
+  await from.keyboard.press('Control+c')
+  await from.getByText('2 copied').waitFor({ state: 'attached' })
+  await until(() => from.evaluate(() => localStorage.getItem('cellist:clipboard') !== null), 'the clipboard')
+  const to = await bed.open('to.ipynb')
+  await to.keyboard.press('Control+v')
+  const { cells } = await bed.saved('to.ipynb', (cells) => cells.length === 3)
+  assert.deepEqual(cells.slice(1), JSON.parse(modern()).cells.slice(0, 2))
+  await cell(to, 'cell-0').locator('.outputs').getByText('1', { exact: true }).waitFor()
+
+  // Marked text is copied as text, and becomes a cell.
+  await edit(to, 't')
+  await to.keyboard.press('Control+a')
+  await to.keyboard.press('Control+c')
+  await to.keyboard.press('Escape')
+  await to.keyboard.press('Control+v')
+  const { cells: four } = await bed.saved('to.ipynb', (cells) => cells.length === 4)
+  assert.deepEqual([source(four[1].source), four[1].cell_type, four[1].outputs], ['plain = "text"', 'code', []])
+
+  // Whatever a program puts there, the file stays a notebook.
+  const offered = (cells) => to.evaluate((cells) => {
+    const clipboardData = new DataTransfer()
+    clipboardData.setData('application/x-cellist-cells+json', JSON.stringify({ stamp: 's', path: '/x', cells }))
+    document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }))
+  }, cells)
+  const hostile = (json) => [{ id: '../x', kind: 'code', source: 'kept = 1', json: JSON.stringify(json) }]
+  await offered(hostile({ cell_type: 'code', source: '', metadata: [], outputs: 5 }))
+  await to.locator('.toast').getByText('Only the text was pasted').waitFor()
+  const { cells: five } = await bed.saved('to.ipynb', (cells) => cells.length === 5)
+  assert.deepEqual(five.find((one) => source(one.source) === 'kept = 1').outputs, [])
+  const script = { output_type: 'display_data', metadata: {}, data: { 'text/html': ['<img src=x onerror="window.hacked = 1">hi'] } }
+  await offered(hostile({ cell_type: 'code', id: 't', source: '', metadata: {}, execution_count: 1, outputs: [script] }))
+  const { cells: all } = await bed.saved('to.ipynb', (cells) => cells.length === 6)
+  assert.equal(new Set(all.map(({ id }) => id)).size, 6)
+  await to.locator('.outputs iframe, .outputs :text("hi")').first().waitFor()
+  assert.equal(await to.evaluate(() => window.hacked), undefined)
+})
+
+test('a cell that was cut while the host was gone comes back whole', async () => {
+  writeFileSync(join(bed.work, 'away.ipynb'), modern())
+  const page = await bed.open('away.ipynb')
+  await bed.kill()
+  for (const key of ['x', 'j', 'v', 'k', 'k', 'd', 'd', 'z']) await page.keyboard.press(key)
+  await bed.serve()
+  await page.locator('.saved.open').waitFor()
+  const { cells } = await bed.saved('away.ipynb', (cells) => cells[0].id !== 'cell-0')
+  const before = JSON.parse(modern()).cells
+  await until(async () => (await page.locator('.saved').textContent()) === 'Saved', 'the save')
+  const now = bed.read('away.ipynb').cells
+  assert.deepEqual(new Set(now.map((one) => JSON.stringify(one))), new Set(before.map((one) => JSON.stringify(one))), JSON.stringify(cells))
+})
