@@ -216,7 +216,9 @@ export const clearAll = () => remember(...doc.order.peek().filter(doc.hasRun).ma
 
 /** Runs cells, from what they say when all that was typed has arrived. */
 export async function runCells(cells: string[]): Promise<void> {
-  const code = cells.filter((id) => doc.cells.get(id)?.kind.peek() === 'code')
+  // A cell without code has nothing to wait for.
+  const runs = (id: string) => doc.cells.get(id)?.kind.peek() === 'code' && sourceOf(id).trim() !== ''
+  const code = cells.filter(runs)
   if (code.length === 0) return
   await settled()
   const answer = await ask({ run: { cells: code } })

@@ -243,7 +243,8 @@ fn kind_of(error: &notebook::Error) -> &'static str {
         | E::UnknownCellType { .. }
         | E::NoSource { .. }
         | E::BadSource { .. }
-        | E::BadSourceLine { .. } => "invalid_notebook",
+        | E::BadSourceLine { .. }
+        | E::NotACell { .. } => "invalid_notebook",
         E::NoSuchCell { .. }
         | E::NoSuchPosition { .. }
         | E::NoSuchTarget { .. }

@@ -20,8 +20,11 @@ export interface Binding {
 const edit = () => {
   if (active.peek()) isEditing.value = true
 }
-/** Text that is marked in an output is copied by the browser. */
-const nothingMarked = () => document.getSelection()?.isCollapsed !== false
+/** Text that is marked in an output is copied by the browser. What is marked in an editor that was left does not count. */
+const nothingMarked = () => {
+  const marked = document.getSelection()
+  return !marked || marked.isCollapsed || marked.anchorNode?.parentElement?.closest('.cm-editor') != null
+}
 const leave = () => {
   isEditing.value = false
 }

@@ -27,7 +27,8 @@ export function Trouble({ path }: { path: string }) {
   if (!failure) return null
   const { kind, message, hint } = failure
   const [folder, name] = [path.slice(0, path.lastIndexOf('/')) || '/', path.slice(path.lastIndexOf('/') + 1)]
-  const what = message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message
+  const said = message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message
+  const what = said.slice(0, 1).toUpperCase() + said.slice(1)
   const create = async () => {
     const answer = await ask({ create: { folder, name } })
     if (answer !== null && typeof answer === 'object' && 'created' in answer) location.href = address(answer.created)

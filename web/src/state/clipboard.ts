@@ -98,10 +98,12 @@ export function listen(takesText: (target: EventTarget | null) => boolean, paste
     if (key === STAMP) void fetchShared()
   })
   addEventListener('paste', (event) => {
-    if (event.defaultPrevented || takesText(event.target) || document.querySelector('dialog[open]')) return
+    // Text that is still marked in an editor that was left makes that editor the target.
+    if (event.defaultPrevented || takesText(document.activeElement) || document.querySelector('dialog[open]')) return
     const found = read(event.clipboardData?.getData(TYPE) ?? '') ?? event.clipboardData?.getData('text/plain')
     if (!found) return
     event.preventDefault()
+    event.stopPropagation()
     paste(found)
-  })
+  }, { capture: true })
 }

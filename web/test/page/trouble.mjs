@@ -93,3 +93,12 @@ test('a run that stops says where and what was not run, and shows it', async () 
   bed.write('stops-go', {})
   await cell(page, 'c2').locator('.standing.ok').waitFor()
 })
+
+test('a cell without code does not wait', async () => {
+  bed.write('empty.ipynb', notebook(code('a', ''), code('b', 'print("ran")'), code('c', ' ')))
+  const page = await bed.open('empty.ipynb')
+  await page.keyboard.press('Control+Enter')
+  await page.getByRole('button', { name: 'Run all' }).click()
+  await cell(page, 'b').locator('.standing.ok').waitFor()
+  assert.equal(await page.locator('.queued, .standing.queued').count(), 0)
+})

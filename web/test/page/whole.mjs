@@ -224,7 +224,7 @@ test('cells and plain text come through the system clipboard, and what is no cel
   await to.locator('.toast').getByText('Only the text was pasted').waitFor()
   const { cells: five } = await bed.saved('to.ipynb', (cells) => cells.length === 5)
   assert.deepEqual(five.find((one) => source(one.source) === 'kept = 1').outputs, [])
-  const script = { output_type: 'display_data', metadata: {}, data: { 'text/html': ['<img src=x onerror="window.hacked = 1">hi'] } }
+  const script = { output_type: 'display_data', metadata: {}, data: { 'text/html': ['<div><script>window.hacked = 1</script>hi</div>'] } }
   await offered(hostile({ cell_type: 'code', id: 't', source: '', metadata: {}, execution_count: 1, outputs: [script] }))
   const { cells: all } = await bed.saved('to.ipynb', (cells) => cells.length === 6)
   assert.equal(new Set(all.map(({ id }) => id)).size, 6)

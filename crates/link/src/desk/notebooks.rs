@@ -37,6 +37,7 @@ impl Desk {
         let document = self.documents.open(&asked.path).await?;
         Ok(match asked.ask {
             NotebookAsk::Open => {
+                document.meet_kernel(&self.sessions).await?;
                 let view = document.view();
                 let state = state(&view, &view.notebook);
                 self.held.hold(client, document);

@@ -46,6 +46,8 @@ impl Toolbox {
         match self.documents.open(&place.real).await {
             Ok(document) => {
                 call.agent.hold(&document);
+                // It fails where the notebook was closed in between, which the call itself then finds.
+                let _ = document.meet_kernel(&self.sessions).await;
                 Ok(Open { document, place })
             }
             Err(error) => {
