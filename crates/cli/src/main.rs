@@ -12,6 +12,7 @@ mod host;
 mod input;
 mod interrupts;
 mod kernel;
+mod limits;
 mod listing;
 mod load;
 mod memory;
@@ -32,6 +33,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    limits::report_large_files();
     let exit = match args::Cli::try_parse() {
         Ok(cli) => {
             let format = cli.format();

@@ -1,0 +1,20 @@
+//! Limits that the system sets on this process.
+
+use std::ptr;
+
+/// Has a write past the limit on the size of files (`ulimit -f`) fail with an error. By default a signal ends the
+/// process in the middle of a save. The handler does nothing; an ignored signal would stay ignored in kernels and
+/// commands that we start, while a handler does not outlive `exec`.
+#[expect(unsafe_code, reason = "there is no safe call that sets a handler without a runtime")]
+pub(crate) fn report_large_files() {
+    extern "C" fn do_nothing(_: libc::c_int) {}
+    let handler: extern "C" fn(libc::c_int) = do_nothing;
+    // SAFETY: all zeros is a valid action without flags and with an empty mask, and the handler touches nothing. Should
+    // the call fail, the signal does what it did before.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESTART;
+        libc::sigaction(libc::SIGXFSZ, &raw const action, ptr::null_mut());
+    }
+}
