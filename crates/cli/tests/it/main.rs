@@ -47,3 +47,4 @@ mod view;
 mod waiting;
 mod watching;
 mod write;
+mod writers;
