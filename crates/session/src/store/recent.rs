@@ -166,10 +166,13 @@ impl Recent {
             let entries = recent.entries();
             let Some(newest) = entries.last() else { continue };
             let is_over = now > newest.at + KEPT;
-            entries
-                .iter()
-                .filter(|entry| is_over || entry.at + 2 * WINDOW < newest.at)
-                .for_each(Entry::remove);
+            for (at, entry) in entries.iter().enumerate() {
+                // It was in the file until the next one came.
+                let is_old = entries.get(at + 1).is_some_and(|next| next.at + 2 * WINDOW < newest.at);
+                if is_over || is_old {
+                    entry.remove();
+                }
+            }
             // Succeeds when it is empty.
             let _ = fs::remove_dir(&recent.folder);
         }

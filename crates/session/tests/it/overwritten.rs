@@ -77,6 +77,20 @@ fn what_was_overwritten_long_before_the_next_change_comes_back_too() {
 }
 
 #[test]
+fn a_version_that_was_in_the_file_for_long_may_have_been_read() {
+    let bed = Bed::new(&["a"]);
+    bed.add("b").unwrap();
+    let read = fs::read_to_string(&bed.path).unwrap();
+    shift_kept(&bed, 1800);
+    bed.add("c").unwrap();
+    let other = bed.scratch.write("other/nb.ipynb", crate::bed::notebook(&[]));
+    crate::bed::add(&bed.store, &other, "x").unwrap();
+    fs::write(&bed.path, read.replace("\"a\"", "\"A\"")).unwrap();
+    bed.add("d").unwrap();
+    assert_eq!(bed.sources(), ["A", "b", "c", "d"]);
+}
+
+#[test]
 fn only_sources_come_back() {
     let bed = Bed::new(&["a", "b"]);
     let read = fs::read_to_string(&bed.path).unwrap();
