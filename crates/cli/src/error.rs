@@ -249,7 +249,8 @@ fn kind_of(error: &notebook::Error) -> &'static str {
         | E::NoSuchPosition { .. }
         | E::NoSuchTarget { .. }
         | E::NoSuchId { .. }
-        | E::AmbiguousId { .. } => "no_such_cell",
+        | E::AmbiguousId { .. }
+        | E::CellGone { .. } => "no_such_cell",
         E::MissingContent { .. } => "missing_content",
         E::NotOperations { .. }
         | E::BadOperation { .. }

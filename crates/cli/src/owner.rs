@@ -81,9 +81,10 @@ impl Owner {
                 NotebookReply::State(state) => *state,
                 other => return Err(unexpected(&Reply::Notebook(other))),
             };
-        let notebook = Notebook::parse(text.into_bytes(), Ids::seeded(news.version))
+        let mut notebook = Notebook::parse(text.into_bytes(), Ids::seeded(news.version))
             .map_err(|error| CliError::notebook(&self.named, &error))?;
-        let names = cells.into_iter().map(|(name, _)| name).collect();
+        let names: Vec<CellId> = cells.into_iter().map(|(name, _)| name).collect();
+        notebook.take_names(&names);
         Ok(Whole { notebook, names, problem: news.problem })
     }
 

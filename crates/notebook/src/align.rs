@@ -1,16 +1,24 @@
-//! Which cells of two versions of a notebook are the same cell.
-
-use std::collections::HashMap;
+//! Which cells of two versions of a notebook belong together, for comparing and merging text. Which are the very same
+//! cell is decided more strictly in `identity.rs`.
 
 use crate::draft::SnapshotCell;
+use crate::identity::by_name;
 use crate::lines::{hunks, hunks_of, split};
 
-/// For each cell of `left`, the position of the same cell in `right`.
+/// For each cell of `left`, the position of the cell in `right` that its text is compared and merged with.
 ///
-/// Cells are the same when they have the same id; without ids to go by, when their type and source are the
-/// same; and what is left between two such pairs, when it is alike.
+/// These are the cells of the same name; without names to go by, those whose type and source are the same; and what is
+/// left between two such pairs, when it is alike or stands in the same place. That does not prove that they are one cell.
 pub(crate) fn pair(left: &[SnapshotCell], right: &[SnapshotCell]) -> Vec<Option<usize>> {
-    let mut pairs = by_id(left, right);
+    pair_rest(left, right, by_name(left, right))
+}
+
+/// Pairs what `pairs` leaves over.
+pub(crate) fn pair_rest(
+    left: &[SnapshotCell],
+    right: &[SnapshotCell],
+    mut pairs: Vec<Option<usize>>,
+) -> Vec<Option<usize>> {
     by_content(left, right, &mut pairs);
     by_likeness(left, right, &mut pairs);
     pairs
@@ -38,13 +46,7 @@ pub fn rising(numbers: &[usize]) -> Vec<bool> {
     kept
 }
 
-fn by_id(left: &[SnapshotCell], right: &[SnapshotCell]) -> Vec<Option<usize>> {
-    let places: HashMap<&str, usize> =
-        (right.iter().enumerate()).filter_map(|(place, cell)| Some((cell.id.as_deref()?, place))).collect();
-    left.iter().map(|cell| places.get(cell.id.as_deref()?).copied()).collect()
-}
-
-fn by_content(left: &[SnapshotCell], right: &[SnapshotCell], pairs: &mut [Option<usize>]) {
+pub(crate) fn by_content(left: &[SnapshotCell], right: &[SnapshotCell], pairs: &mut [Option<usize>]) {
     let (free_left, free_right) = unpaired(pairs, right.len());
     let content = |cell: &SnapshotCell| (cell.kind.as_str(), cell.source.clone());
     let differing = hunks_of(
@@ -120,6 +122,7 @@ mod tests {
     fn cells(list: &[(&str, &str)]) -> Vec<SnapshotCell> {
         let cell = |(id, source): &(&str, &str)| SnapshotCell {
             id: (!id.is_empty()).then(|| (*id).to_owned()),
+            handle: None,
             kind: CellType::Code,
             source: (*source).to_owned(),
         };

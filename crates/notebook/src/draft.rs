@@ -1,12 +1,15 @@
 //! A notebook as someone wants it: which cells, in which order, with which type and source. Text and
 //! operations both become drafts, and a draft can be applied to a notebook that has moved on since.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
-use crate::align::{pair, rising};
+use crate::align::rising;
 use crate::cell::{Cell, CellType};
 use crate::edit::Made;
 use crate::error::{Error, Result};
+use crate::identity::{pair_renamed, same_cells};
 use crate::merge::{Cells, Ours, merge_cells};
 use crate::notebook::Notebook;
 use crate::revision::Revision;
@@ -25,10 +28,20 @@ pub struct Snapshot {
 pub struct SnapshotCell {
     /// Its stored id, unless other cells have the same.
     pub id: Option<String>,
+    /// The name that it goes by, where that is not its stored id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handle: Option<String>,
     /// Its type.
     pub kind: CellType,
     /// Its source.
     pub source: String,
+}
+
+impl SnapshotCell {
+    /// The name that the cell goes by, where it is known.
+    pub fn name(&self) -> Option<&str> {
+        self.handle.as_deref().or(self.id.as_deref())
+    }
 }
 
 /// The cells that a notebook should have.
@@ -78,6 +91,16 @@ pub struct Applied {
     pub slots: Vec<Option<usize>>,
 }
 
+/// What an equal cell with another id is to a draft that was made for an older revision. Some programs give all cells
+/// new ids when they save.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Renamed {
+    /// The same: a text shows no ids.
+    Same,
+    /// Another: an operation names the cell that it is about.
+    Another,
+}
+
 impl Draft {
     /// A draft that leaves `count` cells as they are.
     pub fn unchanged(count: usize) -> Draft {
@@ -92,8 +115,10 @@ impl Notebook {
     }
 
     pub(crate) fn snapshot_cells(&self) -> Vec<SnapshotCell> {
+        let shared: Vec<String> = self.shared_ids().into_iter().map(|(id, _)| id).collect();
         let cell = |cell: &Cell| SnapshotCell {
-            id: cell.is_named_by_stored_id().then(|| cell.id().to_string()),
+            id: cell.stored_id().filter(|id| !shared.iter().any(|known| known == id)).map(Cow::into_owned),
+            handle: (!cell.is_named_by_stored_id()).then(|| cell.id().to_string()),
             kind: cell.cell_type(),
             source: cell.source().into_owned(),
         };
@@ -103,19 +128,28 @@ impl Notebook {
     /// Makes the notebook as `draft` says. A draft made on another revision is merged with what happened
     /// since, cell by cell and line by line; where that cannot be, nothing is changed.
     pub fn apply(&mut self, draft: Draft, base: Option<&Snapshot>) -> Result<Applied> {
+        self.apply_as(draft, base, Renamed::Same)
+    }
+
+    pub(crate) fn apply_as(
+        &mut self,
+        draft: Draft,
+        base: Option<&Snapshot>,
+        renamed: Renamed,
+    ) -> Result<Applied> {
         let plan = match base.filter(|base| !self.has_revision(&base.revision)) {
             None => Self::plan_of(draft),
-            Some(base) => self.plan_on(&draft, base)?,
+            Some(base) => self.plan_on(&draft, base, renamed)?,
         };
         Ok(self.carry_out(plan))
     }
 
-    /// Where the cells of an older snapshot stand now.
+    /// Where the very cells of an older snapshot stand now; none for one that is gone, or that may be any of several.
     pub(crate) fn positions_since(&self, base: &Snapshot) -> Vec<Option<usize>> {
         if self.has_revision(&base.revision) {
             return (0..self.cells().len()).map(Some).collect();
         }
-        pair(&base.cells, &self.snapshot_cells())
+        same_cells(&base.cells, &self.snapshot_cells())
     }
 
     fn has_revision(&self, revision: &str) -> bool {
@@ -134,7 +168,7 @@ impl Notebook {
         draft.slots.into_iter().enumerate().map(planned).collect()
     }
 
-    fn plan_on(&self, draft: &Draft, base: &Snapshot) -> Result<Vec<Planned>> {
+    fn plan_on(&self, draft: &Draft, base: &Snapshot, renamed: Renamed) -> Result<Vec<Planned>> {
         let ours: Vec<Ours> = (draft.slots.iter())
             .map(|slot| match slot {
                 Slot::Kept { from, kind, source } => Ours {
@@ -149,7 +183,10 @@ impl Notebook {
             })
             .collect();
         let theirs = self.snapshot_cells();
-        let pairs = pair(&base.cells, &theirs);
+        let mut pairs = same_cells(&base.cells, &theirs);
+        if renamed == Renamed::Same {
+            pair_renamed(&base.cells, &theirs, &mut pairs);
+        }
         let merged = merge_cells(&Cells { base: &base.cells, ours: &ours, theirs: &theirs, pairs: &pairs });
         if !merged.conflicts.is_empty() {
             return Err(Error::Conflicts(merged.conflicts));

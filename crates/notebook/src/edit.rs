@@ -159,11 +159,13 @@ impl Notebook {
 
     /// The name of a new cell: the id that is wanted, a fresh one, or a handle where the format has no ids.
     fn name_for(&mut self, wanted: Option<String>, surroundings: &mut Surroundings) -> CellId {
-        let taken = &mut surroundings.taken;
+        let (taken, gone) = (&mut surroundings.taken, &self.gone);
+        // The name of a cell that is gone stays its own.
+        let is_known = |name: &str| taken.contains(name) || gone.contains_key(&CellId::from(name));
         let name = match wanted {
             Some(id) => CellId(id),
-            None if self.version().has_ids() => CellId(self.ids.fresh(|id| taken.contains(id))),
-            None => self.next_handle(|handle| taken.contains(handle)),
+            None if self.version.has_ids() => CellId(self.ids.fresh(is_known)),
+            None => CellId(self.ids.fresh_handle(is_known)),
         };
         taken.insert(name.0.clone());
         name

@@ -29,6 +29,11 @@ impl Tracked {
     pub(crate) fn revision(&self, hash: impl FnOnce() -> Revision) -> Revision {
         *self.revision.get_or_init(hash)
     }
+
+    /// Says that the revision is still this one: what was changed is not in the file.
+    pub(crate) fn set_revision(&mut self, revision: Revision) {
+        self.revision = OnceLock::from(revision);
+    }
 }
 
 impl From<Vec<Cell>> for Tracked {

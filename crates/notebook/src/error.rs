@@ -1,6 +1,7 @@
 //! Everything that can be wrong with a notebook, or with what is asked of one.
 
 use crate::cell::CellType;
+use crate::id::CellId;
 
 /// The result of reading or changing a notebook.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -53,6 +54,8 @@ pub enum Error {
     NoSuchId { id: String, nearest: Option<String> },
     #[error("the id `{id}` could mean any of the cells {}", listed(.indexes))]
     AmbiguousId { id: String, indexes: Vec<usize> },
+    #[error("cell `{id}` is gone: {fate}")]
+    CellGone { id: String, fate: String, first_line: String, candidates: Vec<Candidate> },
     #[error("`{action}` needs content")]
     MissingContent { action: &'static str },
     #[error("the operations are {found}, not a JSON array")]
@@ -98,6 +101,15 @@ pub struct Conflict {
     pub theirs: Option<(CellType, String)>,
 }
 
+/// A cell that may be meant where the one that was named is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields are named for what they are")]
+pub struct Candidate {
+    pub index: usize,
+    pub id: String,
+    pub first_line: String,
+}
+
 impl Error {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
@@ -112,7 +124,13 @@ impl Error {
                 Some("valid types are \"code\", \"markdown\" and \"raw\"".into())
             }
             Error::NoSuchId { nearest: Some(nearest), .. } => Some(format!("the nearest id is `{nearest}`")),
+            Error::NoSuchId { id, .. } if CellId::looks_like_handle(id) => Some(
+                "the name of a cell without an id lasts while it can be told; list the cells again".into(),
+            ),
             Error::NoSuchId { nearest: None, .. } => Some("a cell is named by its id or its index".into()),
+            Error::CellGone { first_line, candidates, .. } => {
+                Some(candidates_in_words(first_line, candidates))
+            }
             Error::NotOperations { .. } => Some("one operation alone is [{\"action\": …}]".into()),
             Error::AmbiguousId { .. } => Some("name the cell by its index".into()),
             Error::TextBeforeMarker { .. } => Some("begin with `# %% [code]`".into()),
@@ -174,6 +192,18 @@ pub(crate) fn alternatives(words: &[&str]) -> String {
         None => String::new(),
         Some((last, [])) => (*last).to_owned(),
         Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
+fn candidates_in_words(first_line: &str, candidates: &[Candidate]) -> String {
+    let alike: Vec<String> = candidates
+        .iter()
+        .map(|Candidate { index, id, first_line }| format!("{index} (`{id}`): {first_line}"))
+        .collect();
+    let was = if first_line.is_empty() { "it was empty".into() } else { format!("it began `{first_line}`") };
+    match alike.is_empty() {
+        true => format!("{was}; no cell is like it now"),
+        false => format!("{was}; most alike now: {}", alike.join("; ")),
     }
 }
 

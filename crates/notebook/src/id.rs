@@ -10,9 +10,14 @@ use crate::cell::Cell;
 use crate::draft::Snapshot;
 use crate::error::{Error, Result};
 use crate::notebook::Notebook;
+use crate::revision::Revision;
 
 /// The name of a cell, unique in an open notebook: the id that the file stores, or a handle when it stores
-/// none or one that several cells share. It stays the same while the notebook is open.
+/// none or one that several cells share. It stays with its cell while the notebook is open.
+///
+/// A handle never says where a cell stands. Cells read from a file get the file's generation (letters of its
+/// revision) and a number, so that the same bytes give the same handles and other bytes give others. A cell that is
+/// inserted later gets a random handle.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CellId(pub(crate) String);
@@ -29,9 +34,22 @@ impl CellId {
         letters && (1..=64).contains(&self.0.len())
     }
 
-    /// The handle of the `number`th cell that has no id of its own.
-    pub(crate) fn handle(number: usize) -> CellId {
-        CellId(format!("anon-{number}"))
+    /// The handle of the `number`th cell without an id of its own in a file of this revision.
+    pub(crate) fn handle(revision: Revision, number: usize) -> CellId {
+        CellId(format!("{}{number}", generation(revision)))
+    }
+
+    /// Whether it is a handle of a file of this revision.
+    pub(crate) fn is_of_generation(&self, revision: Revision) -> bool {
+        let number = self.0.strip_prefix(&generation(revision));
+        number.is_some_and(is_number)
+    }
+
+    /// Whether it has the form of a handle. An id in a file may have the same form.
+    pub(crate) fn looks_like_handle(name: &str) -> bool {
+        name.strip_prefix(HANDLE_MARK).is_some_and(|rest| {
+            rest.len() > GENERATION && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        })
     }
 }
 
@@ -44,6 +62,28 @@ impl From<&str> for CellId {
 impl fmt::Display for CellId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+/// What every handle begins with.
+const HANDLE_MARK: &str = "_";
+
+/// How many letters of a handle stand for the content of the file.
+const GENERATION: usize = 5;
+
+/// What the handles of a file of this revision begin with.
+fn generation(revision: Revision) -> String {
+    let mut letters = String::from(HANDLE_MARK);
+    push_letters(&mut letters, revision.number(), GENERATION);
+    letters
+}
+
+/// The lowest digits of a number, as lower-case letters and digits.
+fn push_letters(text: &mut String, mut number: u64, count: usize) {
+    const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+    for _ in 0..count {
+        text.push(char::from(LETTERS[(number % 36) as usize]));
+        number /= 36;
     }
 }
 
@@ -65,6 +105,19 @@ impl Ids {
             let id = format!("{:08x}", self.next() >> 32);
             if !taken(&id) {
                 return id;
+            }
+        }
+    }
+
+    /// A handle that `taken` does not know, and that no opening of a file gives to a cell: it ends in a letter.
+    pub(crate) fn fresh_handle(&mut self, taken: impl Fn(&str) -> bool) -> String {
+        loop {
+            let number = self.next();
+            let mut handle = String::from(HANDLE_MARK);
+            push_letters(&mut handle, number, GENERATION);
+            push_letters(&mut handle, (number >> 32) % 26, 1);
+            if !taken(&handle) {
+                return handle;
             }
         }
     }
@@ -100,19 +153,18 @@ impl CellRef {
     }
 }
 
-/// What the cells of a notebook are called: of each cell the name it goes by, and the id in the file.
-pub(crate) struct Names(Vec<(String, Option<String>)>);
+/// What the cells of a notebook are called: of each cell the name it goes by, and the id in the file. A snapshot from
+/// before handles were kept knows neither of some cells.
+pub(crate) struct Names(Vec<[Option<String>; 2]>);
 
 impl Names {
     pub(crate) fn of_notebook(notebook: &Notebook) -> Names {
-        let names = |cell: &Cell| (cell.id().to_string(), cell.stored_id().map(Cow::into_owned));
+        let names = |cell: &Cell| [Some(cell.id().to_string()), cell.stored_id().map(Cow::into_owned)];
         Names(notebook.cells().iter().map(names).collect())
     }
 
     pub(crate) fn of_snapshot(snapshot: &Snapshot) -> Names {
-        let mut handles = 0..;
-        let mut handle = || CellId::handle(handles.next().unwrap_or_default()).0;
-        Names(snapshot.cells.iter().map(|cell| (cell.id.clone().unwrap_or_else(&mut handle), None)).collect())
+        Names(snapshot.cells.iter().map(|cell| [cell.handle.clone(), cell.id.clone()]).collect())
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -165,7 +217,7 @@ impl Names {
     /// The one cell whose id `is_meant`, none, or an error when there are several.
     fn matching(&self, name: &str, is_meant: impl Fn(&str) -> bool) -> Result<Option<usize>> {
         let indexes: Vec<usize> = (self.0.iter().enumerate())
-            .filter(|(_, (id, stored))| is_meant(id) || stored.as_deref().is_some_and(&is_meant))
+            .filter(|(_, names)| names.iter().flatten().any(|name| is_meant(name)))
             .map(|(index, _)| index)
             .collect();
         match indexes.as_slice() {
@@ -175,11 +227,15 @@ impl Names {
         }
     }
 
-    /// The id that is the fewest letters away, if it is near at all.
+    /// The id that is the fewest letters away, if it is near at all. Handles that are alike have nothing to do with
+    /// each other.
     fn nearest(&self, name: &str) -> Option<String> {
+        if CellId::looks_like_handle(name) {
+            return None;
+        }
         let far = name.chars().count().div_ceil(3).max(1);
-        (self.0.iter())
-            .map(|(id, _)| (distance(id, name, far), id))
+        (self.0.iter().flatten().flatten().filter(|id| !CellId::looks_like_handle(id)))
+            .map(|id| (distance(id, name, far), id))
             .filter(|(distance, _)| *distance <= far)
             .min_by_key(|(distance, _)| *distance)
             .map(|(_, id)| id.clone())
@@ -197,7 +253,7 @@ impl Notebook {
     /// The position of the cell that `cell` means. Slips in an id (case, a `cell:` prefix, quotes) are
     /// forgiven when only one cell can be meant.
     pub fn find(&self, cell: &CellRef) -> Result<usize> {
-        Names::of_notebook(self).find(cell)
+        Names::of_notebook(self).find(cell).map_err(|error| self.explain_missing(error))
     }
 
     /// The position of the open cell with this id or handle.
@@ -216,6 +272,8 @@ impl Notebook {
                 }
             }
         }
+        // A cell that got an id while it was open keeps its handle; nothing shares that id.
+        shared.retain(|(_, indexes)| indexes.len() > 1);
         shared
     }
 }

@@ -2,11 +2,15 @@
 //! other values of a cell by key.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::Arc;
 
-use crate::align::{pair, rising};
+use crate::align::{alike, pair_rest, rising};
 use crate::cell::{Cell, CellType};
 use crate::draft::{Planned, SnapshotCell};
 use crate::error::{Conflict, Error, Result, listed};
+use crate::id::CellId;
+use crate::identity::{by_content, same_cells};
 use crate::json::tree::Node;
 use crate::json::{Kind, Span, scan, string};
 use crate::lines::{MergedLines, merge_lines};
@@ -30,6 +34,8 @@ pub struct Merged {
     pub notices: Vec<String>,
     /// The cells whose source holds conflict markers, by position.
     pub marked: Vec<usize>,
+    /// What the cells of the other side are called from now on, in its order.
+    pub their_names: Vec<CellId>,
 }
 
 /// Puts our changes of `base` into `theirs`. Bytes that we did not change stay as they are in `theirs`.
@@ -39,8 +45,11 @@ pub struct Merged {
 pub fn merge(base: &Notebook, ours: &Notebook, theirs: &Notebook, on_conflict: OnConflict) -> Result<Merged> {
     let (base_cells, our_cells, their_cells) =
         (base.snapshot_cells(), ours.snapshot_cells(), theirs.snapshot_cells());
+    // What is proved to be one cell keeps its name; other pairs share their text alone.
+    let (same_ours, same_theirs) =
+        (same_cells(&base_cells, &our_cells), by_content(&base_cells, &their_cells));
     let mut from: Vec<Option<usize>> = vec![None; our_cells.len()];
-    for (at, our) in pair(&base_cells, &our_cells).into_iter().enumerate() {
+    for (at, our) in pair_rest(&base_cells, &our_cells, same_ours.clone()).into_iter().enumerate() {
         if let Some(our) = our {
             from[our] = Some(at);
         }
@@ -48,13 +57,30 @@ pub fn merge(base: &Notebook, ours: &Notebook, theirs: &Notebook, on_conflict: O
     let slots: Vec<Ours> = (our_cells.into_iter().zip(&from))
         .map(|(cell, from)| Ours { from: *from, id: cell.id, kind: cell.kind, source: cell.source })
         .collect();
-    let pairs = pair(&base_cells, &their_cells);
+    let mut pairs = pair_rest(&base_cells, &their_cells, same_theirs.clone());
+    for slot in &slots {
+        // What only stands in the same place may be another cell: our change of it is not mixed into that.
+        if let Some(at) = slot.from.filter(|&at| same_theirs[at].is_none())
+            && let Some(their) = pairs[at]
+            && (slot.kind, &slot.source) != (base_cells[at].kind, &base_cells[at].source)
+            && !alike(&base_cells[at], &their_cells[their])
+        {
+            pairs[at] = None;
+        }
+    }
     let cells = merge_cells(&Cells { base: &base_cells, ours: &slots, theirs: &their_cells, pairs: &pairs });
     if on_conflict == OnConflict::Refuse && !cells.conflicts.is_empty() {
         return Err(Error::Conflicts(cells.conflicts));
     }
 
-    let mut merged = Merged { notebook: theirs.clone(), notices: Vec::new(), marked: Vec::new() };
+    let mut merged = Merged {
+        notebook: theirs.clone(),
+        notices: Vec::new(),
+        marked: Vec::new(),
+        their_names: theirs.edits.cells.iter().map(|cell| cell.id.clone()).collect(),
+    };
+    // What is made here follows on what this side has made, so that no name is given twice.
+    merged.notebook.ids = ours.ids.clone();
     merged.marked = (cells.cells.iter().enumerate())
         .filter(|(_, cell)| cell.conflicting)
         .map(|(index, _)| index)
@@ -69,8 +95,19 @@ pub fn merge(base: &Notebook, ours: &Notebook, theirs: &Notebook, on_conflict: O
     });
     merged.notebook.carry_out(plan.collect());
 
-    for (index, (our, their)) in sources.into_iter().enumerate() {
-        let Some(our) = our else { continue };
+    let mut base_of: Vec<Option<usize>> = vec![None; theirs.edits.cells.len()];
+    for (at, their) in same_theirs.iter().enumerate() {
+        if let Some(their) = their {
+            base_of[*their] = Some(at);
+        }
+    }
+    let mut names: Vec<Option<CellId>> = Vec::with_capacity(sources.len());
+    for (index, &(our, their)) in sources.iter().enumerate() {
+        let of_base = their.and_then(|their| base_of[their]);
+        let Some(our) = our else {
+            names.push(of_base.map(|at| base.edits.cells[at].id.clone()));
+            continue;
+        };
         let our_cell = &ours.edits.cells[our];
         match their {
             None => {
@@ -83,12 +120,20 @@ pub fn merge(base: &Notebook, ours: &Notebook, theirs: &Notebook, on_conflict: O
                 }
             }
         }
-        let cell = &mut merged.notebook.edits.cells[index];
-        if !our_cell.is_named_by_stored_id() && !cell.is_named_by_stored_id() {
-            cell.id = our_cell.id.clone();
+        let is_ours = their.is_none() || of_base.is_some_and(|at| same_ours[at] == Some(our));
+        names.push(is_ours.then(|| our_cell.id.clone()));
+    }
+    merged.name_cells(names, ours);
+    for (at, their) in same_theirs.iter().enumerate() {
+        if let Some(their) = their {
+            merged.their_names[*their] = base.edits.cells[at].id.clone();
         }
     }
-    merged.name_anonymous_cells(ours.handles);
+    for (cell, (_, their)) in merged.notebook.edits.cells.iter().zip(&sources) {
+        if let Some(their) = their {
+            merged.their_names[*their] = cell.id.clone();
+        }
+    }
     merged.merge_top_level(base, ours);
     Ok(merged)
 }
@@ -309,18 +354,29 @@ impl Merged {
         }
     }
 
-    /// Gives the cells that only the other side has, and that have no id, handles that none of ours has.
-    fn name_anonymous_cells(&mut self, our_handles: usize) {
-        self.notebook.handles = self.notebook.handles.max(our_handles);
-        for index in 0..self.notebook.edits.cells.len() {
-            let id = self.notebook.edits.cells[index].id.clone();
-            let repeats = self.notebook.edits.cells[..index].iter().any(|cell| cell.id == id);
-            if repeats {
-                let known: Vec<String> =
-                    self.notebook.edits.cells.iter().map(|cell| cell.id.to_string()).collect();
-                let handle = self.notebook.next_handle(|handle| known.iter().any(|id| id == handle));
+    /// Names the merged cells. A cell that both sides know by stored ids of their own has the other side's. Elsewhere the
+    /// name that it has on our side lasts, also where the other side gave it an id or took that away.
+    fn name_cells(&mut self, mut names: Vec<Option<CellId>>, ours: &Notebook) {
+        self.notebook.gone = Arc::clone(&ours.gone);
+        let stored = ours.edits.cells.iter().filter(|cell| cell.is_named_by_stored_id()).map(|cell| &cell.id);
+        let stored: HashSet<&CellId> = stored.collect();
+        for (cell, name) in self.notebook.edits.cells.iter().zip(&mut names) {
+            if cell.is_named_by_stored_id() && name.as_ref().is_some_and(|name| stored.contains(name)) {
+                *name = None;
+            }
+        }
+        let is_new: Vec<bool> = names.iter().map(Option::is_none).collect();
+        self.notebook.rename(names);
+        let mut seen: HashSet<CellId> = HashSet::new();
+        for (index, is_new) in is_new.into_iter().enumerate() {
+            let cell = &self.notebook.edits.cells[index];
+            // A file that is as it was before has the handles of then, whose cells may be others.
+            let is_numbered = is_new && !cell.is_named_by_stored_id() && self.notebook.is_numbered(&cell.id);
+            if is_numbered || seen.contains(&cell.id) {
+                let handle = self.notebook.fresh_handle();
                 self.notebook.edits.cells[index].id = handle;
             }
+            seen.insert(self.notebook.edits.cells[index].id.clone());
         }
     }
 

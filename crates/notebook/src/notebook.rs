@@ -8,9 +8,11 @@ use crate::cell::{Cell, CellType, Place, Position};
 use crate::edits::Tracked;
 use crate::error::{Error, Result};
 use crate::id::{CellId, Ids};
+use crate::identity::Tombstones;
 use crate::json::layout::{Layout, indent_before};
 use crate::json::scan::{Scanner, Syntax, each_element};
 use crate::json::{Kind, Object, Span, string};
+use crate::revision::Revision;
 
 /// An open notebook.
 #[derive(Clone, Debug)]
@@ -23,8 +25,9 @@ pub struct Notebook {
     pub(crate) frame: Arc<Frame>,
     pub(crate) edits: Tracked,
     pub(crate) ids: Ids,
-    pub(crate) handles: usize,
-    version: Version,
+    /// The cells that were there and are not any more.
+    pub(crate) gone: Arc<Tombstones>,
+    pub(crate) version: Version,
 }
 
 /// The white space to put around cells where the file shows none for them: before the first cell, before a later
@@ -80,7 +83,7 @@ impl Notebook {
             frame: Arc::default(),
             edits: Tracked::default(),
             ids,
-            handles: 0,
+            gone: Arc::default(),
             version,
         };
         notebook.frame = Arc::new(notebook.frame_of(&index.cells));
@@ -188,24 +191,24 @@ impl Notebook {
         for id in stored.iter().flatten() {
             *holders.entry(id).or_default() += 1;
         }
+        let is_own = |stored: &Option<String>| stored.as_ref().is_some_and(|id| holders[id.as_str()] == 1);
+        // The whole file is hashed only where handles are needed.
+        let revision = (!stored.iter().all(is_own)).then(|| Revision::of([self.text.as_slice()]));
+        let mut handles = revision
+            .into_iter()
+            .flat_map(|revision| (0..).map(move |number| CellId::handle(revision, number)))
+            .filter(|handle| !holders.contains_key(handle.as_str()));
         let names: Vec<CellId> = (stored.iter())
             .map(|stored| match stored {
                 Some(id) if holders[id.as_str()] == 1 => CellId(id.clone()),
-                Some(_) | None => self.next_handle(|handle| holders.contains_key(handle)),
+                Some(_) | None => handles.next().expect("there is no end to numbers"),
             })
             .collect();
         for (cell, name) in self.edits.cells.iter_mut().zip(names) {
             cell.id = name;
         }
-    }
-
-    pub(crate) fn next_handle(&mut self, taken: impl Fn(&str) -> bool) -> CellId {
-        loop {
-            let handle = CellId::handle(self.handles);
-            self.handles += 1;
-            if !taken(handle.as_str()) {
-                return handle;
-            }
+        if let Some(revision) = revision {
+            self.edits.set_revision(revision);
         }
     }
 }

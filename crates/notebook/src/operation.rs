@@ -6,7 +6,7 @@ mod wire;
 use serde::{Deserialize, Serialize};
 
 use crate::cell::CellType;
-use crate::draft::{Draft, Slot, Snapshot};
+use crate::draft::{Draft, Renamed, Slot, Snapshot};
 use crate::error::{Error, Result};
 use crate::id::{CellRef, Names};
 use crate::notebook::Notebook;
@@ -52,9 +52,12 @@ impl Notebook {
             Some(base) => Names::of_snapshot(base),
             None => Names::of_notebook(self),
         };
-        let batch = Batch::new(operations, &names)?;
+        let batch = Batch::new(operations, &names).map_err(|error| self.explain_missing(error))?;
+        if let Some(base) = base {
+            self.check_targets(&batch, base)?;
+        }
         let mut changed = self.clone();
-        let applied = changed.apply(batch.draft, base)?;
+        let applied = changed.apply_as(batch.draft, base, Renamed::Another)?;
         let index_of = |slot: usize| applied.slots.iter().position(|from| *from == Some(slot));
         for slot in &batch.cleared {
             if let Some(index) = index_of(*slot) {
@@ -70,6 +73,22 @@ impl Notebook {
             .collect();
         *self = changed;
         Ok(outcomes)
+    }
+}
+
+impl Notebook {
+    /// Refuses operations on cells of an older revision that are gone. To delete or clear one of those changes nothing.
+    fn check_targets(&self, batch: &Batch, base: &Snapshot) -> Result<()> {
+        let positions = self.positions_since(base);
+        for Target { action, who, .. } in &batch.targets {
+            if let Who::Base(at) = who
+                && !matches!(action, Action::Delete | Action::Clear)
+                && positions[*at].is_none()
+            {
+                return Err(self.missing(&base.cells[*at]));
+            }
+        }
+        Ok(())
     }
 }
 

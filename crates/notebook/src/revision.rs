@@ -21,6 +21,10 @@ impl Revision {
         }
         Revision(hash.digest())
     }
+
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
 }
 
 impl fmt::Display for Revision {

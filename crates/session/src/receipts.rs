@@ -24,7 +24,7 @@ const LARGEST: u64 = 1024 * 1024;
 /// One run of one cell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// The cell: its id, or its place as `#0` where the file stores none.
+    /// The cell, by the name that it goes by: its id, or a handle where the file stores none.
     pub cell: String,
     /// The text that ran, by its mark.
     pub source: String,

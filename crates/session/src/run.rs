@@ -186,7 +186,6 @@ pub async fn run(
             title: title(notebook, index),
             source: cell.source().into_owned(),
         };
-        let stored = cell.is_named_by_stored_id().then(|| cell.id().to_string());
         let may_fail = plan.allow_errors || cells::may_fail(cell);
         observer.started(&step);
         let (started, started_ms) = (Instant::now(), milliseconds(SystemTime::now()));
@@ -227,7 +226,7 @@ pub async fn run(
         }
         if let Some(receipts) = &plan.receipts {
             let receipt = Receipt {
-                cell: stored.clone().unwrap_or_else(|| format!("#{index}")),
+                cell: id.to_string(),
                 source,
                 execution_count: report.execution_count,
                 kernel: kernel_id.clone(),
@@ -262,7 +261,7 @@ pub async fn run(
             status = report.status;
         }
         run.shown.keep(id, record.execution_count, record.kept);
-        let report = CellReport { index, id: stored, may_fail, report };
+        let report = CellReport { index, id: Some(id.to_string()), may_fail, report };
         observer.finished(&report);
         reports.push(report);
         if ends {

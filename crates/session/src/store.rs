@@ -8,6 +8,7 @@ mod load;
 mod lock;
 mod mending;
 mod merging;
+mod names;
 mod overwritten;
 mod place;
 mod plain;
@@ -260,11 +261,13 @@ impl Store {
                 }
                 found => found,
             };
-        self.update(&place, find, |_, expected, _| {
+        self.update(&place, find, |found, expected, _| {
             let current = expected.content.revision();
             match base {
                 Some(base) if base != current => Err(place.error(Problem::ChangedSince { base, current })),
-                Some(_) | None => Ok(((), (current != notebook.revision()).then(|| notebook.clone()))),
+                Some(_) | None => {
+                    Ok(((), (current != notebook.revision()).then(|| named_as(&notebook, found))))
+                }
             }
         })
     }
@@ -273,6 +276,7 @@ impl Store {
     /// folder that cannot be written to is no error: a later change just cannot be merged.
     pub fn remember(&self, path: &Path, snapshot: &Snapshot) {
         if let Ok(place) = Place::of(path) {
+            names::told(&self.home, &place, snapshot);
             let _ = reads::remember(&self.home, &place, snapshot);
         }
     }
@@ -281,6 +285,7 @@ impl Store {
     /// does not count as read.
     pub fn keep(&self, path: &Path, snapshot: &Snapshot) {
         if let Ok(place) = Place::of(path) {
+            names::told(&self.home, &place, snapshot);
             let _ = reads::keep(&self.home, &place, snapshot);
         }
     }
@@ -319,6 +324,9 @@ impl Store {
             }
         };
         let notebook = Arc::unwrap_or_clone(saved.notebook);
+        if saved.written {
+            names::saved(&self.home, place, &notebook);
+        }
         Ok(Changed { value, revision: notebook.revision(), notebook, written: saved.written, notices })
     }
 
@@ -330,14 +338,18 @@ impl Store {
             // If it cannot be repaired, what is there is still worth a look.
             let _ = self.lock(place, &mut notices);
         }
-        let (notebook, mark) = load(place)?;
+        let (mut notebook, mark) = load(place)?;
+        names::restore(&self.home, place, Arc::make_mut(&mut notebook));
         Ok((notebook, mark, notices))
     }
 
     /// The notebook at a place, or the empty one to start from.
     fn find(&self, place: &Place, missing: Missing) -> Result<(Arc<Notebook>, Expected)> {
         match load(place) {
-            Ok((notebook, mark)) => Ok((Arc::clone(&notebook), Expected::notebook(notebook, Some(mark)))),
+            Ok((mut notebook, mark)) => {
+                names::restore(&self.home, place, Arc::make_mut(&mut notebook));
+                Ok((Arc::clone(&notebook), Expected::notebook(notebook, Some(mark))))
+            }
             Err(error) => {
                 let empty = Arc::new(Notebook::empty(fresh_ids()));
                 let is_blank = || place.read().is_ok_and(|bytes| bytes.is_empty());
@@ -367,6 +379,13 @@ impl Store {
 /// Ids for cells to come that no other process makes.
 fn fresh_ids() -> Ids {
     Ids::seeded(getrandom::u64().unwrap_or_else(|_| std::process::id().into()))
+}
+
+/// A notebook with the names that its cells have in another version of it.
+fn named_as(notebook: &Notebook, before: &Notebook) -> Notebook {
+    let mut notebook = notebook.clone();
+    notebook.identify(&before.snapshot());
+    notebook
 }
 
 /// Whether a file that is missing is no reason to stop.

@@ -203,7 +203,7 @@ fn read_file(store: &Store, target: &Target) -> Result<Answer, CliError> {
 fn cell_json(index: usize, cell: &Cell, with_outputs: bool) -> Value {
     let mut json = json!({
         "index": index,
-        "id": cell.stored_id(),
+        "id": cell.id(),
         "type": cell.cell_type(),
         "source": cell.source(),
         "execution_count": cell.execution_count(),

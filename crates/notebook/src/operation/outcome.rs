@@ -17,7 +17,7 @@ pub struct Outcome {
     pub effect: Effect,
     /// Where the cell stands now; for one that is gone, where it stood.
     pub cell_index: usize,
-    /// The cell's stored id, if it has one.
+    /// The name that the cell goes by: its stored id, or a handle. Unknown of a cell that is gone and was read long ago.
     pub cell_id: Option<String>,
     /// The cell's type.
     pub cell_type: CellType,
@@ -63,7 +63,9 @@ impl Outcome {
                 };
                 format!("Left {kind} cell {index}{id} unchanged: {why}")
             }
-            Effect::Gone => format!("Changed nothing: {kind} cell {index}{id} was deleted by someone else"),
+            Effect::Gone => format!(
+                "Changed nothing: {kind} cell {index}{id} is gone: someone else deleted or rewrote it"
+            ),
         };
         format!("{what}; the notebook has {}.", counted(self.total_cells))
     }
@@ -100,7 +102,7 @@ impl Outcome {
             (Some((index, seen)), _) => Outcome::new(action, Effect::Changed, index, seen, total_cells),
             (None, Some(base)) => {
                 let cell = base.cells[at].clone();
-                let seen = Seen { id: cell.id, kind: cell.kind, source: cell.source };
+                let seen = Seen { id: cell.name().map(str::to_owned), kind: cell.kind, source: cell.source };
                 Outcome::new(action, Effect::Gone, at, seen, total_cells)
             }
             (None, None) => unreachable!("an operation on the newest notebook names a cell of it"),
@@ -122,10 +124,6 @@ struct Seen {
 
 impl Seen {
     fn of(cell: &Cell) -> Seen {
-        Seen {
-            id: cell.is_named_by_stored_id().then(|| cell.id().to_string()),
-            kind: cell.cell_type(),
-            source: cell.source().into_owned(),
-        }
+        Seen { id: Some(cell.id().to_string()), kind: cell.cell_type(), source: cell.source().into_owned() }
     }
 }

@@ -5,6 +5,7 @@ mod corpus;
 mod fuzzed;
 mod generated;
 mod hostile;
+mod identity;
 mod ids;
 mod layouts;
 mod loading;

@@ -1,13 +1,13 @@
 //! How each cell stands: whether it waits, runs or rests, what came of its last run, and whether that still holds.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use cellist_notebook::{Cell, CellId, CellType, Notebook};
 use serde::{Deserialize, Serialize};
 
 use crate::execution::Status;
-use crate::receipts::{Freshness, Receipt, Stale, freshness};
+use crate::receipts::{Freshness, Receipt, Stale, freshness, mark};
 
 /// What a cell does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,11 +62,37 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
-    /// What is known from earlier runs.
-    pub(crate) fn new(receipts: Vec<Receipt>) -> Conditions {
+    /// What is known from earlier runs of the cells of a notebook.
+    pub(crate) fn new(receipts: Vec<Receipt>, notebook: &Notebook) -> Conditions {
         let mut conditions = Conditions::default();
         receipts.into_iter().for_each(|receipt| conditions.note(receipt));
+        conditions.recognise(notebook);
         conditions
+    }
+
+    /// Gives runs of cells that went by another handle to the cells that have their text, where that is one run and one
+    /// cell. Others are as good as not known.
+    fn recognise(&mut self, notebook: &Notebook) {
+        let names: HashSet<&str> = notebook.cells().iter().map(|cell| cell.id().as_str()).collect();
+        let known: HashSet<&str> = self.ran.iter().map(|receipt| receipt.cell.as_str()).collect();
+        let mut nameless: HashMap<String, Vec<&CellId>> = HashMap::new();
+        for cell in notebook.cells() {
+            let is_nameless = cell.cell_type() == CellType::Code && !cell.is_named_by_stored_id();
+            if is_nameless && !known.contains(cell.id().as_str()) {
+                nameless.entry(mark(&cell.source())).or_default().push(cell.id());
+            }
+        }
+        let mut stray: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, receipt) in self.ran.iter().enumerate() {
+            if !names.contains(receipt.cell.as_str()) && nameless.contains_key(&receipt.source) {
+                stray.entry(receipt.source.clone()).or_default().push(at);
+            }
+        }
+        for (source, runs) in stray {
+            if let (&[at], [cell]) = (runs.as_slice(), nameless[&source].as_slice()) {
+                self.ran[at].cell = cell.to_string();
+            }
+        }
     }
 
     /// Cells wait for their turn.
@@ -119,14 +145,14 @@ impl Conditions {
 
     /// How the code cells of a notebook stand.
     pub(crate) fn states(&self, notebook: &Notebook) -> BTreeMap<CellId, CellState> {
-        let code = notebook.cells().iter().enumerate().filter(|(_, cell)| cell.cell_type() == CellType::Code);
-        let named: Vec<(String, &Cell)> = code.map(|(at, cell)| (name(cell, at), cell)).collect();
-        let sources: Vec<String> = named.iter().map(|(_, cell)| cell.source().into_owned()).collect();
+        let code = notebook.cells().iter().filter(|cell| cell.cell_type() == CellType::Code);
+        let code: Vec<&Cell> = code.collect();
+        let sources: Vec<String> = code.iter().map(|cell| cell.source().into_owned()).collect();
         let cells: Vec<(&str, &str)> =
-            named.iter().zip(&sources).map(|((name, _), source)| (name.as_str(), source.as_str())).collect();
+            code.iter().zip(&sources).map(|(cell, source)| (cell.id().as_str(), source.as_str())).collect();
         let fresh = freshness(&cells, &self.ran, self.kernel.as_deref());
-        let states = named.iter().zip(fresh).map(|((name, cell), fresh)| {
-            let ran = self.ran.iter().find(|receipt| receipt.cell == *name);
+        let states = code.iter().zip(fresh).map(|(cell, fresh)| {
+            let ran = self.ran.iter().find(|receipt| receipt.cell == cell.id().as_str());
             let state = CellState {
                 activity: self.active.get(cell.id()).copied().unwrap_or_default(),
                 last: ran.map(LastRun::of),
@@ -153,19 +179,13 @@ impl LastRun {
     }
 }
 
-/// What a cell is called in receipts.
-pub(crate) fn name(cell: &Cell, index: usize) -> String {
-    if cell.is_named_by_stored_id() { cell.id().to_string() } else { format!("#{index}") }
-}
-
 #[cfg(test)]
 mod tests {
     use cellist_kernel::Backend;
+    use cellist_notebook::Ids;
 
     use super::*;
     use crate::live::state::tests::state;
-    use crate::receipts::mark;
-
     fn receipt(cell: &str, source: &str, kernel: &str) -> Receipt {
         Receipt {
             cell: cell.into(),
@@ -210,9 +230,29 @@ mod tests {
     }
 
     #[test]
+    fn a_run_under_another_handle_belongs_to_the_one_cell_that_has_its_text() {
+        let cell = |source: &str| serde_json::json!({ "cell_type": "code", "source": source });
+        let cells = ["one", "two", "two", "other", ""].map(cell);
+        let file = serde_json::json!({ "cells": cells, "nbformat": 4, "nbformat_minor": 4 });
+        let notebook = Notebook::parse(file.to_string().into_bytes(), Ids::seeded(0)).unwrap();
+        let own = notebook.cells()[3].id().as_str();
+        let earlier = vec![
+            receipt("_gone00", "one", "k"),
+            receipt("#1", "two", "k"),
+            receipt(own, "changed", "k"),
+            receipt("_gone01", "other", "k"),
+        ];
+        let states = Conditions::new(earlier, &notebook).states(&notebook);
+        let ran: Vec<bool> = notebook.cells().iter().map(|cell| states[cell.id()].last.is_some()).collect();
+        assert_eq!(ran, [true, false, false, true, false]);
+        assert!(states[notebook.cells()[3].id()].stale.contains(&Stale::Edited));
+    }
+
+    #[test]
     fn what_ran_before_is_known_and_stale_with_its_kernel() {
         let state = state(&["1", "2", "3"]);
-        let mut conditions = Conditions::new(vec![receipt("a", "1", "k"), receipt("b", "old", "k")]);
+        let earlier = vec![receipt("a", "1", "k"), receipt("b", "old", "k")];
+        let mut conditions = Conditions::new(earlier, state.notebook());
         assert_eq!(
             stale(&conditions, state.notebook()),
             ["a: its kernel is gone", "b: edited since it ran", "b: its kernel is gone"]

@@ -167,7 +167,7 @@ impl Documents {
         let heard = history.last_heard(opened.notebook.revision()).clone();
         // Higher than any version that a client may know from a host before this one.
         let mut state = State::new(opened.notebook, now() * 1000, journal, review);
-        *state.conditions_mut() = Conditions::new(ran);
+        *state.conditions_mut() = Conditions::new(ran, &state.notebook().clone());
         state.set_heard(heard);
         let (commands, asked) = mpsc::channel(COMMANDS);
         let (tell, view) = watch::channel(Arc::new(Task::first_view(&state, opened.notices.clone())));

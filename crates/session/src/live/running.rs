@@ -11,7 +11,6 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep_until;
 
 use super::actor::Author;
-use super::condition::name;
 use super::document::{Document, DocumentError, now};
 use crate::execution::{Cancel, CellReport, Kept, KernelState, RunReport, Status, count_failed};
 use crate::names;
@@ -204,11 +203,10 @@ impl Run<'_, '_> {
         let notebook = self.document.view().notebook.clone();
         let Some(index) = notebook.position(id) else { return Ok(Ran::Gone) };
         let cell = &notebook.cells()[index];
-        let stored = cell.is_named_by_stored_id().then(|| id.to_string());
         let may_fail = self.batch.allow_errors || may_fail(cell);
         let (listener, mut events) = mpsc::channel(EVENTS);
         let title = title(&notebook, index);
-        let (name, ran) = (name(cell, index), mark(&source));
+        let ran = mark(&source);
         let (position, count) = self.position;
         if let Some(observer) = &mut self.observer {
             let (title, source) = (title.clone(), source.clone());
@@ -303,7 +301,7 @@ impl Run<'_, '_> {
         }
         self.show(id, &kept, number, true).await?;
         let receipt = Receipt {
-            cell: name,
+            cell: id.to_string(),
             source: ran,
             execution_count: number,
             kernel: self.kernel(),
@@ -318,7 +316,7 @@ impl Run<'_, '_> {
         let is_lost = report.kernel.state == KernelState::Lost;
         self.document.end_cell(id.clone(), receipt, is_lost).await?;
         self.shown.keep(id, number, kept);
-        Ok(Ran::Done(Box::new(CellReport { index, id: stored, may_fail, report })))
+        Ok(Ran::Done(Box::new(CellReport { index, id: Some(id.to_string()), may_fail, report })))
     }
 
     /// Puts late output into the cells that it belongs to.

@@ -272,8 +272,9 @@ impl World {
         }
     }
 
-    fn absorb(&mut self, base: &Notebook, theirs: Notebook) {
-        let remarks = self.state.absorb(base, &theirs, self.clock).unwrap();
+    fn absorb(&mut self, base: &Notebook, mut theirs: Notebook) {
+        let (remarks, names) = self.state.absorb(base, &theirs, self.clock).unwrap();
+        theirs.take_names(&names);
         self.marked += remarks.iter().filter(|remark| remark.contains("conflict")).count();
         self.base = Arc::new(theirs);
     }

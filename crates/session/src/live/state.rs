@@ -8,7 +8,9 @@ mod verdicts;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use cellist_notebook::{self as notebook, CellId, Notebook, OnConflict, Revision, Snapshot, merge};
+use cellist_notebook::{
+    self as notebook, CellId, Notebook, OnConflict, Revision, Snapshot, Tombstone, Tombstones, merge,
+};
 use cellist_output::Output;
 use serde_json::Value;
 
@@ -79,7 +81,11 @@ impl State {
     /// Opens a notebook. `version` must be higher than any that clients may still know from an earlier time.
     pub(crate) fn new(notebook: Notebook, version: u64, journal: Journal, review: Review) -> State {
         let mut graves = Graves::default();
-        journal.entries().iter().flat_map(|entry| &entry.acts).for_each(|act| graves.note(act));
+        let mut notebook = notebook;
+        for entry in journal.entries() {
+            entry.acts.iter().for_each(|act| graves.note(act));
+            bury(&mut notebook, &entry.acts, &entry.actor);
+        }
         let mut state = State {
             notebook: Arc::new(notebook),
             version,
@@ -177,6 +183,10 @@ impl State {
     /// Remembers that an actor was told the newest revision.
     pub(crate) fn tell(&mut self, actor: &Actor) -> Revision {
         let revision = self.notebook.revision();
+        if self.notebook.has_handles() {
+            // The same bytes may hold other cells by now, which only their handles tell.
+            self.told.retain(|(known, _)| *known != revision);
+        }
         if self.told.iter().all(|(known, _)| *known != revision) {
             self.told.push_back((revision, Arc::new(self.notebook.snapshot())));
             if self.told.len() > TOLD {
@@ -196,17 +206,18 @@ impl State {
     }
 
     /// Takes in what another program made of `base`. Where both changed the same lines, both stay, between
-    /// markers. Returns what people should know.
+    /// markers. Returns what people should know, and what the cells of `theirs` are called here.
     pub(crate) fn absorb(
         &mut self,
         base: &Notebook,
         theirs: &Notebook,
         now: u64,
-    ) -> notebook::Result<Vec<String>> {
+    ) -> notebook::Result<(Vec<String>, Vec<CellId>)> {
         let merged = merge(base, &self.notebook, theirs, OnConflict::Mark)?;
         let remarks = merged.remarks();
+        let names = merged.their_names;
         self.replace(merged.notebook, &Actor::disk().into(), Vec::new(), now);
-        Ok(remarks)
+        Ok((remarks, names))
     }
 
     /// Gives a cell the outputs of a run. `false` when the cell is gone.
@@ -265,13 +276,15 @@ impl State {
 
     fn commit(
         &mut self,
-        changed: Notebook,
+        mut changed: Notebook,
         acts: Vec<Act>,
         author: &Author,
         tag: Option<Tag>,
         undoes: Vec<u64>,
         now: u64,
     ) {
+        changed.set_tombstones(Arc::clone(self.notebook.tombstones()));
+        bury(&mut changed, &acts, &author.actor);
         let old = std::mem::replace(&mut self.notebook, Arc::new(changed));
         if acts.is_empty() && tag.is_none() {
             return;
@@ -307,6 +320,29 @@ impl State {
             effects,
         }));
     }
+}
+
+/// Notes in the notebook which of its cells are gone, and by whose hand.
+fn bury(notebook: &mut Notebook, acts: &[Act], actor: &Actor) {
+    let is_about_existence = |act: &&Act| matches!(act, Act::Deleted { .. } | Act::Inserted { .. });
+    if !acts.iter().any(|act| is_about_existence(&act)) {
+        return;
+    }
+    let mut gone = Tombstones::clone(notebook.tombstones());
+    for act in acts {
+        match act {
+            Act::Deleted { cell, source, .. } => {
+                let fate = match actor.kind {
+                    ActorKind::Disk => "another program deleted or rewrote it in the file".to_owned(),
+                    ActorKind::Agent | ActorKind::Person => format!("{} deleted it", actor.name),
+                };
+                gone.insert(cell.clone(), Arc::new(Tombstone { fate, source: source.clone() }));
+            }
+            Act::Inserted { cell, .. } => drop(gone.remove(cell)),
+            _ => {}
+        }
+    }
+    notebook.set_tombstones(Arc::new(gone));
 }
 
 #[cfg(test)]

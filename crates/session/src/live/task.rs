@@ -275,13 +275,23 @@ impl Task {
     /// Takes in `theirs`, which another program made of `base`. The file holds `in_file`.
     fn absorb(&mut self, base: &Notebook, theirs: &Notebook, in_file: &Arc<Notebook>) {
         let before = self.state.version();
-        match self.state.absorb(base, theirs, now()) {
-            Ok(remarks) => self.note(remarks),
+        let names = match self.state.absorb(base, theirs, now()) {
+            Ok((remarks, names)) => {
+                self.note(remarks);
+                names
+            }
             Err(error) => return self.note(vec![error.to_string()]),
-        }
+        };
         let is_all = self.state.notebook().revision() == in_file.revision();
         let was_clean = self.saved == before;
-        self.base = if is_all { Arc::clone(self.state.notebook()) } else { Arc::clone(in_file) };
+        self.base = match is_all {
+            true => Arc::clone(self.state.notebook()),
+            false => {
+                let mut in_file = Notebook::clone(in_file);
+                in_file.rename_from(theirs, &names);
+                Arc::new(in_file)
+            }
+        };
         if is_all && was_clean {
             self.saved = self.state.version();
         } else if !is_all {

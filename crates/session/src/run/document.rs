@@ -170,6 +170,7 @@ impl Document {
                     .push("the notebook was changed by another program meanwhile; both are kept".into());
                 self.ours = merged.notebook;
                 self.base = saved.notebook;
+                self.base.take_names(&merged.their_names);
             }
             // The next save meets the same difference and says what cannot be merged.
             Err(_) => self.is_dirty = true,

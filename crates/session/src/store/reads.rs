@@ -56,7 +56,7 @@ fn file_name(revision: &str) -> String {
 }
 
 /// Whole or not at all, for others who read at the same time.
-fn write(place: &Place, file: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(super) fn write(place: &Place, file: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = file.with_extension(format!("{}.tmp", Temporary::new(place).tag));
     let mut options = fs::OpenOptions::new();
     let written = platform::private(options.write(true).create_new(true))

@@ -124,7 +124,6 @@ impl Open {
             Ok((outcomes, operations.into_iter().map(wanted).collect()))
         });
         let (Edited { value: (outcomes, wanted), notebook, .. }, others) = changed.await?;
-        let outcomes = Vec::into_iter(outcomes).map(|outcome| with_name(outcome, &notebook)).collect();
         let name = self.name().to_owned();
         Ok(Done { outcomes, revision: notebook.revision(), name, wanted, others })
     }
@@ -136,15 +135,6 @@ fn wanted(operation: Operation) -> Option<String> {
         Operation::Edit { source, .. } => Some(source),
         _ => None,
     }
-}
-
-/// Cells that the file stores no id for have a name while the notebook is open.
-fn with_name(mut outcome: Outcome, notebook: &Notebook) -> Outcome {
-    let is_there = outcome.action != Action::Delete && outcome.effect != Effect::Gone;
-    if outcome.cell_id.is_none() && is_there {
-        outcome.cell_id = notebook.cells().get(outcome.cell_index).map(|cell| cell.id().to_string());
-    }
-    outcome
 }
 
 impl Done {

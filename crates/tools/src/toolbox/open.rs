@@ -1,9 +1,10 @@
 //! The notebook of a call, open: reading it, finding cells in it, changing it, and what is told of all that.
 
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use cellist_notebook::{self as notebook, CellRef, Notebook, Revision, Snapshot};
+use cellist_notebook::{self as notebook, CellRef, Notebook, Revision, Snapshot, SnapshotCell};
 use cellist_session::ErrorKind;
 use cellist_session::live::{Document, DocumentError, Edited, Told, Unchanged};
 
@@ -197,17 +198,17 @@ impl Others {
     /// What is not as it was.
     pub(super) fn since(before: &Snapshot, now: &Notebook) -> Others {
         let mut others = Others::default();
-        // Cells without an id of their own cannot be told from each other.
-        for (index, cell) in now.cells().iter().enumerate().filter(|(_, cell)| cell.is_named_by_stored_id()) {
+        let known: HashMap<&str, &SnapshotCell> =
+            before.cells.iter().filter_map(|cell| Some((cell.name()?, cell))).collect();
+        for (index, cell) in now.cells().iter().enumerate() {
             let id = cell.id().as_str();
-            let was = before.cells.iter().find(|was| was.id.as_deref() == Some(id));
-            if was.is_none_or(|was| was.kind != cell.cell_type() || was.source != cell.source()) {
+            if known.get(id).is_none_or(|was| was.kind != cell.cell_type() || was.source != cell.source()) {
                 others.changed.push((index, id.to_owned()));
             }
         }
-        let is_gone = |id: &&String| now.cells().iter().all(|cell| cell.id().as_str() != id.as_str());
-        others.deleted =
-            before.cells.iter().filter_map(|cell| cell.id.as_ref()).filter(is_gone).cloned().collect();
+        let there: HashSet<&str> = now.cells().iter().map(|cell| cell.id().as_str()).collect();
+        let named = before.cells.iter().filter_map(SnapshotCell::name);
+        others.deleted = named.filter(|name| !there.contains(name)).map(str::to_owned).collect();
         others
     }
 

@@ -96,7 +96,9 @@ impl Open {
             let text = make(String::from_utf8_lossy(&notebook.to_bytes()).into_owned())?;
             // What is new comes from what it is, so that two notebooks do not get the same ids.
             let seed = u64::from_str_radix(&notebook.revision().to_string(), 16).unwrap_or_default();
-            *notebook = Notebook::parse(text.into_bytes(), Ids::seeded(seed))?;
+            let mut whole = Notebook::parse(text.into_bytes(), Ids::seeded(seed))?;
+            whole.identify(&notebook.snapshot());
+            *notebook = whole;
             Ok(())
         });
         let (Edited { notebook, changed, .. }, _) = changed.await?;

@@ -251,23 +251,6 @@ async fn what_is_huge_is_taken_and_told_within_a_budget() {
 }
 
 #[tokio::test]
-async fn cells_of_an_old_notebook_have_names_while_it_is_open() {
-    let bed = Bed::new();
-    let cell =
-        json!({ "cell_type": "code", "execution_count": null, "metadata": {}, "outputs": [], "source": "a" });
-    let file = json!({ "cells": [cell, cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4 });
-    let path = bed.write("old.ipynb", file.to_string());
-    let told = bed.told("get_notebook_cells", json!({ "notebook": "old.ipynb" })).await;
-    assert!(told.contains("[1] id=anon-1 code"), "{told}");
-    let told = bed
-        .told("update_notebook_cell", json!({ "notebook": "old.ipynb", "cell": "anon-1", "content": "b" }));
-    assert!(told.await.starts_with("Replaced the source of code cell 1 (anon-1);"));
-    assert_eq!(sources(&path), ["a", "b"]);
-    assert!(!std::fs::read_to_string(&path).unwrap().contains("anon"));
-    bed.close().await;
-}
-
-#[tokio::test]
 async fn what_an_agent_did_is_known_by_its_name_and_can_be_taken_back_as_a_turn() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", THREE);

@@ -5,6 +5,7 @@
 mod artifacts;
 mod bed;
 mod cells;
+mod identity;
 mod modes;
 mod notebooks;
 mod paths;

@@ -6,6 +6,7 @@ mod kernels;
 mod large;
 mod long;
 mod notebooks;
+mod old_format;
 mod python;
 mod several;
 mod variables;

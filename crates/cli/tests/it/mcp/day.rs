@@ -81,11 +81,22 @@ impl Day<'_> {
         }
     }
 
+    /// The names and sources of the cells.
     fn sources(&self) -> Vec<(String, String)> {
-        let notebook = self.desk.notebook_json(NB);
-        let cell =
-            |cell: &Value| (cell["id"].as_str().unwrap().to_owned(), crate::desk::source(&cell["source"]));
-        notebook["cells"].as_array().unwrap().iter().map(cell).collect()
+        let notebook = self.desk.json(&["read", NB]);
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let cells = notebook["cells"].as_array().unwrap();
+        cells.iter().map(|cell| (text(&cell["id"]), text(&cell["source"]))).collect()
+    }
+
+    /// Another program puts a Markdown cell on top of the file.
+    fn another_program_writes_on_top(&self, source: &str) {
+        let mut notebook = self.desk.notebook_json(NB);
+        let cell = json!({ "cell_type": "markdown", "metadata": {}, "source": [source] });
+        notebook["cells"].as_array_mut().unwrap().insert(0, cell);
+        let (new, path) = (self.desk.path().join("day.new"), self.desk.path().join(NB));
+        std::fs::write(&new, notebook.to_string()).unwrap();
+        std::fs::rename(&new, &path).unwrap();
     }
 }
 
@@ -108,14 +119,28 @@ fn after<'a>(text: &'a str, word: &str) -> &'a str {
     rest.split([' ', ']', '\n']).next().unwrap_or_default()
 }
 
+/// The format of the notebook that is worked on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    /// The newest, in which cells have ids.
+    Ids,
+    /// 4.4, in which they have none.
+    NoIds,
+}
+
 #[track_caller]
-fn a_day_on(backend: Backend) {
+fn a_day_on(backend: Backend, format: Format) {
     backend.tally();
     let (desk, mark) = (Desk::new(), Mark::new());
     let mut day = Day::begin(&desk, backend, &mark);
 
     // A notebook, cells, an error and its repair.
-    day.told("create_notebook", json!({ "notebook": NB }));
+    match format {
+        Format::Ids => drop(day.told("create_notebook", json!({ "notebook": NB }))),
+        Format::NoIds => {
+            desk.write(NB, r#"{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}"#);
+        }
+    }
     day.told("add_notebook_cell", json!({ "notebook": NB, "type": "markdown", "content": "# Sales" }));
     let sales = day.adds("import math\nsales = [3, 1, 4]\nprint(len(sales))");
     let broken = day.refused("add_notebook_cell", added("total = sum(sale)\ntotal"));
@@ -185,6 +210,23 @@ fn a_day_on(backend: Backend) {
     let told = day.told("update_notebook_cell", updated(&total, "total = sum(sales)\ntotal"));
     assert!(told.starts_with("Replaced the source of code cell 2 ("), "{told}");
 
+    if format == Format::NoIds {
+        // Another program writes the file; the names mean the same cells, and one that is gone is refused.
+        let gone = day.adds("pass");
+        day.told("delete_notebook_cells", json!({ "notebook": NB, "cells": [gone] }));
+        let before: Vec<String> = day.sources().into_iter().map(|(name, _)| name).collect();
+        day.another_program_writes_on_top("# Written by another program");
+        let told = day.told("update_notebook_cell", updated(&total, "total = sum(sales) + 0\ntotal"));
+        assert!(told.starts_with("Replaced the source of code cell ") && told.contains(&total), "{told}");
+        let after = day.sources();
+        assert_eq!(after[0].1, "# Written by another program");
+        assert_eq!(after[1..].iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(), before);
+        let told = day.refused("update_notebook_cell", updated(&gone, "1"));
+        assert!(told.contains(&format!("cell `{gone}` is gone: ")), "{told}");
+        day.told("delete_notebook_cells", json!({ "notebook": NB, "cells": [after[0].0] }));
+        assert!(!desk.text(NB).contains("\"id\":"));
+    }
+
     // All of it, as nbclient would have left it.
     day.runs_all_as_nbclient(backend);
     let evening = day.sources();
@@ -217,10 +259,15 @@ fn a_day_on(backend: Backend) {
 
 #[test]
 fn a_working_day_on_the_runner() {
-    a_day_on(Backend::Runner);
+    a_day_on(Backend::Runner, Format::Ids);
 }
 
 #[test]
 fn a_working_day_on_ipykernel() {
-    a_day_on(Backend::Ipykernel);
+    a_day_on(Backend::Ipykernel, Format::Ids);
+}
+
+#[test]
+fn a_working_day_in_a_notebook_without_ids() {
+    a_day_on(Backend::Runner, Format::NoIds);
 }

@@ -192,7 +192,7 @@ fn what_another_program_wrote_comes_in_beside_what_is_typed_and_both_stay_where_
     theirs.set_source(1, "theirs");
     theirs.insert_named(2, "d".into(), CODE, "disk");
     submit(&mut state, 100, vec![typed("a", 7, 0, "mine "), typed("b", 1, 0, "mine ")]).unwrap();
-    let remarks = state.absorb(&base, &theirs, 0).unwrap();
+    let (remarks, _) = state.absorb(&base, &theirs, 0).unwrap();
     assert_eq!(remarks, ["conflict markers stand in the source of cell 1"]);
     assert_eq!(texts(&state)[0], "a mine one\nTWO");
     assert!(texts(&state)[1].contains("mine x") && texts(&state)[1].contains("theirs"));
