@@ -3,6 +3,8 @@
 mod outcome;
 mod wire;
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::cell::CellType;
@@ -48,6 +50,8 @@ impl Notebook {
     /// Carries out all of `operations` or, on an error, none. Made on an older revision, they are merged
     /// with what happened since.
     pub fn perform(&mut self, operations: &[Operation], base: Option<&Snapshot>) -> Result<Vec<Outcome>> {
+        let base = base.map(|base| self.with_later_cells(base, operations));
+        let base = base.as_deref();
         let names = match base {
             Some(base) => Names::of_snapshot(base),
             None => Names::of_notebook(self),
@@ -77,6 +81,18 @@ impl Notebook {
 }
 
 impl Notebook {
+    /// An older revision, with the cells behind it that operations name and that came or came back later.
+    fn with_later_cells<'a>(&self, base: &'a Snapshot, operations: &[Operation]) -> Cow<'a, Snapshot> {
+        let mut base = Cow::Borrowed(base);
+        for cell in operations.iter().filter_map(Operation::cell) {
+            let is_unknown = matches!(Names::of_snapshot(&base).find(cell), Err(Error::NoSuchId { .. }));
+            if let Some(at) = is_unknown.then(|| self.find(cell).ok()).flatten() {
+                base.to_mut().cells.push(self.snapshot_cells().swap_remove(at));
+            }
+        }
+        base
+    }
+
     /// Refuses operations on cells of an older revision that are gone. To delete or clear one of those changes nothing.
     fn check_targets(&self, batch: &Batch, base: &Snapshot) -> Result<()> {
         let positions = self.positions_since(base);
@@ -225,6 +241,20 @@ fn arrange(
         order.insert(index, Who::Base(at));
     }
     Ok(order)
+}
+
+impl Operation {
+    /// The cell that it is about, unless it makes one.
+    fn cell(&self) -> Option<&CellRef> {
+        match self {
+            Operation::Edit { cell, .. }
+            | Operation::Delete { cell }
+            | Operation::Move { cell, .. }
+            | Operation::Retype { cell, .. }
+            | Operation::Clear { cell } => Some(cell),
+            Operation::Insert { .. } => None,
+        }
+    }
 }
 
 impl Action {
