@@ -179,6 +179,7 @@ mod tests {
         let cells = |list: &[(&str, &str)]| -> Vec<SnapshotCell> {
             let cell = |(id, source): &(&str, &str)| SnapshotCell {
                 id: (!id.is_empty()).then(|| (*id).to_owned()),
+                handle: None,
                 kind: CellType::Code,
                 source: (*source).to_owned(),
             };
