@@ -186,6 +186,7 @@ mod tests {
 
     use super::*;
     use crate::live::state::tests::state;
+
     fn receipt(cell: &str, source: &str, kernel: &str) -> Receipt {
         Receipt {
             cell: cell.into(),
