@@ -7,6 +7,7 @@ import { toJSON } from './net/change'
 import type { CellKind, Content, Op, Scope, Stopped } from './net/protocol'
 import { act, ask, freshName, settled, sourceOf } from './net/sync'
 import * as assist from './state/assist'
+import { renamed, withNames } from './state/attachments'
 import { type Clip, type Copied, copied, hold, share, storedId } from './state/clipboard'
 import * as doc from './state/doc'
 import { applicable, asOp, reversed, type Step } from './state/undo'
@@ -195,13 +196,22 @@ export function split(at: number): void {
   select(id, true)
 }
 
-export function merge(): void {
+export async function merge(): Promise<void> {
   let cells = selected.peek()
   if (cells.length === 1) cells = doc.order.peek().slice(index(), index() + 2)
   if (cells.length < 2) return
+  const hasPictures = cells.slice(1).some((id) => sourceOf(id).includes('attachment:'))
+  const answer = hasPictures ? await ask({ cells: { cells } }, true) : null
+  const isTold = answer !== null && typeof answer === 'object' && 'cells' in answer
+  mergeCells(cells, isTold ? renamed(answer.cells) : [])
+}
+
+/** Merges cells into the first of them. `names` are those that pictures of the others get. */
+function mergeCells(cells: string[], names: Map<string, string>[]): void {
   const [first, ...rest] = cells as [string, ...string[]]
   const source = sourceOf(first)
-  const more = rest.map((id) => `\n\n${sourceOf(id)}`).join('')
+  const texts = rest.map((id, at) => (names[at] ? withNames(sourceOf(id), names[at]) : sourceOf(id)))
+  const more = texts.map((text) => `\n\n${text}`).join('')
   const grow = ChangeSet.of({ from: source.length, insert: Text.of(more.split('\n')) }, source.length)
   remember(
     { op: 'change', cell: first, change: toJSON(grow) },

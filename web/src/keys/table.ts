@@ -71,7 +71,7 @@ export const table: Binding[] = [
   ...[1, 2, 3, 4, 5, 6].map((level): Binding => ({
     keys: String(level), mode: 'command', group: 'Change cells', name: `To a heading of level ${level}`, run: () => actions.heading(level),
   })),
-  { keys: 'Shift-m', mode: 'command', group: 'Change cells', name: 'Merge', run: actions.merge },
+  { keys: 'Shift-m', mode: 'command', group: 'Change cells', name: 'Merge', run: () => void actions.merge() },
   { keys: 'Mod-Shift-ArrowUp', mode: 'both', group: 'Change cells', name: 'Move up', run: () => actions.shift(-1) },
   { keys: 'Mod-Shift-ArrowDown', mode: 'both', group: 'Change cells', name: 'Move down', run: () => actions.shift(1) },
   { keys: 'Mod-Shift--', mode: 'edit', group: 'Change cells', name: 'Split at the cursor' },

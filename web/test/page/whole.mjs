@@ -190,6 +190,18 @@ test('what others typed since is not undone', async () => {
   assert.deepEqual(cells[2], JSON.parse(modern()).cells[2])
 })
 
+test('pictures of merged cells that have one name are told apart', async () => {
+  const picture = (id, data) => ({
+    cell_type: 'markdown', id, metadata: {}, source: `![${id}](attachment:image.png)`, attachments: { 'image.png': { 'image/png': data } },
+  })
+  bed.write('pictures.ipynb', notebook(picture('a', 'iVBORw0KGgo='), picture('b', 'iVBORw0KGgoA'), picture('c', 'iVBORw0KGgo=')))
+  const page = await bed.open('pictures.ipynb')
+  for (const key of ['Shift+J', 'Shift+J', 'Shift+M']) await page.keyboard.press(key)
+  const { cells } = await bed.saved('pictures.ipynb', (cells) => cells.length === 1)
+  assert.equal(source(cells[0].source), '![a](attachment:image.png)\n\n![b](attachment:image-2.png)\n\n![c](attachment:image.png)')
+  assert.deepEqual(cells[0].attachments, { 'image.png': { 'image/png': 'iVBORw0KGgo=' }, 'image-2.png': { 'image/png': 'iVBORw0KGgoA' } })
+})
+
 test('cells and plain text come through the system clipboard, and what is no cell comes as text', async () => {
   writeFileSync(join(bed.work, 'from.ipynb'), modern())
   bed.write('to.ipynb', notebook(code('t', 'plain = "text"')))
