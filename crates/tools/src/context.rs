@@ -137,6 +137,7 @@ pub struct OutlineCell {
     /// Of code: what it does now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<ExecutionStatus>,
+    /// Its size, kinds of output and names.
     #[serde(flatten)]
     pub sketch: CellSketch,
 }

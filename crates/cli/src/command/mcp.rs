@@ -31,8 +31,8 @@ const TOKEN: &str = "CELLIST_MCP_TOKEN";
 /// kept by the host, which is started if need be: kernels and open notebooks are there for people and other programs,
 /// too, and outlast the agent. docs/agents.md has ready configurations for many clients.
 ///
-/// In ask mode an agent only looks; in edit mode it also changes files that are no notebooks; in agent mode it does
-/// all that its tools can do.
+/// In ask mode an agent only looks; in edit mode it also changes files that are no notebooks (with --tools all); in
+/// agent mode it does all that its tools can do. Only tools that the mode can use are listed.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist mcp

@@ -1,6 +1,6 @@
 //! Who did what to a notebook, and how to take it back.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use cellist_notebook::{CellId, Revision};
 use serde::{Deserialize, Serialize};
@@ -14,8 +14,6 @@ const PAUSE_MS: u64 = 5_000;
 const TURN_MS: u64 = 60_000;
 /// How much is kept.
 const MOST_ENTRIES: usize = 1_000;
-/// How many revisions are remembered: a few for each entry.
-const MOST_MARKS: usize = 4_096;
 const MOST_BYTES: usize = 16 << 20;
 
 /// One thing that someone did.
@@ -89,9 +87,6 @@ pub(crate) struct Journal {
     /// The entries that are new or others since someone asked.
     #[serde(skip)]
     noted: BTreeSet<u64>,
-    /// Revisions that were told, oldest first, each with the number of the entry that came next.
-    #[serde(skip)]
-    marks: VecDeque<(Revision, u64)>,
 }
 
 impl Journal {
@@ -117,13 +112,15 @@ impl Journal {
         &self.entries
     }
 
-    /// Remembers that a revision was told now, so that changes since then can be taken back.
-    pub(crate) fn mark(&mut self, revision: Revision) {
-        self.marks.retain(|(known, _)| *known != revision);
-        if self.marks.len() >= MOST_MARKS {
-            self.marks.pop_front();
-        }
-        self.marks.push_back((revision, self.next));
+    /// The number that the next entry gets.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// The entries of an actor to take back from one on, newest first.
+    pub(crate) fn open_from(&self, first: u64, actor: &str) -> Vec<&Entry> {
+        let newest = self.entries.iter().rev().filter(|entry| entry.is_open());
+        newest.filter(|entry| entry.number >= first && entry.actor.id == actor).collect()
     }
 
     /// Notes what was done at the time `now`, in milliseconds since 1970. Returns the turn that it belongs to.
@@ -181,8 +178,7 @@ impl Journal {
 
     /// The entries to take back, newest first.
     pub(crate) fn chosen(&self, undo: &Undo) -> Result<Vec<&Entry>, NothingToUndo> {
-        let is_open = |entry: &&Entry| entry.undone_by.is_none() && entry.undoes.is_empty();
-        let newest = || self.entries.iter().rev().filter(is_open);
+        let newest = || self.entries.iter().rev().filter(|entry| entry.is_open());
         match undo {
             Undo::Last => newest().next().map(|entry| vec![entry]).ok_or(NothingToUndo::NoChange),
             Undo::LastOf(actor) => {
@@ -205,16 +201,8 @@ impl Journal {
                 }
                 Some(entry) => Ok(vec![entry]),
             },
-            Undo::Since { actor, revision } => {
-                let mark = self.marks.iter().find(|(known, _)| known == revision);
-                let (_, first) = mark.ok_or(NothingToUndo::UnknownRevision { revision: *revision })?;
-                let later = |entry: &&Entry| entry.number >= *first && entry.actor.id == *actor;
-                let open: Vec<&Entry> = newest().filter(later).collect();
-                match open.is_empty() {
-                    true => Err(NothingToUndo::NothingSince { revision: *revision }),
-                    false => Ok(open),
-                }
-            }
+            // Revisions are known where a notebook is open.
+            Undo::Since { revision, .. } => Err(NothingToUndo::UnknownRevision { revision: *revision }),
         }
     }
 
@@ -234,6 +222,11 @@ impl Journal {
 }
 
 impl Entry {
+    /// Whether it is a change that nobody took back, and not itself an undo.
+    pub fn is_open(&self) -> bool {
+        self.undone_by.is_none() && self.undoes.is_empty()
+    }
+
     /// What was done, in a few words each.
     pub fn deeds(&self) -> Vec<String> {
         let mut deeds: Vec<String> = Vec::new();

@@ -23,6 +23,7 @@ use super::log::Log;
 use super::op::{Change, Refusal};
 use super::review::Review;
 pub use undoing::PartlyUndone;
+use undoing::RevisionMarks;
 
 /// How many revisions that were told to agents are remembered.
 const TOLD: usize = 64;
@@ -48,6 +49,7 @@ pub(crate) struct State {
     told: VecDeque<(Revision, Arc<Snapshot>)>,
     /// What each actor was told last.
     last_told: HashMap<String, Revision>,
+    marks: RevisionMarks,
 }
 
 /// Why nothing was changed.
@@ -98,6 +100,7 @@ impl State {
             heard: BTreeMap::new(),
             told: VecDeque::new(),
             last_told: HashMap::new(),
+            marks: RevisionMarks::default(),
         };
         Arc::make_mut(&mut state.review).settle(&state.notebook);
         state
@@ -194,7 +197,7 @@ impl State {
             }
         }
         self.last_told.insert(actor.id.clone(), revision);
-        self.journal.mark(revision);
+        self.marks.set(revision, self.journal.next());
         revision
     }
 

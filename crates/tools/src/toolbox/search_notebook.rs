@@ -25,6 +25,7 @@ struct Hit {
     is_output: bool,
     /// Counted from 1 in the source or in the output.
     number: usize,
+    /// Empty where the reply has no room for it anyway.
     line: String,
 }
 
@@ -38,12 +39,13 @@ impl Toolbox {
         // Searched is what the agent may read: a credential cannot be guessed letter by letter.
         let redaction = call.agent.within().is_none().then(|| call.caller().asker.redaction.clone());
         let searched = notebook.clone();
-        let search = move || hits(&searched, &pattern, outputs, redaction.as_ref());
+        let room = budget::budget(call.arguments);
+        let search = move || hits(&searched, &pattern, outputs, redaction.as_ref(), room);
         let found = spawn_blocking(search).await.map_err(|_| open.failure("could not be searched", None))?;
         let mut cells: Vec<usize> = found.iter().map(|hit| hit.cell).collect();
         cells.dedup();
         self.glance(&call, &open, &notebook, &cells);
-        let text = in_words(&found, &notebook, budget::budget(call.arguments));
+        let text = in_words(&found, &notebook, room);
         if text.is_empty() {
             let how = if is_regex { "matches" } else { "contains" };
             let more = if outputs { "" } else { "; `outputs` searches outputs too" };
@@ -70,14 +72,21 @@ fn pattern(query: &str, is_regex: bool) -> Result<Regex, String> {
     }
 }
 
-fn hits(notebook: &Notebook, pattern: &Regex, outputs: bool, redaction: Option<&Redaction>) -> Vec<Hit> {
+fn hits(
+    notebook: &Notebook,
+    pattern: &Regex,
+    outputs: bool,
+    redaction: Option<&Redaction>,
+    mut room: usize,
+) -> Vec<Hit> {
     let mut found = Vec::new();
     for (cell, it) in notebook.cells().iter().enumerate() {
         let mut search = |text: &str, is_output: bool| {
             let shown = redaction.map_or(text.into(), |redaction| redaction.text(text));
             for (at, line) in shown.lines().enumerate() {
                 if let Some(place) = pattern.find(line) {
-                    let line = excerpt(line, place.range());
+                    let line = if room > 0 { excerpt(line, place.range()) } else { String::new() };
+                    room = room.saturating_sub(line.len());
                     found.push(Hit { cell, is_output, number: at + 1, line });
                 }
             }

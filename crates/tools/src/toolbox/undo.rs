@@ -81,7 +81,7 @@ impl Open {
         }
         let history = self.document.history().await.unwrap_or_default();
         let mut turns: Vec<(&str, String)> = Vec::new();
-        for entry in history.iter().rev().filter(|entry| is_open(entry)) {
+        for entry in history.iter().rev().filter(|entry| entry.is_open()) {
             if turns.iter().all(|(turn, _)| *turn != entry.turn) {
                 let whose = if entry.actor.id == actor.id { "yours" } else { entry.actor.name.as_str() };
                 let deeds = budget::cut(&entry.deeds().join(", "), 120);
@@ -98,17 +98,13 @@ impl Open {
     async fn rest_of_turn(&self, entries: &[Entry], actor: &Actor) -> Option<String> {
         let turn = &entries.first()?.turn;
         let history = self.document.history().await.ok()?;
-        let of_turn = |entry: &&Entry| is_open(entry) && entry.turn == *turn && entry.actor.id == actor.id;
+        let of_turn = |entry: &&Entry| entry.is_open() && entry.turn == *turn && entry.actor.id == actor.id;
         match history.iter().filter(of_turn).count() {
             0 => None,
             1 => Some(format!("1 more change in turn {turn}.")),
             count => Some(format!("{count} more changes in turn {turn}.")),
         }
     }
-}
-
-fn is_open(entry: &Entry) -> bool {
-    entry.undone_by.is_none() && entry.undoes.is_empty()
 }
 
 fn deeds(entries: &[Entry]) -> String {

@@ -132,7 +132,7 @@ def _cellist_variables(namespace, names, most, width):
         # As Python or the library writes it, without the name of its type.
         if library_of(type(value)) == "numpy" and value.dtype.kind not in "mM":
             value = value.item()
-        return narrow.repr(value) if type(value) in scalars else str(value)[:40]
+        return narrow.repr(value) if type(value) in (bool, int, float, complex) else str(value)[:40]
 
     def about_column(row, series):
         """The same of a column of pandas."""
@@ -148,16 +148,22 @@ def _cellist_variables(namespace, names, most, width):
             if row["missing"] < len(series) and getattr(dtype, "kind", "O") in "iufM" and not getattr(dtype, "ordered", None):
                 row["range"] = [bare(series.min()), bare(series.max())]
 
+    def dtype_of(dtype):
+        # A type of columns may be the user's own.
+        kind = type(dtype)
+        return str(dtype)[:40] if library_of(kind) in libraries else "<%s>" % type_name(kind)
+
     def about_frame(row, frame):
-        columns = []
+        columns, heads = [], []
         for at, name in enumerate(list(frame.columns)[:MOST_COLUMNS]):
             series = frame.iloc[:, at]
-            column = {"name": exact(name), "dtype": str(series.dtype)[:40]}
+            column = {"name": exact(name), "dtype": dtype_of(series.dtype)}
             about_column(column, series)
             columns.append(column)
-        head = frame.iloc[:MOST_ROWS, :MOST_COLUMNS]
-        rows = zip(*[head.iloc[:, at].tolist() for at in range(len(columns))])
-        row["details"] = {"columns": columns, "head": [[narrow.repr(value) for value in values] for values in rows]}
+            head = series.iloc[:MOST_ROWS]
+            is_known = library_of(type(series.dtype)) in libraries
+            heads.append([narrow.repr(value) for value in head.tolist()] if is_known else ["?"] * len(head))
+        row["details"] = {"columns": columns, "head": list(zip(*heads))}
 
     def about_polars(row, frame):
         columns, head = [], frame.head(MOST_ROWS)
@@ -171,8 +177,8 @@ def _cellist_variables(namespace, names, most, width):
                         column["range"] = [bare(one.min()), bare(one.max())]
             columns.append(column)
         heads = head.get_columns() if hasattr(head, "get_columns") else [head]
-        values = [one.to_list() for one in heads[:MOST_COLUMNS] if str(one.dtype) != "Object"]
-        row["details"] = {"columns": columns, "head": [[narrow.repr(value) for value in one] for one in zip(*values)]}
+        values = [[narrow.repr(value) for value in one.to_list()] for one in heads[:MOST_COLUMNS]]
+        row["details"] = {"columns": columns, "head": list(zip(*values))}
 
     def describe(row, value, library, kind):
         """What is told of a variable that was asked for by name."""
@@ -217,8 +223,9 @@ def _cellist_variables(namespace, names, most, width):
                 row["shape"] = [size if type(size) is int else None for size in list(shape)[:8]]
             dtype = get(value, "dtype")
             if dtype is not None:
-                row["dtype"] = str(dtype)[:60]
-            columns = get(value, "columns")
+                row["dtype"] = dtype_of(dtype)
+            # A lazy frame would have to work out its schema.
+            columns = get(value, "columns") if row["type"] != "LazyFrame" else None
             if is_named:
                 try:
                     describe(row, value, library, kind)
@@ -228,7 +235,7 @@ def _cellist_variables(namespace, names, most, width):
                 columns = list(columns)
                 dtypes = get(value, "dtypes")
                 dtypes = list(dtypes) if dtypes is not None else []
-                shown = ["%s %s" % (exact(column), str(dtypes[at])[:20] if at < len(dtypes) else "") for at, column in enumerate(columns[:MOST_COLUMNS])]
+                shown = ["%s %s" % (exact(column), dtype_of(dtypes[at])[:20] if at < len(dtypes) else "") for at, column in enumerate(columns[:MOST_COLUMNS])]
                 row["columns"] = [text.strip() for text in shown]
             if columns is not None:
                 row["more_columns"] = max(0, len(columns) - MOST_COLUMNS)

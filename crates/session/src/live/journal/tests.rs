@@ -79,27 +79,3 @@ fn a_journal_has_an_end_and_survives_a_journey_as_json() {
     let json = serde_json::to_string(&journal).unwrap();
     assert_eq!(serde_json::from_str::<Journal>(&json).unwrap(), journal);
 }
-
-#[test]
-fn changes_of_one_actor_since_a_revision_are_chosen() {
-    let mut journal = Journal::default();
-    let (ann, bot) = (author(ActorKind::Person, "ann"), author(ActorKind::Agent, "bot"));
-    let revision = |text: &str| Revision::of([text.as_bytes()]);
-    let since = |journal: &Journal, text: &str| {
-        let undo = Undo::Since { actor: "bot".into(), revision: revision(text) };
-        journal.chosen(&undo).map(|entries| entries.iter().map(|entry| entry.number).collect::<Vec<_>>())
-    };
-    journal.note(&bot, edited("a", "", "x"), Vec::new(), 0);
-    journal.mark(revision("one"));
-    journal.note(&bot, edited("a", "x", "y"), Vec::new(), 0);
-    journal.mark(revision("two"));
-    journal.note(&ann, edited("b", "", "z"), Vec::new(), 0);
-    journal.note(&bot, edited("a", "y", "z"), Vec::new(), 0);
-    assert_eq!(since(&journal, "one"), Ok(vec![3, 1]));
-    assert_eq!(since(&journal, "two"), Ok(vec![3]));
-    let unknown = NothingToUndo::UnknownRevision { revision: revision("three") };
-    assert_eq!(since(&journal, "three"), Err(unknown));
-    // Told once more, a revision means the newest time.
-    journal.mark(revision("one"));
-    assert_eq!(since(&journal, "one"), Err(NothingToUndo::NothingSince { revision: revision("one") }));
-}

@@ -282,3 +282,21 @@ fn what_conflicts_with_later_changes_stays_and_the_rest_is_taken_back() {
     // Nothing but the conflict is left.
     assert!(state.undo_partly(&turn, &bot("u"), 0).is_err());
 }
+
+#[test]
+fn changes_of_one_actor_since_a_revision_are_taken_back() {
+    let mut state = state(&["1", "2", "3"]);
+    let since = |revision| Undo::Since { actor: "bot".into(), revision };
+    perform(&mut state, &bot("t"), &[edit("a", "one")]);
+    let told = state.tell(&bot("t").actor);
+    perform(&mut state, &bot("t"), &[edit("b", "two")]);
+    perform(&mut state, &ann(), &[edit("c", "three")]);
+    perform(&mut state, &bot("u"), &[edit("a", "ONE")]);
+    state.undo(&since(told), &bot("u"), 0).unwrap();
+    assert_eq!(texts(&state), ["a one", "b 2", "c three"]);
+    let nothing = state.undo(&since(told), &bot("u"), 0).unwrap_err();
+    assert!(matches!(nothing, Unchanged::Nothing(NothingToUndo::NothingSince { .. })), "{nothing}");
+    let unknown = since(Revision::of([&b"never"[..]]));
+    let unknown = state.undo(&unknown, &bot("u"), 0).unwrap_err();
+    assert!(matches!(unknown, Unchanged::Nothing(NothingToUndo::UnknownRevision { .. })), "{unknown}");
+}

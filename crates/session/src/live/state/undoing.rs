@@ -1,12 +1,13 @@
 //! Taking entries of the journal back, all of them or as many as can be.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use cellist_notebook::{self as notebook, Notebook};
+use cellist_notebook::{self as notebook, Notebook, Revision};
 
 use super::{Edited, State, Unchanged};
 use crate::live::actor::Author;
-use crate::live::journal::{Entry, Undo};
+use crate::live::journal::{Entry, NothingToUndo, Undo};
 use crate::live::undo::take_back;
 
 /// What could be taken back, and what could not.
@@ -16,6 +17,28 @@ pub struct PartlyUndone {
     pub entries: Vec<Entry>,
     /// Those that conflict with what others did since, each with the conflict.
     pub kept: Vec<(Entry, notebook::Error)>,
+}
+
+/// How many revisions are remembered: a few for each entry of the journal.
+const MOST_MARKS: usize = 4_096;
+
+/// Revisions that were told, oldest first, each with the number of the entry that came next.
+#[derive(Debug, Default)]
+pub(super) struct RevisionMarks(VecDeque<(Revision, u64)>);
+
+impl RevisionMarks {
+    /// Notes that a revision was told. Told again, it means the newest time.
+    pub(super) fn set(&mut self, revision: Revision, next: u64) {
+        self.0.retain(|(known, _)| *known != revision);
+        if self.0.len() >= MOST_MARKS {
+            self.0.pop_front();
+        }
+        self.0.push_back((revision, next));
+    }
+
+    fn get(&self, revision: Revision) -> Option<u64> {
+        self.0.iter().find(|(known, _)| *known == revision).map(|(_, next)| *next)
+    }
 }
 
 impl<T> Edited<T> {
@@ -34,7 +57,7 @@ impl State {
         author: &Author,
         now: u64,
     ) -> Result<Edited<Vec<Entry>>, Unchanged> {
-        let chosen = self.journal.chosen(undo)?;
+        let chosen = self.chosen(undo)?;
         let mut changed = Notebook::clone(&self.notebook);
         take_back(&mut changed, chosen.iter().flat_map(|entry| entry.acts.iter().rev()), &self.graves)?;
         let entries: Vec<Entry> = chosen.into_iter().cloned().collect();
@@ -50,7 +73,7 @@ impl State {
         now: u64,
     ) -> Result<Edited<PartlyUndone>, Unchanged> {
         let chosen = match self.undo(undo, author, now) {
-            Err(Unchanged::Refused(notebook::Error::Conflicts(_))) => self.journal.chosen(undo)?,
+            Err(Unchanged::Refused(notebook::Error::Conflicts(_))) => self.chosen(undo)?,
             other => {
                 let whole = |edited: Edited<Vec<Entry>>| {
                     edited.map(|entries| PartlyUndone { entries, kept: Vec::new() })
@@ -73,6 +96,17 @@ impl State {
                 let edited = self.taken_back(undo, changed, entries, author, now);
                 Ok(edited.map(|entries| PartlyUndone { entries, kept }))
             }
+        }
+    }
+
+    /// The entries to take back, newest first.
+    fn chosen(&self, undo: &Undo) -> Result<Vec<&Entry>, NothingToUndo> {
+        let Undo::Since { actor, revision } = undo else { return self.journal.chosen(undo) };
+        let revision = *revision;
+        let first = self.marks.get(revision).ok_or(NothingToUndo::UnknownRevision { revision })?;
+        match self.journal.open_from(first, actor) {
+            none if none.is_empty() => Err(NothingToUndo::NothingSince { revision }),
+            some => Ok(some),
         }
     }
 
