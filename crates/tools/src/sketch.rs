@@ -37,6 +37,24 @@ impl CellSketch {
         defines.truncate(MOST_NAMES);
         CellSketch { lines: source.lines().count(), outputs: output_kinds(cell), defines }
     }
+
+    /// `, 4 lines`, where there is more than the first.
+    pub(crate) fn size(&self) -> String {
+        if self.lines > 1 { format!(", {} lines", self.lines) } else { String::new() }
+    }
+
+    /// `, shows text+image`, where it has outputs.
+    pub(crate) fn shows(&self) -> String {
+        let kinds = self.outputs.join("+");
+        if kinds.is_empty() { kinds } else { format!(", shows {kinds}") }
+    }
+
+    /// ` → a, b`: the names that are not in the first line anyway.
+    pub(crate) fn further_names(&self, first_line: &str) -> String {
+        let names: Vec<&str> =
+            self.defines.iter().map(String::as_str).filter(|name| !first_line.contains(name)).collect();
+        if names.is_empty() { String::new() } else { format!(" → {}", names.join(", ")) }
+    }
 }
 
 fn output_kinds(cell: &Cell) -> Vec<&'static str> {

@@ -4,7 +4,6 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use crate::budget::cut;
-use crate::sketch::CellSketch;
 
 use super::{
     CellContext, CellRun, ExecutionStatus, LONGEST_LINE, NotebookContext, OutlineCell, SelectionStatus,
@@ -71,24 +70,19 @@ fn write_outline(text: &mut String, outline: &[OutlineCell], around: usize, budg
                 }
                 Some(ExecutionStatus::Idle) | None => String::new(),
             };
-            let CellSketch { lines, outputs, defines } = &cell.sketch;
-            let lines = if *lines > 1 { format!(", {lines} lines") } else { String::new() };
-            let outputs =
-                if outputs.is_empty() { String::new() } else { format!(", shows {}", outputs.join("+")) };
-            let head =
-                format!("- {} (id {}, {}{lines}{status}{outputs}) ", cell.index, cell.id, cell.cell_type);
+            let OutlineCell { index, id, cell_type, first_line, sketch, .. } = cell;
+            let rich = format!(
+                "- {index} (id {id}, {cell_type}{}{status}{}) {first_line}{}\n",
+                sketch.size(),
+                sketch.shows(),
+                sketch.further_names(first_line)
+            );
+            if rich.len() <= share {
+                return rich;
+            }
+            let head = format!("- {index} (id {id}, {cell_type}{status}) ");
             let room = share.saturating_sub(head.len()).max(LEAST_OF_A_LINE);
-            let first = shortened(&cell.first_line, room);
-            let further: Vec<&str> =
-                defines.iter().map(String::as_str).filter(|name| !cell.first_line.contains(name)).collect();
-            let names = format!(" → {}", further.join(", "));
-            // Names are left out where the line would take more than its share.
-            let names = if further.is_empty() || head.len() + first.len() + names.len() > share {
-                ""
-            } else {
-                &names
-            };
-            format!("{head}{first}{names}\n")
+            format!("{head}{}\n", shortened(first_line, room))
         })
         .collect();
     let told = window(&lines, around, budget.max(LEAST_OF_AN_OUTLINE));
@@ -263,7 +257,7 @@ mod tests {
             cell_type: if status.is_none() { "markdown" } else { "code" },
             first_line: "first".to_owned(),
             status,
-            sketch: CellSketch::default(),
+            sketch: crate::sketch::CellSketch::default(),
         };
         let outline = vec![
             line(0, None),

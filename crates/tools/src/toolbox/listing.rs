@@ -61,22 +61,17 @@ impl Listing<'_> {
         let mut shown = String::new();
         for (done, index) in indexes.iter().enumerate() {
             let cell = &self.notebook.cells()[*index];
-            let CellSketch { lines, outputs, defines } = CellSketch::of(cell, &language);
+            let sketch = CellSketch::of(cell, &language);
             let mut line = format!("{index} {} {}", cell.id(), cell.cell_type());
-            if lines > 1 {
-                let _ = write!(line, " {lines} lines");
+            if sketch.lines > 1 {
+                let _ = write!(line, " {} lines", sketch.lines);
             }
-            let standing = self.standing(cell).into_iter().filter(|part| part != NOT_RUN);
-            for part in standing {
-                let part = if part == HAS_OUTPUT { outputs.join("+") } else { part };
+            for part in self.standing(cell).into_iter().filter(|part| part != NOT_RUN) {
+                let part = if part == HAS_OUTPUT { sketch.outputs.join("+") } else { part };
                 let _ = write!(line, " · {part}");
             }
             let first = first_line(&cell.source());
-            let _ = write!(line, " | {first}");
-            let defines: Vec<String> = defines.into_iter().filter(|name| !first.contains(name)).collect();
-            if !defines.is_empty() {
-                let _ = write!(line, " → {}", defines.join(", "));
-            }
+            let _ = write!(line, " | {first}{}", sketch.further_names(&first));
             line.push('\n');
             if shown.len() + line.len() > room.max(budget::USUAL / 4) {
                 let last = indexes.last().unwrap_or(index);
