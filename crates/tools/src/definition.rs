@@ -32,6 +32,8 @@ pub struct Field {
     pub description: &'static str,
     /// Other names that are understood.
     pub also: &'static [&'static str],
+    /// Whether its words are listed elsewhere in the same schema.
+    pub is_repeated: bool,
 }
 
 /// What an argument may be.
@@ -86,7 +88,7 @@ impl Definition {
 
 impl Field {
     const fn new(name: &'static str, kind: Kind, description: &'static str) -> Field {
-        Field { name, kind, required: false, description, also: &[] }
+        Field { name, kind, required: false, description, also: &[], is_repeated: false }
     }
 
     const fn required(mut self) -> Field {
@@ -100,7 +102,10 @@ impl Field {
     }
 
     fn schema(&self) -> Value {
-        let mut schema = self.kind.schema();
+        let mut schema = match self.kind {
+            Kind::Choice(_) if self.is_repeated => Kind::Text.schema(),
+            kind => kind.schema(),
+        };
         if let (false, Value::Object(object)) = (self.description.is_empty(), &mut schema) {
             object.insert("description".to_owned(), self.description.into());
         }

@@ -122,13 +122,13 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::NotebookKernel,
-        description: "What a kernel does now; interrupts what it runs (variables stay), or restarts it (variables are lost).",
+        description: "State of a kernel; interrupts what it runs (variables stay) or restarts it (variables are lost).",
         fields: &[
             NOTEBOOK,
             Field::new("session", Kind::Text, "Instead of a notebook").also(&["kernelId"]),
             Field::new("execution", Kind::Text, "Only this execution"),
             Field::new("action", Kind::Choice(&["status", "interrupt", "restart"]), "").required(),
-            Field::new("force", Kind::Flag, "With interrupt: kill the kernel if the code does not stop"),
+            Field::new("force", Kind::Flag, "Kill the kernel if interrupted code does not stop"),
         ],
     },
     Definition {
@@ -144,10 +144,10 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
             Field::new(
                 "operations",
                 Kind::Objects(&[
-                    Field { required: true, ..ACTION },
+                    Field { required: true, is_repeated: true, ..ACTION },
                     Field { required: true, description: "", ..CELL_INDEX },
                     Field::new("content", Kind::Text, ""),
-                    Field { description: "", ..CELL_TYPE },
+                    Field { description: "", is_repeated: true, ..CELL_TYPE },
                 ]),
                 "",
             ),
