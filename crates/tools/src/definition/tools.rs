@@ -93,7 +93,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::UpdateNotebookCell,
-        description: "Replaces the text of a cell. Metadata and outputs stay.",
+        description: "Replaces the text of a cell. Outputs stay.",
         fields: &[NOTEBOOK, CELL, CONTENT, RUN, REVISION, MAX_OUTPUT, SOFT_WAIT],
     },
     Definition {
@@ -108,7 +108,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::Undo,
-        description: "Takes back your last change, or more; changes by others stay.",
+        description: "Takes back your last change; changes by others stay.",
         fields: &[
             NOTEBOOK,
             Field::new("turn", Kind::Text, "A whole turn"),
@@ -128,7 +128,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
             Field::new("session", Kind::Text, "Instead of a notebook").also(&["kernelId"]),
             Field::new("execution", Kind::Text, "Only this execution"),
             Field::new("action", Kind::Choice(&["status", "interrupt", "restart"]), "").required(),
-            Field::new("force", Kind::Flag, "Kill the kernel if interrupted code does not stop"),
+            Field::new("force", Kind::Flag, "Kill the kernel if need be"),
         ],
     },
     Definition {
@@ -235,7 +235,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::Wait,
-        description: "Waits for an execution that a call returned. Interrupts nothing.",
+        description: "Waits for an execution. Interrupts nothing.",
         fields: &[
             Field::new("execution", Kind::Text, "").required(),
             Field::new("timeout", Kind::Seconds, "Seconds"),
