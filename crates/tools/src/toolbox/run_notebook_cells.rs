@@ -51,15 +51,13 @@ impl Toolbox {
         };
         at.sort_unstable();
         let cells: Vec<CellId> = at.into_iter().map(|at| notebook.cells()[at].id().clone()).collect();
-        let mut said = Vec::new();
         // A call that has nothing to run leaves the kernel alone.
         if call.arguments.flag("restart") && why_nothing(&notebook, &cells).is_none() {
             let key = not_within(&call, SessionKey::of_notebook(open.path()))?;
-            if self.restart_kernel(&key, open.name()).await? {
-                said.push("The kernel was restarted first.".to_owned());
-            }
+            // The first result of the new kernel tells of the restart.
+            self.restart_kernel(&key, open.name()).await?;
         }
-        self.run_cells(call, &open, cells, said).await
+        self.run_cells(call, &open, cells, Vec::new()).await
     }
 
     /// Runs cells of a notebook that is open. `said` stands before what they show.
