@@ -100,6 +100,29 @@ impl Bars {
         }
     }
 
+    /// The text of the whole bar, after a text of it has changed: a widget's display keeps the one that it began with.
+    pub(crate) fn shown(&self, comm: &Comm) -> Option<Event> {
+        comm.data.state.value.as_ref()?.as_str()?;
+        let part = &comm.comm_id;
+        let (model, left, bar, right) = self.0.iter().find_map(|(model, widget)| match widget {
+            Widget::Box { left, bar, right: Some(right) } if left == part || right == part => {
+                Some((model, left, bar, right))
+            }
+            _ => None,
+        })?;
+        let text = |id: &String| match self.0.get(id) {
+            Some(Widget::Text(text)) => Some(plain(text)),
+            _ => None,
+        };
+        let (left, right) = (text(left)?, text(right)?);
+        let Some(Widget::Bar { value, max, .. }) = self.0.get(bar) else { return None };
+        let text = match endless_count(&right) {
+            Some(_) => format!("{left} {right}").trim_start().to_owned(),
+            None => format!("{left}|{}| {right}", drawn(*value, *max)),
+        };
+        Some(Event::WidgetText { model: model.clone(), text })
+    }
+
     pub(crate) fn close(&mut self, comm: &Comm) {
         self.0.remove(&comm.comm_id);
     }
@@ -135,6 +158,19 @@ fn label(left: &str) -> &str {
     let text =
         text.strip_suffix('%').map_or(text, |text| text.trim_end_matches(|c: char| c.is_ascii_digit()));
     text.trim_end().trim_end_matches(':')
+}
+
+/// The text of a piece of HTML that has no elements.
+fn plain(html: &str) -> String {
+    let text = html.replace('\u{2007}', " ").replace("&lt;", "<").replace("&gt;", ">");
+    text.replace("&quot;", "\"").replace("&#x27;", "'").replace("&amp;", "&").trim().to_owned()
+}
+
+/// A bar of ten characters.
+fn drawn(value: f64, max: f64) -> String {
+    let tenths = if max > 0.0 { (10.0 * value / max).clamp(0.0, 10.0).floor() } else { 0.0 };
+    let filled = (0..10).filter(|at| f64::from(*at) < tenths).count();
+    format!("{}{}", "█".repeat(filled), " ".repeat(10 - filled))
 }
 
 /// `123/? [00:01, …]`, or `123it […]` in older versions, has done 123 of nobody knows how many.
@@ -183,6 +219,22 @@ mod tests {
         assert_eq!(bars.update(&comm("l", &json!({"value": "write:  40%"}))), None);
         assert_eq!(bars.update(&comm("b", &json!({"value": 4.0}))), progress("write", 4.0, Some(10.0)));
         assert_eq!(bars.update(&comm("b", &json!({"bar_style": "success"}))), None);
+    }
+
+    #[test]
+    fn a_bar_that_has_moved_has_another_text() {
+        let bar = json!({"_model_name": "FloatProgressModel", "value": 0.0, "max": 30.0, "bar_style": ""});
+        let mut bars = tqdm("load:   0%", &bar, "0/30 [00:00&lt;?, ?it/s]");
+        let mut text = |id: &str, value: Value| {
+            let comm = comm(id, &json!({ "value": value }));
+            bars.update(&comm);
+            bars.shown(&comm)
+        };
+        assert_eq!(text("b", json!(30.0)), None);
+        text("l", json!("load: 100%"));
+        let end = "load: 100%|██████████| 30/30 [00:01<00:00, 29.9it/s]";
+        let told = Event::WidgetText { model: "box".into(), text: end.into() };
+        assert_eq!(text("r", json!("\u{2007}30/30\u{2007}[00:01&lt;00:00, 29.9it/s]")), Some(told));
     }
 
     #[test]

@@ -85,6 +85,13 @@ pub enum Event {
         /// Steps in all, where known.
         total: Option<f64>,
     },
+    /// The text of a progress bar that is a widget, which takes the place of the text that it was displayed with.
+    WidgetText {
+        /// The widget's model, as its display names it.
+        model: String,
+        /// The text.
+        text: String,
+    },
     /// Output was lost on the way; before `Died`, it may have been.
     OutputLost,
     /// The code ended and all its output was seen.

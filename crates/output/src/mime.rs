@@ -179,6 +179,18 @@ impl MimeBundle {
         self.get(mime).and_then(MimeData::as_text)
     }
 
+    /// The model of the widget that it displays.
+    pub fn widget_model(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct View {
+            model_id: String,
+        }
+        match self.get("application/vnd.jupyter.widget-view+json")? {
+            MimeData::Json(json) => json.parse::<View>().ok().map(|view| view.model_id),
+            MimeData::Text(_) => None,
+        }
+    }
+
     /// All representations, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &MimeData)> {
         self.0.iter().map(|(mime, data)| (mime.as_str(), data))

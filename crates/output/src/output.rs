@@ -98,6 +98,14 @@ impl Output {
         }
     }
 
+    /// The representations, to be changed.
+    pub fn data_mut(&mut self) -> Option<&mut MimeBundle> {
+        match self {
+            Output::Display { data, .. } | Output::Result { data, .. } => Some(data),
+            Output::Stream { .. } | Output::Error { .. } => None,
+        }
+    }
+
     /// The name by which a later update finds this display or result.
     pub fn display_id(&self) -> Option<&str> {
         match self {

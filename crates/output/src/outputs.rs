@@ -69,6 +69,15 @@ impl Outputs {
         updated
     }
 
+    /// Gives the displays of a widget another text.
+    pub fn set_widget_text(&mut self, model: &str, text: &str) {
+        for data in self.list.iter_mut().filter_map(Output::data_mut) {
+            if data.widget_model().as_deref() == Some(model) {
+                data.insert("text/plain", text);
+            }
+        }
+    }
+
     /// Removes all outputs: now, or (`wait`) when the next one comes.
     pub fn clear(&mut self, wait: bool) {
         if wait {

@@ -190,7 +190,13 @@ impl Reading {
         let Ok(comm) = message.read::<Comm>() else { return };
         let event = match message.kind.as_str() {
             "comm_open" => self.bars.open(comm),
-            "comm_msg" => self.bars.update(&comm),
+            "comm_msg" => {
+                let progress = self.bars.update(&comm);
+                if self.running.is_some() {
+                    items.extend(self.bars.shown(&comm).map(Item::Event));
+                }
+                progress
+            }
             _ => {
                 self.bars.close(&comm);
                 None

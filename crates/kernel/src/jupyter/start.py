@@ -46,31 +46,6 @@ def start(given, namespace):
     except Exception:
         pass
 
-    # Output of a thread belongs to the cell that started the thread, also when that cell has ended. ipykernel counts it to
-    # the cell that runs, unless the thread is told otherwise.
-    def follow_threads(kind, streams):
-        start, inner = kind.start, kind._bootstrap_inner
-
-        def _start(self):
-            self._cellist_parents = [stream.parent_header for stream in streams]
-            start(self)
-
-        def _bootstrap_inner(self):
-            for stream, parent in zip(streams, getattr(self, "_cellist_parents", ())):
-                stream._parent_header.set(parent)
-            inner(self)
-
-        kind.start, kind._bootstrap_inner = _start, _bootstrap_inner
-
-    try:
-        import threading
-
-        streams = [sys.stdout, sys.stderr]
-        if all(hasattr(stream._parent_header, "set") for stream in streams):
-            follow_threads(threading.Thread, streams)
-    except Exception:
-        pass
-
     def run(name, path, source):
         try:
             if source is None:
@@ -352,6 +327,22 @@ def start(given, namespace):
 
         session.send = send_numbered
 
+    # Output of a thread belongs to the cell that started the thread, also when that cell has ended. ipykernel counts it to
+    # the cell that runs, unless the thread is told otherwise.
+    def follow_threads(kind, streams):
+        start, inner = kind.start, kind._bootstrap_inner
+
+        def _start(self):
+            self._cellist_parents = [stream.parent_header for stream in streams]
+            start(self)
+
+        def _bootstrap_inner(self):
+            for stream, parent in zip(streams, getattr(self, "_cellist_parents", ())):
+                stream._parent_header.set(parent)
+            inner(self)
+
+        kind.start, kind._bootstrap_inner = _start, _bootstrap_inner
+
     # Called when this code has ended: while code runs, IPython has its own writers in the streams' place.
     def finish():
         try:
@@ -375,6 +366,15 @@ def start(given, namespace):
             pass
         try:
             leave_quickly(namespace["get_ipython"]().kernel)
+        except Exception:
+            pass
+        # Last, so that threads of ours belong to no cell.
+        try:
+            import threading
+
+            streams = [sys.stdout, sys.stderr]
+            if all(hasattr(stream._parent_header, "set") for stream in streams):
+                follow_threads(threading.Thread, streams)
         except Exception:
             pass
         return json.dumps({"failed": failed, "kernel_waits": kernel_waits, "stays": stays}).encode().hex()

@@ -356,7 +356,13 @@ impl Link {
             Frame::Widget(widget) => {
                 let progress = match *widget {
                     Widget::Open(comm) => self.bars.open(comm),
-                    Widget::Message(comm) => self.bars.update(&comm),
+                    Widget::Message(comm) => {
+                        let progress = self.bars.update(&comm);
+                        if let Some(text) = self.bars.shown(&comm) {
+                            self.waiting.event(text);
+                        }
+                        progress
+                    }
                     Widget::Close(comm) => {
                         self.bars.close(&comm);
                         None

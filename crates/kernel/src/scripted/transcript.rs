@@ -147,6 +147,7 @@ enum Name {
     Error,
     InputRequested,
     Progress,
+    WidgetText,
     OutputLost,
     Done,
     Died,
@@ -225,6 +226,9 @@ impl Line {
             Event::Progress { label, done, total } => {
                 Line { name: Some(label.clone()), done: Some(*done), total: *total, ..named(Name::Progress) }
             }
+            Event::WidgetText { model, text } => {
+                Line { id: Some(model.clone()), text: Some(text.clone()), ..named(Name::WidgetText) }
+            }
             Event::OutputLost => named(Name::OutputLost),
             Event::Done(Outcome { status, execution_count, cancelled }) => Line {
                 status: Some(match status {
@@ -288,6 +292,9 @@ impl Line {
                 done: self.done.ok_or("progress says what is done")?,
                 total: self.total,
             },
+            Name::WidgetText => {
+                Event::WidgetText { model: self.id.unwrap_or_default(), text: self.text.unwrap_or_default() }
+            }
             Name::OutputLost => Event::OutputLost,
             Name::Done => Event::Done(Outcome {
                 status: match self.status.ok_or("the end has a status")? {

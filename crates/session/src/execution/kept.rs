@@ -100,6 +100,7 @@ impl Kept {
             Event::UpdateDisplay { display_id, data, metadata } => {
                 self.update(&display_id, &data, &metadata);
             }
+            Event::WidgetText { model, text } => self.set_widget_text(&model, &text),
             Event::ClearOutput { wait } => self.clear(wait),
             // The cell that it belongs to gets it in another way.
             Event::Late { .. }
@@ -120,6 +121,16 @@ impl Kept {
     /// Whether anything can be updated later on.
     pub(crate) fn has_display_ids(&self) -> bool {
         self.head.iter().chain(&self.tail).any(|output| output.display_id().is_some())
+    }
+
+    /// Gives the display of a widget another text.
+    fn set_widget_text(&mut self, model: &str, text: &str) {
+        self.head.set_widget_text(model, text);
+        for data in self.tail.iter_mut().filter_map(Output::data_mut) {
+            if data.widget_model().as_deref() == Some(model) {
+                data.insert("text/plain", text);
+            }
+        }
     }
 
     /// Replaces what is displayed under an id, and says whether anything is.

@@ -140,7 +140,9 @@ impl Record {
                 self.keep(bytes.clone());
             }
             Event::Display { data, display_id, .. } => {
-                let shown = self.sink.block(&data.readable(), display_id.as_deref());
+                // The text of a bar is written anew when the bar has moved.
+                let model = data.widget_model().map(widget_id);
+                let shown = self.sink.block(&data.readable(), display_id.as_deref().or(model.as_deref()));
                 self.keep(shown);
             }
             Event::Result { data, display_id, execution_count, .. } => {
@@ -177,6 +179,9 @@ impl Record {
             }
             // It stands in the outputs of the cell that it belongs to.
             Event::Late { .. } => {}
+            Event::WidgetText { model, text } => {
+                self.sink.update(&widget_id(model.clone()), text);
+            }
             Event::InputRequested => self.stdin_requested = true,
             Event::Progress { label, done, total } => {
                 self.bar = Some(Bar { label: label.clone(), done: *done, total: *total });
@@ -331,6 +336,11 @@ impl Record {
         }
         said
     }
+}
+
+/// The name under which the display of a widget is found again.
+fn widget_id(model: String) -> String {
+    format!("widget:{model}")
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ impl Timing {
             | Event::InputRequested
             | Event::Progress { .. }
             | Event::Late { .. }
+            | Event::WidgetText { .. }
             | Event::OutputLost
             | Event::Died(_) => {}
         }

@@ -128,6 +128,7 @@ fn size(event: &Event) -> usize {
         | Event::ClearOutput { .. }
         | Event::InputRequested
         | Event::Progress { .. }
+        | Event::WidgetText { .. }
         | Event::OutputLost
         | Event::Done(_)
         | Event::Died(_) => 0,

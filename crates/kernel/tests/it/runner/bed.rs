@@ -273,6 +273,7 @@ impl std::fmt::Display for Heard {
                 Event::Error { name, message, .. } => format!("error {name}: {}", one_line(message)),
                 Event::InputRequested => "input requested".to_owned(),
                 Event::Progress { label, done, total } => format!("progress {label:?} {done} of {total:?}"),
+                Event::WidgetText { text, .. } => format!("widget {text}"),
                 Event::OutputLost => "output lost".to_owned(),
                 Event::Done(Outcome { status: Status::Ok, .. }) => continue,
                 Event::Done(Outcome { cancelled: true, .. }) => "cancelled".to_owned(),

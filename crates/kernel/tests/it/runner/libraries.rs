@@ -120,6 +120,11 @@ async fn a_progress_bar_that_is_a_widget_is_read_as_progress() {
             })
             .collect();
         assert_eq!(done, [1.0, 2.0, 3.0], "{module}: {heard}");
+        let text = heard.0.iter().rev().find_map(|event| match event {
+            Event::WidgetText { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        assert!(text.is_some_and(|text| text.starts_with("work: 100%|██████████| 3/3 [")), "{text:?}");
         assert_eq!(heard.stderr(), "");
         session.end().await;
     }

@@ -124,7 +124,7 @@ print('started')
 }
 
 #[tokio::test]
-async fn text_of_a_thread_goes_to_the_cell_that_runs_and_between_cells_is_late() {
+async fn text_of_a_thread_of_an_earlier_cell_is_late_while_another_runs_and_between_cells() {
     let session = Bed::new().start().await;
     let code = "
 import threading
@@ -139,7 +139,7 @@ thread.start()
     session
         .check(&[
             (code, ""),
-            ("print('cell')\ngo.set()\nsaid.wait();", r"stdout cell\nfrom the thread\n"),
+            ("print('cell')\ngo.set()\nsaid.wait();", "stdout cell\\n\nstdout late from the thread\\n"),
             ("go.clear(); said.clear()\nthread = threading.Timer(0.05, later)\ngo.set()\nthread.start()", ""),
         ])
         .await;

@@ -223,3 +223,32 @@ async fn a_run_that_is_dropped_leaves_no_cell_waiting() {
     views.wait_for(|view| !waits(view)).await.unwrap();
     desk.close().await;
 }
+
+#[tokio::test]
+async fn an_empty_cell_that_was_queued_does_not_wait_for_ever() {
+    let desk = Desk::new(&["out a", ""]).await;
+    let cells: Vec<CellId> = vec!["a".into(), "b".into()];
+    // As a page does before the turn of its run has come.
+    desk.document.mark_waiting(cells).await.unwrap();
+    desk.run(&["a", "b"]).await;
+    for cell in ["a", "b"] {
+        assert_eq!(activity(&desk.document.view(), cell), Activity::Idle, "{cell}");
+    }
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn a_cell_that_was_interrupted_has_not_failed() {
+    let desk = Desk::new(&["hang", "out b"]).await;
+    let (canceller, cancel) = Cancel::channel();
+    let mut views = desk.document.watch();
+    let (report, ()) = tokio::join!(desk.run_until(&["a", "b"], cancel), async {
+        views.wait_for(|view| activity(view, "a") == Activity::Running).await.unwrap();
+        canceller.cancel();
+    });
+    assert_eq!((report.status, report.failed, report.not_run), (Status::Cancelled, 0, 1));
+    let view = desk.document.view();
+    let last = view.cells()[&CellId::from("a")].last.clone().unwrap();
+    assert_eq!((last.status, last.status.word(), last.success), (Status::Cancelled, "interrupted", false));
+    desk.close().await;
+}

@@ -1,12 +1,13 @@
-//! Output of threads that go on after their cell: it stands in the outputs of that cell, in the file too.
+//! Outputs that change after they were shown: of threads that go on after their cell, and of bars that are widgets.
 
+use cellist_kernel::order::Way;
 use cellist_notebook::{CellId, Notebook};
 use cellist_output::{Output, StreamName};
 use cellist_session::execution::Cancel;
 use cellist_session::live::{Actor, ActorKind, Author, Batch, Document, Documents};
 use cellist_session::sessions::{Call, Kind, SessionKey};
 
-use super::bed::{ALL, Backend, Bed, in_time};
+use super::bed::{ALL, Backend, Bed, done, in_time, last};
 use crate::bed::Bed as Files;
 
 struct Desk {
@@ -125,4 +126,29 @@ async fn tasks_and_pools_write_for_the_cell_that_gave_them_work() {
     desk.run(&[1]).await;
     assert_eq!(desk.texts().await, ["one\n", "two\n"]);
     desk.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bar_that_is_a_widget_ends_with_its_last_state_in_the_text_and_the_outputs() {
+    for backend in ALL {
+        let bed = Bed::new(backend);
+        let code = "from tqdm.auto import tqdm\nfor _ in tqdm(range(30), desc='load'): pass";
+        let mut call = bed.call("s", &[code]);
+        if let Backend::Runner = backend {
+            call.order.way = Way::Runner { python: testkit::python("kernels") };
+        }
+        let report = last(in_time(done(&bed.sessions.call(call))).await);
+        assert!(
+            report.text.contains("30/30") && !report.text.contains(" 0/30"),
+            "{backend:?}: {}",
+            report.text
+        );
+        let shown: Vec<&str> =
+            report.outputs.iter().filter_map(|output| output.data()?.get_text("text/plain")).collect();
+        assert!(
+            shown.len() == 1 && shown[0].starts_with("load: 100%|██████████| 30/30 ["),
+            "{backend:?}: {shown:?}"
+        );
+        bed.end().await;
+    }
 }

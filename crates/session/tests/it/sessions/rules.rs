@@ -116,9 +116,9 @@ const RULES: &[(&str, On, On)] = &[
         Decided(&["a_limit_is_for_the_whole_call_and_neither_for_waiting_nor_for_the_start"]),
     ),
     (
-        "what does not stop within the grace is killed and replaced",
-        Real(&["code_that_does_not_stop_is_killed_and_its_kernel_replaced"]),
-        Real(&["code_that_does_not_stop_is_killed_and_its_kernel_replaced"]),
+        "what does not stop within the grace is killed and replaced where that is the rule",
+        Real(&["code_that_does_not_stop_is_killed_where_that_is_the_rule"]),
+        Real(&["code_that_does_not_stop_is_killed_where_that_is_the_rule"]),
     ),
     (
         "a cancel interrupts, and the state survives",
@@ -126,9 +126,15 @@ const RULES: &[(&str, On, On)] = &[
         Real(&["a_cancel_interrupts_and_the_state_survives"]),
     ),
     (
-        "a second interrupt ends the kernel",
-        Real(&["a_second_interrupt_ends_a_kernel_that_ignores_the_first"]),
-        Real(&["a_second_interrupt_ends_a_kernel_that_ignores_the_first"]),
+        "an interrupt never kills; force and a restart do",
+        Real(&[
+            "an_interrupt_never_costs_the_state_however_late_the_code_stops",
+            "force_and_restart_end_code_that_does_not_stop_and_say_that_the_state_is_lost",
+        ]),
+        Real(&[
+            "an_interrupt_never_costs_the_state_however_late_the_code_stops",
+            "force_and_restart_end_code_that_does_not_stop_and_say_that_the_state_is_lost",
+        ]),
     ),
     (
         "a call that is cancelled in the queue never runs",
