@@ -57,7 +57,15 @@ export interface Unreviewed { actor: Actor; turns: string[]; was: Was }
 export interface Review { is_on: boolean; cells: Record<string, Unreviewed> }
 
 export interface Cell { id: string; kind: CellKind; source: string }
-export interface Kernel { state: 'none' | 'starting' | 'idle' | 'busy' | 'silent' | 'dead'; name: string; id: string | null }
+export interface Kernel {
+  state: 'none' | 'starting' | 'idle' | 'busy' | 'silent' | 'dead'; name: string; id: string | null
+  /** Whether its code was interrupted and has not stopped. */
+  stuck?: boolean
+  /** How long it stays after the last page, agent or terminal has left, in milliseconds. */
+  stays?: number | null
+  /** Why the last one is gone, where there is none. */
+  gone?: string | null
+}
 /** Someone who is here, and what they look at. */
 export interface Present { actor: Actor; cells: string[]; doing: 'looking' | 'editing' | 'reading' | 'running' }
 /** What someone did in one go. */

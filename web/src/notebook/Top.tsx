@@ -44,8 +44,8 @@ export function Top() {
           <button onClick={runAll}>Run all</button>
           <button onClick={interrupt} disabled={!isBusy} title="Interrupt the kernel (I, I)">Stop</button>
           <button class="restart" onClick={restart} disabled={state === 'none'} title="Restart the kernel (0, 0)">Restart</button>
-          <span class={`kernel ${state}`} title={KERNEL[state]}>
-            <span class="dot" aria-hidden="true" />{name ? `${name} · ${KERNEL[state]}` : KERNEL[state]}
+          <span class={`kernel ${state}`} title={aboutKernel()}>
+            <span class="dot" aria-hidden="true" />{name ? `${name} · ${kernelWords()}` : kernelWords()}
           </span>
           <span class="avatars">
             {people().map(({ id, letter, kind, title }) => <span key={id} class={`avatar ${kind}`} title={title}>{letter}</span>)}
@@ -68,6 +68,21 @@ export function Top() {
       )}
     </header>
   )
+}
+
+/** What the kernel does, in a few words. */
+function kernelWords(): string {
+  const { state, stuck, gone } = kernel.value
+  if (stuck) return 'does not stop'
+  return gone ? `no kernel: ${gone}` : KERNEL[state] ?? state
+}
+
+/** The same with what is to be known besides. */
+function aboutKernel(): string {
+  const { stuck, stays } = kernel.value
+  if (stuck) return 'The code was interrupted and has not stopped. Stop asks again; Restart ends it, and its variables are lost.'
+  if (!stays) return kernelWords()
+  return `${kernelWords()}; stays for ${Math.round(stays / 60_000)} minutes after the last page, agent or terminal has left`
 }
 
 function people() {

@@ -198,8 +198,8 @@ fn code_that_does_not_stop_keeps_its_state_until_someone_forces_it() {
         let bed = Bed::new(backend);
         bed.desk.user_settings("[python]\ninterrupt_grace = '200ms'\n[run]\nsoft_wait = '200ms'\n");
         bed.start("precious = 42");
-        let stubborn = "import os, time\nwhile not os.path.exists('go'):\n    try:\n        time.sleep(0.01)\n    \
-                        except KeyboardInterrupt:\n        pass\nelse:\n    os.remove('go')";
+        let stubborn = "import os, time\nwhile True:\n    try:\n        while not os.path.exists('go'): \
+                        time.sleep(0.01)\n        break\n    except KeyboardInterrupt:\n        pass\nos.remove('go')";
         let client = bed.begin(stubborn);
         signal("-INT", client.id());
         let done = client.wait_with_output().unwrap();

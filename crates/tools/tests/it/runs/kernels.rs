@@ -85,8 +85,9 @@ async fn a_run_that_was_handed_over_is_interrupted_before_its_code_has_begun() {
 /// Code that catches interrupts until there is a file.
 fn stubborn(go: &std::path::Path) -> String {
     format!(
-        "import os, time\nprint('begun', flush=True)\nwhile not os.path.exists({go:?}):\n    try:\n        \
-         time.sleep(0.01)\n    except KeyboardInterrupt:\n        pass"
+        "import os, time\nprint('begun', flush=True)\nwhile True:\n    try:\n        while not \
+         os.path.exists({go:?}):\n            time.sleep(0.01)\n        break\n    except \
+         KeyboardInterrupt:\n        pass"
     )
 }
 
