@@ -105,6 +105,50 @@ fn a_cell_that_a_stale_writer_dropped_comes_back_with_the_next_change_and_is_nam
     );
 }
 
+/// Another program writes `theirs` over a notebook to which we have added a cell, in place or as another file. The next
+/// command adds its own cell to that and nothing else.
+#[track_caller]
+fn check_stands(theirs: impl Fn(&mut Value), by_rename: bool) {
+    let desk = Desk::with(&["one", "two"]);
+    let read: Value = serde_json::from_slice(&desk.read("nb.ipynb")).unwrap();
+    assert_eq!(desk.run(&["cell", "insert", "nb.ipynb", "1", "--source", "ours"]).exit, 0);
+    // A program that puts another file in place may have read whatever it likes.
+    let mut notebook = if by_rename { read } else { serde_json::from_slice(&desk.read("nb.ipynb")).unwrap() };
+    theirs(&mut notebook);
+    if by_rename {
+        fs::write(desk.path().join("new"), notebook.to_string()).unwrap();
+        fs::rename(desk.path().join("new"), desk.path().join("nb.ipynb")).unwrap();
+    } else {
+        write_in_place(&desk, notebook.to_string().as_bytes());
+    }
+    assert_readers_write_nothing(&desk);
+    let mut expected = desk.sources();
+    let changed = desk.run(&["cell", "insert", "nb.ipynb", "end", "--source", "last"]);
+    assert_eq!((changed.exit, &*changed.err), (0, ""));
+    expected.push("last".to_owned());
+    assert_eq!(desk.sources(), expected);
+}
+
+#[test]
+fn files_of_programs_that_had_read_ours_or_brought_another_file_stand() {
+    let edit = |notebook: &mut Value| notebook["cells"][0]["source"] = json!(["ONE"]);
+    let replace = |notebook: &mut Value| {
+        for (at, cell) in notebook["cells"].as_array_mut().unwrap().iter_mut().enumerate() {
+            (cell["id"], cell["source"]) = (json!(format!("other-{at}")), json!([format!("other {at}")]));
+        }
+    };
+    let take_one = |notebook: &mut Value| {
+        let ours = notebook["cells"][1].clone();
+        replace(notebook);
+        notebook["cells"][2] = ours;
+    };
+    check_stands(edit, false);
+    check_stands(edit, true);
+    check_stands(replace, false);
+    check_stands(replace, true);
+    check_stands(take_one, false);
+}
+
 /// Runs a command under a limit on the size of files, in blocks of 512 or 1,024 bytes.
 fn limited(desk: &Desk, blocks: usize, words: &str) -> Ran {
     let mut command = Command::new("sh");

@@ -254,7 +254,8 @@ fn assert_theirs(theirs: &Notebook, found: &Notebook, expected: &[String], last:
         .filter(|source| source != last)
         .collect();
     let mut expected: Vec<String> = expected.to_vec();
-    (added.sort(), expected.sort());
+    added.sort();
+    expected.sort();
     assert_eq!(added, expected);
     assert_eq!(found.cells().iter().filter(|cell| cell.source() == last).count(), 1);
 }
@@ -377,6 +378,9 @@ async fn beside_an_open_notebook(case: &Case) {
     if expected.is_empty() {
         assert_eq!(fs::read(&bed.path).unwrap(), bytes);
     }
+    if matches!(case.change, Theirs::ClearOutputs) {
+        assert!(view.notebook.cells().iter().all(|cell| !cell.has_run()));
+    }
     drop(document);
     documents.close().await;
 }
@@ -385,10 +389,9 @@ async fn beside_an_open_notebook(case: &Case) {
 async fn an_open_notebook_follows_the_same_rules() {
     for kind in [Kind::Stale(1), Kind::Current, Kind::Unrelated, Kind::PartlyOurs] {
         for way in [Way::InPlace, Way::ByRename] {
-            for minor in [4, 5] {
+            for (minor, change) in [(4, Theirs::Edit), (5, Theirs::Edit), (5, Theirs::ClearOutputs)] {
                 let saves = vec![vec![Ours::Print { cell: 0, length: 200 }]];
-                let delay = Duration::from_secs(3);
-                let case = Case { minor, saves, kind, change: Theirs::Edit, way, delay };
+                let case = Case { minor, saves, kind, change, way, delay: Duration::from_secs(3) };
                 beside_an_open_notebook(&case).await;
             }
         }
