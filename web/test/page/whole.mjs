@@ -247,6 +247,8 @@ test('cells and plain text come through the system clipboard, and what is no cel
 test('a cell that was cut while the host was gone comes back whole', async () => {
   writeFileSync(join(bed.work, 'away.ipynb'), modern())
   const page = await bed.open('away.ipynb')
+  // The assistant's script is fetched when the notebook is there.
+  await until(() => page.evaluate(() => performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/chat.js'))), 'all of the page')
   await bed.kill()
   for (const key of ['x', 'j', 'v', 'k', 'k', 'd', 'd', 'z']) await page.keyboard.press(key)
   await bed.serve()
