@@ -200,3 +200,19 @@ pub(crate) fn readable(answer: &Answer) -> String {
     });
     blocks.collect::<Vec<_>>().join("\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use cellist_tools::Block;
+
+    use super::*;
+
+    #[test]
+    fn a_mark_stands_where_each_of_several_images_belongs() {
+        let text = |text: &str| Block::Text(text.to_owned());
+        let image = || Block::Image { mime: "image/png".to_owned(), data: "A".to_owned() };
+        let told = |blocks| readable(&Answer { blocks, ..Answer::default() });
+        assert_eq!(told(vec![text("[0]"), image(), text("[1]"), image()]), "[0]\n[image 1]\n[1]\n[image 2]");
+        assert_eq!(told(vec![text("[0]"), image(), text("1 ok")]), "[0]\n1 ok");
+    }
+}

@@ -261,11 +261,11 @@ impl Page {
     fn new(composed: &Composed, bytes: usize) -> Page {
         let summary = composed.summary.as_ref().map(|summary| summary.line((bytes / 5).min(300)));
         let summary = summary.unwrap_or_default();
-        let mut bottom = fit(&composed.bottom.join("\n"), bytes / 4);
+        let mut bottom = fit(composed.bottom.join("\n"), bytes / 4);
         block(&mut bottom, &summary);
         let left = bytes.saturating_sub(bottom.len() + 2);
         let most = if composed.sections.is_empty() { left } else { left / 2 };
-        let text = fit(&composed.top.join("\n"), most);
+        let text = fit(composed.top.join("\n"), most);
         let room = left.saturating_sub(text.len() + usize::from(!text.is_empty()));
         Page { blocks: Vec::new(), text, bottom, room }
     }
