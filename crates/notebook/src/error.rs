@@ -54,8 +54,8 @@ pub enum Error {
     NoSuchId { id: String, nearest: Option<String> },
     #[error("the id `{id}` could mean any of the cells {}", listed(.indexes))]
     AmbiguousId { id: String, indexes: Vec<usize> },
-    #[error("cell `{id}` is gone: {fate}")]
-    CellGone { id: String, fate: String, first_line: String, candidates: Vec<Candidate> },
+    #[error("cell `{}` is gone: {}", .0.id, .0.fate)]
+    CellGone(Box<GoneCell>),
     #[error("`{action}` needs content")]
     MissingContent { action: &'static str },
     #[error("the operations are {found}, not a JSON array")]
@@ -101,6 +101,16 @@ pub struct Conflict {
     pub theirs: Option<(CellType, String)>,
 }
 
+/// A cell that was named and is not there any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields are named for what they are")]
+pub struct GoneCell {
+    pub id: String,
+    pub fate: String,
+    pub first_line: String,
+    pub candidates: Vec<Candidate>,
+}
+
 /// A cell that may be meant where the one that was named is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the fields are named for what they are")]
@@ -128,9 +138,7 @@ impl Error {
                 "the name of a cell without an id lasts while it can be told; list the cells again".into(),
             ),
             Error::NoSuchId { nearest: None, .. } => Some("a cell is named by its id or its index".into()),
-            Error::CellGone { first_line, candidates, .. } => {
-                Some(candidates_in_words(first_line, candidates))
-            }
+            Error::CellGone(gone) => Some(candidates_in_words(&gone.first_line, &gone.candidates)),
             Error::NotOperations { .. } => Some("one operation alone is [{\"action\": …}]".into()),
             Error::AmbiguousId { .. } => Some("name the cell by its index".into()),
             Error::TextBeforeMarker { .. } => Some("begin with `# %% [code]`".into()),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::align::rising;
 use crate::cell::Cell;
 use crate::draft::{Snapshot, SnapshotCell};
-use crate::error::{Candidate, Error};
+use crate::error::{Candidate, Error, GoneCell};
 use crate::id::CellId;
 use crate::notebook::Notebook;
 use crate::revision::Revision;
@@ -323,12 +323,8 @@ impl Notebook {
             .collect();
         alike.sort_by(|one, other| other.0.total_cmp(&one.0));
         let candidates = alike.into_iter().take(CANDIDATES).map(|(_, candidate)| candidate).collect();
-        Error::CellGone {
-            id: id.to_owned(),
-            fate: fate.to_owned(),
-            first_line: first_line(source),
-            candidates,
-        }
+        let (id, fate) = (id.to_owned(), fate.to_owned());
+        Error::CellGone(Box::new(GoneCell { id, fate, first_line: first_line(source), candidates }))
     }
 }
 

@@ -32,7 +32,7 @@ pub use align::rising;
 pub use cell::{Cell, CellType};
 pub use diff::{CellChange, CellDiff, diff};
 pub use draft::{Applied, Draft, Slot, Snapshot, SnapshotCell};
-pub use error::{Candidate, Conflict, Error, Result};
+pub use error::{Candidate, Conflict, Error, GoneCell, Result};
 pub use id::{CellId, CellRef, Ids};
 pub use identity::{Tombstone, Tombstones};
 pub use lines::{Hunk, hunks, merge_text, split};
