@@ -266,7 +266,7 @@ impl Store {
             match base {
                 Some(base) if base != current => Err(place.error(Problem::ChangedSince { base, current })),
                 Some(_) | None => {
-                    Ok(((), (current != notebook.revision()).then(|| named_as(&notebook, found))))
+                    Ok(((), (current != notebook.revision()).then(|| names::named_as(&notebook, found))))
                 }
             }
         })
@@ -379,13 +379,6 @@ impl Store {
 /// Ids for cells to come that no other process makes.
 fn fresh_ids() -> Ids {
     Ids::seeded(getrandom::u64().unwrap_or_else(|_| std::process::id().into()))
-}
-
-/// A notebook with the names that its cells have in another version of it.
-fn named_as(notebook: &Notebook, before: &Notebook) -> Notebook {
-    let mut notebook = notebook.clone();
-    notebook.identify(&before.snapshot());
-    notebook
 }
 
 /// Whether a file that is missing is no reason to stop.

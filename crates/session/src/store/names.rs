@@ -41,6 +41,13 @@ pub(super) fn told(home: &Home, place: &Place, snapshot: &Snapshot) {
     }
 }
 
+/// A notebook with the names that its cells have in another version of it.
+pub(super) fn named_as(notebook: &Notebook, before: &Notebook) -> Notebook {
+    let mut notebook = notebook.clone();
+    notebook.identify(&before.snapshot());
+    notebook
+}
+
 fn read(home: &Home, place: &Place) -> Option<Snapshot> {
     let file = home.path().join(FOLDER).join(format!("{}.json", place.key()));
     serde_json::from_slice(&fs::read(file).ok()?).ok()
