@@ -80,6 +80,7 @@ impl Place {
             cells: vec![Code { code: code.to_owned(), ..Code::default() }],
             limit: Limit::None,
             grace: Duration::from_secs(5),
+            on_stuck: None,
             reset: false,
             retry: RetryOnCrash::Auto,
             mode: KernelMode::Session,

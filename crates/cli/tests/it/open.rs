@@ -9,7 +9,7 @@ fn opening_a_path_that_does_not_exist_makes_an_empty_notebook() {
     assert_eq!(made["made"], true, "{made}");
     assert!(made["link"].as_str().unwrap().contains("fresh.ipynb"), "{made}");
     let first = desk.read("fresh.ipynb");
-    testkit::validate_bytes(&first);
+    testkit::validate_bytes(&first).unwrap();
     let again = desk.json(&["open", "--no-browser", "fresh.ipynb"]);
     assert_eq!(again["made"], false, "{again}");
     assert_eq!(desk.read("fresh.ipynb"), first);
