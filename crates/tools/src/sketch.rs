@@ -49,11 +49,11 @@ impl CellSketch {
         if kinds.is_empty() { kinds } else { format!(", shows {kinds}") }
     }
 
-    /// ` → a, b`: the names that are not in the first line anyway.
+    /// ` → a b`: the names that are not in the first line anyway.
     pub(crate) fn further_names(&self, first_line: &str) -> String {
         let names: Vec<&str> =
             self.defines.iter().map(String::as_str).filter(|name| !first_line.contains(name)).collect();
-        if names.is_empty() { String::new() } else { format!(" → {}", names.join(", ")) }
+        if names.is_empty() { String::new() } else { format!(" → {}", names.join(" ")) }
     }
 }
 

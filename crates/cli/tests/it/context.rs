@@ -62,7 +62,7 @@ fn what_is_not_there_is_an_error() {
 #[test]
 fn a_prompt_follows_the_mode_and_ends_with_the_notebook() {
     let desk = Desk::with(&["x = 1"]);
-    for (mode, file, tools) in [("ask", "readonly", 3), ("edit", "readonly", 3), ("agent", "agent", 9)] {
+    for (mode, file, tools) in [("ask", "readonly", 4), ("edit", "readonly", 4), ("agent", "agent", 11)] {
         let told = desk.json(&[&["prompt"], OPEN, &["--mode", mode]].concat());
         assert_eq!(told["files"][0]["name"], format!("notebook-mode-{file}.md"));
         assert_eq!(told["files"][0]["path"], Value::Null);

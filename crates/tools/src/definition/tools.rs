@@ -10,7 +10,7 @@ const CELL: Field = Field::new("cell", Kind::Cell, "").required().also(&["cell_i
 const CELLS: Field = Field::new("cells", Kind::Cells, "");
 const TYPE: Field = Field::new("type", Kind::Choice(TYPES), "").required().also(&["cell_type"]);
 const CONTENT: Field = Field::new("content", Kind::Text, "").required().also(&["source"]);
-const RUN: Field = Field::new("run", Kind::Flag, "Also run it");
+const RUN: Field = Field::new("run", Kind::Flag, "");
 const REVISION: Field = Field::new("revision", Kind::Text, "As read");
 const MAX_OUTPUT: Field = Field::new("max_output", Kind::Whole(200), "");
 const IMAGES: Field = Field::new("images", Kind::Flag, "");
@@ -43,7 +43,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::GetCellOutputs,
-        description: "Saved outputs of a cell, images included. Says when they are stale.",
+        description: "Saved outputs of a cell, and whether they are stale.",
         fields: &[
             NOTEBOOK,
             Field { description: "Id or 0-based index", ..CELL },
@@ -64,7 +64,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     Definition {
         name: ToolName::RunNotebookCells,
         description: "Runs cells in the notebook's kernel and order, returns outputs and saves them. Stops at the first cell that \
-                      fails. After `soft_wait` it returns a handle for `wait`.",
+                      fails.",
         fields: &[
             NOTEBOOK,
             Field { description: "Left out: all code cells", ..CELLS },
@@ -82,7 +82,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
         fields: &[
             NOTEBOOK,
             TYPE,
-            Field::new("index", Kind::Whole(-1), "0-based; left out: at the end"),
+            Field::new("index", Kind::Whole(-1), "Left out: at the end"),
             Field::new("after", Kind::Cell, "Or behind this cell"),
             CONTENT,
             RUN,
@@ -133,8 +133,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::Notebook,
-        description: "Compact form of add, update and delete, by index: one action, or `operations`, all or none, with indexes as before the \
-                      call.",
+        description: "Compact form of add, update and delete: one action, or `operations`, all or none, with indexes as before.",
         fields: &[
             PATH,
             ACTION,

@@ -12,6 +12,8 @@ use crate::sketch::CellSketch;
 
 const NOT_RUN: &str = "not run";
 const HAS_OUTPUT: &str = "has output";
+/// An outline gives the length of cells with more lines than this.
+const SHORT: usize = 8;
 
 /// What is shown of a notebook's cells.
 pub(super) struct Listing<'a> {
@@ -54,16 +56,20 @@ impl Listing<'_> {
         shown
     }
 
-    /// A line for each cell, as far as there is room: its size, state, kinds of output, first line, and the names that it
-    /// defines further down. A code cell without a number was not run.
+    /// A line for each cell, as far as there is room: its type unless it is code, its length unless it is short, state,
+    /// kinds of output, first line, and the names that it defines further down. A code cell without a number was not run.
     pub(super) fn outline(&self, indexes: &[usize], room: usize) -> String {
         let language = language(self.notebook);
         let mut shown = String::new();
         for (done, index) in indexes.iter().enumerate() {
             let cell = &self.notebook.cells()[*index];
             let sketch = CellSketch::of(cell, &language);
-            let mut line = format!("{index} {} {}", cell.id(), cell.cell_type());
-            if sketch.lines > 1 {
+            let mut line = format!("{index} {}", cell.id());
+            let bare = line.len();
+            if cell.cell_type() != CellType::Code {
+                let _ = write!(line, " {}", cell.cell_type());
+            }
+            if sketch.lines > SHORT {
                 let _ = write!(line, " {} lines", sketch.lines);
             }
             for part in self.standing(cell).into_iter().filter(|part| part != NOT_RUN) {
@@ -71,7 +77,8 @@ impl Listing<'_> {
                 let _ = write!(line, " · {part}");
             }
             let first = first_line(&cell.source());
-            let _ = write!(line, " | {first}{}", sketch.further_names(&first));
+            let divider = if line.len() > bare { " |" } else { "" };
+            let _ = write!(line, "{divider} {first}{}", sketch.further_names(&first));
             line.push('\n');
             if shown.len() + line.len() > room.max(budget::USUAL / 4) {
                 let last = indexes.last().unwrap_or(index);

@@ -34,7 +34,7 @@ async fn a_long_one_comes_as_an_outline_and_its_cells_by_id_index_and_range() {
     let cells: Vec<(&str, &str)> = cells.iter().map(|(id, source)| (id.as_str(), source.as_str())).collect();
     bed.notebook("nb.ipynb", &cells);
     let outline = bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await;
-    assert!(outline.contains("\n7 c7 code 2 lines | # 7 → x\n"), "{outline}");
+    assert!(outline.contains("\n7 c7 # 7 → x\n"), "{outline}");
     assert!(outline.ends_with("Name `cells` for their text. Code without In[n] was not run."), "{outline}");
     assert!(!outline.contains("x = 7"));
     let named = json!({ "notebook": "nb.ipynb", "cells": ["C3", 5, "23-24", "cell:c3"] });
@@ -244,7 +244,7 @@ async fn what_is_huge_is_taken_and_told_within_a_budget() {
         "{}",
         &told[told.len() - 400..]
     );
-    assert!(told.contains("\n1 bb code 2 lines | y = 2"), "{}", &told[told.len() - 400..]);
+    assert!(told.contains("\n1 bb y = 2"), "{}", &told[told.len() - 400..]);
     let told = bed.told("delete_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": [0] })).await;
     assert!(told.len() < 20_000, "{}", told.len());
     bed.close().await;
@@ -363,7 +363,7 @@ async fn an_outline_tells_sizes_kinds_of_output_and_the_names_that_cells_define(
     };
     let mut cells = vec![
         cell(0, "# load\nimport pandas as pd\ndf = pd.read_csv('a')", json!([text, image, text])),
-        cell(1, "def clean(df):\n    kept = 1\n\nresult = clean(df)", json!([table])),
+        cell(1, "def clean(df):\n    kept = 1\n\n\n\n\n\n\n\nresult = clean(df)", json!([table])),
         cell(2, "1 / 0", json!([error])),
     ];
     cells.extend((3..25).map(|n| cell(n, "", json!([]))));
@@ -374,10 +374,10 @@ async fn an_outline_tells_sizes_kinds_of_output_and_the_names_that_cells_define(
     assert_eq!(
         lines,
         [
-            "0 c0 code 3 lines · In[1] · text+image | # load → pd, df",
-            "1 c1 code 4 lines · In[1] · table | def clean(df): → result",
-            "2 c2 code · In[1] · error | 1 / 0",
-            "3 c3 code · In[1] | ",
+            "0 c0 · In[1] · text+image | # load → pd df",
+            "1 c1 10 lines · In[1] · table | def clean(df): → result",
+            "2 c2 · In[1] · error | 1 / 0",
+            "3 c3 · In[1] | ",
         ]
     );
     bed.close().await;
