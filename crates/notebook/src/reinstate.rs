@@ -179,6 +179,7 @@ fn merged(before: &SnapshotCell, ours: &SnapshotCell, theirs: &SnapshotCell) -> 
 mod tests {
     use super::*;
     use crate::id::Ids;
+    use crate::revision::Revision;
 
     /// Code cells, each written `id:source`, or as a source alone in a format without ids.
     fn notebook(cells: &[&str]) -> Notebook {
@@ -186,7 +187,9 @@ mod tests {
         let minor = if has_ids { 5 } else { 4 };
         let text =
             format!("{{\"cells\": [], \"metadata\": {{}}, \"nbformat\": 4, \"nbformat_minor\": {minor}}}");
-        let mut notebook = Notebook::parse(text.into_bytes(), Ids::seeded(0)).unwrap();
+        // Each notebook has handles of its own, as if it had been opened by itself.
+        let seed = Revision::of([cells.join("|").as_bytes()]).number();
+        let mut notebook = Notebook::parse(text.into_bytes(), Ids::seeded(seed)).unwrap();
         for (index, cell) in cells.iter().enumerate() {
             match cell.split_once(':') {
                 Some((id, source)) => notebook.insert_named(index, id.into(), CellType::Code, source),
