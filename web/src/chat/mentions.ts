@@ -27,7 +27,8 @@ export function triggerAt(text: string, cursor: number): Trigger | null {
 
 const ABOUT: Record<string, string> = {
   runNotebookCells: 'Run cells', addNotebookCell: 'Add a cell', updateNotebookCell: 'Change a cell',
-  getNotebookCells: 'Read cells', getCellOutputs: 'Read outputs',
+  getNotebookCells: 'Read cells', getCellOutputs: 'Read outputs', searchNotebook: 'Find text in cells and outputs',
+  undo: 'Undo changes',
 }
 const MOST = 40
 
