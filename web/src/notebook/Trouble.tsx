@@ -1,4 +1,4 @@
-// A notebook that cannot be opened: what is wrong, and what can be done about it.
+// A notebook that cannot be opened: the error, and the next steps.
 
 import { ask } from '../net/sync'
 import { trouble } from '../state/doc'
@@ -15,8 +15,8 @@ const TITLES: Record<string, string> = {
 }
 
 const ADVICE: Record<string, string> = {
-  invalid_json: 'The text shows what is wrong at that place: mend it in an editor, or bring back an earlier version, for example with git restore or from a backup. Then try again.',
-  invalid_notebook: 'The text shows what it holds.',
+  invalid_json: 'Open it as text to see the error at that place. Fix it in an editor, or restore an earlier version, for example with git restore or from a backup. Then try again.',
+  invalid_notebook: 'Open it as text to see its content.',
 }
 
 /** Kinds whose file can be looked at as text. */
@@ -28,7 +28,7 @@ export function Trouble({ path }: { path: string }) {
   const { kind, message, hint } = failure
   const [folder, name] = [path.slice(0, path.lastIndexOf('/')) || '/', path.slice(path.lastIndexOf('/') + 1)]
   const said = message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message
-  const what = said.slice(0, 1).toUpperCase() + said.slice(1)
+  const sentence = said.slice(0, 1).toUpperCase() + said.slice(1)
   const create = async () => {
     const answer = await ask({ create: { folder, name } })
     if (answer !== null && typeof answer === 'object' && 'created' in answer) location.href = address(answer.created)
@@ -37,7 +37,7 @@ export function Trouble({ path }: { path: string }) {
     <main class="alone trouble" aria-label="Notebook">
       <h2>{TITLES[kind] ?? 'This notebook cannot be opened'}</h2>
       <p class="path">{path}</p>
-      <p role="alert">{what}{kind !== 'not_found' && hint ? `: ${hint}` : ''}.</p>
+      <p role="alert">{sentence}{kind !== 'not_found' && hint ? `: ${hint}` : ''}.</p>
       {ADVICE[kind] && <p>{ADVICE[kind]}</p>}
       <div class="row">
         {kind === 'not_found' && name && <button class="primary" onClick={() => void create()}>Create it here</button>}
