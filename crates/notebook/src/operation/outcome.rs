@@ -64,7 +64,7 @@ impl Outcome {
                 format!("Left {kind} cell {index}{id} unchanged: {why}")
             }
             Effect::Gone => format!(
-                "Changed nothing: {kind} cell {index}{id} is gone: someone else deleted or rewrote it"
+                "Changed nothing: {kind} cell {index}{id} is gone: another writer deleted or rewrote it"
             ),
         };
         format!("{what}; the notebook has {}.", counted(self.total_cells))

@@ -99,8 +99,8 @@ fn an_operation_on_a_cell_that_someone_else_deleted_says_so() {
     assert_eq!(
         sentences,
         [
-            "Changed nothing: code cell 1 (b) is gone: someone else deleted or rewrote it; the notebook has 1 cell.",
-            "Changed nothing: code cell 1 (b) is gone: someone else deleted or rewrote it; the notebook has 1 cell.",
+            "Changed nothing: code cell 1 (b) is gone: another writer deleted or rewrote it; the notebook has 1 cell.",
+            "Changed nothing: code cell 1 (b) is gone: another writer deleted or rewrote it; the notebook has 1 cell.",
             "Deleted code cell 1 (c); the notebook has 1 cell.",
         ]
     );

@@ -122,7 +122,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::NotebookKernel,
-        description: "State of a kernel; interrupts what it runs (variables stay) or restarts it (variables are lost).",
+        description: "State of a kernel; interrupts its code (variables stay) or restarts it (variables are lost).",
         fields: &[
             NOTEBOOK,
             Field::new("session", Kind::Text, "Instead of a notebook").also(&["kernelId"]),
@@ -257,7 +257,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
 /// `notebook_kernel` in a mode that neither runs nor stops code.
 pub(super) static KERNEL_STATUS: Definition = Definition {
     name: ToolName::NotebookKernel,
-    description: "State of a kernel: what it runs, and how far that is.",
+    description: "State of a kernel: the running code and its progress.",
     fields: &[
         NOTEBOOK,
         Field::new("session", Kind::Text, "Instead of a notebook").also(&["kernelId"]),
