@@ -26,7 +26,7 @@ pub(crate) struct Executions(Arc<Mutex<VecDeque<Execution>>>);
 pub(crate) struct Execution {
     id: ExecutionId,
     /// What runs, in a few words.
-    what: String,
+    title: String,
     session: SessionKey,
     /// The turn of an agent in which it was begun.
     turn: String,
@@ -48,7 +48,7 @@ pub(crate) struct Standing {
     pub(crate) stopping: Option<StopView>,
     /// The execution of its session that it waits for and that does not stop.
     pub(crate) behind: Option<ExecutionId>,
-    /// The name that its session has for what runs now.
+    /// The name that its session has for the running code.
     pub(crate) call: Option<ExecutionId>,
 }
 
@@ -85,7 +85,7 @@ impl Executions {
     /// Begins a run, as a task of its own.
     pub(crate) fn begin<F>(
         &self,
-        what: String,
+        title: String,
         session: SessionKey,
         turn: String,
         run: impl FnOnce(Inside) -> F,
@@ -93,14 +93,14 @@ impl Executions {
     where
         F: Future<Output = Reply> + Send + 'static,
     {
-        self.begin_as(ExecutionId::random(), what, session, turn, run)
+        self.begin_as(ExecutionId::random(), title, session, turn, run)
     }
 
     /// Begins a run that has a name already.
     pub(crate) fn begin_as<F>(
         &self,
         id: ExecutionId,
-        what: String,
+        title: String,
         session: SessionKey,
         turn: String,
         run: impl FnOnce(Inside) -> F,
@@ -114,7 +114,7 @@ impl Executions {
         let (handed_over, heard) = watch::channel(false);
         let begun = Instant::now();
         let execution =
-            Execution { id, what, session, turn, begun, canceller, handed_over, standing: seen, outcome };
+            Execution { id, title, session, turn, begun, canceller, handed_over, standing: seen, outcome };
         self.lock().push_back(execution.clone());
         let running = run(Inside { cancel, handed_over: heard, standing });
         let executions = self.clone();
@@ -126,7 +126,7 @@ impl Executions {
         execution
     }
 
-    /// A run by its name, or by the name that its session has for what runs.
+    /// A run by its name, or by the name that its session has for the running code.
     pub(crate) fn find(&self, name: &str) -> Option<Execution> {
         let id = ExecutionId::named(name);
         let is_meant = |execution: &&Execution| {
@@ -171,8 +171,8 @@ impl Execution {
         &self.id
     }
 
-    pub(crate) fn what(&self) -> &str {
-        &self.what
+    pub(crate) fn title(&self) -> &str {
+        &self.title
     }
 
     /// The session that it runs in.

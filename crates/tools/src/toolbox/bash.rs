@@ -43,8 +43,8 @@ impl Toolbox {
         let is_stand_in = caller.tool_mode == ToolMode::BashOnly && !has_python;
         let said = is_stand_in.then(|| self.introduced.once(call.agent.owner(), NO_PYTHON)).flatten();
         let budget = Budget::of(arguments);
-        let what = "a command of bash".to_owned();
-        let plan = Plan { what, session: key, settings, budget, said: Vec::new() };
+        let title = "a command of bash".to_owned();
+        let plan = Plan { title, session: key, settings, budget, said: Vec::new() };
         let toolbox = self.clone();
         let run = |mut inside| async move {
             let origin = origin(&work);

@@ -44,8 +44,8 @@ impl Toolbox {
             }
         }
         let (limit, budget) = (call_limit(&call), Budget::of(call.arguments));
-        let what = format!("eval in session {}", own.id);
-        let plan = Plan { what, session: own.clone(), settings, budget, said: Vec::new() };
+        let title = format!("eval in session {}", own.id);
+        let plan = Plan { title, session: own.clone(), settings, budget, said: Vec::new() };
         let toolbox = self.clone();
         let run = |inside| async move { toolbox.evaluate(groups, own, limit, budget, inside).await };
         Ok(self.begin(call, plan, run).await)

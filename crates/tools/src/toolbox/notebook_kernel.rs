@@ -11,7 +11,7 @@ use crate::answer::Answer;
 use crate::executions::{Execution, Waited};
 use crate::result::Budget;
 
-/// What a kernel may take beyond the grace to tell its end, also when it is killed.
+/// The time beyond the grace that a kernel may take to report its end, also when it is killed.
 const MARGIN: Duration = Duration::from_secs(3);
 
 /// Whose kernel is meant.
@@ -108,7 +108,7 @@ impl Toolbox {
                 "\nexecution {} · {} s · {}: {message}",
                 execution.id(),
                 execution.age().as_secs(),
-                execution.what()
+                execution.title()
             ));
         }
         told
@@ -184,7 +184,7 @@ impl Toolbox {
         }))
     }
 
-    /// Gives a session a new kernel. `false` where it had none; `name` is what an error calls it.
+    /// Gives a session a new kernel. `false` where it had none; `name` is its name in errors.
     pub(super) async fn restart_kernel(&self, key: &SessionKey, name: &str) -> Result<bool, Answer> {
         let notebook = self.view(key).and_then(|view| view.notebook);
         match self.sessions.restart(key).await {

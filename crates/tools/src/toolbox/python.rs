@@ -34,8 +34,8 @@ impl Toolbox {
         let work = session_call(&call, key.clone(), order, cells, &settings);
         let work = SessionCall { reset, limit: call_limit(&call), ..work };
         let budget = Budget::of(arguments);
-        let what = format!("python in session {}", key.id);
-        let plan = Plan { what, session: key, settings, budget, said: Vec::new() };
+        let title = format!("python in session {}", key.id);
+        let plan = Plan { title, session: key, settings, budget, said: Vec::new() };
         let toolbox = self.clone();
         let run = |mut inside| async move {
             let origin = origin(&work);

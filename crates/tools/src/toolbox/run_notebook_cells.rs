@@ -92,8 +92,8 @@ impl Toolbox {
             watcher: None,
         };
         let (budget, name) = (Budget::of(call.arguments), open.name().to_owned());
-        let what = format!("cells of {name}");
-        let plan = Plan { what, session: key, settings, budget, said: said.clone() };
+        let title = format!("cells of {name}");
+        let plan = Plan { title, session: key, settings, budget, said: said.clone() };
         let agent = Arc::clone(call.agent);
         let work = Work { agent, document, name, batch, said, budget };
         let toolbox = self.clone();

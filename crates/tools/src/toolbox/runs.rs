@@ -59,12 +59,12 @@ impl Introduced {
 
 /// A run that is about to begin.
 pub(super) struct Plan {
-    /// What runs, in a few words.
-    pub(super) what: String,
+    /// The running code, in a few words.
+    pub(super) title: String,
     pub(super) session: SessionKey,
     pub(super) settings: Settings,
     pub(super) budget: Budget,
-    /// What was done before the run, for a caller that does not wait until its end.
+    /// Changes made before the run, for a caller that does not wait until its end.
     pub(super) said: Vec<String>,
 }
 
@@ -131,10 +131,10 @@ impl Toolbox {
     where
         F: Future<Output = Reply> + Send + 'static,
     {
-        let Plan { what, session, settings, budget, said } = plan;
+        let Plan { title, session, settings, budget, said } = plan;
         let asked = call.arguments.seconds("soft_wait");
         let patience = asked.map_or(settings.run.soft_wait, seconds);
-        let execution = self.executions.begin(what, session, call.agent.turn_name(), run);
+        let execution = self.executions.begin(title, session, call.agent.turn_name(), run);
         match execution.wait(patience, call.news, Some(&mut call.cancel)).await {
             Waited::Ended(reply) => reply.answer(budget, call.agent).await,
             Waited::Running if execution.standing().behind.is_some() => {
@@ -178,14 +178,14 @@ impl Toolbox {
             )));
         };
         let (id, session) = (ticket.id().clone(), ticket.session().clone());
-        let what = format!("code in session {}", session.id);
+        let title = format!("code in session {}", session.id);
         let run = |mut inside| async move {
             match follow(&ticket, &mut inside, None).await {
                 Ok(report) => ended(report).into(),
                 Err(error) => failure(&error, error.hint()).into(),
             }
         };
-        Ok(self.executions.begin_as(id, what, session, String::new(), run))
+        Ok(self.executions.begin_as(id, title, session, String::new(), run))
     }
 }
 
@@ -219,7 +219,7 @@ async fn follow(
     }
 }
 
-/// What is told of a call that another front end made.
+/// The answer about a call that another front end made.
 fn ended(report: CallReport) -> Answer {
     let texts = report.cells.iter().map(|cell| cell.report.text.as_str());
     let text = texts.chain(report.notices.iter().map(String::as_str)).collect::<Vec<_>>().join("\n");
@@ -277,8 +277,8 @@ pub(super) fn call_limit(call: &Call<'_>) -> Limit {
     }
 }
 
-/// Lets a run go on without its caller, and tells so together with what was done before it. One that was to stop and did
-/// not is a failure of the call.
+/// Lets a run go on without its caller. The answer says so, and lists the changes made before the run. A run that was
+/// to stop and did not is a failure of the call.
 fn handed_over(execution: &Execution, said: &[String], budget: Budget) -> Answer {
     execution.hand_over();
     let told = goes_on(execution, budget).all_text();
@@ -292,7 +292,7 @@ fn handed_over(execution: &Execution, said: &[String], budget: Budget) -> Answer
 /// What is told of a run that goes on.
 pub(super) fn goes_on(execution: &Execution, budget: Budget) -> Answer {
     let standing = execution.standing();
-    let (id, age, what) = (execution.id(), execution.age().as_secs(), execution.what());
+    let (id, age, title) = (execution.id(), execution.age().as_secs(), execution.title());
     let mut told = match standing.stopping {
         Some(StopView { is_overdue: true, timeout_s }) => {
             let why = match timeout_s {
@@ -300,9 +300,9 @@ pub(super) fn goes_on(execution: &Execution, budget: Budget) -> Answer {
                 None => "Execution was interrupted".to_owned(),
             };
             let (not_stopped, state) = (notices::not_stopped(id.as_str()), notices::state_unknown());
-            format!("{why}\n{not_stopped} {state}\n{what}, {age} s.")
+            format!("{why}\n{not_stopped} {state}\n{title}, {age} s.")
         }
-        _ => format!("Still running as execution {id} after {age} s: {what}."),
+        _ => format!("Still running as execution {id} after {age} s: {title}."),
     };
     if let Some(progress) = in_words(&standing) {
         told.push_str(&format!(" {progress}."));
@@ -325,7 +325,7 @@ pub(super) fn goes_on(execution: &Execution, budget: Budget) -> Answer {
     Answer::text(format!("{told}\n{how}"))
 }
 
-/// How far a run is, unless what it has shown says so.
+/// The progress of a run, unless its output shows it.
 pub(super) fn in_words(standing: &Standing) -> Option<String> {
     let Progress { message, done, total } = &standing.progress;
     match (done, total) {
