@@ -112,14 +112,14 @@ export function cut(): void {
   remove()
 }
 
-/** Pastes cells that were copied here or in another tab, or what the system's clipboard holds. */
-export function paste(place: 'above' | 'below', what: Clip | string | null = copied()): void {
-  if (what === null) return
+/** Pastes cells that were copied here or in another tab, or the content of the system's clipboard. */
+export function paste(place: 'above' | 'below', clip: Clip | string | null = copied()): void {
+  if (clip === null) return
   const here = active.peek()
   let after = place === 'below' ? here : here ? before(here) : null
   const taken = new Set(doc.order.peek())
-  const cells = typeof what === 'string' ? [{ id: '', kind: 'code' as const, source: plain(what), json: null }] : what.cells
-  const isHere = typeof what !== 'string' && what.path === doc.file.peek()?.path
+  const cells = typeof clip === 'string' ? [{ id: '', kind: 'code' as const, source: plain(clip), json: null }] : clip.cells
+  const isHere = typeof clip !== 'string' && clip.path === doc.file.peek()?.path
   const ops = cells.map((cell): Op => {
     const wanted = isHere ? cell.id : storedId(cell)
     const name = wanted && !taken.has(wanted) ? wanted : freshName()
@@ -235,7 +235,7 @@ export async function runCells(cells: string[]): Promise<void> {
   if (code.length > 1 && answer !== null && typeof answer === 'object' && 'ran' in answer && answer.ran) tellStopped(answer.ran)
 }
 
-/** Says where a run of several cells ended before its end. That may be far from what is on the screen. */
+/** Says where a run of several cells ended before its end. That cell may be off the screen. */
 function tellStopped({ cell, error, not_run }: Stopped): void {
   const place = doc.order.peek().indexOf(cell) + 1
   const rest = not_run === 0 ? '' : `; ${not_run} ${not_run === 1 ? 'cell' : 'cells'} not run`

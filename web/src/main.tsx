@@ -68,7 +68,7 @@ function Page() {
 setTheme(theme.peek())
 startFocus()
 listenKeys()
-listenClipboard(takesText, (what) => paste('below', what))
+listenClipboard(takesText, (clip) => paste('below', clip))
 listenFollow()
 listenPresent()
 beginAssistant()

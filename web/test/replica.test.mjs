@@ -19,7 +19,7 @@ class Host {
   constructor(cells) {
     this.version = 1000
     this.cells = cells
-    /** What each cell holds beside its text, and what those held that are gone. */
+    /** The content of each cell beside its text, and of the cells that are gone. */
     this.held = new Map(cells.map(({ id }) => [id, `all of ${id}`]))
     this.graves = new Map()
     this.changes = []
@@ -69,7 +69,7 @@ class Host {
     return 'taken'
   }
 
-  /** What becomes of all that is not text. */
+  /** Applies an operation to all that is not text. */
   carry({ op, cell, content, from }) {
     const of = (id) => this.held.get(id) ?? this.graves.get(id)
     if (op === 'delete') {
@@ -184,7 +184,7 @@ test('whole cells are deleted, brought back, pasted and merged while hosts die, 
     // Cells come and go, and with them their editors.
     for (const client of clients) client.show = () => {}
     const content = (cell) => ({ cell: { cell, outputs: true } })
-    // What two type in one cell in the moment before a host dies is tested elsewhere.
+    // Two clients that type in one cell just before a host dies are tested elsewhere.
     const dies = seed % 2 === 0
     for (let step = 0; step < 80; step++) {
       const client = clients[pick(2)]
@@ -192,14 +192,14 @@ test('whole cells are deleted, brought back, pasted and merged while hosts die, 
       const gone = first.filter(({ id }) => !cells.some((cell) => cell.id === id))
       const some = cells[pick(cells.length)]
       const after = pick(3) === 0 ? null : some?.id ?? null
-      const what = pick(10)
-      if (what === 0 && some) client.replica.act({ op: 'delete', cell: some.id })
-      else if (what === 1 && gone.length > 0) {
+      const choice = pick(10)
+      if (choice === 0 && some) client.replica.act({ op: 'delete', cell: some.id })
+      else if (choice === 1 && gone.length > 0) {
         const { id, kind, source } = gone[pick(gone.length)]
         client.replica.act({ op: 'insert', cell: id, after, kind, source, content: content(id) })
-      } else if (what === 2) {
+      } else if (choice === 2) {
         client.replica.act({ op: 'insert', cell: client.replica.freshName(), after, kind: 'code', source: '', content: { json: 'pasted' } })
-      } else if (what === 3 && some && !dies) client.type(some.id, String.fromCodePoint(0x4e00 + step), pick(9))
+      } else if (choice === 3 && some && !dies) client.type(some.id, String.fromCodePoint(0x4e00 + step), pick(9))
       const then = pick(12)
       if (then < 5) client.send()
       else if (then < 8) client.hear(1 + pick(3))
@@ -238,7 +238,7 @@ test('a merge that a host did not live to save is done again whole', () => {
   assert.deepEqual([host.cells.length, host.held.get('a')], [1, 'all of a and all of b'])
 })
 
-test('what a host refuses to take whole is sent as text, with all that was typed', () => {
+test('a whole cell that the host refuses is sent as text, with all typed text', () => {
   const host = new Host([{ id: 'a', kind: 'code', source: 'x' }])
   const client = new Client(host, 'one')
   client.type('a', '1', 9)

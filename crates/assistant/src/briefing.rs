@@ -183,7 +183,7 @@ fn about(mode: Mode) -> String {
     )
 }
 
-/// What a tool answered, for a model that reads it. Providers take images apart from the text, so a mark stands where each
+/// The answer of a tool as text for a model. Providers take images apart from the text, so a mark stands where each
 /// of several belongs.
 pub(crate) fn readable(answer: &Answer) -> String {
     use cellist_tools::Block;

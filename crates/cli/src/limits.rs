@@ -10,7 +10,7 @@ pub(crate) fn report_large_files() {
     extern "C" fn do_nothing(_: libc::c_int) {}
     let handler: extern "C" fn(libc::c_int) = do_nothing;
     // SAFETY: all zeros is a valid action without flags and with an empty mask, and the handler touches nothing. Should
-    // the call fail, the signal does what it did before.
+    // the call fail, the signal keeps its earlier action.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as libc::sighandler_t;

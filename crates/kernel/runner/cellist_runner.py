@@ -441,7 +441,7 @@ class Outlet:
 
 
 def follow_threads(thread):
-    """Has threads inherit the execution that starts them, so that what they write is known as its output."""
+    """Has threads inherit the execution that starts them, so that their text is known as its output."""
     start, run = thread.start, thread._bootstrap_inner
 
     def _start(self):

@@ -46,7 +46,7 @@ pub struct Call {
     pub limit: Limit,
     /// How long it may take to stop.
     pub grace: Duration,
-    /// The rule for code that does not stop within the grace; without one, what the session is there for decides.
+    /// The rule for code that does not stop within the grace; without one, the purpose of the session decides.
     pub on_stuck: Option<OnStuck>,
     /// How long the call waits behind code that does not stop before it is answered as busy.
     pub soft_wait: Duration,

@@ -110,7 +110,7 @@ impl Pending {
 }
 
 impl Stop {
-    /// Says so. What runs is interrupted, each time anew. The answer still comes.
+    /// Interrupts the running code, again with each call. The answer still comes.
     pub fn stop(&self) {
         match &self.0 {
             Means::Here(canceller) => canceller.cancel(),

@@ -24,7 +24,7 @@ pub enum Request {
     Sessions,
     /// Runs code in a session.
     Call(Box<Call>),
-    /// Interrupts what runs in a session, and waits until it has stopped or the grace has passed.
+    /// Interrupts the running code of a session, and waits until it has stopped or the grace has passed.
     Interrupt {
         /// The session.
         session: Named,
@@ -176,7 +176,7 @@ pub enum Reply {
     },
     /// What is known of a name, as text.
     Inspection(Option<String>),
-    /// How what ran took an interrupt.
+    /// The effect of an interrupt on the running code.
     Interrupted(Interruption),
     /// It is done.
     Done,

@@ -1,4 +1,4 @@
-//! What a cell takes over from another one that is merged into it, beside the source.
+//! The values, beside the source, that a cell takes over from a cell merged into it.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::notebook::Notebook;
 use crate::restore::alone;
 
 impl Notebook {
-    /// Gives the cell at `index` what another has that is merged into it, as [`crate::Cell::to_json`] gave it:
+    /// Gives the cell at `index` the values of a cell merged into it, which is given as [`crate::Cell::to_json`]:
     /// metadata that it lacks, the tags of both, attachments, and outputs behind its own.
     pub fn absorb(&mut self, index: usize, json: &str) -> Result<()> {
         let other = alone(json)?;
@@ -42,7 +42,7 @@ impl Notebook {
     }
 }
 
-/// What becomes of a key that both objects have with different values.
+/// The rule for a key that both objects have with different values.
 #[derive(Clone, Copy, PartialEq)]
 enum Same {
     /// The first one's value stays. Of two lists of tags both stay.

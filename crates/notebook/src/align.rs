@@ -7,13 +7,13 @@ use crate::lines::{hunks, hunks_of, split};
 
 /// For each cell of `left`, the position of the cell in `right` that its text is compared and merged with.
 ///
-/// These are the cells of the same name; without names to go by, those whose type and source are the same; and what is
-/// left between two such pairs, when it is alike or stands in the same place. That does not prove that they are one cell.
+/// These are the cells of the same name; without names to go by, those whose type and source are the same; and cells
+/// left between two such pairs, when they are alike or stand in the same place. That does not prove that they are one cell.
 pub(crate) fn pair(left: &[SnapshotCell], right: &[SnapshotCell]) -> Vec<Option<usize>> {
     pair_rest(left, right, by_name(left, right))
 }
 
-/// Pairs what `pairs` leaves over.
+/// Pairs the cells that `pairs` leaves over.
 pub(crate) fn pair_rest(
     left: &[SnapshotCell],
     right: &[SnapshotCell],

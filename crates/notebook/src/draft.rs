@@ -91,8 +91,8 @@ pub struct Applied {
     pub slots: Vec<Option<usize>>,
 }
 
-/// What an equal cell with another id is to a draft that was made for an older revision. Some programs give all cells
-/// new ids when they save.
+/// Whether an equal cell with another id is the same cell, for a draft of an older revision. Some programs give all
+/// cells new ids when they save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Renamed {
     /// The same: a text shows no ids.

@@ -30,7 +30,7 @@ impl Tracked {
         *self.revision.get_or_init(hash)
     }
 
-    /// Says that the revision is still this one: what was changed is not in the file.
+    /// Sets the revision for changes that are not in the file.
     pub(crate) fn set_revision(&mut self, revision: Revision) {
         self.revision = OnceLock::from(revision);
     }

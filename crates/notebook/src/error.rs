@@ -103,7 +103,7 @@ pub struct Conflict {
 
 /// A cell that was named and is not there any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the fields are named for what they are")]
+#[expect(missing_docs, reason = "the names of the fields explain them")]
 pub struct GoneCell {
     pub id: String,
     pub fate: String,
@@ -113,7 +113,7 @@ pub struct GoneCell {
 
 /// A cell that may be meant where the one that was named is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the fields are named for what they are")]
+#[expect(missing_docs, reason = "the names of the fields explain them")]
 pub struct Candidate {
     pub index: usize,
     pub id: String,

@@ -65,13 +65,13 @@ impl fmt::Display for CellId {
     }
 }
 
-/// What every handle begins with.
+/// The prefix of every handle.
 const HANDLE_MARK: &str = "_";
 
 /// How many letters of a handle stand for the content of the file.
 const GENERATION: usize = 5;
 
-/// What the handles of a file of this revision begin with.
+/// The prefix of the handles of a file of this revision.
 fn generation(revision: Revision) -> String {
     let mut letters = String::from(HANDLE_MARK);
     push_letters(&mut letters, revision.number(), GENERATION);
@@ -153,7 +153,7 @@ impl CellRef {
     }
 }
 
-/// What the cells of a notebook are called: of each cell the name it goes by, and the id in the file. A snapshot from
+/// The names of the cells of a notebook: of each cell the name in use, and the id in the file. A snapshot from
 /// before handles were kept knows neither of some cells.
 pub(crate) struct Names(Vec<[Option<String>; 2]>);
 

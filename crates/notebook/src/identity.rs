@@ -1,4 +1,4 @@
-//! The identity of cells: which cell of a newer version is the very cell of an older one, and what became of a cell
+//! The identity of cells: which cell of a newer version is the very cell of an older one, and the fate of a cell
 //! that is gone. A pair here is proof enough to send an edit to a cell; merges of text may go by less (`align.rs`).
 
 mod likeness;
@@ -20,10 +20,10 @@ const CANDIDATES: usize = 3;
 /// How alike a cell must be to be proposed.
 const NEAR: f64 = 0.3;
 
-/// What is known of a cell that is gone.
+/// The record of a cell that is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tombstone {
-    /// What became of it, as `deleted by ann`.
+    /// The reason it is gone, as `deleted by ann`.
     pub fate: String,
     /// Its last source.
     pub source: String,
@@ -65,7 +65,7 @@ pub(crate) fn by_name(left: &[SnapshotCell], right: &[SnapshotCell]) -> Vec<Opti
 ///
 /// - A content that occurs once in both versions is one cell, wherever it stands.
 /// - Of equal cells, those between the same two neighbours are paired in their order, if there are as many in both.
-/// - What is left between two neighbours is paired where it is alike beyond doubt.
+/// - Cells left between two neighbours are paired where they are alike beyond doubt.
 pub(crate) fn by_content(left: &[SnapshotCell], right: &[SnapshotCell]) -> Vec<Option<usize>> {
     let mut matching = Matching { left, right, to: vec![None; left.len()], taken: vec![false; right.len()] };
     matching.stored_ids();
@@ -75,7 +75,7 @@ pub(crate) fn by_content(left: &[SnapshotCell], right: &[SnapshotCell]) -> Vec<O
     matching.to
 }
 
-/// Pairs what is left of cells that both have ids, when they are equal and in order.
+/// Pairs the remaining cells that both have ids, when they are equal and in order.
 pub(crate) fn pair_renamed(left: &[SnapshotCell], right: &[SnapshotCell], pairs: &mut [Option<usize>]) {
     let mut all: Vec<Option<usize>> = pairs.to_vec();
     crate::align::by_content(left, right, &mut all);
@@ -231,7 +231,7 @@ impl Notebook {
         self.rename(names);
     }
 
-    /// Gives the cells the names that someone else knows them by.
+    /// Gives the cells the names that another copy of the notebook has for them.
     pub fn take_names(&mut self, names: &[CellId]) {
         if names.len() == self.cells().len() {
             self.rename(names.iter().cloned().map(Some).collect());
@@ -288,12 +288,12 @@ impl Notebook {
         &self.gone
     }
 
-    /// Says which cells are gone, for those who still ask for them.
+    /// Sets the tombstones, which explain later calls on deleted cells.
     pub fn set_tombstones(&mut self, gone: Arc<Tombstones>) {
         self.gone = gone;
     }
 
-    /// Says what became of a cell, where that is known to be why it was not found.
+    /// Adds the fate of a missing cell to the error, where a tombstone has it.
     pub(crate) fn explain_missing(&self, error: Error) -> Error {
         let Error::NoSuchId { id, .. } = &error else { return error };
         match self.gone.get(&CellId::from(id.as_str())) {

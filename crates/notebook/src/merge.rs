@@ -38,7 +38,7 @@ pub struct Merged {
     pub notices: Vec<String>,
     /// The cells whose source holds conflict markers, by position.
     pub marked: Vec<usize>,
-    /// What the cells of the other side are called from now on, in its order.
+    /// The names of the other side's cells from now on, in its order.
     pub their_names: Vec<CellId>,
 }
 
@@ -49,7 +49,7 @@ pub struct Merged {
 pub fn merge(base: &Notebook, ours: &Notebook, theirs: &Notebook, on_conflict: OnConflict) -> Result<Merged> {
     let (base_cells, our_cells, their_cells) =
         (base.snapshot_cells(), ours.snapshot_cells(), theirs.snapshot_cells());
-    // What is proved to be one cell keeps its name; other pairs share their text alone.
+    // A pair that is proved to be one cell keeps its name; other pairs share their text alone.
     let (same_ours, same_theirs) =
         (same_cells(&base_cells, &our_cells), by_content(&base_cells, &their_cells));
     let mut from: Vec<Option<usize>> = vec![None; our_cells.len()];
@@ -63,7 +63,7 @@ pub fn merge(base: &Notebook, ours: &Notebook, theirs: &Notebook, on_conflict: O
         .collect();
     let mut pairs = pair_rest(&base_cells, &their_cells, same_theirs.clone());
     for slot in &slots {
-        // What only stands in the same place may be another cell: our change of it is not mixed into that.
+        // A cell that only stands in the same place may be another one: our change is not mixed into it.
         if let Some(at) = slot.from.filter(|&at| same_theirs[at].is_none())
             && let Some(their) = pairs[at]
             && (slot.kind, &slot.source) != (base_cells[at].kind, &base_cells[at].source)
@@ -83,7 +83,7 @@ pub fn merge(base: &Notebook, ours: &Notebook, theirs: &Notebook, on_conflict: O
         marked: Vec::new(),
         their_names: theirs.edits.cells.iter().map(|cell| cell.id.clone()).collect(),
     };
-    // What is made here follows on what this side has made, so that no name is given twice.
+    // New names continue the sequence of this side, so that no name is given twice.
     merged.notebook.ids = ours.ids.clone();
     merged.marked = (cells.cells.iter().enumerate())
         .filter(|(_, cell)| cell.conflicting)

@@ -11,7 +11,7 @@ use crate::json::{Kind, Span, string};
 use crate::notebook::Notebook;
 use crate::write::Pieces;
 
-/// Values of a cell that make up what it is, rather than what belongs to it.
+/// Keys that identify a cell; the other keys hold its content.
 const ITSELF: [&str; 3] = ["cell_type", "id", "source"];
 
 impl Cell {
@@ -19,7 +19,7 @@ impl Cell {
     pub fn to_json(&self) -> String {
         let mut pieces = Pieces::default();
         pieces.cell(self);
-        String::from_utf8(pieces.concat()).expect("what was read from text and what was written is text")
+        String::from_utf8(pieces.concat()).expect("the pieces of a cell are UTF-8")
     }
 
     /// Whether both have the same values under the same keys.
@@ -88,8 +88,8 @@ impl Notebook {
         Ok(())
     }
 
-    /// Gives the cell at `index` the values of `before` that are still as in `after`; both are what
-    /// [`Cell::to_json`] gave of it. Its source, type and id stay.
+    /// Gives the cell at `index` the values of `before` that are still as in `after`; both come from
+    /// [`Cell::to_json`]. Its source, type and id stay.
     pub fn refit(&mut self, index: usize, before: &str, after: &str) -> Result<()> {
         let (before, after) = (alone(before)?, alone(after)?);
         let (before, after) = (&before.cells()[0], &after.cells()[0]);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_cell_is_refused() {
+    fn json_that_is_not_a_cell_is_refused() {
         let mut here = notebook();
         let before = here.to_bytes();
         let mut refused = |json: &str| {

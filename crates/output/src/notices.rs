@@ -241,7 +241,7 @@ pub fn still_running(execution: &str) -> String {
     format!("[Still running as execution {execution}.]")
 }
 
-/// A call of several cells that one of them ended; `number` counts from 1, and `how` says what came of the cell.
+/// A call of several cells that one of them ended; `number` counts from 1, and `how` says how the cell ended.
 pub fn cell_ended_call(number: usize, count: usize, title: Option<&str>, how: &str) -> String {
     let title = title.map(|title| format!(" ({title})")).unwrap_or_default();
     let mut notice = format!("Cell {number} of {count}{title} {how}.");

@@ -74,7 +74,7 @@ pub fn folded(traceback: &str) -> FoldedTraceback<'_> {
 
 const HEADER: &str = "Traceback (most recent call last)";
 
-/// What stands between the tracebacks of two exceptions.
+/// The lines between the tracebacks of two exceptions.
 const LINKS: [&str; 2] = [
     "The above exception was the direct cause of the following exception:",
     "During handling of the above exception, another exception occurred:",
@@ -340,7 +340,7 @@ JSONDecodeError: Expecting value"#;
     }
 
     #[test]
-    fn a_chain_in_ipythons_layout_loses_what_it_says_twice() {
+    fn a_chain_in_ipythons_layout_loses_its_repetitions() {
         let file = |path: &str| format!("File {path}:7, in f(key)\n      6 try:\n----> 7     g(key)\n\n");
         let header = "KeyError                                  Traceback (most recent call last)\n";
         let traceback = format!(

@@ -193,7 +193,7 @@ impl Sessions {
         if is_asked { answered.await.ok() } else { None }
     }
 
-    /// Interrupts what runs in a session, and says whether anything did. Its kernel is not killed by that.
+    /// Interrupts the running code of a session, and returns whether code ran. The kernel is not killed.
     pub fn interrupt(&self, key: &SessionKey) -> Result<bool, SessionError> {
         self.0.book().wish(key, Wish::Stop)
     }

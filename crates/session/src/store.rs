@@ -161,9 +161,9 @@ impl Store {
         Place::of(path)?.read()
     }
 
-    /// Changes a notebook: locks it, loads it, lets `change` have it, and saves what came of it together
-    /// with what other programs did to the file meanwhile. Sources of ours that a program wrote over without having
-    /// read them come back with the change. An unchanged notebook is not written.
+    /// Changes a notebook: locks it, loads it, lets `change` have it, and saves the result together with changes that
+    /// other programs made to the file meanwhile. Sources of ours that a program wrote over without having read them
+    /// come back with the change. An unchanged notebook is not written.
     pub fn change<T>(
         &self,
         path: &Path,
@@ -188,7 +188,7 @@ impl Store {
         })
     }
 
-    /// Saves `ours`, which was made from `base`, beside what others made of it. `about_to` is told which revision the
+    /// Saves `ours`, which was made from `base`, merged with the changes of others. `about_to` is told which revision the
     /// file is about to get.
     pub(crate) fn put(
         &self,
@@ -333,9 +333,9 @@ impl Store {
     /// Loads a notebook, and completes a save into the file itself that was interrupted.
     fn load(&self, place: &Place) -> Result<(Arc<Notebook>, Mark, Vec<String>)> {
         let mut notices = Vec::new();
-        // Someone is writing into the file itself, or was when it ended.
+        // Another process writes into the file itself, or was killed while it did.
         if lock::peek(&self.home, place).is_some_and(|journal| journal.in_place) {
-            // If it cannot be repaired, what is there is still worth a look.
+            // If the file cannot be repaired, it is still loaded as it is.
             let _ = self.lock(place, &mut notices);
         }
         let (mut notebook, mark) = load(place)?;

@@ -9,7 +9,7 @@ use serde_json::Value;
 /// The answer to a call. One that is a failure says so in its text, too.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// What is in it, in order. A text behind an image goes on with the text before it, a text behind a text says
+    /// Its content, in order. A text behind an image goes on with the text before it, a text behind a text says
     /// something about it.
     pub blocks: Vec<Block>,
     /// Whether what was asked for was not done, or failed.
@@ -83,7 +83,7 @@ impl Answer {
         self
     }
 
-    /// The text, and what is said about it.
+    /// The text, and the remarks about it.
     pub fn text_and_about(&self) -> (String, String) {
         let (mut text, mut about) = (Vec::new(), Vec::new());
         let mut goes_on = true;

@@ -1,4 +1,4 @@
-//! What a model reads of what code has shown: text within a budget, with the pictures of a cell behind its text. The text
+//! The output of code as a model reads it: text within a budget, with the pictures of a cell behind its text. The text
 //! of a piece of code was cut when it was collected, by the limits that [`Budget::reading`] gives; here it is put together.
 
 mod composed;
@@ -157,7 +157,7 @@ impl Ran {
         self.text.trim().is_empty() && self.notices.is_empty() && self.pictures.list.is_empty()
     }
 
-    /// What went wrong, in a line. Nothing else of it says that again: not the end of the text, nor a notice.
+    /// Takes the error, as one line. The end of the text and the notices do not repeat it.
     fn take_error(&mut self) -> String {
         let raised = match self.status {
             Status::Timeout | Status::Cancelled => None,
@@ -224,7 +224,7 @@ pub(crate) fn short(text: &str, bytes: usize) -> String {
     }
 }
 
-/// Puts what ran into one reply, with what is said before and behind it.
+/// Composes one reply of all runs, with the lines before and behind them.
 pub(crate) fn compose(before: Vec<String>, mut ran: Vec<Ran>, behind: Vec<String>) -> Composed {
     let mut composed = Composed { bottom: behind, ..Composed::default() };
     let failed = ran.iter().position(Ran::has_failed);

@@ -36,7 +36,7 @@ impl OutputMark {
     }
 }
 
-/// What one caller was sent: of each cell the last output, and the reply that had it.
+/// The outputs that one caller was sent: of each cell the last output, and the reply that had it.
 #[derive(Debug, Default)]
 pub(crate) struct SentOutputs(VecDeque<(OutputMark, u64)>);
 

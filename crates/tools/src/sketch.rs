@@ -1,4 +1,4 @@
-//! What an outline says of a cell beside its first line: how many lines it has, the kinds of its outputs, and the names
+//! The outline of a cell beside its first line: the number of lines, the kinds of its outputs, and the names
 //! that its code defines. A cheap scan of the text, not a parser: names bound inside blocks are left out.
 
 use cellist_notebook::{Cell, CellType};
@@ -129,7 +129,7 @@ fn statements(source: &str) -> Vec<String> {
             }
             '\n' if depth == 0 => found.push(std::mem::take(&mut statement)),
             ';' if depth == 0 => {
-                // What follows on the line stands in the same block.
+                // The rest of the line is in the same block.
                 let is_inner = statement.starts_with(char::is_whitespace);
                 found.push(std::mem::take(&mut statement));
                 taken = rest.len() - rest[1..].trim_start_matches(' ').len();
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_binds_no_new_name_is_left_out() {
+    fn statements_that_bind_no_new_name_are_left_out() {
         check("x += 1\ndf['a'] = 1\ndf.b = 2\nx == 1\nf(a=1)\nprint(x, end='')", "");
         check("if a:\n    x = 1\nfor i in y:\n    z = i", "");
         check("\"\"\"\nx = 1\n\"\"\"\n'y = 2'\n# z = 3\n_hidden = 1", "");

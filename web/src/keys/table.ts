@@ -20,7 +20,7 @@ export interface Binding {
 const edit = () => {
   if (active.peek()) isEditing.value = true
 }
-/** Text that is marked in an output is copied by the browser. What is marked in an editor that was left does not count. */
+/** Text that is marked in an output is copied by the browser. A selection in an editor without focus does not count. */
 const nothingMarked = () => {
   const marked = document.getSelection()
   return !marked || marked.isCollapsed || marked.anchorNode?.parentElement?.closest('.cm-editor') != null

@@ -14,7 +14,7 @@ export function keep(path: string, client: string, kept: Kept | null): void {
   }
 }
 
-/** A full store may still take what was typed, without the outputs of cells that were pasted. */
+/** A full store may still take typed text, without the outputs of pasted cells. */
 function keepTexts(name: string, kept: Kept | null): void {
   const isLarge = (key: string, value: unknown) => key === 'content' && typeof value === 'object' && value !== null && 'json' in value
   try {

@@ -17,7 +17,7 @@ export interface Shift {
 /** What was done here under one number. */
 interface Own { number: number; ops: Op[] }
 
-/** What was done to the notebook. Of what was done here the operations are known, which may hold more than their effects. */
+/** A change of the notebook. Changes made here keep their operations, which may hold more than the effects. */
 interface Logged { version: number; number: number; effects: Effect[]; ops: Op[] | null }
 
 /** What has to be kept so that nothing typed is lost when the page goes. */
@@ -158,8 +158,8 @@ export class Replica {
   }
 
   /**
-   * What waits, as far as its cells are there. A host may have died with cells that others had just put in; what was typed in
-   * those here comes back with them.
+   * Waiting operations, as far as their cells are there. A host may have died with cells that others had just put in; text
+   * typed here in those comes back with them.
    */
   private fitting(old: readonly Cell[]): Op[] {
     let cells = this.confirmed
@@ -287,7 +287,7 @@ export class Replica {
     }
   }
 
-  /** A cell that is deleted here and brought back is, for those who change its text meanwhile, one whose text changed. */
+  /** A cell that is deleted here and brought back counts as a change of text for clients that edit it meanwhile. */
   private joinRestored(cell: string): void {
     if (![...this.sent, ...this.waiting].some((op) => restores(op, cell))) return
     let cells = this.confirmed
@@ -316,7 +316,7 @@ export class Replica {
       return
     }
     const name = this.freshName()
-    // What comes before it means the other cell.
+    // Operations before it mean the other cell.
     for (const later of all.slice(first)) rename(later, cell, name, later === op)
   }
 

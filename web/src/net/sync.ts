@@ -67,7 +67,7 @@ async function open(): Promise<void> {
     if (typeof answer === 'object' && 'whole' in answer) begin(answer.whole, left)
   } catch (error) {
     if (!(error instanceof Refused)) return
-    // One that was open and cannot be read now is still shown, with what was typed.
+    // One that was open and cannot be read now is still shown, with the typed text.
     if (replica) say(error.message)
     else doc.trouble.value = error.failure
   }

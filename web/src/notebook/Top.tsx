@@ -70,14 +70,14 @@ export function Top() {
   )
 }
 
-/** What the kernel does, in a few words. */
+/** The state of the kernel, in a few words. */
 function kernelWords(): string {
   const { state, stuck, gone } = kernel.value
   if (stuck) return 'does not stop'
   return gone ? `no kernel: ${gone}` : KERNEL[state] ?? state
 }
 
-/** The same with what is to be known besides. */
+/** The same with an explanation. */
 function aboutKernel(): string {
   const { stuck, stays } = kernel.value
   if (stuck) return 'The code was interrupted and has not stopped. Stop asks again; Restart ends it, and its variables are lost.'

@@ -2,7 +2,7 @@
 
 interface Whole { attachments?: Record<string, unknown> }
 
-/** What the pictures of each further cell are called once it is merged into the first, as the host names them. */
+/** The names of each further cell's pictures once it is merged into the first, as the host names them. */
 export function renamed(cells: readonly (string | null)[]): Map<string, string>[] {
   const [first, ...rest] = cells.map(attachmentsOf)
   const all = new Map(first)

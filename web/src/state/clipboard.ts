@@ -7,10 +7,10 @@ export interface Copied extends Cell { json: string | null }
 /** Cells of one notebook, as they were when they were copied. */
 export interface Clip { stamp: string; path: string; cells: Copied[] }
 
-/** What cells are called on the system's clipboard. */
+/** The type of cells on the system's clipboard. */
 export const TYPE = 'application/x-cellist-cells+json'
 const STAMP = 'cellist:clipboard'
-/** Where browsers keep what is too large for their store of names and values. */
+/** The cache entry for clips that are too large for local storage. */
 const SHELF = '/clipboard'
 
 let clip: Clip | null = null
@@ -47,7 +47,7 @@ function writeSystem(text: string, whole: string): void {
   removeEventListener('copy', fill, { capture: true })
 }
 
-/** Takes what another tab, or this browser earlier, has copied. */
+/** Takes the cells that another tab, or an earlier visit, has copied. */
 async function fetchShared(): Promise<void> {
   const stamp = localStorage.getItem(STAMP)
   if (!stamp || stamp === clip?.stamp) return
@@ -59,7 +59,7 @@ async function fetchShared(): Promise<void> {
   }
 }
 
-/** Cells as another page wrote them. The clipboard may hold anything: what is not of this form is no cells. */
+/** Cells as another page wrote them. The clipboard may hold anything: other forms give null. */
 export function read(text: string): Clip | null {
   let found: unknown
   try {
@@ -91,7 +91,7 @@ export function storedId({ json }: Copied): string | null {
   }
 }
 
-/** Begins to listen; `paste` gets what a person pastes while no text is edited. */
+/** Begins to listen; `paste` gets the content that a user pastes while no text is edited. */
 export function listen(takesText: (target: EventTarget | null) => boolean, paste: (clip: Clip | string) => void): void {
   void fetchShared()
   addEventListener('storage', ({ key }) => {

@@ -30,7 +30,7 @@ export type Connection = 'connecting' | 'open' | 'lost' | 'locked'
 const REST: CellState = { activity: 'idle', last: null, stale: [] }
 
 export const cells = new Map<string, CellModel>()
-/** Cells that were deleted a while ago. One that comes back shows its outputs at once, until the host says what they are. */
+/** Cells that were deleted a while ago. One that comes back shows its outputs at once, until the host sends them. */
 const gone = new Map<string, CellModel>()
 const MOST_GONE = 200
 export const order = signal<string[]>([])

@@ -4,19 +4,19 @@ import { apply, between, fromJSON, toJSON } from '../net/change'
 import { carryOut } from '../net/cells'
 import type { Cell, Op } from '../net/protocol'
 
-/** An operation; a text that becomes another if it is still the first; or taking back what an operation took off a cell. */
+/** An operation; a text that becomes another if it is still the first; or restoring the values that an operation removed from a cell. */
 export type Step =
   | Op
   | { op: 'write'; cell: string; from: string; to: string }
   | { op: 'refit'; cell: string; undoes: Op | null }
 
-/** What a step asks of the host. */
+/** The operation that a step sends to the host. */
 export function asOp(step: Step): Op {
   if (step.op === 'write') return { op: 'change', cell: step.cell, change: toJSON(between(step.from, step.to)) }
   return step.op === 'refit' ? { op: 'refit', cell: step.cell } : step
 }
 
-/** What takes steps back, in the order in which it has to be done. `hasRun` tells whether a cell has outputs or a count. */
+/** The steps that take `steps` back, in the order to apply them. `hasRun` tells whether a cell has outputs or a count. */
 export function reversed(cells: Cell[], steps: readonly Step[], hasRun: (cell: string) => boolean): Step[] {
   const back: Step[] = []
   for (const step of steps) {
@@ -64,7 +64,7 @@ export function reversed(cells: Cell[], steps: readonly Step[], hasRun: (cell: s
   return back.reverse()
 }
 
-/** The steps that can be done now: what others deleted, brought back or wrote meanwhile is left out. */
+/** The steps that apply now: steps on cells that others deleted, restored or edited meanwhile are left out. */
 export function applicable(cells: Cell[], steps: readonly Step[]): Step[] {
   return steps.filter((step) => {
     const cell = cells.find(({ id }) => id === step.cell)

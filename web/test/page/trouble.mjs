@@ -11,7 +11,7 @@ async function visit(page, path) {
   await page.goto(`http://127.0.0.1:${bed.port}/?path=${encodeURIComponent(path)}`)
 }
 
-test('a notebook that cannot be opened says what is wrong and what can be done', async () => {
+test('a notebook that cannot be opened shows the error and the next steps', async () => {
   const at = (name) => join(bed.work, name)
   bed.write('near.ipynb', notebook(code('a', '1')))
   writeFileSync(at('broken.ipynb'), '{\n "cells": [\n  {"cell_type": \n')
@@ -67,7 +67,7 @@ test('a kernel that lives is not said to be gone after a reload', async () => {
   assert.match(await cell(page, 'b').locator('.standing').textContent(), /^ran in [^,]*$/)
 })
 
-test('a run that stops says where and what was not run, and shows it', async () => {
+test('a run that stops names its cell and the cells not run, and shows it', async () => {
   const many = Array.from({ length: 30 }, (_, at) => code(`c${at}`, at === 2 ? '{}["missing"]' : `print(${at})\n${'#\n'.repeat(8)}`))
   bed.write('stops.ipynb', notebook(...many))
   const page = await bed.open('stops.ipynb')
@@ -87,7 +87,7 @@ test('a run that stops says where and what was not run, and shows it', async () 
   await page.keyboard.press('Escape')
   await page.keyboard.press('Control+Enter')
   await cell(page, 'c2').locator('.running').waitFor()
-  // It failed before; while it runs, that is not what is shown.
+  // It failed before; a running cell does not show that.
   assert.equal(await cell(page, 'c2').locator('.standing').count(), 0)
   assert.equal(await cell(page, 'c2').getAttribute('aria-label'), 'Cell 3 of 30, code, running')
   bed.write('stops-go', {})

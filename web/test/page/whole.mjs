@@ -1,4 +1,4 @@
-// Whole cells: what is done to them and taken back leaves the file as it was, byte for byte.
+// Whole cells: an operation on them that is undone leaves the file as it was, byte for byte.
 
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -68,7 +68,7 @@ for (const [format, original] of [['4.4 without ids', OLD], ['4.5', modern()]]) 
       for (const key of keys) await page.keyboard.press(key)
     }
     const count = (wanted) => bed.saved(name, (cells) => cells.length === wanted)
-    const same = (what) => until(() => raw(name) === original, () => `${what}: the file as it was, not ${raw(name)},`)
+    const same = (step) => until(() => raw(name) === original, () => `${step}: the file as it was, not ${raw(name)},`)
     const select = async (at) => {
       await press('Escape')
       await page.locator('[data-cell]').nth(at).evaluate((element) => element.focus())
@@ -86,7 +86,7 @@ for (const [format, original] of [['4.4 without ids', OLD], ['4.5', modern()]]) 
       await same(`restoring ${at}`)
     }
     await select(0)
-    // What it showed is seen again at once.
+    // Its outputs are back at once.
     await page.locator('[data-cell]').first().locator('.outputs').getByText('1', { exact: true }).waitFor()
     await press('Control+a', 'd', 'd')
     await count(1)
@@ -121,7 +121,7 @@ for (const [format, original] of [['4.4 without ids', OLD], ['4.5', modern()]]) 
     await press('Escape', 'z')
     await same('splitting')
 
-    // Merges keep what both have.
+    // Merges keep the values of both.
     await select(1)
     await press('Shift+M')
     const { cells: merged } = await count(4)
@@ -167,7 +167,7 @@ for (const [format, original] of [['4.4 without ids', OLD], ['4.5', modern()]]) 
   })
 }
 
-test('what others typed since is not undone', async () => {
+test('later edits of others are not undone', async () => {
   writeFileSync(join(bed.work, 'since.ipynb'), modern())
   const page = await bed.open('since.ipynb')
   const other = await bed.open('since.ipynb')
@@ -202,7 +202,7 @@ test('pictures of merged cells that have one name are told apart', async () => {
   assert.deepEqual(cells[0].attachments, { 'image.png': { 'image/png': 'iVBORw0KGgo=' }, 'image-2.png': { 'image/png': 'iVBORw0KGgoA' } })
 })
 
-test('cells and plain text come through the system clipboard, and what is no cell comes as text', async () => {
+test('cells and plain text come through the system clipboard, and other content comes as text', async () => {
   writeFileSync(join(bed.work, 'from.ipynb'), modern())
   bed.write('to.ipynb', notebook(code('t', 'plain = "text"')))
   const from = await bed.open('from.ipynb')

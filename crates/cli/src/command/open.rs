@@ -23,9 +23,8 @@ use crate::waiting::Waiting;
 ///
 /// The page is served by the host, on this machine alone. The link works once, within five minutes; the browser stays
 /// signed in after that. A notebook that does not exist is made, without cells. Without a notebook the page lists those
-/// of the folder. What decides on kernels, such as the
-/// environment variables, and the keys of the assistant are taken from the last terminal that opened the page.
-/// docs/assistant.md tells about the assistant.
+/// of the folder. The settings of kernels, such as environment variables, and the keys of the assistant come from the
+/// last terminal that opened the page. docs/assistant.md tells about the assistant.
 ///
 /// Exit status: 0 done, 2 no such folder or no valid notebook, or the page is served at another port, 3 no host.
 #[derive(Args, Debug)]

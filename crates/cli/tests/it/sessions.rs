@@ -193,7 +193,7 @@ fn a_signal_interrupts_the_code_and_its_state_is_kept() {
 }
 
 #[test]
-fn code_that_does_not_stop_keeps_its_state_until_someone_forces_it() {
+fn code_that_does_not_stop_keeps_its_state_until_a_forced_interrupt() {
     for backend in [Backend::BareRunner, Backend::Ipykernel] {
         let bed = Bed::new(backend);
         bed.desk.user_settings("[python]\ninterrupt_grace = '200ms'\n[run]\nsoft_wait = '200ms'\n");

@@ -1,4 +1,4 @@
-//! Other programs write a notebook right after a command of ours: what they write stands, and reading changes nothing.
+//! Other programs write a notebook right after a command of ours: their text stays, and reading changes nothing.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

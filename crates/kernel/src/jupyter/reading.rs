@@ -154,7 +154,7 @@ impl Reading {
         }
     }
 
-    /// What an earlier execution of ours still does: where its tag is known, its output goes back to it. Otherwise its text
+    /// Output of an earlier execution of ours: where the tag is known, it goes back to that execution. Otherwise its text
     /// is kept, its displays may be updated, and the rest has no place any more.
     fn hear_late(&mut self, message: &Message, tag: Option<Arc<str>>, items: &mut Vec<Item>) {
         let kind = message.kind.as_str();

@@ -319,7 +319,7 @@ impl Link {
     fn late(&mut self, owner: Arc<str>, event: Event) {
         let event = Event::Late { owner, event: Box::new(event) };
         match self.running.as_ref().is_some_and(|running| running.hidden) {
-            // Nobody looks at what hidden code shows.
+            // Callers do not read the output of hidden code, so late output waits for visible code.
             true => self.owners.park(event),
             false => self.waiting.event(event),
         }

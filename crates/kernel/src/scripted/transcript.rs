@@ -204,7 +204,7 @@ impl Line {
                     Err(_) => Line { bytes: Some(bytes.to_vec()), ..line },
                 }
             }
-            // A transcript has no tags: it is what the running code would be told without them.
+            // A transcript has no tags: late output is recorded as output of the running code.
             Event::Late { event, .. } => Line::of(&Step::Event(Event::clone(event))),
             Event::Display { data, metadata, display_id } => {
                 shown(Name::Display, data, metadata, display_id.as_ref())

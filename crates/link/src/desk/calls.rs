@@ -50,7 +50,7 @@ impl Desk {
         let (mut is_patient, mut is_withdrawn) = (true, false);
         let ticket = self.sessions.call(call.into_session_call(key.clone(), order, client.0.clone()));
         if is_notebook {
-            // Its kernel stays as long as those who use it. A session that has ended meanwhile needs nobody.
+            // The kernel stays as long as its clients. A session that has ended meanwhile needs no client.
             let _ = self.sessions.attach(&client.0, &key);
         }
         let (canceller, mut view) = (ticket.canceller(), ticket.watch());

@@ -98,7 +98,7 @@ impl Desk {
                 biased;
                 ended = &mut running => {
                     bound.0 = None;
-                    // The session of a notebook stays as long as those who use it.
+                    // The session of a notebook stays as long as its clients.
                     let _ = self.sessions.attach(&client.0, &attached);
                     let lost = |_| Failure::no_kernel("run_lost", "the run ended without a report");
                     return Ok(Reply::Ran(Box::new(ended.map_err(lost)??)));

@@ -91,7 +91,7 @@ fn a_notebook_takes_the_names_of_an_earlier_version() {
 }
 
 #[test]
-fn a_cell_that_is_gone_is_refused_with_what_became_of_it_and_what_is_like_it() {
+fn a_deleted_cell_is_refused_with_its_fate_and_similar_cells() {
     let mut notebook = old_notebook(&["a = 1", LONG]);
     let gone = Tombstone { fate: "deleted by ann".into(), source: LONG.replace("20", "5") };
     notebook.set_tombstones(Arc::new([(CellId::from("_abcde7"), Arc::new(gone))].into()));

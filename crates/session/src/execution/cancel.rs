@@ -4,7 +4,7 @@ use tokio::sync::watch;
 
 use super::pace::Ending;
 
-/// Hears wishes. A wish to stop interrupts what runs; only a forced one, or the end of the kernel, may kill it.
+/// Hears wishes. A wish to stop interrupts the running code; only a forced one, or the end of the kernel, may kill it.
 #[derive(Debug)]
 pub struct Cancel {
     wishes: watch::Receiver<Wishes>,

@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forced_interrupt_kills_what_has_not_stopped_within_the_grace() {
+    fn a_forced_interrupt_kills_code_that_has_not_stopped_within_the_grace() {
         let start = Instant::now();
         let mut fresh = Pace::new(start, None, 5 * SECOND, OnStuck::Wait);
         assert_eq!(fresh.wish(Wish::Force, start), Due::Interrupt);

@@ -3,19 +3,19 @@
 use cellist_output::{Ansi, Limits};
 use serde::{Deserialize, Serialize};
 
-/// How much of an execution is kept, and for whom.
+/// How much of an execution is kept, for which reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
-    /// What a reader gets.
+    /// The limits of the text.
     pub limits: Limits,
-    /// What becomes of colours in the text.
+    /// Whether colours stay in the text.
     pub ansi: Ansi,
-    /// Who reads it.
+    /// A person or a model; the limits mean different things for them.
     #[serde(default)]
     pub reader: Reader,
 }
 
-/// Who reads what came of code.
+/// The reader of an execution's output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reader {
@@ -45,8 +45,8 @@ impl Reading {
         Reading { limits, ..Reading::for_model(max_bytes) }
     }
 
-    /// What the next piece of a call gets, where those before it have shown so many bytes: half of what is left, so that
-    /// those behind it have something to show too, and the last piece all of it. No piece gets less than a quarter of the
+    /// The share of the next piece of a call, when the pieces before it have shown `shown` bytes. It is half of the rest,
+    /// so that later pieces have room too. The last piece gets all of the rest. No piece gets less than a quarter of the
     /// whole (4 KiB at most): which pieces fail, and deserve the room, is known only when all have run.
     #[must_use]
     pub fn next(self, shown: usize, is_last: bool) -> Reading {
@@ -64,8 +64,7 @@ impl Reading {
     }
 }
 
-/// What a piece of code may show however much was shown before, where all may show as much: enough for the message of an
-/// error.
+/// The bytes that a piece of code may always show, within the limit of the call: enough for the message of an error.
 const LEAST_SHARE: usize = 400;
 const MOST_LEAST_SHARE: usize = 4096;
 
@@ -79,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_share_what_a_model_may_read_and_a_person_reads_each_in_full() {
+    fn pieces_share_the_limit_of_a_model_and_a_person_reads_each_in_full() {
         let share = |reading: Reading, shown, is_last| reading.next(shown, is_last).limits.max_bytes;
         let model = Reading::for_model(8000);
         assert_eq!(share(model, 0, true), 8000);

@@ -62,7 +62,7 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
-    /// What is known from earlier runs of the cells of a notebook.
+    /// The conditions of cells, from the receipts of earlier runs.
     pub(crate) fn new(receipts: Vec<Receipt>, notebook: &Notebook) -> Conditions {
         let mut conditions = Conditions::default();
         receipts.into_iter().for_each(|receipt| conditions.note(receipt));
@@ -128,7 +128,7 @@ impl Conditions {
         }
     }
 
-    /// This kernel is there. What ran on it still holds, whoever ran it.
+    /// This kernel is there. Earlier runs on it still hold, from every client.
     pub(crate) fn meet_kernel(&mut self, kernel: String) {
         self.kernel = Some(kernel);
     }

@@ -223,7 +223,7 @@ impl Document {
         self.change(move |state, now| state.undo(&undo, &author, now)).await
     }
 
-    /// The same, where what conflicts with later changes of others stays.
+    /// The same, but changes that conflict with later changes of others stay.
     pub async fn undo_partly(
         &self,
         undo: Undo,

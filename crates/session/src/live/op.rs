@@ -48,7 +48,7 @@ pub enum Op {
 /// Where an inserted cell gets all that is not its source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the fields are named for what they are")]
+#[expect(missing_docs, reason = "the names of the fields explain them")]
 pub enum Content {
     /// From a cell of this notebook, as it stands or as it was when it was deleted last. A cell that is inserted from
     /// its own tombstone comes back byte for byte.
@@ -148,12 +148,12 @@ pub enum Refusal {
         /// Why not.
         why: &'static str,
     },
-    /// What an inserted cell should hold is not a cell.
+    /// The content of an inserted cell is not a cell.
     #[error("cell `{cell}` cannot be inserted whole: {problem}")]
     BadContent {
         /// The name that it was to get.
         cell: CellId,
-        /// What is wrong with it.
+        /// The problem of the content.
         problem: String,
     },
     /// The source cannot be edited by offsets.

@@ -189,7 +189,7 @@ impl Replica {
         Ok(())
     }
 
-    /// A cell that is deleted here and brought back is, for those who change its text meanwhile, one whose text changed.
+    /// A cell that is deleted here and brought back counts as a change of text for clients that edit it meanwhile.
     fn join_restored(&mut self, cell: &CellId) -> Result<(), BadChange> {
         if !self.sent.iter().chain(&self.waiting).any(|op| op.restores(cell)) {
             return Ok(());
@@ -226,7 +226,7 @@ impl Replica {
             return;
         }
         let name = self.fresh_name();
-        // What comes before it means the other cell.
+        // Operations before it mean the other cell.
         let later = self.sent.iter_mut().chain(&mut self.waiting).skip(first);
         later.enumerate().for_each(|(at, op)| rename(op, cell, &name, at == 0));
     }

@@ -92,7 +92,7 @@ impl Document {
         let runs = |id: &&CellId| notebook.position(id).is_some_and(|at| is_run(&notebook.cells()[at]));
         let cells: Vec<CellId> = batch.cells.iter().filter(runs).cloned().collect();
         self.mark_waiting(cells.clone()).await?;
-        // Also those that are not run: whoever queued them has marked them as waiting.
+        // Also cells that are not run: the caller that queued them has marked them as waiting.
         let resting = Resting { document: self, cells: &batch.cells };
         let reset = batch.call.reset;
         let (shown, written, position) = (Shown::default(), 0, (0, 0));

@@ -208,8 +208,8 @@ impl State {
         Some(Arc::clone(snapshot))
     }
 
-    /// Takes in what another program made of `base`. Where both changed the same lines, both stay, between
-    /// markers. Returns what people should know, and what the cells of `theirs` are called here.
+    /// Merges the version that another program made of `base`. Where both changed the same lines, both stay, between
+    /// markers. Returns notices for users, and the names that the cells of `theirs` have here.
     pub(crate) fn absorb(
         &mut self,
         base: &Notebook,

@@ -30,7 +30,7 @@ pub struct Call {
     pub limit: Limit,
     /// How long it may take to stop.
     pub grace: Duration,
-    /// The rule for code that does not stop within the grace; without one, what the session is there for decides.
+    /// The rule for code that does not stop within the grace; without one, the purpose of the session decides.
     pub on_stuck: Option<OnStuck>,
     /// Whether the kernel is to be restarted before the first piece.
     pub reset: bool,

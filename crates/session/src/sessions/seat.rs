@@ -26,7 +26,7 @@ pub(super) struct Seat {
     kind: Kind,
     queue: VecDeque<Job>,
     running: Option<Running>,
-    /// Whether what runs was interrupted and has not stopped within the grace.
+    /// Whether the running code was interrupted and has not stopped within the grace.
     is_stuck: bool,
     pub(super) owners: BTreeSet<OwnerId>,
     /// Whether somebody without a name counts on it.

@@ -188,7 +188,7 @@ impl Queued {
         }
     }
 
-    /// Refuses it because the execution before it does not stop. One that is free meanwhile says what it can.
+    /// Refuses the call because the execution before it does not stop. If it has ended, withdraws the call.
     pub(super) fn give_up(self) {
         let behind = self.view.borrow().behind().cloned();
         match behind {

@@ -1,4 +1,4 @@
-//! Which version another program started from that writes while we save, judged by what it made of it.
+//! Finds the version that another program started from when it writes while we save, by its content.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -23,9 +23,9 @@ impl Ancestry {
         self.0.push((Profile::of(&version), version));
     }
 
-    /// The version that `theirs` differs least from. `ours` is what we have now.
+    /// The version that `theirs` differs least from. `ours` is our newest version.
     ///
-    /// A program that writes without looking overwrites what we put there meanwhile. With our newest version
+    /// A program that writes without looking overwrites our saves since then. With our newest version
     /// as the base of a merge, our changes would look as if it had taken them back.
     pub(super) fn closest(&self, theirs: &Notebook, ours: &Notebook) -> Arc<Notebook> {
         let (theirs, ours) = (Profile::of(theirs), Profile::of(ours));

@@ -17,7 +17,7 @@ const COMMON: [&str; 3] = ["kernelspec", "language_info", "tags"];
 /// Hashes of values, for comparison with those of another version.
 pub(super) type Hashes = BTreeSet<u64>;
 
-/// What a version of ours has that an earlier one has not.
+/// The marks that tell a version of ours from an earlier one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Evidence {
     /// All its ids and sources.

@@ -35,7 +35,7 @@ pub(super) struct Mending<'a> {
     overwritten: Option<Overwritten>,
     /// Whether the overwritten sources are part of the change.
     is_done: bool,
-    /// What the user should know.
+    /// Messages for the user.
     pub(super) notices: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ impl Mending<'_> {
         }
     }
 
-    /// What the change was made from: the notebook that was found, with what was brought back.
+    /// The base of the change: the notebook that was found, with the sources that were brought back.
     pub(super) fn base(&self, mut found: Arc<Notebook>) -> Arc<Notebook> {
         if let Some(overwritten) = self.overwritten.as_ref().filter(|_| self.is_done) {
             overwritten.reinstate(Arc::make_mut(&mut found));

@@ -34,8 +34,8 @@ impl Merging {
         self.ancestry.ours(Arc::clone(ours));
     }
 
-    /// Puts our changes into `theirs`. What its author wrote over in earlier versions of ours, without having read it,
-    /// is put into it first.
+    /// Puts our changes into `theirs`. Sources of earlier versions of ours that its author overwrote without having read
+    /// them are put into it first.
     pub(super) fn take(
         &mut self,
         theirs: &Arc<Notebook>,

@@ -1,4 +1,4 @@
-//! What cells without an id of their own were called, so that they keep their names from one opening to the next.
+//! Names of cells without an id of their own, kept from one opening of the notebook to the next.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ pub(super) fn restore(home: &Home, place: &Place, notebook: &mut Notebook) {
     let Some(known) = read(home, place) else { return };
     notebook.identify(&known);
     let is_newer = known.revision != notebook.revision().to_string();
-    // Unless someone saved it meanwhile, who knows more.
+    // Unless another process has saved newer names meanwhile.
     if is_newer && read(home, place).is_some_and(|now| now.revision == known.revision) {
         keep(home, place, &notebook.snapshot());
     }
@@ -33,7 +33,7 @@ pub(super) fn saved(home: &Home, place: &Place, notebook: &Notebook) {
     }
 }
 
-/// Keeps the names that someone was told, where none are kept yet.
+/// Keeps the names that a caller was told, where none are kept yet.
 pub(super) fn told(home: &Home, place: &Place, snapshot: &Snapshot) {
     let has_handles = snapshot.cells.iter().any(|cell| cell.handle.is_some());
     if has_handles && read(home, place).is_none() {

@@ -12,7 +12,7 @@ const CLASH: &str = "another program wrote over a change that it had not read, a
 /// More cells than this are counted, not listed.
 const LISTED: usize = 5;
 
-/// What the other program had read, and what it wrote over.
+/// The version that the other program had read, and the version it overwrote.
 #[derive(Debug)]
 pub(super) struct Overwritten {
     pub(super) base: Vec<SnapshotCell>,
@@ -30,7 +30,7 @@ impl Overwritten {
         notebook.reinstate_since(found, &self.base, &self.ours)
     }
 
-    /// Says what came back into a notebook, and keeps elsewhere what could not.
+    /// Lists the sources that came back into a notebook, and keeps the others in a recovery file.
     pub(super) fn report(
         &self,
         home: &Home,
@@ -53,7 +53,7 @@ impl Overwritten {
         notices
     }
 
-    /// Tells a user who only looks at the notebook.
+    /// Warnings for a read that changes nothing.
     pub(super) fn warnings(&self, found: &Notebook) -> Vec<String> {
         let Reinstated { cells, refused } = self.reinstate(&mut found.clone());
         let count = |count: usize| if count == 1 { "1 cell".to_owned() } else { format!("{count} cells") };

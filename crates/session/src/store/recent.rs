@@ -87,7 +87,7 @@ impl Recent {
         if among == Among::OfItsFile {
             entries.truncate(entries.iter().rposition(of_file)? + 1);
         }
-        // What needs no look into the files comes first: most often there is nothing to find.
+        // Checks that read no files come first: most often there is nothing to find.
         let newest = entries.last().filter(|newest| of_file(newest))?;
         let at = since_1970(mark.modified?);
         let first = oldest_candidate(entries.iter().map(|entry| entry.at), at)?;
@@ -158,7 +158,7 @@ impl Recent {
         create(&path, &cells)
     }
 
-    /// Removes what cannot matter any more, of every notebook.
+    /// Removes expired entries of every notebook.
     fn forget_old(&self, home: &Home) -> io::Result<()> {
         let now = since_1970(SystemTime::now());
         for entry in fs::read_dir(home.path().join(FOLDER))? {

@@ -63,7 +63,7 @@ fn a_change_that_changes_nothing_writes_nothing() {
 }
 
 #[test]
-fn what_was_overwritten_long_before_the_next_change_comes_back_too() {
+fn sources_overwritten_long_before_the_next_change_come_back_too() {
     let bed = overwritten("\"A\"");
     shift_kept(&bed, 1800);
     let time = SystemTime::now() - Duration::from_secs(1799);

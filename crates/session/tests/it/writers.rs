@@ -1,5 +1,5 @@
 //! Other programs write the file after our saves: programs that had read an older version, the newest, another notebook,
-//! or the newest in part. What they write stands, but for sources of ours that they had not read.
+//! or the newest in part. Their text stays, but for sources of ours that they had not read.
 
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::MetadataExt;
@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::bed::Bed;
 
-/// What the other program had read before it wrote.
+/// The version that the other program had read before it wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// The version so many saves before the newest, at least one.
@@ -342,13 +342,13 @@ proptest! {
     }
 }
 
-/// The same beside a notebook that is open: what its owner has at the end, and the file.
+/// The same with an open notebook: checks the final state of its owner and of the file.
 async fn beside_an_open_notebook(case: &Case) {
     let (bed, _) = case.begin();
     let documents = Documents::new(bed.store.clone());
     let document = documents.open(&bed.path).await.unwrap();
     let read = fs::read(&bed.path).unwrap();
-    // What the owner saves last is what a stale writer has not read.
+    // A stale writer has not read the last save of the owner.
     let author = cellist_session::live::Actor::new(cellist_session::live::ActorKind::Person, "ann").into();
     let edit = |notebook: &mut Notebook, _: Option<&cellist_notebook::Snapshot>| {
         notebook.insert(0, CellType::Code, "ours, of the owner");

@@ -8,7 +8,7 @@ use crate::sent::OutputMark;
 /// A reply before its pictures were made to fit and its text was cut to a budget.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Composed {
-    /// The failure, and what is to be known about the kernel.
+    /// The failure, and notices about the kernel.
     pub(crate) top: Vec<String>,
     pub(crate) sections: Vec<Section>,
     /// Stale cells, the revision, the session.
@@ -22,22 +22,22 @@ pub(crate) struct Composed {
     pub(crate) is_failure: bool,
 }
 
-/// What is told of one cell, or of several that showed nothing.
+/// The part of a reply about one cell, or about several without output.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Section {
     /// The cells, by the numbers that a reader knows.
     pub(crate) cells: Vec<usize>,
     pub(crate) heading: Option<String>,
-    /// What it showed.
+    /// Its output.
     pub(crate) text: String,
     pub(crate) notices: Vec<String>,
     /// The error in a line, where it failed and nothing above says so.
     pub(crate) error: Option<String>,
     pub(crate) has_failed: bool,
     pub(crate) pictures: Pictures,
-    /// Its outputs, where they are all of what is shown.
+    /// Its outputs, where the section shows nothing else.
     pub(crate) mark: Option<OutputMark>,
-    /// Whether a caller who was sent these outputs is told only that they are the same.
+    /// Whether a caller that was sent these outputs is told only that they are the same.
     pub(crate) may_be_skipped: bool,
 }
 

@@ -20,8 +20,8 @@ pub(super) enum Extent {
 /// How many sections that failed are shown whatever else is there.
 pub(super) const MOST_FAILED: usize = 20;
 
-/// Decides what is shown within so many bytes. Sections that failed come first: each with its error, then in full as far
-/// as there is room. Then comes the last section, and then the shortest, so that as many as possible are there.
+/// Decides which sections are shown within `room` bytes. Sections that failed come first: each with its error, then in
+/// full as far as there is room. Then comes the last section, and then the shortest, so that as many as possible are there.
 pub(super) fn extents(views: &[View], room: usize) -> Vec<Extent> {
     let mut extents = vec![Extent::Nothing; views.len()];
     let mut left = room;
@@ -83,7 +83,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_fits_and_no_error_gives_way_to_what_went_well(
+        fn sections_fit_and_no_error_gives_way_to_a_success(
             sizes in prop::collection::vec((1usize..400, prop::option::of(1usize..60)), 0..40),
             room in 0usize..4000,
         ) {

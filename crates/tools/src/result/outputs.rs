@@ -12,7 +12,7 @@ pub(crate) struct ShownOutputs {
     pub(crate) artifact: Option<String>,
 }
 
-/// What outputs say, within limits. Where that is not all of it, all of it is kept as an artifact.
+/// The text of outputs, within limits. Where it is cut, the whole is kept as an artifact.
 pub(crate) async fn shown(
     outputs: &[Output],
     reading: Reading,

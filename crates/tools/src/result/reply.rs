@@ -37,7 +37,7 @@ pub(crate) struct Reply {
 #[derive(Clone, Debug, Default)]
 pub(super) struct ShownPictures {
     pub(super) blocks: Vec<Block>,
-    /// What was done to them, or why one is not shown.
+    /// Notes on conversions, or the reason that one is not shown.
     pub(super) notes: Vec<String>,
     /// How many more there are.
     pub(super) more: usize,
@@ -61,7 +61,7 @@ impl Reply {
         Reply { id, composed, shown, originals: Vec::new(), keeper: None, whole: OnceCell::new() }
     }
 
-    /// The same, with a place for what is left out.
+    /// The same, with a place for text that is left out.
     pub(super) fn kept_in(self, artifacts: Artifacts, origin: Origin, originals: Vec<String>) -> Reply {
         Reply { keeper: Some((artifacts, origin)), originals, ..self }
     }
@@ -121,7 +121,7 @@ impl Reply {
 
     /// Whether a caller was sent the outputs of a section by another reply.
     fn is_known(&self, section: &Section, agent: &Agent) -> bool {
-        // Code takes in what a model need not read again.
+        // Code reads every output; only a model may skip one that it has.
         let reads_all = agent.within().is_some() || agent.caller().is_shared;
         section.may_be_skipped
             && !reads_all

@@ -208,7 +208,7 @@ fn a_reply_that_leaves_cells_out_names_them_and_shows_every_error_and_the_summar
     let last: Vec<&str> = text.lines().rev().take(3).collect();
     assert_eq!(last[..2], ["35 ok, 2 failed: 3, 20; not run: 37–39", "Revision 1."]);
     assert!(last[2].starts_with("[Not shown in full: cells ") && last[2].contains(&id), "{text}");
-    // What is not in the text is in the list.
+    // The list names only cells that are not in the text.
     let listed = last[2];
     assert!(text.contains("\n[36] id=c36\n36 x") && !listed.contains("36"), "{text}");
     let whole = std::fs::read_to_string(artifacts.path(&artifacts.list().unwrap()[0].id)).unwrap();

@@ -76,12 +76,12 @@ impl Toolbox {
 
     fn is_busy(&self, key: &SessionKey, name: &str) -> Answer {
         let running = self.executions.running(key);
-        let what = match running.first() {
+        let state = match running.first() {
             Some(first) => format!("busy with execution {} for {} s", first.id(), first.age().as_secs()),
             None => "busy".to_owned(),
         };
         Answer::failure(format_args!(
-            "{name}: the kernel is {what}; ask again when it is idle, or interrupt it with `notebook_kernel`"
+            "{name}: the kernel is {state}; ask again when it is idle, or interrupt it with `notebook_kernel`"
         ))
     }
 

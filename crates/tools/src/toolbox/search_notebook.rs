@@ -36,7 +36,7 @@ impl Toolbox {
         let (is_regex, outputs) = (call.arguments.flag("regex"), call.arguments.flag("outputs"));
         let pattern = pattern(&query, is_regex).map_err(|problem| open.failure(problem, None))?;
         let notebook = open.document.view().notebook.clone();
-        // Searched is what the agent may read: a credential cannot be guessed letter by letter.
+        // Searches the redacted text, so that an agent cannot guess a credential letter by letter.
         let redaction = call.agent.within().is_none().then(|| call.caller().asker.redaction.clone());
         let searched = notebook.clone();
         let room = budget::budget(call.arguments);
@@ -111,7 +111,7 @@ fn output_text(cell: &Cell) -> String {
     text
 }
 
-/// A line, cut around what was found in it where it is long.
+/// A line; a long one is cut around the match.
 fn excerpt(line: &str, place: Range<usize>) -> String {
     if line.chars().count() <= LONGEST_LINE {
         return line.to_owned();
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_line_is_cut_around_what_was_found() {
+    fn a_long_line_is_cut_around_the_match() {
         assert_eq!(excerpt("short", 0..5), "short");
         let line = format!("{}needle{}", "é".repeat(500), "x".repeat(500));
         let shown = excerpt(&line, 1000..1006);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_searched_for_is_refused() {
+    fn invalid_patterns_are_refused() {
         assert!(pattern("", false).is_err() && pattern("a\nb", false).is_err());
         assert!(pattern("(", true).unwrap_err().starts_with("`query` is not a regular expression"));
         assert!(pattern("(", false).unwrap().is_match("f(x)"));

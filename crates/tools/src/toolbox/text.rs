@@ -13,7 +13,7 @@ use crate::budget;
 
 /// A notebook after it was written as text.
 pub(super) struct Written {
-    /// What became of its cells, for the agent.
+    /// The changes of its cells, for the agent.
     pub(super) text: String,
     pub(super) revision: Revision,
     /// The cells that are new or have another text.

@@ -1,4 +1,4 @@
-//! `undo`: takes changes of a notebook back, beside what others did since, and says what could not be taken back.
+//! `undo`: takes changes of a notebook back. Later changes of others stay, and the answer lists the conflicts.
 
 use cellist_notebook::{Notebook, Revision};
 use cellist_session::live::{Actor, DocumentError, Edited, Entry, PartlyUndone, Unchanged, Undo};
@@ -33,9 +33,9 @@ impl Toolbox {
             told.revision
         )];
         for (entry, conflict) in &kept {
-            let what = entry.deeds().join(", ");
+            let deeds = entry.deeds().join(", ");
             let text = budget::cut(&conflict.to_string(), budget::USUAL / 4 / kept.len());
-            lines.push(format!("Not taken back: {what}, since others changed the same:\n{text}"));
+            lines.push(format!("Not taken back: {deeds}, since others changed the same:\n{text}"));
         }
         if is_last {
             lines.extend(open.rest_of_turn(&entries, &actor).await);

@@ -181,7 +181,7 @@ def _cellist_variables(namespace, names, most, width):
         row["details"] = {"columns": columns, "head": list(zip(*values))}
 
     def describe(row, value, library, kind):
-        """What is told of a variable that was asked for by name."""
+        """Describes a variable that was asked for by name."""
         name = type_name(kind)
         if library == "pandas" and name == "DataFrame":
             about_frame(row, value)

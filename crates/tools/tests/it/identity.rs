@@ -1,4 +1,4 @@
-//! Cells of files without ids: the name that an agent was given means one cell, whoever writes the file.
+//! Cells of files without ids: the name that an agent was given means one cell, whichever program writes the file.
 
 mod random;
 
@@ -36,7 +36,7 @@ pub(crate) fn markdown(source: &str) -> Value {
     json!({ "cell_type": "markdown", "metadata": {}, "source": source })
 }
 
-/// Waits until what is in the file is what the host has open.
+/// Waits until the host has taken in the file.
 pub(crate) async fn absorbed(bed: &Bed, path: &Path) {
     let document = bed.documents.open(path).await.unwrap();
     let mut views = document.watch();
@@ -114,12 +114,12 @@ async fn inserts_on_top_by_an_agent_and_a_person_do_not_shift_names() {
 }
 
 #[tokio::test]
-async fn a_cell_that_is_gone_is_refused_with_what_became_of_it() {
+async fn a_deleted_cell_is_refused_with_its_fate() {
     let bed = Bed::new();
     let long = "frame = load(path, sep)\nframe = frame.dropna(subset=names)\nframe.head(20)";
     let path = bed.write(NB, old_format(&[("code", "a = 1"), ("code", long), ("code", "c = 3")]));
     let names = listed(&bed).await;
-    // Rewritten beyond recognition by another program; its name does not pass to what stands in its place.
+    // Rewritten beyond recognition by another program; its name does not pass to the cell in its place.
     rewrite(&path, |cells| cells[0]["source"] = "plot(x)".into());
     absorbed(&bed, &path).await;
     let told = bed.refused("update_notebook_cell", update(&names[0], "a = 2")).await;
@@ -177,7 +177,7 @@ async fn names_last_when_the_notebook_is_closed_and_opened_again() {
 }
 
 #[tokio::test]
-async fn what_others_did_is_told_of_cells_with_and_without_ids_alike() {
+async fn changes_of_others_are_told_of_cells_with_and_without_ids_alike() {
     let bed = Bed::new();
     let path = bed.write(NB, old_format(FOUR));
     let names = listed(&bed).await;

@@ -80,7 +80,7 @@ async fn all_of_a_turn_or_since_a_revision_goes_back() {
 }
 
 #[tokio::test]
-async fn what_others_changed_since_stays_and_is_told() {
+async fn later_changes_of_others_stay_and_are_told() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", THREE);
     let start = bed.answer("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await.all_text();

@@ -1,4 +1,4 @@
-//! `cellist sessions interrupt`: stops what runs and keeps the state, unless it is forced.
+//! `cellist sessions interrupt`: stops the running code and keeps the state, unless it is forced.
 
 use cellist_link::{Reply, Request};
 use cellist_session::execution::KernelState;

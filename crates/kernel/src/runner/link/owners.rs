@@ -1,4 +1,4 @@
-//! Whose output is what comes: the tags of executions, by which late output finds its way back to them.
+//! Owners of output: the tags of executions, by which late output finds its way back to them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl Owners {
         self.parked.push_back(event);
     }
 
-    /// Takes what was kept.
+    /// Takes the late output that was kept.
     pub(super) fn parked(&mut self) -> std::vec::IntoIter<Event> {
         self.parked.drain(..).collect::<Vec<_>>().into_iter()
     }

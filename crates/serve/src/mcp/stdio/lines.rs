@@ -84,7 +84,7 @@ async fn send<W: AsyncWrite + Unpin>(
     }
 }
 
-/// What a line says.
+/// A line of input, parsed.
 enum Line {
     Message(Box<Received>),
     /// An empty line, or a notification that this server has no use for.

@@ -1,4 +1,4 @@
-//! Lists of cells, and what operations and their effects make of them.
+//! Lists of cells, and the results of operations and effects on them.
 
 use cellist_notebook::{CellId, Notebook};
 
@@ -22,7 +22,7 @@ pub(super) fn position(cells: &[ReplicaCell], id: &CellId) -> Option<usize> {
     cells.iter().position(|cell| cell.id == *id)
 }
 
-/// Does to a copy what was done to the notebook.
+/// Applies an effect of the notebook to a copy.
 pub(super) fn follow(cells: &mut Vec<ReplicaCell>, effect: &Effect) -> Result<(), BadChange> {
     match effect {
         Effect::Inserted { cell, after, kind, source } => {
@@ -46,7 +46,7 @@ pub(super) fn follow(cells: &mut Vec<ReplicaCell>, effect: &Effect) -> Result<()
     Ok(())
 }
 
-/// Does to a copy what an operation asks for.
+/// Applies an operation to a copy.
 pub(super) fn carry_out(cells: &mut Vec<ReplicaCell>, op: &Op) -> Result<(), BadChange> {
     let effect = match op.clone() {
         Op::Insert { cell: None, .. } | Op::Clear { .. } | Op::Absorb { .. } | Op::Refit { .. } => {
@@ -85,7 +85,7 @@ fn shift(cells: &mut Vec<ReplicaCell>, cell: &CellId, after: Option<&CellId>) {
     }
 }
 
-/// What turns one list of cells into another.
+/// The effects that turn one list of cells into another.
 pub(super) fn between(old: &[ReplicaCell], new: &[ReplicaCell]) -> Vec<Effect> {
     let mut effects: Vec<Effect> = Vec::new();
     let gone = old.iter().filter(|cell| position(new, &cell.id).is_none());

@@ -247,7 +247,7 @@ fn bad_content(cell: &CellId, problem: &cellist_notebook::Error) -> Refusal {
     Refusal::BadContent { cell: cell.clone(), problem: problem.to_string() }
 }
 
-/// What was done to the values of a cell. It counts also where nothing came of it, so that each is taken back once.
+/// The record of a change to the values of a cell. An empty change counts too, so that each is undone once.
 fn refitted(notebook: &Notebook, at: usize, before: String, is_back: bool) -> Act {
     let cell = &notebook.cells()[at];
     Act::Refitted { cell: cell.id().clone(), before, after: cell.to_json(), is_back }

@@ -266,7 +266,7 @@ fn a_type_an_order_and_outputs_come_back() {
 }
 
 #[test]
-fn what_conflicts_with_later_changes_stays_and_the_rest_is_taken_back() {
+fn changes_that_conflict_with_later_ones_stay_and_the_rest_is_taken_back() {
     let mut state = state(&["1", "2", "3"]);
     perform(&mut state, &bot("t"), &[edit("a", "one")]);
     perform(&mut state, &bot("t"), &[edit("b", "two")]);

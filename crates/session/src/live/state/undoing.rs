@@ -10,12 +10,12 @@ use crate::live::actor::Author;
 use crate::live::journal::{Entry, NothingToUndo, Undo};
 use crate::live::undo::take_back;
 
-/// What could be taken back, and what could not.
+/// The entries that were taken back, and the entries that conflict.
 #[derive(Debug)]
 pub struct PartlyUndone {
     /// The entries that were taken back, newest first.
     pub entries: Vec<Entry>,
-    /// Those that conflict with what others did since, each with the conflict.
+    /// Entries that conflict with later changes of others, each with the conflict.
     pub kept: Vec<(Entry, notebook::Error)>,
 }
 
@@ -49,8 +49,8 @@ impl<T> Edited<T> {
 }
 
 impl State {
-    /// Takes something back. What others did since stays; where that cannot be, nothing is changed and the
-    /// error shows both versions.
+    /// Takes changes back. Later changes of others stay. On a conflict nothing is changed and the error shows both
+    /// versions.
     pub(crate) fn undo(
         &mut self,
         undo: &Undo,
@@ -64,8 +64,8 @@ impl State {
         Ok(self.taken_back(undo, changed, entries, author, now))
     }
 
-    /// As [`State::undo`], but entry by entry where all of it cannot be taken back: entries that conflict with what
-    /// others did since stay, and are returned with their conflicts. Fails where every entry conflicts.
+    /// As [`State::undo`], but entry by entry where all of it cannot be taken back: entries that conflict with
+    /// later changes of others stay, and are returned with their conflicts. Fails where every entry conflicts.
     pub(crate) fn undo_partly(
         &mut self,
         undo: &Undo,
@@ -119,7 +119,7 @@ impl State {
         now: u64,
     ) -> Edited<Vec<Entry>> {
         let numbers = entries.iter().map(|entry| entry.number).collect();
-        // What an agent did and was taken back need not be reviewed any more.
+        // Changes of an agent that were taken back need no review any more.
         let reviewed: Vec<String> = entries.iter().map(|entry| entry.turn.clone()).collect();
         let is_changed = self.replace(changed, author, numbers, now);
         if let Undo::Turn(_) = undo {

@@ -60,7 +60,7 @@ async fn code_that_does_not_stop_is_reported_and_runs_on_with_its_state() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_forced_interrupt_kills_what_does_not_stop_and_says_so() {
+async fn a_forced_interrupt_kills_code_that_does_not_stop_and_says_so() {
     let bed = Bed::deaf();
     let ticket = bed.start("a", "hang");
     begun(&ticket).await;

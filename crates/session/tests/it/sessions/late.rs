@@ -50,7 +50,7 @@ impl Desk {
         in_time(ran).await.unwrap();
     }
 
-    /// What the cells have printed, in the file.
+    /// The printed text of the cells, in the file.
     async fn texts(&self) -> Vec<String> {
         self.document.save().await.unwrap();
         let bytes = std::fs::read(&self.files.path).unwrap();

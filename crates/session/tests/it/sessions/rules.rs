@@ -116,7 +116,7 @@ const RULES: &[(&str, On, On)] = &[
         Decided(&["a_limit_is_for_the_whole_call_and_neither_for_waiting_nor_for_the_start"]),
     ),
     (
-        "what does not stop within the grace is killed and replaced where that is the rule",
+        "code that does not stop within the grace is killed and replaced where that is the rule",
         Real(&["code_that_does_not_stop_is_killed_where_that_is_the_rule"]),
         Real(&["code_that_does_not_stop_is_killed_where_that_is_the_rule"]),
     ),

@@ -60,7 +60,7 @@ async fn an_interrupt_never_costs_the_state_however_late_the_code_stops() {
         let bed = Bed::new(backend);
         bed.run("s", "precious = 42").await;
         let enough = bed.key("s").cwd.join("enough");
-        // What it prints could come when the call is over: C code keeps the interpreter's lock.
+        // Its output could come when the call is over: C code keeps the interpreter's lock.
         let ready = bed.key("s").cwd.join("ready");
         let in_c = format!("open({ready:?}, 'w').close()\nsum(range(3 * 10**8))\nprint('nev' + 'er')");
         let catches = format!(

@@ -77,9 +77,9 @@ impl VariableList {
         if *more > 0 {
             let _ = write!(text, "\n{more} more; name them in `names`");
         }
-        for (what, names) in [("functions", functions), ("classes", classes), ("modules", modules)] {
+        for (kind, names) in [("functions", functions), ("classes", classes), ("modules", modules)] {
             if !names.is_empty() {
-                let _ = write!(text, "\n{what}: {}", names.join(", "));
+                let _ = write!(text, "\n{kind}: {}", names.join(", "));
             }
         }
         if !missing.is_empty() {

@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 use super::{NB, absorbed, old_format, rewrite};
 use crate::bed::{Bed, sources};
 
-/// One step. Numbers choose among what is there.
+/// One step. Numbers choose among the cells.
 #[derive(Clone, Debug)]
 enum Step {
     /// The agent reads all cells, and remembers their names.
@@ -33,7 +33,7 @@ enum Step {
     Reopen,
 }
 
-/// What another program does to the cells.
+/// A change that another program makes to the cells.
 #[derive(Clone, Debug)]
 enum Foreign {
     Insert(usize),
@@ -199,7 +199,7 @@ impl World {
                 absorbed(&self.bed, &self.path).await;
                 self.is_behind = false;
                 let person = Actor::new(ActorKind::Person, "ann").into();
-                // What clashes with what came later is not taken back.
+                // A change that conflicts with a later one is not taken back.
                 let _ = document.undo(Undo::Last, person).await;
             }
             Step::Reopen => self.bed.documents.close().await,
@@ -226,7 +226,7 @@ impl World {
             others
         };
         assert_eq!(others(&before), others(&after), "{tool} {meant}: {told}");
-        // Where the cell was changed or deleted a moment ago, what the agent wants is merged with that.
+        // Where the cell was changed or deleted a moment ago, the edit of the agent is merged with that.
         if std::mem::take(&mut self.is_behind) {
             absorbed(&self.bed, &self.path).await;
         } else {

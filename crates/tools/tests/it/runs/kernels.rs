@@ -117,7 +117,7 @@ async fn code_that_does_not_stop_keeps_its_name_and_state_until_it_ends_or_is_fo
         let again = desk.refused("notebook_kernel", again).await;
         assert!(again.contains(&format!("still running as execution {id}")), "{again}");
 
-        // Its end is there for who waits, and the state is kept.
+        // `wait` gets its end, and the state is kept.
         std::fs::write(&go, "").unwrap();
         let end = desk.refused("wait", json!({ "execution": id, "timeout": 600 })).await;
         assert!(end.contains("Command timed out after 1 seconds"), "{end}");

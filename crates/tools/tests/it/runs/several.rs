@@ -1,4 +1,4 @@
-//! Replies about several cells: what is always in them, and the pictures with their cells.
+//! Replies about several cells: the parts that are always there, and the pictures with their cells.
 
 use cellist_tools::{Answer, Block};
 use serde_json::json;
@@ -53,7 +53,7 @@ async fn every_failure_and_the_summary_are_in_a_reply_that_has_no_room() {
 }
 
 #[tokio::test]
-async fn a_run_that_stops_says_what_it_did_not_run() {
+async fn a_run_that_stops_lists_the_cells_it_did_not_run() {
     let desk = Desk::new("runner");
     forty(&desk, "nb.ipynb");
     let run = json!({ "notebook": "nb.ipynb", "soft_wait": 600 });
@@ -63,7 +63,7 @@ async fn a_run_that_stops_says_what_it_did_not_run() {
 }
 
 #[tokio::test]
-async fn who_waits_with_little_room_hears_of_every_failure_too() {
+async fn a_wait_with_a_small_budget_lists_every_failure_too() {
     let desk = Desk::new("runner");
     forty(&desk, "nb.ipynb");
     let run = json!({ "notebook": "nb.ipynb", "continue_on_error": true, "soft_wait": 0 });

@@ -1,4 +1,4 @@
-//! Whole cells: what is done to them and taken back leaves the file as it was, byte for byte.
+//! Whole cells: an operation on them that is undone leaves the file as it was, byte for byte.
 
 use cellist_notebook::Ids;
 
@@ -55,7 +55,7 @@ fn delete(state: &State, at: usize) -> Op {
     Op::Delete { cell: id(state, at) }
 }
 
-/// What brings a cell back that is there now.
+/// The operation that brings back a cell, made while the cell is there.
 fn restore(state: &State, at: usize) -> Op {
     let cell = &state.notebook().cells()[at];
     Op::Insert {
@@ -87,7 +87,7 @@ fn cancels(text: &str, done: impl Fn(&State) -> Vec<Op>, back: impl Fn(&State) -
 }
 
 #[test]
-fn what_is_done_to_whole_cells_and_taken_back_leaves_every_byte() {
+fn undone_operations_on_whole_cells_leave_every_byte() {
     for text in [OLD, &new()] {
         for at in 0..4 {
             cancels(text, |state| vec![delete(state, at)], |state| vec![restore(state, at)]);
@@ -167,7 +167,7 @@ fn a_merge_and_a_split_keep_outputs_metadata_and_attachments() {
 }
 
 #[test]
-fn whole_cells_are_pasted_under_names_that_are_free_and_what_is_no_cell_is_refused() {
+fn whole_cells_are_pasted_under_free_names_and_other_json_is_refused() {
     let mut state = open(&new());
     let json = state.contents(&[id(&state, 0), "never".into()]);
     let [Some(json), None] = json.as_slice() else { panic!("{json:?}") };
@@ -228,7 +228,7 @@ fn one_step_after_the_other_is_taken_back() {
 }
 
 #[test]
-fn what_came_since_is_not_overwritten() {
+fn later_changes_are_not_overwritten() {
     let mut state = open(&new());
     let cell = id(&state, 0);
     submit(&mut state, vec![Op::Clear { cell: cell.clone() }]).unwrap();
