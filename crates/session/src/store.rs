@@ -34,7 +34,7 @@ use content::{Content, Expected};
 use load::load;
 use lock::Lock;
 use mending::Mending;
-pub(crate) use mending::{Put, Seen};
+pub(crate) use mending::{Looked, Put, Seen};
 use place::Place;
 use recent::{Among, Recent};
 use save::{Save, Saved};
@@ -220,9 +220,11 @@ impl Store {
     }
 
     /// The notebook in a file for an owner that has it open, unless it is at the revision that the owner knows.
-    pub(crate) fn look(&self, path: &Path, known: Revision) -> Result<Option<Seen>> {
+    pub(crate) fn look(&self, path: &Path, known: Revision) -> Result<Looked> {
+        // Before reading: a write in between makes the file look changed once more.
+        let mark = self.mark(path);
         if Revision::of([self.read_file(path)?.as_slice()]) == known {
-            return Ok(None);
+            return Ok(Looked { seen: None, mark });
         }
         let place = Place::of(path)?;
         let (in_file, mark, mut notices) = self.load(&place)?;
@@ -230,7 +232,12 @@ impl Store {
         let mut mended = Notebook::clone(&in_file);
         mending.bring_back(&mut mended);
         notices.append(&mut mending.notices);
-        Ok(Some(Seen { in_file, mended, notices }))
+        Ok(Looked { seen: Some(Seen { in_file, mended, notices }), mark: Some(mark) })
+    }
+
+    /// The file at a path, as far as it can be told without reading it.
+    pub(crate) fn mark(&self, path: &Path) -> Option<Mark> {
+        fs::metadata(path).ok().map(|metadata| platform::mark(&metadata))
     }
 
     /// Makes a new file; one that exists is not touched.

@@ -105,6 +105,8 @@ pub(super) type Reply = Option<Box<dyn FnOnce() + Send>>;
 pub(super) enum Command {
     /// Something with the state.
     Do(Work),
+    /// The same, with all in it that other programs have written into the file.
+    DoFresh(Work),
     /// To save and end, even if others still hold handles.
     Close,
 }
@@ -179,7 +181,7 @@ impl Document {
 
     /// The same, with what that actor was told before.
     pub async fn tell(&self, actor: Actor) -> Result<Told, DocumentError> {
-        let told = self.ask(move |state, _| {
+        let told = self.ask_fresh(move |state, _| {
             let before = state.last_told(&actor);
             let revision = state.tell(&actor);
             (Told { notebook: Arc::clone(state.notebook()), revision, before }, Then::Nothing)
@@ -382,7 +384,7 @@ impl Document {
         change: impl FnOnce(&mut State, u64) -> Result<Edited<T>, Unchanged> + Send + 'static,
     ) -> Result<Edited<T>, DocumentError> {
         let (reply, changed) = oneshot::channel();
-        self.send(Command::Do(Box::new(move |state, now| match change(state, now) {
+        self.send(Command::DoFresh(Box::new(move |state, now| match change(state, now) {
             Err(unchanged) => {
                 (Then::Nothing, Some(Box::new(move || drop(reply.send(Err(unchanged.into()))))))
             }
@@ -402,8 +404,24 @@ impl Document {
         &self,
         ask: impl FnOnce(&mut State, u64) -> (T, Then) + Send + 'static,
     ) -> Result<T, DocumentError> {
+        self.answer(ask, Command::Do).await
+    }
+
+    /// The same, after a look at the file if it may have changed.
+    async fn ask_fresh<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&mut State, u64) -> (T, Then) + Send + 'static,
+    ) -> Result<T, DocumentError> {
+        self.answer(ask, Command::DoFresh).await
+    }
+
+    async fn answer<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&mut State, u64) -> (T, Then) + Send + 'static,
+        command: fn(Work) -> Command,
+    ) -> Result<T, DocumentError> {
         let (reply, answer) = oneshot::channel();
-        self.send(Command::Do(Box::new(move |state, now| {
+        self.send(command(Box::new(move |state, now| {
             let (value, then) = ask(state, now);
             (then, Some(Box::new(move || drop(reply.send(value)))))
         })))

@@ -16,7 +16,8 @@ use super::schedule::{Schedule, Urgency};
 use super::state::State;
 use super::watcher::FolderWatch;
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::{Changed, Put, Seen, Store};
+use crate::platform::Mark;
+use crate::store::{Changed, Looked, Put, Seen, Store};
 
 /// How many notices are shown.
 const NOTICES: usize = 20;
@@ -38,9 +39,13 @@ pub(super) struct Task {
     saved: u64,
     schedule: Schedule,
     saving: Option<Saving>,
-    looking: Option<oneshot::Receiver<Result<Option<Seen>>>>,
+    looking: Option<oneshot::Receiver<Result<Looked>>>,
     /// Whether the file may be another than the one we know.
     is_suspect: bool,
+    /// The file that holds `base`, where that is known.
+    mark: Option<Mark>,
+    /// A command that waits for the look at the file. No other is taken meanwhile.
+    held: Option<Work>,
     waiters: Vec<(u64, Waiter)>,
     problem: Option<String>,
     /// How many saves in a row met something that could not be merged.
@@ -55,14 +60,14 @@ struct Saving {
     version: u64,
     /// The submissions in it that are not in the file yet.
     heard: Option<Heard>,
-    outcome: oneshot::Receiver<Result<Changed<()>>>,
+    outcome: oneshot::Receiver<(Result<Changed<()>>, Option<Mark>)>,
 }
 
 /// What happened next.
 enum Moment {
     Command(Option<Command>),
-    Saved(Result<Changed<()>>),
-    Looked(Result<Option<Seen>>),
+    Saved((Result<Changed<()>>, Option<Mark>)),
+    Looked(Result<Looked>),
     Suspect,
     Due,
 }
@@ -91,6 +96,8 @@ impl Task {
             saving: None,
             looking: None,
             is_suspect: false,
+            mark: None,
+            held: None,
             waiters: Vec::new(),
             problem: None,
             conflicts: 0,
@@ -116,12 +123,19 @@ impl Task {
     pub(super) async fn run(mut self, watcher: FolderWatch) {
         loop {
             match self.next(&watcher).await {
-                Moment::Command(Some(Command::Do(work))) => self.carry_out(work),
+                Moment::Command(Some(Command::DoFresh(work))) if self.is_outdated() => {
+                    self.is_suspect = true;
+                    self.held = Some(work);
+                }
+                Moment::Command(Some(Command::Do(work) | Command::DoFresh(work))) => self.carry_out(work),
                 Moment::Command(Some(Command::Close) | None) => break,
                 Moment::Suspect => self.is_suspect = true,
                 Moment::Due => self.begin_save(),
                 Moment::Saved(saved) => self.settle(saved),
-                Moment::Looked(looked) => self.take_in(looked),
+                Moment::Looked(looked) => {
+                    self.take_in(looked);
+                    self.held.take().into_iter().for_each(|work| self.carry_out(work));
+                }
             }
             if self.is_suspect && self.saving.is_none() && self.looking.is_none() {
                 self.begin_look();
@@ -148,8 +162,14 @@ impl Task {
             Some(looked) = heard(looking.as_mut()) => Moment::Looked(looked),
             () = alarm => Moment::Due,
             () = watcher.changed() => Moment::Suspect,
-            command = self.commands.recv() => Moment::Command(command),
+            command = self.commands.recv(), if self.held.is_none() => Moment::Command(command),
         }
+    }
+
+    /// Whether the file is not the one that was looked at or written last. A save that is going on merges by itself. The
+    /// watcher tells of changes too, a moment later.
+    fn is_outdated(&self) -> bool {
+        self.saving.is_none() && self.store.mark(&self.path) != self.mark
     }
 
     fn carry_out(&mut self, work: Work) {
@@ -197,17 +217,17 @@ impl Task {
             if let (Ok(_), Some(heard)) = (&saved, &about) {
                 history.saved(heard);
             }
-            drop(tell.send(saved));
+            drop(tell.send((saved, store.mark(&path))));
         });
         self.saving = Some(Saving { snapshot, version: self.state.version(), heard, outcome });
     }
 
-    fn settle(&mut self, saved: Result<Changed<()>>) {
+    fn settle(&mut self, (saved, mark): (Result<Changed<()>>, Option<Mark>)) {
         let Some(Saving { snapshot, version, heard, .. }) = self.saving.take() else { return };
         self.schedule.ended(saved.is_ok(), Instant::now());
         match saved {
             Ok(saved) => {
-                self.saved = version;
+                (self.saved, self.mark) = (version, mark);
                 if let Some(heard) = heard {
                     self.history.set_saved(heard);
                 }
@@ -256,9 +276,10 @@ impl Task {
         self.looking = Some(looking);
     }
 
-    fn take_in(&mut self, looked: Result<Option<Seen>>) {
+    fn take_in(&mut self, looked: Result<Looked>) {
         self.looking = None;
-        match looked {
+        self.mark = looked.as_ref().ok().and_then(|looked| looked.mark);
+        match looked.map(|looked| looked.seen) {
             Ok(None) => self.problem = self.problem.take().filter(|_| self.schedule.is_dirty()),
             Ok(Some(Seen { in_file, mended, notices })) => {
                 self.problem = self.problem.take().filter(|_| self.schedule.is_dirty());
@@ -333,7 +354,7 @@ impl Task {
     async fn close(mut self) {
         // Once for what was changed, and again for what others wrote meanwhile.
         for _ in 0..3 {
-            while let Ok(Command::Do(work)) = self.commands.try_recv() {
+            while let Ok(Command::Do(work) | Command::DoFresh(work)) = self.commands.try_recv() {
                 self.carry_out(work);
             }
             if let Some(saved) = heard(self.saving.as_mut().map(|saving| &mut saving.outcome)).await {

@@ -20,6 +20,15 @@ pub(crate) struct Put<'a> {
     pub(crate) on_conflict: OnConflict,
 }
 
+/// The result of a look at the file of an open notebook.
+#[derive(Debug)]
+pub(crate) struct Looked {
+    /// The notebook, unless it is the one that is known.
+    pub(crate) seen: Option<Seen>,
+    /// The file that it is in.
+    pub(crate) mark: Option<Mark>,
+}
+
 /// A notebook that another program wrote, as its owner sees it.
 #[derive(Debug)]
 pub(crate) struct Seen {

@@ -163,7 +163,21 @@ impl Toolbox {
             // A session that ended meanwhile needs nobody.
             let _ = self.sessions.attach(owner, &key);
         }
-        follow(&ticket, inside, label).await.map_err(|error| failure(&error, error.hint()))
+        follow(&ticket, inside, label).await.map_err(|error| {
+            let error = self.as_told(error);
+            failure(&error, error.hint())
+        })
+    }
+
+    /// An error with the name under which agents know the execution that it is about.
+    fn as_told(&self, error: SessionError) -> SessionError {
+        match error {
+            SessionError::Busy { id, execution } => {
+                let known = self.executions.find(&execution.to_string());
+                SessionError::Busy { id, execution: known.map_or(execution, |known| known.id().clone()) }
+            }
+            error => error,
+        }
     }
 
     /// A run by its name. One that a page or a command began in a session is known by the name that the session has for it.

@@ -78,12 +78,26 @@ async fn an_insert_on_top_by_another_program_does_not_shift_names() {
         if waits {
             absorbed(&bed, &path).await;
         }
-        bed.told("update_notebook_cell", update(&names[0], "a = 2")).await;
+        let told = bed.told("update_notebook_cell", update(&names[0], "a = 2")).await;
+        // The reply is about the file as it is now, whether the watcher has told of it or not.
+        assert!(told.contains("code cell 1 (") && told.contains("has 5 cells"), "{told}");
         assert_eq!(sources(&path), ["# By a person", "a = 2", "b = 2", "c = 3", "print(a)"]);
         assert!(!std::fs::read_to_string(&path).unwrap().contains(&names[0]));
         testkit::assert_valid(&path);
         bed.close().await;
     }
+}
+
+#[tokio::test]
+async fn a_cell_that_another_program_has_just_deleted_is_refused() {
+    let bed = Bed::new();
+    let path = bed.write(NB, old_format(FOUR));
+    let names = listed(&bed).await;
+    rewrite(&path, |cells| drop(cells.remove(0)));
+    let told = bed.refused("update_notebook_cell", update(&names[0], "a = 2")).await;
+    assert!(told.contains(&names[0]) && told.contains("gone"), "{told}");
+    assert_eq!(sources(&path), ["b = 2", "c = 3", "print(a)"]);
+    bed.close().await;
 }
 
 #[tokio::test]

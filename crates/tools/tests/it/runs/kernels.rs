@@ -108,12 +108,11 @@ async fn code_that_does_not_stop_keeps_its_name_and_state_until_it_ends_or_is_fo
 
         // A call behind it is told so and does not run.
         let busy = desk.refused("python", json!({ "code": "print(1)", "soft_wait": 0.2 })).await;
-        assert!(busy.starts_with("Error: busy: session robot-1 runs "), "{busy}");
+        assert!(busy.starts_with(&format!("Error: busy: session robot-1 runs {id},")), "{busy}");
         assert!(busy.contains("this code did not run"), "{busy}");
-        let named = busy.split_once(" runs ").unwrap().1.split_once(',').unwrap().0.to_owned();
         let status = desk.told("notebook_kernel", json!({ "session": "robot-1", "action": "status" })).await;
         assert!(status.contains("busy: it was interrupted and has not stopped"), "{status}");
-        let again = json!({ "execution": named, "action": "interrupt" });
+        let again = json!({ "execution": id, "action": "interrupt" });
         let again = desk.refused("notebook_kernel", again).await;
         assert!(again.contains(&format!("still running as execution {id}")), "{again}");
 
