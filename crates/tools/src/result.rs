@@ -167,7 +167,8 @@ impl Ran {
         match (raised, said) {
             (Some(raised), _) => {
                 let text = self.text.trim_end_matches('\n');
-                let rest = text.strip_suffix(&raised).filter(|rest| rest.is_empty() || rest.ends_with('\n'));
+                let rest = text.strip_suffix(&raised).map(without_module);
+                let rest = rest.filter(|rest| rest.is_empty() || rest.ends_with('\n'));
                 if let Some(rest) = rest {
                     self.text = rest.to_owned();
                 }
@@ -258,6 +259,14 @@ pub(crate) fn summary<'a>(ran: impl IntoIterator<Item = &'a Ran>) -> RunSummary 
         ran.cells.iter().for_each(|cell| summary.add(ran.ending(), *cell));
     }
     summary
+}
+
+/// Text without the module at its end, as Python puts it before the name of an exception: `json.decoder.`.
+fn without_module(text: &str) -> &str {
+    match text.strip_suffix('.') {
+        Some(path) => path.trim_end_matches(|letter: char| letter.is_alphanumeric() || "._".contains(letter)),
+        None => text,
+    }
 }
 
 #[cfg(test)]

@@ -122,6 +122,9 @@ fn a_failure_says_first_what_went_wrong_and_where() {
     Traceback…
     The kernel's state was kept.
     ");
+    // Also where the traceback names the module of the exception.
+    let failed = raised("Traceback…\njson.decoder.JSONDecodeError: no\n", "JSONDecodeError", "no", &[]);
+    assert_eq!(told(vec![Ran::new(failed)]), "Error: JSONDecodeError: no\nTraceback…");
     let late =
         report(Status::Timeout, "1\n", &["[New kernel]", "Command timed out after 3 seconds", "Kept."]);
     assert_snapshot!(told(vec![Ran::new(late)]), @r"
