@@ -210,7 +210,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
                 "",
             )
             .required(),
-            SESSION,
+            Field { description: "", ..SESSION },
             CWD,
             Field { description: "Seconds", ..CALL_TIMEOUT },
             MAX_OUTPUT,
@@ -229,12 +229,12 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
         fields: &[
             NOTEBOOK,
             Field::new("session", Kind::Text, "").also(&["kernelId"]),
-            Field::new("names", Kind::Texts, "Left out: all"),
+            Field::new("names", Kind::Texts, ""),
         ],
     },
     Definition {
         name: ToolName::Wait,
-        description: "Waits for an execution. Interrupts nothing.",
+        description: "Waits for an execution.",
         fields: &[
             Field::new("execution", Kind::Text, "").required(),
             Field::new("timeout", Kind::Seconds, "Seconds"),

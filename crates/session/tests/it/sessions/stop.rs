@@ -62,7 +62,10 @@ async fn an_interrupt_never_costs_the_state_however_late_the_code_stops() {
         let enough = bed.key("s").cwd.join("enough");
         // Its output could come when the call is over: C code keeps the interpreter's lock.
         let ready = bed.key("s").cwd.join("ready");
-        let in_c = format!("open({ready:?}, 'w').close()\nsum(range(3 * 10**8))\nprint('nev' + 'er')");
+        // A gateway may pass the interrupt on when the call is over; then it ends the sleep.
+        let in_c = format!(
+            "import time\nopen({ready:?}, 'w').close()\nsum(range(3 * 10**8))\ntime.sleep(600)\nprint('nev' + 'er')"
+        );
         let catches = format!(
             "import os, time\nopen({ready:?}, 'w').close()\nwhile True:\n    try:\n        while not \
              os.path.exists({enough:?}):\n            time.sleep(0.01)\n        break\n    except \

@@ -98,6 +98,8 @@ struct World {
     next: usize,
     /// Whether another program wrote the file and the host may not have noticed.
     is_behind: bool,
+    /// Whether the agent has been told the newest order of the cells.
+    knows_order: bool,
 }
 
 impl World {
@@ -106,7 +108,7 @@ impl World {
         let cells: Vec<String> = (0..count).map(|marker| text(marker, 0)).collect();
         let cells: Vec<(&str, &str)> = cells.iter().map(|source| ("code", source.as_str())).collect();
         let path = bed.write(NB, old_format(&cells));
-        World { bed, path, told: BTreeMap::new(), next: count, is_behind: false }
+        World { bed, path, told: BTreeMap::new(), next: count, is_behind: false, knows_order: false }
     }
 
     fn fresh(&mut self) -> usize {
@@ -135,6 +137,7 @@ impl World {
                 self.remember(&name, line);
             }
         }
+        self.knows_order = true;
     }
 
     async fn take(&mut self, step: Step) {
@@ -164,11 +167,13 @@ impl World {
                 let Some((name, meant)) = self.named(which) else { return };
                 let to = to % sources(&self.path).len().max(1);
                 let arguments = json!({ "notebook": NB, "cell": name, "index": to });
+                // Where others moved cells that the agent has not seen moved, both orders are merged.
+                let knows_order = self.knows_order;
                 self.check("move_notebook_cell", arguments, &meant, |before, after| {
                     let rest = |cells: &[String]| -> Vec<String> {
                         cells.iter().filter(|source| marker(source) != meant).cloned().collect()
                     };
-                    before.len() == after.len() && rest(before) == rest(after)
+                    before.len() == after.len() && (!knows_order || rest(before) == rest(after))
                 })
                 .await;
             }
@@ -183,13 +188,14 @@ impl World {
                     let told = answer.all_text();
                     let name = told.split(['(', ')']).nth(1).unwrap().to_owned();
                     self.remember(&name, &format!("# m{number}"));
+                    self.knows_order = true;
                 }
             }
             Step::Rewrite(changes, waits) => {
                 let path = self.path.clone();
                 let mut fresh = || self.fresh();
                 rewrite(&path, |cells| changes.iter().for_each(|change| change.apply(cells, &mut fresh)));
-                self.is_behind = !waits;
+                (self.is_behind, self.knows_order) = (!waits, false);
                 if waits {
                     absorbed(&self.bed, &self.path).await;
                 }
@@ -197,12 +203,15 @@ impl World {
             Step::Undo => {
                 let document = self.bed.documents.open(&self.path).await.unwrap();
                 absorbed(&self.bed, &self.path).await;
-                self.is_behind = false;
+                (self.is_behind, self.knows_order) = (false, false);
                 let person = Actor::new(ActorKind::Person, "ann").into();
                 // A change that conflicts with a later one is not taken back.
                 let _ = document.undo(Undo::Last, person).await;
             }
-            Step::Reopen => self.bed.documents.close().await,
+            Step::Reopen => {
+                self.bed.documents.close().await;
+                self.knows_order = false;
+            }
         }
     }
 
@@ -239,6 +248,7 @@ impl World {
                 }
             }
         }
+        self.knows_order |= !answer.is_failure;
         markers_are_unique(&self.path);
     }
 }
