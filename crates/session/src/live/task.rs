@@ -44,14 +44,21 @@ pub(super) struct Task {
     is_suspect: bool,
     /// The file that holds `base`, where that is known.
     mark: Option<Mark>,
-    /// A command that waits for the look at the file. No other is taken meanwhile.
-    held: Option<Work>,
+    /// A command that waits for a look at the file. No other is taken meanwhile.
+    held: Option<Held>,
     waiters: Vec<(u64, Waiter)>,
     problem: Option<String>,
     /// How many saves in a row met something that could not be merged.
     conflicts: u32,
     notices: Vec<String>,
     history: History,
+}
+
+/// A command that waits, and the number of looks that have to end before its turn: one that was going on when it came
+/// may have read the file too early.
+struct Held {
+    work: Work,
+    looks: u8,
 }
 
 /// A save that is going on.
@@ -125,7 +132,7 @@ impl Task {
             match self.next(&watcher).await {
                 Moment::Command(Some(Command::DoFresh(work))) if self.is_outdated() => {
                     self.is_suspect = true;
-                    self.held = Some(work);
+                    self.held = Some(Held { work, looks: 1 + u8::from(self.looking.is_some()) });
                 }
                 Moment::Command(Some(Command::Do(work) | Command::DoFresh(work))) => self.carry_out(work),
                 Moment::Command(Some(Command::Close) | None) => break,
@@ -134,7 +141,7 @@ impl Task {
                 Moment::Saved(saved) => self.settle(saved),
                 Moment::Looked(looked) => {
                     self.take_in(looked);
-                    self.held.take().into_iter().for_each(|work| self.carry_out(work));
+                    self.resume();
                 }
             }
             if self.is_suspect && self.saving.is_none() && self.looking.is_none() {
@@ -170,6 +177,18 @@ impl Task {
     /// watcher tells of changes too, a moment later.
     fn is_outdated(&self) -> bool {
         self.saving.is_none() && self.store.mark(&self.path) != self.mark
+    }
+
+    /// Counts a look that has ended, and carries the held command out if it was the last one.
+    fn resume(&mut self) {
+        match self.held.take() {
+            Some(Held { work, looks: 0 | 1 }) => self.carry_out(work),
+            Some(Held { work, looks }) => {
+                self.is_suspect = true;
+                self.held = Some(Held { work, looks: looks - 1 });
+            }
+            None => {}
+        }
     }
 
     fn carry_out(&mut self, work: Work) {

