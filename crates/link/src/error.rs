@@ -32,6 +32,8 @@ pub enum Error {
     OtherUser { socket: PathBuf },
     #[error("the host that is running is cellist {}, this is cellist {ours}{}", .host.version, keeps(.host))]
     OtherVersion { ours: String, host: Box<HostState> },
+    #[error("the host (process {}) has {} clients and takes no more", .host.pid, .host.clients)]
+    Full { host: Box<HostState> },
     #[error("the host ended before it answered")]
     Lost,
     #[error("{}", .0.message)]
@@ -183,6 +185,7 @@ impl Error {
             | Error::NoAnswer { .. }
             | Error::OtherUser { .. }
             | Error::OtherVersion { .. }
+            | Error::Full { .. }
             | Error::Lost => Class::NoKernel,
         }
     }
@@ -196,6 +199,7 @@ impl Error {
             Error::NoAnswer { .. } => "host_does_not_answer",
             Error::OtherUser { .. } => "other_user",
             Error::OtherVersion { .. } => "other_version",
+            Error::Full { .. } => "host_full",
             Error::Lost => "host_lost",
             Error::Refused(failure) => &failure.kind,
         }
@@ -221,6 +225,9 @@ impl Error {
             Error::OtherVersion { .. } => {
                 Some("`cellist stop` ends it, with all that it keeps; --standalone does without it".into())
             }
+            Error::Full { .. } => Some(
+                "end programs that use it, or raise the limit of open files (`ulimit -n`) of the host".into(),
+            ),
             Error::Lost => Some("what its kernels knew is gone; ask again, and a new host starts".into()),
             Error::Refused(failure) => failure.hint.clone(),
         }

@@ -8,10 +8,24 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// The longest frame that is taken: far above the largest notebook, far below what would end the process.
 const LONGEST: u32 = 512 << 20;
+/// The longest first frame.
+const SHORT: u32 = 64 << 10;
 
 /// Reads a frame; `None` at the end of the stream between two frames. Not safe to drop half-way: whoever reads owns the
 /// socket's other direction no longer than its frames.
 pub async fn read<T: DeserializeOwned>(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<T>> {
+    read_within(LONGEST, from).await
+}
+
+/// The same of a first frame, which is short: nothing is known yet of the side that sends it.
+pub async fn read_short<T: DeserializeOwned>(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<T>> {
+    read_within(SHORT, from).await
+}
+
+async fn read_within<T: DeserializeOwned>(
+    longest: u32,
+    from: &mut (impl AsyncRead + Unpin),
+) -> io::Result<Option<T>> {
     let mut head = [0; 4];
     let first = from.read(&mut head).await?;
     if first == 0 {
@@ -19,7 +33,7 @@ pub async fn read<T: DeserializeOwned>(from: &mut (impl AsyncRead + Unpin)) -> i
     }
     from.read_exact(&mut head[first..]).await?;
     let length = u32::from_be_bytes(head);
-    if length > LONGEST {
+    if length > longest {
         let message = format!("a frame of {length} bytes is too long");
         return Err(io::Error::new(io::ErrorKind::InvalidData, message));
     }

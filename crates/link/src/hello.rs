@@ -46,6 +46,8 @@ pub enum Answer {
     Attached,
     /// It ends now.
     Leaving,
+    /// It has as many clients as it takes.
+    Full,
     /// It goes on, and there is nothing more to say.
     #[serde(other)]
     Staying,

@@ -137,6 +137,7 @@ impl Host {
         match self.find(Wish::Attach).await? {
             None => Err(Error::NoHost),
             Some((stream, Welcome { answer: Answer::Attached, .. })) => Ok(stream),
+            Some((_, Welcome { answer: Answer::Full, host })) => Err(full(host)),
             Some((_, welcome)) => Err(self.other_version(welcome.host)),
         }
     }
@@ -147,6 +148,7 @@ impl Host {
         loop {
             match self.find(Wish::Attach).await? {
                 Some((stream, Welcome { answer: Answer::Attached, .. })) => return Ok(stream),
+                Some((_, Welcome { answer: Answer::Full, host })) => return Err(full(host)),
                 Some((_, welcome)) if welcome.host.is_needed() => {
                     return Err(self.other_version(welcome.host));
                 }
@@ -293,6 +295,10 @@ impl Host {
     fn no_state(&self, source: io::Error) -> Error {
         Error::NoState { folder: self.home.path().to_owned(), source }
     }
+}
+
+fn full(host: HostState) -> Error {
+    Error::Full { host: Box::new(host) }
 }
 
 enum Greeted {

@@ -10,7 +10,6 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use axum::serve::ListenerExt;
 use cellist_link::Desk;
 use cellist_session::execution::{Cancel, Canceller};
 use cellist_session::sessions::SessionKey;
@@ -18,6 +17,8 @@ use cellist_tools::{Answer, Block, NotCalled};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+
+use crate::listen;
 
 /// Where calls go.
 const PATH: &str = "/call";
@@ -37,10 +38,8 @@ struct Asked {
 pub async fn open(desk: &Desk) -> io::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let url = format!("http://{}{PATH}", listener.local_addr()?);
-    // An answer is small and wanted at once.
-    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     let router = Router::new().route(PATH, post(answer)).with_state(desk.clone());
-    tokio::spawn(async move { axum::serve(listener, router).await });
+    tokio::spawn(listen::serve(listener, router, std::future::pending()));
     desk.sessions().bridge().open(url);
     Ok(())
 }
@@ -58,6 +57,7 @@ fn told(status: StatusCode, content: &Value) -> Response {
 
 async fn carry_out(desk: &Desk, request: Request) -> Result<Answer, (StatusCode, String)> {
     let key = visitor(desk, request.headers())?;
+    listen::known(request.extensions());
     let too_large = || {
         let why = format!("the call is too large: at most {MOST_BODY} bytes");
         (StatusCode::PAYLOAD_TOO_LARGE, why)

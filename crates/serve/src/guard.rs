@@ -12,6 +12,7 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use crate::listen;
 use crate::secret::is_same;
 
 /// Where MCP is served.
@@ -144,7 +145,12 @@ pub(crate) async fn check(State(guard): State<Guard>, request: Request, next: Ne
     let refusal = guard.refusal(request.method(), path, request.headers());
     let mut response = match refusal {
         Some(refusal) => refusal.response(is_for_programs(path)),
-        None => next.run(request).await,
+        None => {
+            if is_for_programs(path) {
+                listen::known(request.extensions());
+            }
+            next.run(request).await
+        }
     };
     let headers = response.headers_mut();
     let always = [

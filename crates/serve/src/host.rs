@@ -19,6 +19,7 @@ use tokio::time::Instant;
 
 use crate::bridge;
 use crate::idle::Idle;
+use crate::listen::{self, Crowd, Spare};
 use crate::log::note;
 use crate::page::Page;
 use crate::socket::Socket;
@@ -79,6 +80,8 @@ pub(crate) struct Shared {
     is_closed: AtomicBool,
     leaving: watch::Sender<Option<&'static str>>,
     page: OnceCell<Arc<Page>>,
+    /// Whoever is at the socket.
+    visitors: Arc<Crowd>,
 }
 
 impl Host {
@@ -116,6 +119,7 @@ impl Host {
             is_closed: AtomicBool::new(false),
             leaving: watch::Sender::new(None),
             page: OnceCell::new(),
+            visitors: Crowd::new(MOST_GREETING, MOST_CLIENTS),
         });
         let mut served = Ok(());
         if let Some(ask) = &shared.serving.page {
@@ -132,6 +136,7 @@ impl Host {
         }
         let watching = tokio::spawn(watch_over(shared.clone()));
         let mut look = tokio::time::interval(HOLD);
+        let mut spare = Spare::hold();
         loop {
             tokio::select! {
                 () = shared.left() => break,
@@ -139,11 +144,17 @@ impl Host {
                     shared.leave("its place in the state folder is gone");
                 },
                 visit = socket.listener.accept() => match visit {
-                    Ok((stream, _)) => drop(tokio::spawn(visitor::receive(stream, shared.clone()))),
+                    Ok((stream, _)) => {
+                        let seat = shared.visitors.seat();
+                        tokio::spawn(visitor::receive(stream, seat, shared.clone()));
+                        spare.hold_again();
+                    }
                     Err(error) => {
-                        note(format_args!("a visitor could not be let in: {error}"));
+                        listen::failed("a visitor", &error);
                         // Most likely there are too many open files, and a moment later there are fewer.
-                        tokio::time::sleep(HOLD / 100).await;
+                        if !spare.give_up() {
+                            tokio::time::sleep(listen::PAUSE).await;
+                        }
                     }
                 },
             }
@@ -159,6 +170,10 @@ impl Host {
         served
     }
 }
+
+/// The most visitors that have not said what they want, and the most clients. Both are less where few files may be open.
+const MOST_GREETING: usize = 256;
+const MOST_CLIENTS: usize = 1024;
 
 /// How often the host makes sure that others can still find it.
 const HOLD: Duration = Duration::from_secs(10);
@@ -180,6 +195,16 @@ impl Shared {
             log: self.serving.log.clone(),
             page: self.page.get().map(|page| page.port()),
         }
+    }
+
+    /// The host's version.
+    pub(crate) fn version(&self) -> &str {
+        &self.serving.version
+    }
+
+    /// Whether there are as many clients as may be.
+    pub(crate) fn is_full(&self) -> bool {
+        self.visitors.is_full()
     }
 
     /// The state folder.

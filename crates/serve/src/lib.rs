@@ -7,6 +7,7 @@ mod first;
 mod guard;
 mod host;
 mod idle;
+mod listen;
 mod log;
 pub mod mcp;
 mod page;

@@ -23,7 +23,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use axum::http::HeaderMap;
-use axum::serve::ListenerExt;
 use cellist_assistant::Keys;
 use cellist_link::PageAsk;
 use cellist_session::live::Actor;
@@ -34,6 +33,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use crate::guard::{Guard, MCP};
 use crate::host::Shared;
+use crate::listen;
 use crate::log::note;
 use crate::mcp::{Server, at_host, router};
 use door::Door;
@@ -95,14 +95,7 @@ impl Page {
         });
         let agents = at_host(&page.home, ask, page.shared.desk.clone()).await?;
         let router = routes::router(page.clone(), router(move || Server(agents.another())));
-        tokio::spawn(async move {
-            // What is said is small and wanted at once.
-            let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
-            let leaving = async move { shared.left().await };
-            if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(leaving).await {
-                note(format_args!("the page is not served any more: {error}"));
-            }
-        });
+        tokio::spawn(async move { listen::serve(listener, router, shared.left()).await });
         tokio::spawn(page.clone().watch_agents());
         note(format_args!("the page is at http://127.0.0.1:{port}/"));
         note(format_args!(

@@ -17,10 +17,11 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::host::{Attached, Shared};
+use crate::listen::{Closing, Seat};
 use crate::log::note;
 
 /// How long a visitor may take to say what it wants.
-const GREETING: Duration = Duration::from_secs(30);
+const GREETING: Duration = Duration::from_secs(10);
 
 /// How many requests may wait to be begun, and how many frames to be written: a client that reads slowly makes those
 /// wait that answer it, and no one else.
@@ -31,13 +32,19 @@ const OUTGOING: usize = 16;
 const PACE: Duration = Duration::from_millis(100);
 
 /// Receives a visitor and serves it until it goes or the host leaves.
-pub(crate) async fn receive(mut stream: UnixStream, shared: Arc<Shared>) {
+pub(crate) async fn receive(mut stream: UnixStream, seat: Seat, shared: Arc<Shared>) {
     match stream.peer_cred() {
         Ok(peer) if is_welcome(peer.uid(), rustix::process::geteuid().as_raw()) => {}
         Ok(peer) => return note(format_args!("refused a process of user {}", peer.uid())),
         Err(error) => return note(format_args!("refused someone who cannot be known: {error}")),
     }
-    let greeting = match timeout(GREETING, frame::read::<Greeting>(&mut stream)).await {
+    let mut orders = seat.orders();
+    let greeted = tokio::select! {
+        greeted = timeout(GREETING, frame::read_short::<Greeting>(&mut stream)) => greeted,
+        // Others came since, and it has said nothing.
+        Closing::Now | Closing::AfterResponse = orders.next() => return,
+    };
+    let greeting = match greeted {
         Ok(Ok(Some(greeting))) => greeting,
         Ok(Ok(None)) | Err(_) => return,
         Ok(Err(error)) => return note(format_args!("a visitor said what cannot be understood: {error}")),
@@ -50,8 +57,9 @@ pub(crate) async fn receive(mut stream: UnixStream, shared: Arc<Shared>) {
     match answer {
         // Only after it was told: the host may be gone a moment later.
         Answer::Leaving => shared.leave("it was asked to"),
-        Answer::Staying => {}
+        Answer::Staying | Answer::Full => {}
         Answer::Attached => {
+            seat.visit().known();
             if let (Ok(()), Some(attached)) = (told, attached) {
                 serve(stream, &shared, attached).await;
             }
@@ -66,7 +74,10 @@ fn is_welcome(visitor: u32, ours: u32) -> bool {
 
 fn decide(greeting: &Greeting, shared: &Arc<Shared>) -> Option<(Answer, Option<Attached>)> {
     match greeting.wish {
-        Wish::Attach if greeting.cellist == shared.state().version => {
+        Wish::Attach if greeting.cellist == shared.version() && shared.is_full() => {
+            Some((Answer::Full, None))
+        }
+        Wish::Attach if greeting.cellist == shared.version() => {
             shared.attached().map(|attached| (Answer::Attached, Some(attached)))
         }
         Wish::Replace if shared.close_if_unneeded() => Some((Answer::Leaving, None)),

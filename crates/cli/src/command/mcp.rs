@@ -134,7 +134,8 @@ async fn over_http(address: SocketAddr, product: Product) -> Result<(), CliError
     if is_made {
         print_aside(&format!("Authorization: Bearer {token}"));
     }
-    listening.run().await.map_err(failed)
+    listening.run().await;
+    Ok(())
 }
 
 impl Arguments {

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use axum::serve::ListenerExt;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
@@ -15,6 +14,7 @@ use tokio::net::TcpListener;
 use super::server::Server;
 use super::source::Source;
 use crate::guard::{Guard, MCP, check};
+use crate::listen;
 
 /// The most that a request may hold: above what a call may, so that a call that is too large is told so in its result.
 const MOST_BODY: usize = 16 << 20;
@@ -60,11 +60,9 @@ impl Listening {
         format!("http://{}{MCP}", self.address)
     }
 
-    /// Serves until it fails.
-    pub async fn run(self) -> io::Result<()> {
-        // An answer is small and wanted at once.
-        let listener = self.listener.tap_io(|stream| drop(stream.set_nodelay(true)));
-        axum::serve(listener, self.router).await
+    /// Serves until it is dropped.
+    pub async fn run(self) {
+        listen::serve(self.listener, self.router, std::future::pending()).await;
     }
 }
 

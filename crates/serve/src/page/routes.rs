@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Query, State, WebSocketUpgrade};
+use axum::extract::{Query, Request, State, WebSocketUpgrade};
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, SET_COOKIE};
 use axum::http::{HeaderMap, StatusCode};
-use axum::middleware;
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use cellist_notebook::CellId;
@@ -21,6 +21,7 @@ use super::editor;
 use super::shown::{encoded, value};
 use super::socket;
 use crate::guard::{EDITOR, check};
+use crate::listen;
 use crate::secret::random;
 
 /// The largest message of a page: a cell may hold a lot of text.
@@ -46,7 +47,16 @@ pub(super) fn router(page: Arc<Page>, programs: Router) -> Router {
         router = router.route(name, get(file));
     }
     let guard = page.guard.clone();
-    router.with_state(page).merge(programs).layer(middleware::from_fn_with_state(guard, check))
+    let router = router.layer(middleware::from_fn_with_state(page.clone(), recognise)).with_state(page);
+    router.merge(programs).layer(middleware::from_fn_with_state(guard, check))
+}
+
+/// Connections of browsers that were let in do not give way to others.
+async fn recognise(State(page): State<Arc<Page>>, request: Request, next: Next) -> Response {
+    if page.is_known(request.headers()) {
+        listen::known(request.extensions());
+    }
+    next.run(request).await
 }
 
 type Asked = Query<HashMap<String, String>>;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Bytes;
 use axum::extract::ws::{Message, WebSocket};
 use cellist_link::Failure;
 use cellist_notebook::CellId;
@@ -11,7 +12,7 @@ use cellist_session::live::{Actor, ActorKind, Author, Document, DocumentError, R
 use cellist_session::sessions::{OwnerId, SessionKey};
 use cellist_tools::{Editor, EditorReport, Selection};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use super::Page;
 use super::chat::Talk;
@@ -20,11 +21,17 @@ use super::files;
 use super::history::turns;
 use super::kernel::Waiting;
 use super::wire::{Answer, Ask, ChatAsk, Down, Looking, News, Up};
+use crate::log::note;
 
 /// The least time between two pieces of news: what happens in between is told as one.
 const PACE: Duration = Duration::from_millis(25);
 /// How often it is looked whether the kernel or others do something else.
 const LOOK: Duration = Duration::from_millis(200);
+/// How often a page is asked whether it is still there, and how often in vain. A browser answers by itself.
+const PING: Duration = Duration::from_secs(20);
+const MOST_PINGS: u32 = 3;
+/// How long a page may take to read.
+const READING: Duration = Duration::from_secs(60);
 /// Answers that may wait to be sent. A page that reads slowly makes only itself wait.
 const ANSWERS: usize = 32;
 
@@ -64,22 +71,36 @@ impl Visit {
         self.talk = Some(self.new_talk(answers.clone()));
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut pings = interval(PING);
+        pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut told = Instant::now();
+        let mut unanswered = 0;
         loop {
             let down = tokio::select! {
                 biased;
                 () = self.page.shared.left() => return,
-                message = socket.recv() => match message {
-                    Some(Ok(Message::Text(text))) => match serde_json::from_str::<Up>(&text) {
-                        Ok(up) => self.answer(up, &answers).await,
-                        Err(error) => {
-                            crate::log::note(format_args!("a page asked what cannot be understood: {error}"));
-                            return;
-                        }
-                    },
-                    Some(Ok(Message::Close(_)) | Err(_)) | None => return,
-                    Some(Ok(_)) => None,
-                },
+                message = socket.recv() => {
+                    unanswered = 0;
+                    match message {
+                        Some(Ok(Message::Text(text))) => match serde_json::from_str::<Up>(&text) {
+                            Ok(up) => self.answer(up, &answers).await,
+                            Err(error) => {
+                                note(format_args!("a page asked what cannot be understood: {error}"));
+                                return;
+                            }
+                        },
+                        Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                        Some(Ok(_)) => None,
+                    }
+                }
+                _ = pings.tick() => {
+                    unanswered += 1;
+                    let is_gone = unanswered > MOST_PINGS;
+                    if is_gone || send(socket, Message::Ping(Bytes::new())).await.is_err() {
+                        return;
+                    }
+                    None
+                }
                 Some(down) = answered.recv() => Some(down),
                 () = changed(&mut self.views, told + PACE) => {
                     told = Instant::now();
@@ -96,7 +117,7 @@ impl Visit {
                 }
             };
             if let Some(down) = down
-                && send(socket, &down).await.is_err()
+                && tell(socket, &down).await.is_err()
             {
                 return;
             }
@@ -265,9 +286,14 @@ async fn changed(views: &mut Option<watch::Receiver<Arc<View>>>, not_before: Ins
     }
 }
 
-async fn send(socket: &mut WebSocket, down: &Down) -> Result<(), axum::Error> {
+async fn tell(socket: &mut WebSocket, down: &Down) -> Result<(), axum::Error> {
     let text = serde_json::to_string(down).unwrap_or_default();
-    socket.send(Message::Text(text.into())).await
+    send(socket, Message::Text(text.into())).await
+}
+
+/// Sends, unless the page does not read.
+async fn send(socket: &mut WebSocket, message: Message) -> Result<(), axum::Error> {
+    timeout(READING, socket.send(message)).await.map_err(axum::Error::new)?
 }
 
 async fn carry_out(

@@ -1,6 +1,7 @@
 //! The host from outside: who is let in, what it says about itself, and when it leaves.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+mod attacks;
 mod bed;
 mod bridge;
 mod chats;

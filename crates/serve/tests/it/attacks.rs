@@ -1,0 +1,3 @@
+//! What hostile programs try on the host, and what it does about it.
+
+mod idle;

@@ -1,0 +1,130 @@
+//! Connections that are held and say nothing, or too little.
+
+use std::time::Duration;
+
+use cellist_kernel::process::raise_open_files;
+use cellist_link::{Link, Reply, Request};
+use cellist_serve::Staying;
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::bed::{Bed, soon};
+use crate::site::Site;
+
+/// Connections of one attack.
+const HELD: usize = 5_000;
+/// More than strangers may have of one listener.
+const ROOM: usize = 300;
+
+/// Waits until the other side closes.
+async fn closed(mut stream: impl AsyncReadExt + Unpin) {
+    let mut rest = Vec::new();
+    // It may be closed with what we wrote unread.
+    let _ = stream.read_to_end(&mut rest).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn five_thousand_idle_connections_lock_neither_the_owner_nor_a_page_out() {
+    raise_open_files();
+    let site = Site::new().await;
+    let (mut page, _) = site.page().await;
+    let mut held = JoinSet::new();
+    for _ in 0..HELD {
+        let stream = soon(TcpStream::connect(site.host())).await.unwrap();
+        held.spawn(closed(stream));
+    }
+    // The owner, the page that is open, and a browser that comes now.
+    let state = soon(site.bed.seen_by("1.0.0").state()).await.unwrap().unwrap();
+    assert_eq!(state.clients, 2);
+    assert!(page.ask(json!({ "files": { "folder": null } })).await["Ok"].is_object());
+    let (mut other, _) = site.page().await;
+    assert!(other.ask(json!({ "files": { "folder": null } })).await["Ok"].is_object());
+    // All but a few were closed as others came.
+    for _ in 0..HELD - ROOM {
+        soon(held.join_next()).await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn silent_visitors_at_the_socket_give_way_to_the_owner() {
+    raise_open_files();
+    let bed = Bed::new();
+    drop(bed.serve("1.0.0", Staying::UntilStopped));
+    let link = soon(Link::attach(&bed.seen_by("1.0.0"))).await.unwrap();
+    let socket = bed.address().unwrap().socket;
+    let mut held = JoinSet::new();
+    for _ in 0..2 * ROOM {
+        held.spawn(closed(soon(UnixStream::connect(&socket)).await.unwrap()));
+    }
+    assert!(soon(bed.seen_by("1.0.0").state()).await.unwrap().is_some());
+    assert!(matches!(soon(link.ask(Request::Sessions)).await, Ok(Reply::Sessions(_))));
+    for _ in 0..ROOM {
+        soon(held.join_next()).await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn connections_that_say_too_little_are_closed_in_time() {
+    let site = Site::new().await;
+    let cookie = site.cookie().await;
+    let head = format!("GET /session HTTP/1.1\r\nHost: {}\r\n", site.host());
+    tokio::time::pause();
+    let strange = head.clone() + "\r\n";
+    let known = format!("{head}Cookie: {cookie}\r\n\r\n");
+    // Whether it lasts for 10 seconds, and for 60.
+    for (said, ten, sixty) in [
+        ("", false, false),
+        (head.as_str(), false, false),
+        (strange.as_str(), false, false),
+        (known.as_str(), true, false),
+    ] {
+        let mut stream = TcpStream::connect(site.host()).await.unwrap();
+        stream.write_all(said.as_bytes()).await.unwrap();
+        let begun = Instant::now();
+        closed(stream).await;
+        let lasted = begun.elapsed();
+        let check = |is_longer: bool, seconds| {
+            assert_eq!(lasted > Duration::from_secs(seconds), is_longer, "{said:?}: {lasted:?}");
+        };
+        check(ten, 11);
+        check(sixty, 61);
+    }
+    let socket = site.bed.address().unwrap().socket;
+    for said in [b"".as_slice(), &[0, 0], &[0, 0, 0, 99, b'{']] {
+        let mut stream = UnixStream::connect(&socket).await.unwrap();
+        stream.write_all(said).await.unwrap();
+        let begun = Instant::now();
+        closed(stream).await;
+        assert!(begun.elapsed() < Duration::from_secs(11), "{said:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_does_not_answer_is_let_go_and_one_that_does_stays() {
+    let site = Site::new().await;
+    let (mut there, _) = site.page().await;
+    let (mut gone, _) = site.page().await;
+    tokio::time::pause();
+    let begun = Instant::now();
+    // To read is to answer pings; who does not read does not answer.
+    let reading = async {
+        loop {
+            there.heard().await;
+        }
+    };
+    let letting_go = async {
+        while site.bed.seen_by("1.0.0").state().await.unwrap().unwrap().clients > 2 {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    };
+    tokio::select! {
+        _ = reading => {}
+        () = letting_go => {}
+    }
+    assert!(begun.elapsed() < Duration::from_secs(120));
+    assert!(there.ask(json!({ "files": { "folder": null } })).await["Ok"].is_object());
+    let _ = &mut gone;
+}
