@@ -1,4 +1,4 @@
-//! The embedded runner: any Python from 3.8 on, with nothing installed. The Python side is `runner/cellist_runner.py`;
+//! The embedded runner: any Python from 3.8 on, with nothing installed. The Python side is `runner/cellist_runner/`;
 //! the protocol between the two is described in `docs/runner-protocol.md`.
 
 mod boot;

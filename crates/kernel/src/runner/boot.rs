@@ -10,8 +10,51 @@ use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
 
-/// The runner itself.
-const SOURCE: &str = include_str!("../../runner/cellist_runner.py");
+/// The files of the runner, by their paths in its folder.
+macro_rules! files {
+    ($($path:literal,)*) => { &[$(($path, include_str!(concat!("../../runner/", $path)))),*] };
+}
+const FILES: &[(&str, &str)] = files![
+    "cellist_runner/__init__.py",
+    "cellist_runner/base.py",
+    "cellist_runner/c_output.py",
+    "cellist_runner/capture.py",
+    "cellist_runner/commands.py",
+    "cellist_runner/compiling.py",
+    "cellist_runner/completeness.py",
+    "cellist_runner/completion.py",
+    "cellist_runner/display.py",
+    "cellist_runner/errors.py",
+    "cellist_runner/figures.py",
+    "cellist_runner/formatting.py",
+    "cellist_runner/hooks.py",
+    "cellist_runner/inspection.py",
+    "cellist_runner/interrupts.py",
+    "cellist_runner/ipython.py",
+    "cellist_runner/ipython_display.py",
+    "cellist_runner/ipython_media.py",
+    "cellist_runner/ipython_objects.py",
+    "cellist_runner/ipython_shell.py",
+    "cellist_runner/jsontext.py",
+    "cellist_runner/lookup.py",
+    "cellist_runner/magics/__init__.py",
+    "cellist_runner/magics/display.py",
+    "cellist_runner/magics/running.py",
+    "cellist_runner/magics/session.py",
+    "cellist_runner/magics/settings.py",
+    "cellist_runner/magics/system.py",
+    "cellist_runner/namespace.py",
+    "cellist_runner/outlet.py",
+    "cellist_runner/prelude.py",
+    "cellist_runner/reloading.py",
+    "cellist_runner/requests.py",
+    "cellist_runner/runner.py",
+    "cellist_runner/shell.py",
+    "cellist_runner/streams.py",
+    "cellist_runner/syntax.py",
+    "cellist_runner/tasks.py",
+    "cellist_runner/watched.py",
+];
 
 /// Where the descriptors of the protocol are in the child.
 pub(super) const REQUESTS: i32 = 3;
@@ -32,19 +75,21 @@ del sys.path[0]
 sys.dont_write_bytecode = write
 cellist_runner.main(3, 4)
 ";
-const FROM_PIPE: &str = "import os, types
-rest, pieces = int(sys.argv[1]), []
-while rest:
-    pieces.append(os.read(3, min(rest, 65536)))
-    rest -= len(pieces[-1]) or os._exit(1)
-cellist_runner = sys.modules['cellist_runner'] = types.ModuleType('cellist_runner')
-exec(compile(b''.join(pieces), '<cellist_runner>', 'exec'), cellist_runner.__dict__)
-cellist_runner.main(3, 4)
-";
+const FROM_PIPE: &str = include_str!("../../runner/cellist_boot.py");
+
+/// All files as one JSON object, for a Python that gets them through the pipe.
+static SENT: LazyLock<String> = LazyLock::new(|| {
+    let files: serde_json::Map<_, _> =
+        FILES.iter().map(|(path, source)| ((*path).to_owned(), (*source).into())).collect();
+    serde_json::Value::Object(files).to_string()
+});
 
 /// The folder's name: another runner is in another folder, so that nothing compiled is ever stale.
 static FOLDER: LazyLock<String> = LazyLock::new(|| {
-    let digest = Sha256::digest(SOURCE.as_bytes());
+    let digest = FILES.iter().fold(Sha256::new(), |digest, (path, source)| {
+        digest.chain_update(path).chain_update("\0").chain_update(source).chain_update("\0")
+    });
+    let digest = digest.finalize();
     let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     format!("runner-{name}")
 });
@@ -62,9 +107,7 @@ impl Boot {
     pub(super) fn new(cache: &Path) -> Boot {
         match unpack(cache) {
             Ok(folder) => Boot { arguments: arguments(FROM_FOLDER, folder.into()), first: "" },
-            Err(_) => {
-                Boot { arguments: arguments(FROM_PIPE, SOURCE.len().to_string().into()), first: SOURCE }
-            }
+            Err(_) => Boot { arguments: arguments(FROM_PIPE, SENT.len().to_string().into()), first: &SENT },
         }
     }
 }
@@ -73,21 +116,27 @@ fn arguments(how: &str, argument: OsString) -> Vec<OsString> {
     vec!["-c".into(), format!("{CHECK}{how}").into(), argument]
 }
 
-/// Puts the runner into its folder, if it is not there, and returns the folder.
+/// Puts the runner into its folder, where it is not there, and returns the folder.
 fn unpack(cache: &Path) -> io::Result<PathBuf> {
     let folder = cache.join(&*FOLDER);
-    let file = folder.join("cellist_runner.py");
-    if fs::read(&file).is_ok_and(|found| found == SOURCE.as_bytes()) {
-        return Ok(folder);
+    for (path, source) in FILES {
+        let file = folder.join(path);
+        if !fs::read(&file).is_ok_and(|found| found == source.as_bytes()) {
+            write(&file, source)?;
+        }
     }
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-    // Another process may be at the same: whoever is last puts the same bytes there.
-    let temporary = folder.join(format!(".{}.py", std::process::id()));
-    let mut out = fs::File::create(&temporary)?;
-    out.write_all(SOURCE.as_bytes())?;
-    drop(out);
-    fs::rename(&temporary, &file)?;
     Ok(folder)
+}
+
+fn write(file: &Path, source: &str) -> io::Result<()> {
+    let folder = file.parent().unwrap_or(file);
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    // Another process may be at the same: the last one puts the same bytes there.
+    let temporary = file.with_extension(format!("{}", std::process::id()));
+    let mut out = fs::File::create(&temporary)?;
+    out.write_all(source.as_bytes())?;
+    drop(out);
+    fs::rename(&temporary, file)
 }
 
 #[cfg(test)]
@@ -95,21 +144,42 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_file_of_the_runner_is_known() {
+        fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    walk(&path, found);
+                } else if path.extension().is_some_and(|end| end == "py") {
+                    found.push(path);
+                }
+            }
+        }
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("runner");
+        let mut found = Vec::new();
+        walk(&root.join("cellist_runner"), &mut found);
+        found.sort();
+        let known: Vec<PathBuf> = FILES.iter().map(|(path, _)| root.join(path)).collect();
+        assert_eq!(found, known);
+    }
+
+    #[test]
     fn the_runner_is_unpacked_once_and_repaired_when_it_was_changed() {
         let cache = tempfile::tempdir().unwrap();
         let folder = unpack(cache.path()).unwrap();
-        let file = folder.join("cellist_runner.py");
+        let file = folder.join("cellist_runner/magics/system.py");
         let made = fs::metadata(&file).unwrap().modified().unwrap();
         unpack(cache.path()).unwrap();
         assert_eq!(fs::metadata(&file).unwrap().modified().unwrap(), made);
+        let source = fs::read_to_string(&file).unwrap();
         fs::write(&file, "print('other')").unwrap();
         unpack(cache.path()).unwrap();
-        assert_eq!(fs::read_to_string(&file).unwrap(), SOURCE);
+        assert_eq!(fs::read_to_string(&file).unwrap(), source);
     }
 
     #[test]
     fn a_folder_that_cannot_be_written_sends_the_runner_through_the_pipe() {
         let boot = Boot::new(Path::new("/dev/null"));
-        assert_eq!(boot.first, SOURCE);
+        assert_eq!(boot.first, SENT.as_str());
     }
 }

@@ -132,12 +132,12 @@ async fn an_interrupt_of_a_cell_that_is_about_to_begin_is_not_overlooked() {
     let session = Bed::new().start().await;
     // The last that is done before code of the cell runs: here the interrupt comes.
     let at_the_edge = "
-import cellist_runner
-runner = cellist_runner.runner
+from cellist_runner.base import state
+runner = state.runner
 enter = runner.tasks.enter
 def interrupted():
     runner.tasks.enter = enter
-    runner.interrupt(runner.running)
+    runner.requests.interrupt(runner.requests.running)
     enter()
 runner.tasks.enter = interrupted
 ";

@@ -122,7 +122,11 @@ async fn the_compiled_runner_is_kept_even_where_python_is_told_not_to() {
     session.check(&[("import sys\nsys.dont_write_bytecode", "result text/plain=True")]).await;
     let folder = std::fs::read_dir(&session.bed.launch.runtime_dir).unwrap().next().unwrap().unwrap().path();
     assert_eq!(std::fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
-    assert!(folder.join("__pycache__").is_dir());
+    assert!(folder.join("cellist_runner/__pycache__").is_dir());
+    // A part that is loaded later, too.
+    assert!(!folder.join("cellist_runner/magics/__pycache__").exists());
+    session.run("%pwd").await;
+    assert!(folder.join("cellist_runner/magics/__pycache__").is_dir());
     session.end().await;
 }
 

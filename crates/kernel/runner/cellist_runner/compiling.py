@@ -1,0 +1,121 @@
+"""The source of a cell as code that can be run."""
+
+import _ast
+import builtins
+import re
+import sys
+
+from .base import library, load
+from .shell import ZMQExitAutocall
+
+# What a cell of one line may begin with to be a magic without its percent sign.
+LONE_WORD = r"([A-Za-z_]\w*)(?![\w.])[ \t]*(?!.*\n)"
+
+
+class Compiler:
+    """Compiles cells, and keeps their sources for tracebacks."""
+
+    def __init__(self, namespace, shell):
+        self.namespace = namespace
+        self.shell = shell
+        # By the name of the file that a cell stands for, as `linecache` has them.
+        self.sources = {}
+        # What cells imported from `__future__`.
+        self.future_flags = 0
+
+    def keep(self, source, filename):
+        """Remembers a source."""
+        lines = source.splitlines(True)
+        if lines and not lines[-1].endswith("\n"):
+            lines[-1] += "\n"
+        entry = (len(source), None, lines, filename)
+        self.sources[filename] = entry
+        if "linecache" in sys.modules:
+            sys.modules["linecache"].cache[filename] = entry
+
+    def compile(self, source, filename, shown="last_expr"):
+        """Compiles a cell: its statements, and its last expression apart, or what else is to be shown."""
+        flags = self.future_flags | _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        self.keep(source, filename)
+        only_ast = flags | _ast.PyCF_ONLY_AST
+        text = self._without_percent(source)
+        if text != source or source.lstrip().startswith("%%"):
+            text = load("syntax").python_source(text)
+            self.namespace.transformed(source, text)
+            tree = compile(text, filename, "exec", only_ast, True)
+        else:
+            try:
+                tree = compile(source, filename, "exec", only_ast, True)
+            except SyntaxError:
+                text = self._other_reading(source)
+                if text == source:
+                    raise
+                self.namespace.transformed(source, text)
+                tree = compile(text, filename, "exec", only_ast, True)
+        body = tree.body
+        last = None
+        if shown != "last_expr" and body:
+            return self._compile_shown(text, body, filename, flags, shown)
+        if body and isinstance(body[-1], _ast.Expr) and not hides_result(text, body[-1]):
+            last = compile(_ast.Expression(body.pop().value), filename, "eval", flags, True)
+        code = compile(tree, filename, "exec", flags, True) if body else None
+        if code is not None and "__future__" in source:
+            future = library("__future__")
+            mask = 0
+            for name in future.all_feature_names:
+                mask |= getattr(future, name).compiler_flag
+            self.future_flags |= code.co_flags & mask
+        return code, last
+
+    def _compile_shown(self, text, body, filename, flags, shown):
+        """Compiles a cell of which something else is shown than its last expression."""
+        hidden = hides_result(text, body[-1])
+        if shown == "last_expr_or_assign" and not hidden:
+            last = body[-1]
+            targets = getattr(last, "targets", None) or [getattr(last, "target", None)]
+            assigns = isinstance(last, (_ast.Assign, _ast.AugAssign, _ast.AnnAssign))
+            if assigns and len(targets) == 1 and isinstance(targets[0], _ast.Name):
+                place = {"lineno": last.lineno, "col_offset": 0, "end_lineno": last.lineno, "end_col_offset": 0}
+                body.append(_ast.Expr(_ast.Name(targets[0].id, _ast.Load(), **place), **place))
+            shown = "last" if isinstance(body[-1], _ast.Expr) else "none"
+        count = {"all": len(body), "last": 1}.get(shown, 0) if not hidden else 0
+        plain = body[: len(body) - count]
+        codes = [compile(_ast.Module(plain, []), filename, "exec", flags, True)] if plain else []
+        for statement in body[len(plain) :]:
+            codes.append(compile(_ast.Interactive([statement]), filename, "single", flags, True))
+        return tuple(codes) + (None,)
+
+    def _other_reading(self, source):
+        """Source that is no Python: with its magics as calls."""
+        if any(sign in source for sign in "%!?") or source[:1] in " \t\n":
+            return load("syntax").python_source(source)
+        return source
+
+    def _without_percent(self, source):
+        """A cell of one line that begins with the name of a magic, which is no variable: that magic.
+
+        `exit` and `quit` are called without being told to.
+        """
+        line = source.strip()
+        found = re.match(LONE_WORD, line)
+        if found is None or not self.shell.automagic:
+            return source
+        word, rest = found.group(1), line[found.end() :]
+        if rest[:1] in ("=", ",") or rest.endswith("?"):
+            return source
+        if word in self.namespace.variables or library("keyword").iskeyword(word):
+            return source
+        if isinstance(getattr(builtins, word, None), ZMQExitAutocall) and not rest:
+            return word + "()"
+        if hasattr(builtins, word) or self.shell.find_magic(word) is None:
+            return source
+        return "%%%s %s" % (word, rest)
+
+
+def hides_result(source, last):
+    """Whether a semicolon stands behind the last expression."""
+    if ";" not in source:
+        return False
+    lines = source.encode("utf-8", "cellist.replace").split(b"\n")[last.end_lineno - 1 :]
+    lines[0] = lines[0][last.end_col_offset :]
+    return b"\n".join(lines).lstrip(b" \t\f\r\n\\)").startswith(b";")

@@ -1,0 +1,22 @@
+"""The magics that need no IPython: `line_NAME` is `%NAME`, `cell_NAME` is `%%NAME`."""
+
+from .display import DisplayMagics
+from .running import RunningMagics
+from .session import SessionMagics
+from .settings import SettingsMagics
+from .system import SystemMagics
+
+
+class Magics(SystemMagics, RunningMagics, SessionMagics, SettingsMagics, DisplayMagics):
+    """All of them, for one shell."""
+
+    def __init__(self, shell):
+        self.shell = shell
+        # Modules of programs that `%run` ran.
+        self.programs = []
+
+    def names(self, kind):
+        """The names of all line or cell magics."""
+        start = kind + "_"
+        names = {name[len(start) :] for name in dir(self) if name.startswith(start)}
+        return sorted(names | set(self.shell.registered[kind]))

@@ -1,0 +1,158 @@
+"""Magics that choose how things are done and shown, and extensions."""
+
+import re
+import sys
+
+from ..base import library, load
+from ..display import publish_display_data
+from ..shell import UsageError, not_supported
+
+
+def _not_supported(name):
+    def run(self, line="", cell=None):
+        raise not_supported("%" + name)
+
+    run.__doc__ = "Not supported here."
+    return run
+
+
+class SettingsMagics:
+    """How things are done and shown, and extensions."""
+
+    def line_load_ext(self, line):
+        """Loads an extension of IPython's, as far as it can be."""
+        name = line.strip()
+        if not name:
+            raise UsageError("Missing module name.")
+        if name == "autoreload":
+            self.shell.reloads = self.shell.reloads or load("reloading").Reloads()
+            return None
+        module = library("importlib").import_module(name)
+        start = getattr(module, "load_ipython_extension", None)
+        if start is not None:
+            try:
+                start(self.shell)
+            except Exception as error:
+                print(
+                    "The extension %s was not loaded: %s: %s" % (name, type(error).__name__, error),
+                    file=sys.stderr,
+                )
+        return None
+
+    line_reload_ext = line_load_ext
+
+    def line_unload_ext(self, _line):
+        """Nothing to take away."""
+
+    def line_autoreload(self, line):
+        """Reloads modules whose files have changed: `0` never, `1` or `2` before each cell, nothing: now."""
+        self.shell.reloads = self.shell.reloads or load("reloading").Reloads()
+        mode = line.strip().lower()
+        if mode in ("", "now"):
+            self.shell.reloads.run()
+        else:
+            self.shell.reloads.on = mode not in ("0", "off")
+
+    def line_matplotlib(self, line):
+        """Figures are shown in any case, as images."""
+        if "--list" in line or "-l" in line.split():
+            print("Available matplotlib backends: ['inline']")
+            return
+        name = line.strip().strip("'\"")
+        if name in ("", "inline"):
+            load("figures").figures.wanted = True
+            if "matplotlib.pyplot" in sys.modules:
+                load("figures").figures.take_over()
+        elif name.lower() in load("figures").WINDOWS:
+            print(
+                "%%matplotlib %s is not supported by the runner, which shows figures as images: "
+                "use `--backend jupyter`." % name,
+                file=sys.stderr,
+            )
+        elif name.lower() in load("figures").DRAWN or name.startswith("module://"):
+            library("importlib").import_module("matplotlib").use(name)
+        else:
+            raise RuntimeError("%r is not a recognised GUI loop or backend name" % name)
+
+    def line_pylab(self, _line):
+        """Imports numpy and pyplot under their usual names."""
+        exec("import numpy as np\nimport matplotlib.pyplot as plt", self.shell.user_ns)
+
+    def line_config(self, line):
+        """Understands how figures are made; other settings have nothing to set here."""
+        found = re.match(r"InlineBackend\.figure_formats?\s*=\s*(.+)", line.strip())
+        if found is not None:
+            made = eval(found.group(1), self.shell.user_ns)
+            load("figures").figures.choose([made] if isinstance(made, str) else list(made))
+            return
+        found = re.match(r"\w*InteractiveShell\.(\w+)\s*=\s*(.+)", line.strip())
+        if found is not None and found.group(1) in ("ast_node_interactivity", "automagic"):
+            setattr(self.shell, found.group(1), eval(found.group(2), self.shell.user_ns))
+
+    def _nothing(self, _line=""):
+        return None
+
+    # There are no colours.
+    line_colors = _nothing
+
+    def line_precision(self, line=""):
+        """How many digits of a number are shown, or in which format."""
+        line, digits = line.strip(), None
+        try:
+            if "%" in line:
+                line % 3.14159
+            elif line:
+                digits = int(line)
+        except Exception:
+            raise ValueError("Precision must be int or format string, not %r" % line) from None
+        if digits is not None and digits < 0:
+            raise ValueError("int precision must be non-negative, not %r" % digits)
+        if "numpy" in sys.modules and "%" not in line:
+            sys.modules["numpy"].set_printoptions(precision=8 if digits is None else digits)
+        made = line or "%r" if digits is None else "%%.%df" % digits
+        self.shell.display_formatter.formatters["text/plain"].float_format = made
+        return made
+
+    def line_xmode(self, line):
+        """How much of a traceback is shown."""
+        mode = (line.strip() or "Context").capitalize()
+        if mode in ("Verbose", "Docs"):
+            raise not_supported("%%xmode %s" % mode)
+        if mode not in ("Plain", "Context", "Minimal"):
+            print("Unrecognized mode: %s. Valid modes: Plain, Context, Minimal" % mode, file=sys.stderr)
+            return
+        self.shell.xmode = mode
+        print("Exception reporting mode: %s" % mode)
+
+    def line_automagic(self, line=""):
+        """Whether magics are found without their percent sign."""
+        choice = line.strip().lower()
+        self.shell.automagic = choice in ("on", "1", "true") if choice else not self.shell.automagic
+        state = "ON, % prefix IS NOT" if self.shell.automagic else "OFF, % prefix IS"
+        print("\nAutomagic is %s needed for line magics." % state)
+
+    def line_autosave(self, line):
+        """Tells whoever shows the notebook how often to save it."""
+        try:
+            seconds = int(line)
+        except ValueError:
+            raise UsageError("%%autosave requires an integer, got %r" % line) from None
+        code = "IPython.notebook.set_autosave_interval(%d)" % (seconds * 1000)
+        publish_display_data({"application/javascript": code})
+        print("Autosaving every %i seconds" % seconds if seconds else "Autosave disabled")
+
+    def line_gui(self, line=""):
+        """There is no screen to draw on."""
+        if line.strip():
+            raise not_supported("%%gui %s" % line.strip())
+
+    def line_autoawait(self, line=""):
+        """`await` works in a cell as it is."""
+        if line.strip().lower() not in ("", "on", "true", "asyncio"):
+            raise not_supported("%%autoawait %s" % line.strip())
+        if not line.strip():
+            print("IPython autoawait is `on`, and set to use `asyncio`")
+
+    line_doctest_mode, line_autocall = _not_supported("doctest_mode"), _not_supported("autocall")
+    line_logstart, line_logstop = _not_supported("logstart"), _not_supported("logstop")
+    line_debug, line_pdb = _not_supported("debug"), _not_supported("pdb")

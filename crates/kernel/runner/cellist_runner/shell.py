@@ -1,0 +1,302 @@
+"""The shell that programs ask for: what `get_ipython()` returns."""
+
+import re
+import sys
+import types
+
+from .base import is_ours, load, state
+from .display import DisplayPublisher
+from .formatting import DisplayFormatter
+
+INTERACTIVITIES = ("all", "last", "last_expr", "last_expr_or_assign", "none")
+
+
+class UsageError(Exception):
+    """A magic that does not exist, or was used wrongly."""
+
+    __module__ = "IPython.core.error"
+
+
+def not_supported(what):
+    """The error for what only IPython itself can do."""
+    return UsageError("%s is not supported by the runner: use `--backend jupyter`." % what)
+
+
+class StdinNotImplementedError(NotImplementedError):
+    """Somebody asked for input, and there is nobody to give it."""
+
+    __module__ = "IPython.core.error"
+
+
+def _no_input(what):
+    state.runner.outlet.send("input_requested")
+    raise StdinNotImplementedError("%s was called, but this frontend does not support input requests." % what)
+
+
+def no_input(prompt="", /):
+    """What `input` does here: it fails at once."""
+    _no_input("raw_input")
+
+
+def no_getpass(prompt="Password: ", stream=None, **_keys):
+    """What `getpass` does here: it fails at once."""
+    _no_input("getpass")
+
+
+class ZMQExitAutocall:
+    """`exit` and `quit`: the cell goes on, and the kernel ends after it."""
+
+    __module__ = "IPython.core.autocall"
+
+    def __call__(self, keep_kernel=False):
+        state.runner.shell.exit_now = not keep_kernel
+
+
+class Events:
+    """Functions that libraries want called around cells."""
+
+    NAMES = ("pre_execute", "pre_run_cell", "post_execute", "post_run_cell", "shell_initialized")
+
+    def __init__(self):
+        self.callbacks = {name: [] for name in self.NAMES}
+
+    def register(self, event, function):
+        """Registers a function."""
+        if function not in self.callbacks[event]:
+            self.callbacks[event].append(function)
+
+    def unregister(self, event, function):
+        """Forgets a function."""
+        self.callbacks[event].remove(function)
+
+    def trigger(self, event, *arguments):
+        """Calls the functions."""
+        for function in list(self.callbacks[event]):
+            try:
+                function(*arguments)
+            except Exception as error:
+                print("Error in callback %r (for %s):" % (function, event), file=sys.stderr)
+                state.runner.show_error(error)
+
+
+def print_page(text, *_arguments, **_keys):
+    """Shows a text of several pages: all of it."""
+    print(text.get("text/plain", "") if isinstance(text, dict) else text)
+
+
+class ZMQInteractiveShell:
+    """Called as IPython's own class, by which libraries see that they are in a notebook."""
+
+    def __init__(self, namespace, module):
+        self.user_ns = namespace
+        self.user_module = module
+        self.user_global_ns = namespace
+        self.display_formatter = DisplayFormatter()
+        self.display_pub = DisplayPublisher()
+        self.events = Events()
+        # Where IPython's own magics show long texts.
+        self.hooks = types.SimpleNamespace(show_in_pager=print_page)
+        self.config = {"IPKernelApp": {}}
+        self.registered = {"line": {}, "cell": {}}
+        self.last_error = None
+        self._magics = None
+        self.reloads = None
+        self.colors = "nocolor"
+        self.automagic = True
+        # Whether the kernel is to end after the cell.
+        self.exit_now = False
+        self.xmode = "Context"
+        self.ast_transformers = []
+        self.input_transformers_post = []
+        self.input_transformers_cleanup = []
+        self.meta = {}
+        self.banner1 = ""
+
+    def __repr__(self):
+        return "<%s.ZMQInteractiveShell at 0x%x>" % (__name__, id(self))
+
+    # What libraries ask for.
+
+    # Which statements of a cell show their values: `all`, `last`, `last_expr`, `last_expr_or_assign`, `none`.
+    ast_node_interactivity = "last_expr"
+
+    def interactivity(self):
+        """What was chosen for this shell, or for all shells by way of IPython's own class."""
+        chosen = self.__dict__.get("ast_node_interactivity")
+        module = sys.modules.get("IPython.core.interactiveshell")
+        if chosen is None and module is not None:
+            chosen = vars(module.InteractiveShell).get("ast_node_interactivity")
+        return chosen if chosen in INTERACTIVITIES else "last_expr"
+
+    @classmethod
+    def instance(cls, *_arguments, **_keys):
+        """The shell."""
+        return state.runner.shell
+
+    @classmethod
+    def initialized(cls):
+        """Whether there is a shell."""
+        return True
+
+    @property
+    def execution_count(self):
+        """The number of the cell that runs."""
+        return state.runner.count
+
+    @property
+    def displayhook(self):
+        """What shows the value of the last expression."""
+        return sys.displayhook
+
+    def get_ipython(self):
+        """Itself."""
+        return self
+
+    def push(self, variables, interactive=True):
+        """Sets variables."""
+        if isinstance(variables, str):
+            variables = variables.split()
+        if isinstance(variables, dict):
+            self.user_ns.update(variables)
+
+    def ev(self, expression):
+        """The value of an expression."""
+        return eval(expression, self.user_ns)
+
+    def ex(self, code):
+        """Runs statements."""
+        exec(code, self.user_ns)
+
+    def run_cell(self, source, store_history=False, silent=False, **_keys):
+        """Runs a cell inside the running one."""
+        state.runner.run_source(source, "<string>", not silent)
+        return types.SimpleNamespace(success=True, result=None, raise_error=lambda: None)
+
+    def enable_gui(self, _gui=None):
+        """No toolkit's event loop is run."""
+
+    def enable_matplotlib(self, _gui=None):
+        """Figures are shown in any case."""
+        return None, "inline"
+
+    def set_next_input(self, _text, replace=False):
+        """There is no next cell to fill."""
+
+    def set_custom_exc(self, _kinds, _handler):
+        """Errors are shown as they are."""
+
+    def showtraceback(self, exc_info=None, **_keys):
+        """Shows an error without ending the cell."""
+        error = exc_info[1] if exc_info else sys.exc_info()[1]
+        if error is not None:
+            state.runner.show_error(error)
+
+    def showsyntaxerror(self, *_arguments, **_keys):
+        """Shows an error without ending the cell."""
+        self.showtraceback()
+
+    def transform_cell(self, source):
+        """A cell as Python."""
+        return load("syntax").python_source(source)
+
+    def find_magic(self, name, magic_kind="line"):
+        """The function of a magic."""
+        function = self.registered[magic_kind].get(name)
+        return function or getattr(self.magics, "%s_%s" % (magic_kind, name), None)
+
+    find_line_magic = find_magic
+
+    def find_cell_magic(self, name):
+        """The function of a cell magic."""
+        return self.find_magic(name, "cell")
+
+    def register_magic_function(self, function, magic_kind="line", magic_name=None):
+        """Adds a magic."""
+        name = magic_name or function.__name__
+        for kind in ("line", "cell"):
+            if magic_kind in (kind, "line_cell"):
+                self.registered[kind][name] = function
+
+    def register_magics(self, *classes):
+        """Adds the magics of IPython's own kind of class, by asking IPython's own shell."""
+        load("ipython_shell").full_shell(self).register_magics(*classes)
+
+    def magic(self, line):
+        """The old way to run a magic."""
+        name, _, rest = line.lstrip("%").partition(" ")
+        return self.run_line_magic(name, rest)
+
+    # Running magics and commands.
+
+    @property
+    def magics(self):
+        """Our own magics."""
+        if self._magics is None:
+            self._magics = load("magics").Magics(self)
+        return self._magics
+
+    def run_line_magic(self, name, line="", _stack_depth=1):
+        """Runs `%name line`."""
+        function = self.find_magic(name)
+        if function is None:
+            return load("ipython_shell").run_magic(self, "line", name, line, None)
+        if name not in ("time", "timeit", "prun", "capture", "pinfo", "pinfo2"):
+            line = self.var_expand(line)
+        return function(line)
+
+    def run_cell_magic(self, name, line, cell):
+        """Runs `%%name line` with the rest of the cell."""
+        function = self.find_magic(name, "cell")
+        if function is None:
+            return load("ipython_shell").run_magic(self, "cell", name, line, cell)
+        if name not in ("time", "timeit", "prun", "capture"):
+            line = self.var_expand(line)
+        return function(line, cell)
+
+    def var_expand(self, text, depth=0):
+        """Puts values of variables in place of `$name` and `{expression}`."""
+        if "$" not in text and "{" not in text:
+            return text
+        frame = sys._getframe()
+        while frame is not None and is_ours(frame.f_code.co_filename):
+            frame = frame.f_back
+        local = frame.f_locals if frame is not None else {}
+
+        def value(expression):
+            made = eval(expression, self.user_ns, dict(local))
+            return made if isinstance(made, str) else str(made)
+
+        def replace(found):
+            whole, braced, name = found.group(0), found.group(1), found.group(2)
+            if whole in ("{{", "}}"):
+                return whole[0]
+            if whole.startswith("$$"):
+                return whole[1:]
+            if name is not None and text.count("'", found.end()) % 2:
+                return whole
+            try:
+                return value(braced if braced is not None else name)
+            except Exception:
+                return whole
+
+        return re.sub(r"\{\{|\}\}|\{([^{}]+)\}|\$\$\w+|\$([A-Za-z_][\w.]*)", replace, text)
+
+    def system(self, command):
+        """Runs a command of the system's shell; what it prints is shown."""
+        command = self.var_expand(command)
+        if command.rstrip().endswith("&"):
+            raise OSError("Background processes not supported.")
+        code = load("commands").run_on_terminal(command)
+        # A shell says 128 and its number of a signal that ended a command.
+        self.user_ns["_exit_code"] = 128 - code if code > 128 else code
+
+    def getoutput(self, command, split=True, depth=0):
+        """Runs a command and returns the lines that it printed."""
+        code, text = load("commands").output_of(self.var_expand(command))
+        self.user_ns["_exit_code"] = code
+        return load("commands").OutputList(text.splitlines()) if split else text
+
+
+def get_ipython():
+    """The shell."""
+    return state.runner.shell
