@@ -11,6 +11,7 @@ mod document;
 mod edit;
 mod flood;
 mod gateway;
+mod idle;
 mod made;
 mod mcp;
 mod measure;
@@ -47,6 +48,7 @@ const BENCHES: &[Bench] = &[
     ("document", "an open notebook that several clients edit", document::run),
     ("terminal", "what a person sees on a terminal", terminal::run),
     ("page", "the live page in a real browser", page::run),
+    ("idle", "the owner's socket while thousands of idle connections are held", idle::run),
     ("chat", "the assistant on the page, with a provider on this machine", chat::run),
 ];
 
