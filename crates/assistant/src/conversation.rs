@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use cellist_session::Talks;
+use cellist_session::contained::contained;
 use cellist_session::sessions::OwnerId;
 use cellist_tools::Toolbox;
 use serde::{Deserialize, Serialize};
@@ -298,7 +299,12 @@ impl Inner {
     async fn work(self: Arc<Inner>, first: Sent, stop: watch::Receiver<Option<Stop>>) {
         let mut next = Some((first, stop));
         while let Some((sent, stop)) = next {
-            let ended = Turn::answer(&self, sent, stop).await;
+            let ended = contained(Turn::answer(&self, sent, stop)).await.unwrap_or_else(|panicked| {
+                let hint =
+                    "send the message again; report the line `internal error` of the host's log".to_owned();
+                let ending = Ending::Failed { message: panicked.to_string(), hint };
+                Told::Ended { ending, usage: Usage::default() }
+            });
             next = self.next(ended);
             self.watch_what_runs_on();
             self.keep_soon().await;

@@ -30,16 +30,19 @@ mod waiting;
 
 use std::process::ExitCode;
 
+use cellist_session::contained::{catch, report_panics};
 use clap::Parser;
 
 fn main() -> ExitCode {
     limits::report_large_files();
-    let exit = match args::Cli::try_parse() {
+    report_panics(answer::print_aside);
+    let done = catch(|| match args::Cli::try_parse() {
         Ok(cli) => {
             let format = cli.format();
             answer::deliver(cli.run(), format)
         }
         Err(error) => usage::deliver(&error),
-    };
-    exit.into()
+    });
+    // The panic has been reported; its status is the one that Rust programs have for it.
+    done.map_or(ExitCode::from(101), ExitCode::from)
 }

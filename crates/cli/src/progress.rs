@@ -73,7 +73,7 @@ impl Progress {
             alone && io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let is_over: Arc<AtomicBool> = Arc::default();
         let over = Arc::clone(&is_over);
-        let thread = std::thread::spawn(move || {
+        let showing_it = move || {
             let mut view = View {
                 live: is_live.then(|| Live::new(look.paint, look.images, look.language)),
                 paint: look.paint,
@@ -100,8 +100,10 @@ impl Progress {
                     std::thread::park_timeout(PAUSE);
                 }
             }
-        });
-        Progress(Some(Shown { tell, showing, is_over, thread }))
+        };
+        // Without a thread nothing is shown until the end.
+        let thread = std::thread::Builder::new().spawn(showing_it).ok();
+        Progress(thread.map(|thread| Shown { tell, showing, is_over, thread }))
     }
 
     /// Waits until all is shown.

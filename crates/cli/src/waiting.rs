@@ -33,7 +33,7 @@ impl Waiting {
         }
         let (tell, told) = channel::<String>();
         let (mut what, since) = (what.into(), Instant::now());
-        let thread = std::thread::spawn(move || {
+        let showing = move || {
             let (mut pause, mut frame) = (PATIENCE, 0);
             loop {
                 match told.recv_timeout(pause) {
@@ -45,8 +45,10 @@ impl Waiting {
                     Err(RecvTimeoutError::Disconnected) => return clear(),
                 }
             }
-        });
-        Waiting(Some(Shown { tell, thread }))
+        };
+        // Without a thread nothing is shown.
+        let thread = std::thread::Builder::new().spawn(showing).ok();
+        Waiting(thread.map(|thread| Shown { tell, thread }))
     }
 
     /// Something else is waited for.

@@ -3,13 +3,16 @@
 //! A backend turns its own protocol into [`Event`]s. Nothing above this crate knows how a kernel is reached:
 //! words like channel, message or header stop here.
 
+pub mod aside;
 mod bars;
 pub mod choice;
+pub mod contained;
 mod current;
 pub mod detached;
 pub mod environment;
 mod error;
 mod event;
+pub mod fault;
 pub mod gateway;
 pub mod guard;
 mod jupyter;

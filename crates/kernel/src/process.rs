@@ -26,6 +26,7 @@ pub use rustix::process::Signal;
 
 use crate::error::{Error, Result, is_out_of_files};
 use crate::event::Death;
+use crate::fault::{self, Kind};
 use crate::guard::Guard;
 use tree::Member;
 
@@ -95,7 +96,8 @@ impl Process {
             command.fd_mappings(mappings).map_err(|collision| cannot_start(collision.to_string()))?;
         }
         let memory_kills = death::memory_kills();
-        let mut child = command.spawn().map_err(|source| match is_out_of_files(&source) {
+        let spawned = fault::point(Kind::Process).and_then(|()| command.spawn());
+        let mut child = spawned.map_err(|source| match is_out_of_files(&source) {
             true => Error::Io { what: format!("{} cannot be started", program.display()), source },
             false => cannot_start(plain(&source)),
         })?;

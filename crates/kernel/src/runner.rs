@@ -21,6 +21,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::current::Current;
 use crate::error::{Error, Result};
 use crate::event::Death;
+use crate::fault;
 use crate::guard::Guard;
 use crate::kernel::{
     Backend, Completeness, Completion, Execution, ExecutionId, Future, Identity, Inspection, Kernel, Request,
@@ -289,7 +290,7 @@ fn or_no_python(program: &Path, error: Error) -> Error {
 }
 
 fn pipe() -> Result<(io::PipeReader, io::PipeWriter)> {
-    io::pipe().map_err(no_pipe)
+    fault::point(fault::Kind::File).and_then(|()| io::pipe()).map_err(no_pipe)
 }
 
 fn reader(pipe: io::PipeReader) -> Result<pipe::Receiver> {

@@ -2,6 +2,7 @@
 //! Jupyter server holds its next small message back until then, for 40 ms with a client that does not care.
 
 use std::io;
+use std::net::{IpAddr, ToSocketAddrs};
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -14,6 +15,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+
+use crate::aside::aside;
 
 /// A connection to a server, encrypted where its address says so.
 pub struct Stream(Carrier);
@@ -34,7 +37,7 @@ impl Stream {
         let encrypted = uri.scheme_str() == Some("https");
         let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']').to_owned();
         let port = uri.port_u16().unwrap_or(if encrypted { 443 } else { 80 });
-        let socket = TcpStream::connect((host.as_str(), port)).await?;
+        let socket = connect(&host, port).await?;
         socket.set_nodelay(true)?;
         let prompt = Prompt(socket);
         if !encrypted {
@@ -47,6 +50,23 @@ impl Stream {
         });
         Ok(Stream(Carrier::Encrypted(Box::new(connector.connect(name, prompt).await?))))
     }
+}
+
+/// Connects to a machine by its name or number. Names are looked up on a thread of ours, which may not be had.
+async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
+    if let Ok(number) = host.parse::<IpAddr>() {
+        return TcpStream::connect((number, port)).await;
+    }
+    let name = host.to_owned();
+    let found = aside(move || (name.as_str(), port).to_socket_addrs()).await??;
+    let mut failed = io::Error::new(io::ErrorKind::NotFound, "no address was found");
+    for address in found {
+        match TcpStream::connect(address).await {
+            Ok(socket) => return Ok(socket),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
 }
 
 /// Whom we believe: those whom this machine believes.

@@ -85,6 +85,12 @@ impl Failure {
         Failure { class: Class::NoKernel, ..Failure::bad_input(kind, message) }
     }
 
+    /// A fault of ours: what was asked for is not done, or not to its end.
+    pub fn internal(message: impl std::fmt::Display) -> Failure {
+        Failure::bad_input("internal_error", message.to_string())
+            .with_hint("ask again; report the line `internal error` of the host's log")
+    }
+
     /// A notebook is not as it was when a change of all of it was made.
     pub fn stale(base: Option<Revision>, current: Revision) -> Failure {
         let message = match base {
@@ -113,6 +119,7 @@ impl From<SessionError> for Failure {
             | SessionError::Busy { .. }
             | SessionError::CannotStart { .. }
             | SessionError::Ended { .. }
+            | SessionError::Failed { .. }
             | SessionError::Closed => Class::NoKernel,
         };
         Failure { class, hint: error.hint(), ..Failure::bad_input(error.kind(), error.to_string()) }
@@ -157,6 +164,7 @@ impl From<DocumentError> for Failure {
                 Failure { class: Class::NotSaved, ..Failure::bad_input("cannot_save", message) }
             }
             DocumentError::Closed => Failure::bad_input("closed", message),
+            DocumentError::Failed(_) => Failure::internal(message),
         }
     }
 }

@@ -2,12 +2,15 @@
 
 use std::io;
 
+use cellist_session::fault::{self, Kind};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// The longest frame that is taken: far above the largest notebook, far below what would end the process.
 const LONGEST: u32 = 512 << 20;
+/// The room that is taken first.
+const FIRST: usize = 64 << 10;
 /// The longest first frame.
 const SHORT: u32 = 64 << 10;
 
@@ -38,10 +41,17 @@ async fn read_within<T: DeserializeOwned>(
         return Err(io::Error::new(io::ErrorKind::InvalidData, message));
     }
     // The room is taken as the bytes come, not as they are announced.
-    let mut body = Vec::new();
-    from.take(u64::from(length)).read_to_end(&mut body).await?;
-    if body.len() < length as usize {
-        return Err(io::ErrorKind::UnexpectedEof.into());
+    let (mut body, length) = (Vec::new(), length as usize);
+    let mut from = from.take(length as u64);
+    while body.len() < length {
+        if body.len() == body.capacity() {
+            let more = body.len().max(FIRST).min(length - body.len());
+            fault::point(Kind::Memory)?;
+            body.try_reserve_exact(more).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        }
+        if from.read_buf(&mut body).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
     }
     Ok(Some(serde_json::from_slice(&body)?))
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cellist_session::Home;
+use cellist_session::aside::aside;
 use cellist_session::detached::Detached;
 use cellist_session::registration::{Found, Place};
 use rustix::process::{Pid, Signal, kill_process};
@@ -245,8 +246,8 @@ impl Host {
         let mut child = detached
             .spawn()
             .map_err(|error| cannot(format!("{}: {}", starter.program.display(), plain(&error))))?;
-        // Whoever started it and lives on reaps it.
-        std::thread::spawn(move || child.wait());
+        // Whoever started it and lives on reaps it. Where there is no thread for that, the system does later.
+        drop(std::thread::Builder::new().spawn(move || child.wait()));
         let heard = blocking(move || {
             let mut words = String::new();
             said.read_to_string(&mut words).map(|_| words)
@@ -336,5 +337,5 @@ async fn greet(
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(io::Error::other(error)))
+    aside(work).await.unwrap_or_else(|error| Err(error.into()))
 }

@@ -1,5 +1,6 @@
 //! A front end's way to whoever keeps kernels and notebooks: a desk in this process, or the host's.
 
+use cellist_session::contained::contained;
 use cellist_session::run::{Cancel, Canceller};
 use tokio::sync::{oneshot, watch};
 
@@ -75,7 +76,8 @@ impl Link {
                 let (done, answer) = oneshot::channel();
                 let (desk, client) = (desk.clone(), client.clone());
                 tokio::spawn(async move {
-                    let _ = done.send(desk.answer(&client, request, events, cancel).await);
+                    let answered = contained(desk.answer(&client, request, events, cancel)).await;
+                    let _ = done.send(answered.unwrap_or_else(|panicked| Err(Failure::internal(panicked))));
                 });
                 Pending { events: newest, done: answer, stop: Stop(Means::Here(canceller)) }
             }

@@ -17,5 +17,6 @@ mod visitor;
 
 pub use first::say;
 pub use host::{CannotServe, Host, Serving, Staying};
+pub use log::note_panics;
 pub use page::token;
 pub use secret::random;

@@ -7,14 +7,13 @@ mod spare;
 
 use std::io;
 use std::net::SocketAddr;
-use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::time::Duration;
 
 use axum::Router;
 use axum::http::{Extensions, Request, Response, StatusCode};
 use axum::response::IntoResponse;
-use futures_util::FutureExt;
+use cellist_session::contained::contained;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
@@ -135,8 +134,7 @@ async fn connection(stream: TcpStream, router: Router, seat: Seat) {
 async fn answer<E>(
     answering: impl Future<Output = Result<Response<axum::body::Body>, E>>,
 ) -> Result<Response<axum::body::Body>, E> {
-    AssertUnwindSafe(answering).catch_unwind().await.unwrap_or_else(|_| {
-        let told = "the host failed at this request, which is a fault of cellist; its log has the place\n";
-        Ok((StatusCode::INTERNAL_SERVER_ERROR, told).into_response())
+    contained(answering).await.unwrap_or_else(|panicked| {
+        Ok((StatusCode::INTERNAL_SERVER_ERROR, format!("{panicked}\n")).into_response())
     })
 }

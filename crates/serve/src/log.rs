@@ -5,6 +5,12 @@ use std::io::{self, Write};
 use std::time::SystemTime;
 
 use cellist_session::clock::utc;
+use cellist_session::contained::report_panics;
+
+/// Has panics written down as one line each, from now on.
+pub fn note_panics() {
+    report_panics(|line| note(line));
+}
 
 /// Writes one line. Nobody is told when that fails: there is no one left to tell.
 pub(crate) fn note(what: impl Display) {

@@ -8,6 +8,8 @@ use std::time::Duration;
 use cellist_link::hello::{Answer, Greeting, Welcome, Wish};
 use cellist_link::wire::{Down, Up};
 use cellist_link::{Client, Failure, Reply, Request, frame};
+use cellist_session::contained::contained;
+use cellist_session::fault;
 use cellist_session::run::{Cancel, Canceller};
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
@@ -141,10 +143,14 @@ async fn carry_out(
 ) {
     let (events, mut newest) = watch::channel(None);
     let answering = async {
-        match request {
-            Request::Page(ask) => shared.page(&ask).await.map(Reply::Page),
-            request => shared.desk.answer(client, request, events, cancel).await,
-        }
+        let answered = contained(async {
+            fault::panic_point("request");
+            match request {
+                Request::Page(ask) => shared.page(&ask).await.map(Reply::Page),
+                request => shared.desk.answer(client, request, events, cancel).await,
+            }
+        });
+        answered.await.unwrap_or_else(|panicked| Err(Failure::internal(panicked)))
     };
     tokio::pin!(answering);
     let mut next = Instant::now();

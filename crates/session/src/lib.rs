@@ -30,4 +30,4 @@ pub use typed::Typed;
 
 /// What a kernel is started by and guarded by, what is started detached, and how one of many processes becomes the owner: for those who
 /// may not know kernels.
-pub use cellist_kernel::{detached, guard, order, registration};
+pub use cellist_kernel::{aside, contained, detached, fault, guard, order, registration};

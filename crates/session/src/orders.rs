@@ -10,6 +10,7 @@ mod writing;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use cellist_kernel::aside::aside;
 use cellist_kernel::choice::Wish;
 use cellist_kernel::environment::{Filtered, PassEnv, Variables, without_secrets};
 use cellist_kernel::gateway::{TOKEN_VARIABLE, Token};
@@ -141,7 +142,7 @@ impl Asker {
 /// Looks around on a thread where that may take its time, and writes the order for a kernel. Nothing is started yet.
 pub async fn write(asker: &Asker, home: &Home, job: Job) -> Result<Written, CannotOrder> {
     let (own, place) = (asker.clone(), home.clone());
-    let looked = tokio::task::spawn_blocking(move || {
+    let looked = aside(move || {
         let settings = own.settings(&place, &job.cwd)?;
         let found = Found::look(&own, &place, job.folders.clone());
         let (decision, said) = own.decide(&found, &settings.settings, &job)?;
@@ -162,7 +163,7 @@ pub async fn kernel(
     name: &str,
 ) -> Result<Named, CannotOrder> {
     let (asker, home, name) = (asker.clone(), home.clone(), name.to_owned());
-    let looked = tokio::task::spawn_blocking(move || Found::look(&asker, &home, folders).named(&name));
+    let looked = aside(move || Found::look(&asker, &home, folders).named(&name));
     Ok(looked.await.map_err(|_| CannotOrder::Lost)??)
 }
 

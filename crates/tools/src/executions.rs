@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use cellist_session::contained::contained;
 use cellist_session::execution::{Cancel, Canceller};
 use cellist_session::sessions::{ExecutionId, SessionKey, StopView};
 use tokio::sync::watch;
@@ -119,8 +120,11 @@ impl Executions {
         let running = run(Inside { cancel, handed_over: heard, standing });
         let executions = self.clone();
         tokio::spawn(async move {
-            let reply = running.await;
-            tell.send_replace(Some(Arc::new(reply)));
+            // A fault of ours leaves no reply, and the receiver sees the end of it.
+            if let Ok(reply) = contained(running).await {
+                tell.send_replace(Some(Arc::new(reply)));
+            }
+            drop(tell);
             executions.forget();
         });
         execution

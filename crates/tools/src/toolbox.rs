@@ -33,7 +33,9 @@ mod wait;
 use std::sync::Arc;
 
 use cellist_session::artifact::Artifacts;
+use cellist_session::contained::contained;
 use cellist_session::execution::Cancel;
+use cellist_session::fault;
 use cellist_session::live::Documents;
 use cellist_session::sessions::Sessions;
 use serde_json::Value;
@@ -158,9 +160,9 @@ impl Toolbox {
         // Code gets what is there; a model does not, whoever ran the code.
         let is_read_by_code = agent.within().is_some();
         let answer = match is_read_by_code {
-            true => self.hand_to(tool, call).await,
+            true => self.contain(tool, call).await,
             false => match self.check_marks(&call).await {
-                Ok(()) => self.hand_to(tool, call).await,
+                Ok(()) => self.contain(tool, call).await,
                 Err(refusal) => Err(refusal),
             },
         };
@@ -169,6 +171,15 @@ impl Toolbox {
             true => answer,
             false => answer.redacted(&caller.asker.redaction),
         }
+    }
+
+    /// A fault of ours fails the one call.
+    async fn contain(&self, tool: ToolName, call: Call<'_>) -> Result<Answer, Answer> {
+        let called = contained(async {
+            fault::panic_point("tool");
+            self.hand_to(tool, call).await
+        });
+        called.await.unwrap_or_else(|panicked| Err(Answer::failure(panicked)))
     }
 
     async fn hand_to(&self, tool: ToolName, call: Call<'_>) -> Result<Answer, Answer> {

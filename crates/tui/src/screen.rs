@@ -119,7 +119,7 @@ pub struct Drawing {
 /// What happens at a terminal, read by a thread of its own so that nothing keeps keys from being heard.
 pub fn events() -> Receiver<Event> {
     let (tell, told) = channel(KEYS);
-    thread::spawn(move || {
+    let reading = move || {
         while !tell.is_closed() {
             match poll(LOOK) {
                 Ok(false) => {}
@@ -134,7 +134,9 @@ pub fn events() -> Receiver<Event> {
                 Err(_) => return,
             }
         }
-    });
+    };
+    // Without a thread no key is ever heard: the channel is closed, and the screen with it.
+    drop(thread::Builder::new().name("keys".into()).spawn(reading));
     told
 }
 
@@ -165,6 +167,8 @@ fn restore_on_panic() {
         panic::set_hook(Box::new(move |why| {
             restore();
             before(why);
+            // Whatever went on would draw on a terminal that was given back.
+            std::process::exit(101);
         }));
     }
 }

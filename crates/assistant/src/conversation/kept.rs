@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cellist_session::Talks;
+use cellist_session::aside::aside;
 use serde::{Deserialize, Serialize};
 
 use super::told::Told;
@@ -62,7 +63,7 @@ impl Inner {
         if self.keeper.is_some() {
             let inner = Arc::clone(self);
             // What cannot be kept keeps nobody from talking.
-            let _ = tokio::task::spawn_blocking(move || inner.keep()).await;
+            let _ = aside(move || inner.keep()).await;
         }
     }
 

@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use cellist_link::{FirstWords, Host as Reach, PageAsk};
-use cellist_serve::{CannotServe, Host, Serving, Staying, say};
+use cellist_serve::{CannotServe, Host, Serving, Staying, note_panics, say};
 use cellist_session::Home;
+use cellist_session::aside::prepare;
+use cellist_session::contained::{catch, report_panics};
 use cellist_session::settings::Settings;
 use clap::Args;
 use serde_json::Value;
+use tokio::runtime::{Builder, Runtime};
 
 use crate::answer::{Answer, print_aside};
 use crate::command::open::asker;
@@ -61,8 +64,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         page: arguments.port.map(page).transpose()?,
     };
     cellist_session::keep_memory_small();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().worker_threads(WORKERS).build();
-    let runtime = runtime.map_err(|error| CliError::new("system", Exit::NoKernel, error.to_string()))?;
+    let runtime = runtime()?;
+    note_panics();
     let served = runtime.block_on(async {
         let opened = Host::open(serving, &guard());
         if arguments.detached {
@@ -82,6 +85,23 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     });
     runtime.shutdown_background();
     served.map(|()| Answer::new("", Value::Object(Default::default())))
+}
+
+/// The threads of the host. The runtime panics when one of them cannot be had.
+fn runtime() -> Result<Runtime, CliError> {
+    report_panics(|_| {});
+    let begun = catch(|| {
+        prepare()?;
+        Builder::new_multi_thread().enable_all().worker_threads(WORKERS).build()
+    });
+    report_panics(print_aside);
+    let why = match begun {
+        Ok(Ok(runtime)) => return Ok(runtime),
+        Ok(Err(error)) => reason(&error),
+        Err(_) => "no more threads can be had".to_owned(),
+    };
+    Err(CliError::new("system", Exit::NoKernel, format!("the host's threads cannot be started: {why}"))
+        .with_hint("end other programs, or raise the limit of processes (`ulimit -u`)"))
 }
 
 /// The page as it is served for this terminal.

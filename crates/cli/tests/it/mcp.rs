@@ -1,6 +1,6 @@
 //! `cellist mcp` from outside, as clients of the protocol see it.
 
-mod client;
+pub(crate) mod client;
 mod day;
 mod docs;
 mod http;

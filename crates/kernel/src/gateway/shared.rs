@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::address::Gateway;
 use super::rest;
+use crate::aside::aside;
 use crate::detached::Detached;
 use crate::error::{Error, Result};
 use crate::jupyter::message::random_hex;
@@ -166,10 +167,8 @@ impl SharedGateways {
 
     async fn turn(&self, place: &Place) -> Result<Turn> {
         let waiting = place.clone();
-        let turn = tokio::task::spawn_blocking(move || waiting.turn(START)).await;
-        let turn = turn
-            .unwrap_or_else(|error| Err(io::Error::other(error)))
-            .map_err(|error| self.no_state(error))?;
+        let turn = aside(move || waiting.turn(START)).await;
+        let turn = turn.unwrap_or_else(|error| Err(error.into())).map_err(|error| self.no_state(error))?;
         turn.ok_or_else(|| cannot(format!("another process has been starting it for {START:?}")))
     }
 
@@ -221,7 +220,7 @@ impl SharedGateways {
         claim.announce(&announcement).map_err(|error| self.no_state(error))?;
         claim.hand_on();
         // Whoever started it and lives on reaps it.
-        std::thread::spawn(move || child.wait());
+        drop(std::thread::Builder::new().spawn(move || child.wait()));
         Ok(Some(announcement.gateway()))
     }
 
@@ -288,7 +287,7 @@ async fn end(place: &Place, pid: Option<u32>) {
     for (signal, patience) in [(Signal::TERM, END), (Signal::KILL, WELL)] {
         let _ = kill_process(process, signal);
         let leaving = place.clone();
-        let left = tokio::task::spawn_blocking(move || leaving.until_left(patience)).await;
+        let left = aside(move || leaving.until_left(patience)).await;
         if matches!(left, Ok(Ok(true))) {
             let _ = fs::remove_file(place.entry());
             return;

@@ -1,6 +1,7 @@
 //! A server of the protocol over any source of tools: which question goes where, what is refused before it gets there,
 //! and how far a call is.
 
+use cellist_session::contained::contained;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
     GetPromptRequestParams, GetPromptResponse, InitializeRequestParams, InitializeResult, ListPromptsResult,
@@ -86,10 +87,10 @@ impl<S: Source> ServerHandler for Server<S> {
         let (news, heard) = watch::channel(None);
         let telling = tell(heard, context.meta.get_progress_token(), context.peer.clone());
         let client = Client::of(&context);
-        let calling = self.0.call(Call { request, client, news, context });
+        let calling = contained(self.0.call(Call { request, client, news, context }));
         tokio::select! {
             biased;
-            response = calling => response,
+            response = calling => response.unwrap_or_else(|panicked| Ok(refusal(panicked).into())),
             () = telling => Err(ErrorData::internal_error("the call was lost", None)),
         }
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use cellist_link::{Desk, PageAsk};
 use cellist_session::Home;
+use cellist_session::aside::aside;
 use cellist_session::settings::Settings;
 use cellist_tools::prompt::{FOLDER, Prompts};
 use cellist_tools::{Caller, Mode, ToolSet};
@@ -28,7 +29,7 @@ pub fn prompts(home: &Home, of_project: &[PathBuf]) -> (Prompts, Option<String>)
 /// For agents that come to the host's own address: they work in the folder that the page was first opened in.
 pub(crate) async fn at_host(home: &Home, ask: &PageAsk, desk: Desk) -> io::Result<Product> {
     let (home, asker, cwd) = (home.clone(), ask.asker.clone(), ask.folder.clone());
-    let deciding = tokio::task::spawn_blocking(move || {
+    let deciding = aside(move || {
         let (settings, of_project) = match asker.settings(&home, &cwd) {
             Ok(resolved) => (resolved.settings, resolved.prompts),
             Err(faults) => {

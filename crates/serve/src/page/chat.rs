@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use cellist_assistant::{Ask, Conversation, Heard};
 use cellist_link::{AboutCell, Failure};
+use cellist_session::contained::contained;
 use cellist_session::live::Author;
 use cellist_session::sessions::OwnerId;
 use tokio::sync::mpsc;
@@ -84,7 +85,8 @@ impl Drop for Listening {
 impl TakingPart {
     async fn answer(&mut self, Asked { id, notebook, ask }: Asked) {
         let mut then = Then::default();
-        let result = self.carry_out(&notebook, ask, &mut then).await.map(Answer::Chat);
+        let done = contained(self.carry_out(&notebook, ask, &mut then)).await;
+        let result = done.unwrap_or_else(|panicked| Err(Failure::internal(panicked))).map(Answer::Chat);
         // A page that has gone needs no answer.
         let _ = self.answers.send(Down::Done { id, result }).await;
         // A page hears that its message was taken before it hears what comes of it.

@@ -9,6 +9,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use cellist_session::aside::aside;
 use cellist_tools::{Editor, EditorReport, Selection};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -59,7 +60,7 @@ pub(super) async fn look(State(page): State<Arc<Page>>) -> Response {
 
 /// Takes a report, and tells what is in front of a person now.
 pub(super) async fn report(State(page): State<Arc<Page>>, body: Bytes) -> Response {
-    let reading = tokio::task::spawn_blocking(move || read(&body));
+    let reading = aside(move || read(&body));
     match reading.await {
         Ok(Ok(report)) => told(&page.shared.desk.toolbox().hear(report)),
         Ok(Err(message)) => {

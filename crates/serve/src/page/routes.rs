@@ -13,6 +13,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use cellist_notebook::CellId;
+use cellist_session::aside::aside;
 use cellist_session::sessions::SessionKey;
 
 use super::Page;
@@ -146,7 +147,7 @@ async fn raw(State(page): State<Arc<Page>>, Query(asked): Asked, headers: Header
         return StatusCode::NOT_FOUND.into_response();
     }
     let store = page.store();
-    match tokio::task::spawn_blocking(move || store.read_file(&path)).await {
+    match aside(move || store.read_file(&path)).await {
         Ok(Ok(bytes)) => {
             let headers = [(CONTENT_TYPE, "text/plain; charset=utf-8"), (CACHE_CONTROL, "no-store")];
             (headers, bytes).into_response()
@@ -164,7 +165,7 @@ async fn plotly(State(page): State<Arc<Page>>, Query(asked): Asked, headers: Hea
     let path = PathBuf::from(asked.get("path").map(String::as_str).unwrap_or_default());
     let python = page.shared.desk.sessions().order(&SessionKey::of_notebook(&path));
     let python = python.and_then(|order| order.python().map(Path::to_owned));
-    let found = tokio::task::spawn_blocking(move || bundled(&python?)).await;
+    let found = aside(move || bundled(&python?)).await;
     match found {
         Ok(Some(bytes)) => {
             ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], Body::from(bytes)).into_response()

@@ -8,6 +8,8 @@ use axum::body::Bytes;
 use axum::extract::ws::{Message, WebSocket};
 use cellist_link::Failure;
 use cellist_notebook::CellId;
+use cellist_session::aside::aside;
+use cellist_session::contained::{Panicked, contained};
 use cellist_session::live::{Actor, ActorKind, Author, Document, DocumentError, Refusal, Undo, View};
 use cellist_session::sessions::{OwnerId, SessionKey};
 use cellist_tools::{Editor, EditorReport, Selection};
@@ -51,7 +53,8 @@ pub(super) async fn serve(mut socket: WebSocket, page: Arc<Page>) {
         views: None,
         talk: None,
     };
-    visit.serve(&mut socket).await;
+    // A fault of ours closes this page's socket, and the page comes back.
+    let _ = contained(visit.serve(&mut socket)).await;
     visit.leave();
 }
 
@@ -202,7 +205,8 @@ impl Visit {
                     let (key, answers) = (self.key(), answers.clone());
                     tokio::spawn(async move {
                         let (asker, folder) = (page.asker(), page.folder());
-                        let result = page.bench(&asker, &folder).run(waiting, author).await.map(Answer::Ran);
+                        let ran = contained(page.bench(&asker, &folder).run(waiting, author)).await;
+                        let result = told_if_failed(ran).map(Answer::Ran);
                         if let Some(key) = key {
                             let _ = page.shared.desk.sessions().attach(&owner, &key);
                         }
@@ -217,7 +221,7 @@ impl Visit {
                 let answers = answers.clone();
                 // Submissions of one page come one at a time, so that their order is not in question.
                 tokio::spawn(async move {
-                    let result = carry_out(&page, document, author, ask).await;
+                    let result = told_if_failed(contained(carry_out(&page, document, author, ask)).await);
                     let _ = answers.send(Down::Done { id, result }).await;
                 });
                 return None;
@@ -352,11 +356,15 @@ async fn carry_out(
     }
 }
 
+/// A fault of ours is told to the page that asked.
+fn told_if_failed<T>(done: Result<Result<T, Failure>, Panicked>) -> Result<T, Failure> {
+    done.unwrap_or_else(|panicked| Err(Failure::internal(panicked)))
+}
+
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
-    let lost = |_| Failure::bad_input("lost", "it could not be done");
-    tokio::task::spawn_blocking(work).await.map_err(lost)?
+    aside(work).await.map_err(Failure::internal)?
 }
 
 /// Whoever works at a page.

@@ -5,12 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use cellist_kernel::aside::aside;
+use cellist_kernel::contained::{Panicked, catch};
+use cellist_kernel::fault;
 use cellist_notebook::{self as notebook, Cell, CellId, Notebook, Revision, Snapshot};
 use cellist_output::Output;
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::spawn_blocking;
 
 use super::actor::{Actor, Author};
 use super::condition::{CellState, Conditions};
@@ -74,6 +76,9 @@ pub enum DocumentError {
     NotSaved(Arc<Error>),
     #[error("the notebook was closed")]
     Closed,
+    /// What was asked for was not done. What was done before is saved, and the notebook can be opened again.
+    #[error("the notebook was closed: {0}")]
+    Failed(Panicked),
 }
 
 impl From<Unchanged> for DocumentError {
@@ -190,7 +195,7 @@ impl Document {
         // So that it is still known when this process is not there any more.
         let (store, path, notebook) =
             (self.store.clone(), Arc::clone(&self.path), Arc::clone(&told.notebook));
-        drop(spawn_blocking(move || store.keep(&path, &notebook.snapshot())));
+        drop(aside(move || store.keep(&path, &notebook.snapshot())));
         Ok(told)
     }
 
@@ -217,7 +222,7 @@ impl Document {
     async fn remembered(&self, base: Option<Revision>) -> Option<Snapshot> {
         let base = base.filter(|base| *base != self.view().notebook.revision())?;
         let (store, path) = (self.store.clone(), Arc::clone(&self.path));
-        spawn_blocking(move || store.recall(&path, base)).await.ok().flatten()
+        aside(move || store.recall(&path, base)).await.ok().flatten()
     }
 
     /// Takes something back; when it returns, that is on disk.
@@ -384,11 +389,15 @@ impl Document {
         change: impl FnOnce(&mut State, u64) -> Result<Edited<T>, Unchanged> + Send + 'static,
     ) -> Result<Edited<T>, DocumentError> {
         let (reply, changed) = oneshot::channel();
-        self.send(Command::DoFresh(Box::new(move |state, now| match change(state, now) {
-            Err(unchanged) => {
+        self.send(Command::DoFresh(Box::new(move |state, now| match catch(|| change(state, now)) {
+            Err(panicked) => {
+                let _ = reply.send(Err(DocumentError::Failed(panicked.clone())));
+                panicked.go_on()
+            }
+            Ok(Err(unchanged)) => {
                 (Then::Nothing, Some(Box::new(move || drop(reply.send(Err(unchanged.into()))))))
             }
-            Ok(edited) => {
+            Ok(Ok(edited)) => {
                 let saved = move |saved: Result<(), Arc<Error>>| {
                     drop(reply.send(saved.map(|()| edited).map_err(DocumentError::NotSaved)));
                 };
@@ -422,11 +431,20 @@ impl Document {
     ) -> Result<T, DocumentError> {
         let (reply, answer) = oneshot::channel();
         self.send(command(Box::new(move |state, now| {
-            let (value, then) = ask(state, now);
-            (then, Some(Box::new(move || drop(reply.send(value)))))
+            let asked = catch(|| {
+                fault::panic_point("document");
+                ask(state, now)
+            });
+            match asked {
+                Ok((value, then)) => (then, Some(Box::new(move || drop(reply.send(Ok(value)))))),
+                Err(panicked) => {
+                    let _ = reply.send(Err(DocumentError::Failed(panicked.clone())));
+                    panicked.go_on()
+                }
+            }
         })))
         .await?;
-        answer.await.map_err(|_| DocumentError::Closed)
+        answer.await.map_err(|_| DocumentError::Closed)?
     }
 
     async fn send(&self, command: Command) -> Result<(), DocumentError> {

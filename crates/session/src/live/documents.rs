@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use cellist_kernel::aside::{NotDone, aside};
 use tokio::sync::{mpsc, watch};
-use tokio::task::spawn_blocking;
 
 use super::condition::Conditions;
 use super::document::{Command, Document, View, now};
@@ -13,7 +13,7 @@ use super::history::History;
 use super::state::State;
 use super::task::Task;
 use super::watcher::FolderWatch;
-use crate::error::Result;
+use crate::error::{Error, Problem, Result};
 use crate::receipts::Receipts;
 use crate::store::Store;
 
@@ -158,8 +158,9 @@ impl Documents {
             let ran = Receipts::new(store.home()).of(&path);
             Ok((watch, opened, History::open(&store, &path), ran))
         };
-        let opened = spawn_blocking(opening_it).await;
-        let opened = opened.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+        let opened = aside(opening_it).await;
+        let cannot = |error: NotDone| Error::new(&opening.path, Problem::Unreadable(error.into()));
+        let opened: Result<_> = opened.map_err(cannot)?;
         let (watch, opened, (history, journal, mut review), ran) = opened?;
         if !review.is_chosen {
             review.is_on = self.is_reviewing;

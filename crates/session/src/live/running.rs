@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use cellist_kernel::Event;
+use cellist_kernel::aside::aside;
 use cellist_notebook::CellId;
 use tokio::sync::{mpsc, watch};
-use tokio::task::spawn_blocking;
 use tokio::time::sleep_until;
 
 use super::actor::Author;
@@ -351,7 +351,7 @@ impl Run<'_, '_> {
     async fn write_down(&self, receipt: Receipt) {
         let (receipts, path) = (self.document.receipts(), self.document.path().to_owned());
         // A disk that cannot take it is met again when the notebook is saved, and told then.
-        let _ = spawn_blocking(move || receipts.add(&path, &receipt)).await;
+        let _ = aside(move || receipts.add(&path, &receipt)).await;
     }
 
     async fn show(

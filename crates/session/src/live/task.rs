@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use cellist_kernel::aside::{Aside, NotDone, aside};
+use cellist_kernel::contained::{Panicked, catch, contained};
 use cellist_notebook::{Notebook, OnConflict};
-use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::spawn_blocking;
+use tokio::sync::{mpsc, watch};
 use tokio::time::sleep_until;
 
 use super::document::{Command, Then, View, Waiter, Work, now};
@@ -15,7 +16,7 @@ use super::history::{Heard, History};
 use super::schedule::{Schedule, Urgency};
 use super::state::State;
 use super::watcher::FolderWatch;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Problem, Result};
 use crate::platform::Mark;
 use crate::store::{Changed, Looked, Put, Seen, Store};
 
@@ -39,7 +40,7 @@ pub(super) struct Task {
     saved: u64,
     schedule: Schedule,
     saving: Option<Saving>,
-    looking: Option<oneshot::Receiver<Result<Looked>>>,
+    looking: Option<Aside<Result<Looked>>>,
     /// Whether the file may be another than the one we know.
     is_suspect: bool,
     /// The file that holds `base`, where that is known.
@@ -67,14 +68,17 @@ struct Saving {
     version: u64,
     /// The submissions in it that are not in the file yet.
     heard: Option<Heard>,
-    outcome: oneshot::Receiver<(Result<Changed<()>>, Option<Mark>)>,
+    outcome: Aside<Saved>,
 }
+
+/// What came of a save, and the file that it made.
+type Saved = (Result<Changed<()>>, Option<Mark>);
 
 /// What happened next.
 enum Moment {
     Command(Option<Command>),
-    Saved((Result<Changed<()>>, Option<Mark>)),
-    Looked(Result<Looked>),
+    Saved(std::result::Result<Saved, NotDone>),
+    Looked(std::result::Result<Result<Looked>, NotDone>),
     Suspect,
     Due,
 }
@@ -126,31 +130,73 @@ impl Task {
         }
     }
 
-    /// Runs until nobody holds a handle any more, or it is told to end; all is on disk then, or kept elsewhere.
+    /// Runs until nobody holds a handle any more, or it is told to end; all is on disk then, or kept elsewhere. A fault of
+    /// ours ends it too.
     pub(super) async fn run(mut self, watcher: FolderWatch) {
         loop {
-            match self.next(&watcher).await {
-                Moment::Command(Some(Command::DoFresh(work))) if self.is_outdated() => {
-                    self.is_suspect = true;
-                    self.held = Some(Held { work, looks: 1 + u8::from(self.looking.is_some()) });
-                }
-                Moment::Command(Some(Command::Do(work) | Command::DoFresh(work))) => self.carry_out(work),
-                Moment::Command(Some(Command::Close) | None) => break,
-                Moment::Suspect => self.is_suspect = true,
-                Moment::Due => self.begin_save(),
-                Moment::Saved(saved) => self.settle(saved),
-                Moment::Looked(looked) => {
-                    self.take_in(looked);
-                    self.resume();
-                }
+            let moment = self.next(&watcher).await;
+            match catch(|| self.meet(moment)) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(panicked) => return self.fail(&panicked).await,
             }
-            if self.is_suspect && self.saving.is_none() && self.looking.is_none() {
-                self.begin_look();
-            }
-            self.publish();
         }
         self.commands.close();
         self.close().await;
+    }
+
+    /// Does what has to be done about what happened. `false` when that is to end.
+    fn meet(&mut self, moment: Moment) -> bool {
+        match moment {
+            Moment::Command(Some(Command::DoFresh(work))) if self.is_outdated() => {
+                self.is_suspect = true;
+                self.held = Some(Held { work, looks: 1 + u8::from(self.looking.is_some()) });
+            }
+            Moment::Command(Some(Command::Do(work) | Command::DoFresh(work))) => self.carry_out(work),
+            Moment::Command(Some(Command::Close) | None) => return false,
+            Moment::Suspect => self.is_suspect = true,
+            Moment::Due => self.begin_save(),
+            Moment::Saved(saved) => self.saved_or_not(saved),
+            Moment::Looked(looked) => {
+                self.looked_or_not(looked);
+                self.resume();
+            }
+        }
+        if self.is_suspect && self.saving.is_none() && self.looking.is_none() {
+            self.begin_look();
+        }
+        self.publish();
+        true
+    }
+
+    fn saved_or_not(&mut self, saved: std::result::Result<Saved, NotDone>) {
+        let cannot =
+            |error: NotDone| (Err(Error::new(&self.path, Problem::CannotSave(error.into()))), self.mark);
+        let saved = saved.unwrap_or_else(cannot);
+        self.settle(saved);
+    }
+
+    fn looked_or_not(&mut self, looked: std::result::Result<Result<Looked>, NotDone>) {
+        let cannot = |error: NotDone| Err(Error::new(&self.path, Problem::Unreadable(error.into())));
+        let looked = looked.unwrap_or_else(cannot);
+        self.take_in(looked);
+    }
+
+    /// Ends after a fault of ours. What others have seen is whole, and is saved or kept elsewhere.
+    async fn fail(mut self, panicked: &Panicked) {
+        self.commands.close();
+        // Whoever asked for these hears that it is closed.
+        while self.commands.try_recv().is_ok() {}
+        self.held = None;
+        self.note(vec![panicked.to_string()]);
+        let seen = Arc::clone(&self.view.borrow());
+        let (store, path) = (self.store.clone(), Arc::clone(&self.path));
+        let is_whole =
+            self.state.version() == seen.version && Arc::ptr_eq(self.state.notebook(), &seen.notebook);
+        let is_saved = is_whole && contained(self.close()).await.is_ok();
+        if !is_saved && seen.version > seen.saved {
+            rescue(store, path, Arc::clone(&seen.notebook)).await;
+        }
     }
 
     /// Waits for what happens next. All that is waited for is safe to drop.
@@ -223,9 +269,8 @@ impl Task {
         let news = self.history.news(&mut self.state);
         let (heard, history) = (self.history.unsaved(&self.state), self.history.clone());
         let about = heard.clone();
-        let (tell, outcome) = oneshot::channel();
         let knows_overwritten = self.knows_overwritten;
-        spawn_blocking(move || {
+        let outcome = aside(move || {
             let put = Put { base: &base, ours: &ours, knows_overwritten, on_conflict: OnConflict::Mark };
             let saved = store.put(&path, put, |revision| {
                 if let Some(heard) = &about {
@@ -236,7 +281,7 @@ impl Task {
             if let (Ok(_), Some(heard)) = (&saved, &about) {
                 history.saved(heard);
             }
-            drop(tell.send((saved, store.mark(&path))));
+            (saved, store.mark(&path))
         });
         self.saving = Some(Saving { snapshot, version: self.state.version(), heard, outcome });
     }
@@ -290,9 +335,7 @@ impl Task {
     fn begin_look(&mut self) {
         self.is_suspect = false;
         let (store, path, known) = (self.store.clone(), Arc::clone(&self.path), self.base.revision());
-        let (tell, looking) = oneshot::channel();
-        spawn_blocking(move || drop(tell.send(store.look(&path, known))));
-        self.looking = Some(looking);
+        self.looking = Some(aside(move || store.look(&path, known)));
     }
 
     fn take_in(&mut self, looked: Result<Looked>) {
@@ -377,10 +420,10 @@ impl Task {
                 self.carry_out(work);
             }
             if let Some(saved) = heard(self.saving.as_mut().map(|saving| &mut saving.outcome)).await {
-                self.settle(saved);
+                self.saved_or_not(saved);
             }
             if let Some(looked) = heard(self.looking.as_mut()).await {
-                self.take_in(looked);
+                self.looked_or_not(looked);
             }
             if self.is_suspect {
                 self.begin_look();
@@ -392,17 +435,23 @@ impl Task {
             self.begin_save();
         }
         if let Some(saved) = heard(self.saving.as_mut().map(|saving| &mut saving.outcome)).await {
-            self.settle(saved);
+            self.saved_or_not(saved);
         }
         if self.schedule.is_dirty() {
-            let (store, path, ours) =
-                (self.store.clone(), Arc::clone(&self.path), Arc::clone(self.state.notebook()));
-            let _ = spawn_blocking(move || store.rescue(&path, &ours)).await;
+            rescue(self.store, self.path, Arc::clone(self.state.notebook())).await;
         }
     }
 }
 
-/// What a piece of work on another thread came to; `None` at once where there is none, or it has ended without.
-async fn heard<T>(work: Option<&mut oneshot::Receiver<T>>) -> Option<T> {
-    work?.await.ok()
+/// Keeps a notebook elsewhere that cannot be saved. Where no thread can be had, it is done here: it is all that is left.
+async fn rescue(store: Store, path: Arc<Path>, ours: Arc<Notebook>) {
+    let (own, place, kept) = (store.clone(), Arc::clone(&path), Arc::clone(&ours));
+    if aside(move || own.rescue(&place, &kept)).await.is_err() {
+        let _ = catch(|| store.rescue(&path, &ours));
+    }
+}
+
+/// What a piece of work on another thread came to; `None` at once where there is none.
+async fn heard<T>(work: Option<&mut Aside<T>>) -> Option<std::result::Result<T, NotDone>> {
+    Some(work?.await)
 }

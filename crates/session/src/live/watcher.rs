@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use cellist_kernel::contained::catch;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::Notify;
 
@@ -18,7 +19,8 @@ impl FolderWatch {
     /// Watches the folder of a file, not the file: those who save by renaming put another one there.
     pub(super) fn new(path: &Path) -> FolderWatch {
         let changed = Arc::new(Notify::new());
-        let watcher = watch(path.to_owned(), Arc::clone(&changed)).ok();
+        // The library panics where it gets no thread. Without a watcher, a look before each change has to do.
+        let watcher = catch(|| watch(path.to_owned(), Arc::clone(&changed)).ok()).ok().flatten();
         FolderWatch { _watcher: watcher, changed }
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use cellist_kernel::aside::aside;
 use cellist_kernel::environment::{Filtered, Variables, filter, for_interpreter};
 use cellist_kernel::order::{Order, Way};
 
@@ -23,7 +24,7 @@ pub struct ShellOrder {
 /// Writes the order for a shell in a folder, on a thread where that may take its time. Nothing is started yet.
 pub async fn shell(asker: &Asker, home: &Home, cwd: PathBuf) -> Result<ShellOrder, CannotOrder> {
     let (asker, home) = (asker.clone(), home.clone());
-    let looked = tokio::task::spawn_blocking(move || {
+    let looked = aside(move || {
         let resolved = asker.settings(&home, &cwd)?;
         let found = Found::pythons(&asker, &home, vec![cwd.clone()]);
         let Filtered { mut variables, mut removed } =

@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use cellist_kernel::aside::{Aside, aside};
 use cellist_notebook::{CellId, Notebook, OnConflict, merge};
 use cellist_output::Output;
 use serde_json::Value;
-use tokio::sync::oneshot;
-use tokio::task::spawn_blocking;
 
-use crate::error::Result;
+use crate::error::{Error, Problem, Result};
 use crate::store::{Changed, Put, Store};
 
 /// A notebook with the file that it came from and the file that its outputs go to.
@@ -31,7 +30,7 @@ pub struct Document {
 pub(crate) struct Saving {
     /// What is being saved.
     snapshot: Notebook,
-    outcome: oneshot::Receiver<(Result<Changed<()>>, Duration)>,
+    outcome: Aside<(Result<Changed<()>>, Duration)>,
 }
 
 /// How a save stands.
@@ -113,8 +112,7 @@ impl Document {
         let snapshot = self.ours.clone();
         let (store, output, in_place) = (self.store.clone(), self.output.clone(), self.in_place);
         let (base, ours) = (self.base.clone(), self.ours.clone());
-        let (tell, outcome) = oneshot::channel();
-        spawn_blocking(move || {
+        let outcome = aside(move || {
             let begun = Instant::now();
             let saved = if in_place {
                 let on_conflict = OnConflict::Refuse;
@@ -123,22 +121,24 @@ impl Document {
             } else {
                 store.replace_raw(&output, ours.to_bytes(), None)
             };
-            // Whoever does not wait for it does not want to know.
-            let _ = tell.send((saved, begun.elapsed()));
+            (saved, begun.elapsed())
         });
         Some(Saving { snapshot, outcome })
     }
 
     /// Takes note of a save that may be done by now; gives back one that is not.
     pub(crate) fn look(&mut self, mut saving: Saving) -> Looked {
-        match saving.outcome.try_recv() {
-            Ok((saved, took)) => {
+        match saving.outcome.try_done() {
+            Some(Ok((saved, took))) => {
                 // What could not be saved now may be saved later; the last save tells.
                 let _ = self.settle(saving.snapshot, saved);
                 Looked::Over(took)
             }
-            Err(oneshot::error::TryRecvError::Empty) => Looked::Going(saving),
-            Err(oneshot::error::TryRecvError::Closed) => Looked::Over(Duration::ZERO),
+            None => Looked::Going(saving),
+            Some(Err(_)) => {
+                self.is_dirty = true;
+                Looked::Over(Duration::ZERO)
+            }
         }
     }
 
@@ -146,7 +146,10 @@ impl Document {
     pub(crate) async fn finish(&mut self, saving: Saving) -> Result<()> {
         match saving.outcome.await {
             Ok((saved, _)) => self.settle(saving.snapshot, saved),
-            Err(_) => Ok(()),
+            Err(error) => {
+                self.is_dirty = true;
+                Err(Error::new(&self.output, Problem::CannotSave(error.into())))
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use cellist_kernel::Order;
+use cellist_kernel::contained::Panicked;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
@@ -190,10 +191,22 @@ impl Book {
 
     /// Ends a session. What comes back tells when nothing is left of it.
     pub(super) fn end(&mut self, number: u64, why: Gone) -> Option<watch::Receiver<bool>> {
+        let refused = SessionError::Ended { id: self.seats.get(&number)?.key.id.clone() };
+        self.end_with(number, why, &refused)
+    }
+
+    /// Ends a session in which a fault of ours happened.
+    pub(super) fn fail(&mut self, number: u64, panicked: &Panicked) {
+        if let Some(seat) = self.seats.get(&number) {
+            let refused = SessionError::failed(seat.key.id.clone(), panicked);
+            drop(self.end_with(number, Gone::Failed, &refused));
+        }
+    }
+
+    fn end_with(&mut self, number: u64, why: Gone, refused: &SessionError) -> Option<watch::Receiver<bool>> {
         let seat = self.seats.get_mut(&number)?;
         let gone = seat.gone.subscribe();
         if seat.ending.is_none() {
-            let refused = SessionError::Ended { id: seat.key.id.clone() };
             seat.end(why.clone()).into_iter().for_each(|job| job.refuse(refused.clone()));
             if seat.has_result {
                 let key = seat.key.clone();

@@ -1,5 +1,6 @@
 //! Why a session could not do what it was asked for.
 
+use cellist_kernel::contained::Panicked;
 use serde::{Deserialize, Serialize};
 
 use super::key::{ExecutionId, SessionKey};
@@ -27,6 +28,8 @@ pub enum SessionError {
     CannotStart { message: String, hint: Option<String> },
     #[error("session {id} was ended before the code ran")]
     Ended { id: String },
+    #[error("session {id} was ended: {what}")]
+    Failed { id: String, what: String },
     #[error("no code can be run any more: the host is about to end")]
     Closed,
 }
@@ -34,6 +37,10 @@ pub enum SessionError {
 impl SessionError {
     pub(super) fn start(error: &cellist_kernel::Error) -> SessionError {
         SessionError::CannotStart { message: error.to_string(), hint: error.hint() }
+    }
+
+    pub(super) fn failed(id: String, panicked: &Panicked) -> SessionError {
+        SessionError::Failed { id, what: panicked.to_string() }
     }
 
     /// A word for programs.
@@ -47,6 +54,7 @@ impl SessionError {
             SessionError::Ambiguous { .. } => "several_sessions",
             SessionError::CannotStart { .. } => "kernel_does_not_start",
             SessionError::Ended { .. } => "session_ended",
+            SessionError::Failed { .. } => "internal_error",
             SessionError::Closed => "host_ends",
         }
     }
@@ -66,6 +74,9 @@ impl SessionError {
             SessionError::Ambiguous { .. } => "name the folder too, with --cwd",
             SessionError::CannotStart { hint, .. } => return hint.clone(),
             SessionError::Ended { .. } => "ask again: a new kernel starts",
+            SessionError::Failed { .. } => {
+                "ask again: a new kernel starts; report the line `internal error` of the host's log"
+            }
             SessionError::Closed => "ask again: a new host starts",
         };
         Some(hint.into())

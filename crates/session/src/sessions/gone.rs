@@ -25,6 +25,8 @@ pub(super) enum Gone {
     Left,
     /// The system had no files left.
     OutOfFiles,
+    /// A fault of ours ended the session.
+    Failed,
     /// It ended with the host that had it.
     HostEnded,
 }
@@ -48,6 +50,7 @@ impl Gone {
             Gone::MadeRoom => "the last one made room for another session".into(),
             Gone::Left => "the last one ended when nobody used it any more".into(),
             Gone::OutOfFiles => "the last one was ended because too many files were open".into(),
+            Gone::Failed => "the last one was ended by an internal error of cellist".into(),
             Gone::HostEnded => "the host was restarted".into(),
         }
     }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cellist_kernel::{Event, Request};
+use cellist_kernel::contained::{Panicked, contained};
+use cellist_kernel::{Event, Request, fault};
 use cellist_output::notices;
 
 use super::call::{CallReport, Code, CodeReport, KernelMode, Kind};
@@ -39,16 +40,29 @@ enum Ran {
 }
 
 impl Task {
-    /// Carries a call out and tells its caller.
-    pub(super) async fn carry_out(&mut self, mut queued: Queued) {
-        self.write_file(&queued.call);
-        let outcome = match queued.call.mode {
-            KernelMode::Session => self.call(&mut queued).await,
-            KernelMode::PerCall => self.call_apart(&mut queued).await,
+    /// Carries a call out and tells its caller, also of a fault of ours, which ends the session.
+    pub(super) async fn carry_out(&mut self, mut queued: Queued) -> Result<(), Panicked> {
+        let id = queued.call.key.id.clone();
+        let calling = async {
+            fault::panic_point("session");
+            self.write_file(&queued.call);
+            match queued.call.mode {
+                KernelMode::Session => self.call(&mut queued).await,
+                KernelMode::PerCall => self.call_apart(&mut queued).await,
+            }
         };
-        // Whoever hears of the end finds the session idle.
-        self.rest();
+        let called = contained(calling).await;
+        let (outcome, done) = match called {
+            Ok(outcome) => (outcome, Ok(())),
+            Err(panicked) => (Err(SessionError::failed(id, &panicked)), Err(panicked)),
+        };
+        // Whoever hears of the end finds the session idle, or gone.
+        match &done {
+            Ok(()) => self.rest(),
+            Err(panicked) => self.inner.book().fail(self.seat, panicked),
+        }
         queued.deliver(outcome);
+        done
     }
 
     /// Carries a call out on a kernel of its own, which goes whatever comes of it.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cellist_kernel::contained::{Panicked, contained};
 use cellist_kernel::process::has_files_for_a_kernel;
 use cellist_kernel::{Death, Error, Kernel, Order, Started, State};
 use tokio::sync::Notify;
@@ -73,12 +74,28 @@ impl Task {
         }
     }
 
-    /// Does what there is to do until the session ends.
+    /// Does what there is to do until the session ends. A fault of ours ends it too: its callers are told, its kernel goes,
+    /// and the next call begins anew.
     pub(super) async fn run(mut self) {
+        let failed = contained(self.work()).await.and_then(|done| done).err();
+        if let Some(panicked) = &failed {
+            self.inner.book().fail(self.seat, panicked);
+        }
+        let why = if failed.is_some() { Gone::Failed } else { Gone::Stopped };
+        // A kernel that cannot be asked to end is killed when it is dropped.
+        if contained(self.lose(why)).await.is_err() {
+            self.live = None;
+        }
+        // Nothing of it is left when others hear of its end.
+        self.file = None;
+        self.inner.book().ended(self.seat);
+    }
+
+    async fn work(&mut self) -> Result<(), Panicked> {
         loop {
             let next = self.inner.book().next(self.seat);
             match next {
-                Next::Work(Job::Call(queued)) => self.carry_out(*queued).await,
+                Next::Work(Job::Call(queued)) => self.carry_out(*queued).await?,
                 Next::Work(Job::Restart { answer, canceller }) => {
                     let done = self.restart(&mut canceller.listen()).await;
                     self.rest();
@@ -92,13 +109,9 @@ impl Task {
                     self.rest();
                 }
                 Next::Wait => self.wait().await,
-                Next::End => break,
+                Next::End => return Ok(()),
             }
         }
-        self.lose(Gone::Stopped).await;
-        // Nothing of it is left when others hear of its end.
-        self.file = None;
-        self.inner.book().ended(self.seat);
     }
 
     /// Brings the session's file up to date. A kernel does without one that cannot be written.

@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use cellist_kernel::fault::{self, Kind};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::time::{Instant, sleep};
 
@@ -35,6 +36,7 @@ impl Workplace {
         // Files and threads may have run out.
         let runtime = match self {
             Workplace::Shared => None,
+            Workplace::OwnThread if fault::point(Kind::Thread).is_err() => None,
             Workplace::OwnThread => Builder::new_current_thread().enable_all().build().ok(),
         };
         let Some(runtime) = runtime else { return drop(tokio::spawn(work)) };

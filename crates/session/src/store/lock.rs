@@ -157,10 +157,10 @@ fn lock(path: &PathBuf, patience: Duration) -> io::Result<Option<File>> {
     // Waiting in the kernel is fair where trying again and again is not. A thread that waits too long is left
     // behind; when it has the lock at last, nobody takes the file from it and that gives the lock back.
     let (sender, receiver) = mpsc::sync_channel(0);
-    thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         let locked = file.lock().map(|()| file);
         let _ = sender.send(locked);
-    });
+    })?;
     match receiver.recv_timeout(patience) {
         Ok(locked) => locked.map(Some),
         Err(RecvTimeoutError::Timeout) => Ok(None),

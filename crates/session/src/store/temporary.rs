@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use cellist_kernel::fault::{self, Kind};
 use cellist_notebook::Notebook;
 
 use super::content;
@@ -71,6 +72,7 @@ impl Temporary {
             Access::Private => platform::private(&mut options),
             Access::Usual => &mut options,
         };
+        fault::point(Kind::File)?;
         let file = options.open(&self.path)?;
         mark_in_use(&file);
         content::write(&file, notebook)?;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use cellist_output::notices;
 use cellist_session::artifact::{Artifacts, Origin};
+use cellist_session::aside::aside;
 use cellist_session::execution::{Picture, Pictures};
 use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
 
 use super::picture::{self, Fitted};
 use super::reply::ShownPictures;
@@ -111,7 +111,7 @@ impl Gallery {
     async fn fit(&self, picture: Arc<Picture>) -> Result<Fitted, String> {
         let lost = || "it could not be looked at".to_owned();
         let turn = Arc::clone(&self.turn).acquire_owned().await.map_err(|_| lost())?;
-        let fitted = spawn_blocking(move || {
+        let fitted = aside(move || {
             let fitted = picture::fit(&picture);
             drop(turn);
             fitted
@@ -126,7 +126,7 @@ impl Gallery {
         }
         let what = format!("{} of {}", picture.mime, origin.what);
         let mut writer = self.artifacts.begin(Origin { what, ..origin.clone() }, 0);
-        let bytes = spawn_blocking(move || picture::original(&picture)).await.ok()?;
+        let bytes = aside(move || picture::original(&picture)).await.ok()?;
         writer.keep_anyway();
         writer.write(bytes);
         writer.finish().await.id.map(String::from)

@@ -1,5 +1,6 @@
 //! `bash`: a command of a shell, told of as code is. Nothing is kept from one to the next.
 
+use cellist_session::aside::aside;
 use cellist_session::orders::{self, ShellOrder};
 use cellist_session::sessions::{
     Call as SessionCall, CallReport, Code, ExecutionId, KernelMode, Kind, RetryOnCrash, SessionKey,
@@ -68,7 +69,7 @@ impl Toolbox {
         let NotOffered::ToolMode(tool @ (ToolName::Python | ToolName::Eval)) = refusal else { return None };
         let (asker, home) = (caller.asker.clone(), self.documents.store().home().clone());
         let cwd = caller.cwd.clone();
-        let looked = tokio::task::spawn_blocking(move || asker.has_python(&home, &cwd));
+        let looked = aside(move || asker.has_python(&home, &cwd));
         let has_python = looked.await.unwrap_or(true);
         let instead = match caller.tools {
             ToolSet::All => "use bash instead",

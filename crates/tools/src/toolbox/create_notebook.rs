@@ -1,9 +1,9 @@
 //! `create_notebook`: an empty notebook for a kernel.
 
 use cellist_notebook::{Ids, Notebook};
+use cellist_session::aside::aside;
 use cellist_session::orders::{self, Named};
 use serde_json::json;
-use tokio::task::spawn_blocking;
 
 use super::target::with_hint;
 use super::{Call, Toolbox};
@@ -33,7 +33,7 @@ impl Toolbox {
             &json!({ "display_name": display_name, "language": language, "name": name }),
         );
         let path = place.real.clone();
-        let made = spawn_blocking(move || store.create(&path, &notebook)).await;
+        let made = aside(move || store.create(&path, &notebook)).await;
         let made = made.map_err(|_| place.failure("could not be made", None))?;
         made.map_err(|error| place.failure(error.problem(), error.hint()))?;
         let open = self.open(&call, place).await?;

@@ -2,7 +2,7 @@
 
 use cellist_notebook::{Revision, Selector, replace_all, replace_all_in_cells, replace_once};
 use cellist_session::Store;
-use tokio::task::spawn_blocking;
+use cellist_session::aside::aside;
 
 use super::read::{Target, text_of};
 use super::target::Place;
@@ -164,7 +164,7 @@ async fn replace_file(
     base: Option<Revision>,
 ) -> Result<(), Answer> {
     let (store, path) = (store.clone(), place.real.clone());
-    let saved = spawn_blocking(move || store.replace_file(&path, text.as_bytes(), base)).await;
+    let saved = aside(move || store.replace_file(&path, text.as_bytes(), base)).await;
     let saved = saved.map_err(|_| place.failure("could not be saved", None))?;
     saved.map_err(|error| place.failure(error.problem(), error.hint()))
 }

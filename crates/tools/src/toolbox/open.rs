@@ -140,7 +140,9 @@ impl Open {
             },
             DocumentError::Refused(_) => Some(READ_AGAIN.to_owned()),
             DocumentError::NotSaved(error) => error.hint(),
-            DocumentError::Closed => Some("call again: it is opened anew".to_owned()),
+            DocumentError::Closed | DocumentError::Failed(_) => {
+                Some("call again: it is opened anew".to_owned())
+            }
         };
         self.failure(error, hint)
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use cellist_notebook::{CellRef, LineRange, Selector};
-use tokio::task::spawn_blocking;
+use cellist_session::aside::aside;
 
 use super::excerpt::Excerpt;
 use super::open::Seen;
@@ -133,7 +133,7 @@ async fn read_file(target: Target, most: usize) -> Result<Answer, Answer> {
 /// The text of a file, which must be text and not too large.
 pub(super) async fn text_of(place: Place) -> Result<String, Answer> {
     let at = place.clone();
-    let read = spawn_blocking(move || whole_text(&at.real)).await;
+    let read = aside(move || whole_text(&at.real)).await;
     let read = read.unwrap_or_else(|_| Err("could not be read".to_owned()));
     read.map_err(|problem| place.failure(problem, None))
 }

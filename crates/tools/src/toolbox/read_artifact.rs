@@ -3,7 +3,7 @@
 use cellist_notebook::{LineRange, Selector};
 use cellist_output::{Ansi, clean};
 use cellist_session::artifact::{ArtifactError, ArtifactId, Artifacts, Part};
-use tokio::task::spawn_blocking;
+use cellist_session::aside::aside;
 
 use super::read::{SCHEME, shown};
 use super::target::with_hint;
@@ -85,7 +85,7 @@ impl Toolbox {
 }
 
 async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Answer> {
-    spawn_blocking(work).await.map_err(|_| Answer::failure("the artifact could not be read"))
+    aside(work).await.map_err(|_| Answer::failure("the artifact could not be read"))
 }
 
 /// The parts as a reader sees them, and how many bytes are left out.

@@ -1,7 +1,7 @@
 //! What a model was not shown must not be written over with the mark that it saw in its place.
 
+use cellist_session::aside::aside;
 use serde_json::Value;
-use tokio::task::spawn_blocking;
 
 use super::{Call, Toolbox};
 use crate::answer::Answer;
@@ -23,7 +23,7 @@ impl Toolbox {
             None => sight.notebook(call.arguments.text("notebook"))?,
         };
         let path = place.real.clone();
-        let before = spawn_blocking(move || std::fs::read_to_string(path)).await;
+        let before = aside(move || std::fs::read_to_string(path)).await;
         let before = before.ok().and_then(Result::ok).unwrap_or_default();
         let is_hidden = |mark: &str| {
             texts(&before)

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cellist_output::notices;
+use cellist_session::aside::aside;
 use cellist_session::execution::{KernelReport, Limit, Status};
 use cellist_session::order::Order;
 use cellist_session::orders::{self, CannotOrder, Job, Wanted};
@@ -73,7 +74,7 @@ impl Toolbox {
     pub(super) async fn settings(&self, caller: &Caller, folder: &Path) -> Result<Settings, Answer> {
         let (asker, home) = (caller.asker.clone(), self.documents.store().home().clone());
         let folder = folder.to_owned();
-        let resolved = tokio::task::spawn_blocking(move || asker.settings(&home, &folder)).await;
+        let resolved = aside(move || asker.settings(&home, &folder)).await;
         match resolved {
             Ok(Ok(resolved)) => Ok(resolved.settings),
             Ok(Err(faults)) => Err(Answer::failure(faults)),

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use cellist_notebook::{Cell, Notebook};
 use cellist_output::{Ansi, clean, ranges};
+use cellist_session::aside::aside;
 use cellist_session::redaction::Redaction;
 use regex::Regex;
-use tokio::task::spawn_blocking;
 
 use super::{Call, Toolbox};
 use crate::answer::Answer;
@@ -41,7 +41,7 @@ impl Toolbox {
         let searched = notebook.clone();
         let room = budget::budget(call.arguments);
         let search = move || hits(&searched, &pattern, outputs, redaction.as_ref(), room);
-        let found = spawn_blocking(search).await.map_err(|_| open.failure("could not be searched", None))?;
+        let found = aside(search).await.map_err(|_| open.failure("could not be searched", None))?;
         let mut cells: Vec<usize> = found.iter().map(|hit| hit.cell).collect();
         cells.dedup();
         self.glance(&call, &open, &notebook, &cells);

@@ -1,9 +1,9 @@
 //! Changes of a notebook by its cell-marked text or its JSON, and what became of the cells.
 
 use cellist_notebook::{self as notebook, Applied, CellId, Ids, Notebook, Revision, Snapshot};
+use cellist_session::aside::aside;
 use cellist_session::live::Edited;
 use cellist_session::{Missing, Store};
-use tokio::task::spawn_blocking;
 
 use super::Call;
 use super::open::Open;
@@ -106,7 +106,7 @@ impl Open {
         if !changed && revision != before {
             // Only its spelling is another, which changes nothing for those who have it open.
             let (store, path, bytes) = (store.clone(), self.path().to_owned(), notebook.to_bytes());
-            let saved = spawn_blocking(move || store.replace_raw(&path, bytes, None)).await;
+            let saved = aside(move || store.replace_raw(&path, bytes, None)).await;
             let saved = saved.map_err(|_| self.failure("could not be saved", None))?;
             saved.map_err(|error| self.failure(error.problem(), error.hint()))?;
         }
@@ -124,7 +124,7 @@ impl Open {
 /// Makes a notebook that is not there from cell-marked text.
 pub(super) async fn make_notebook(store: &Store, place: &Place, text: String) -> Result<String, Answer> {
     let (own, path) = (store.clone(), place.real.clone());
-    let made = spawn_blocking(move || {
+    let made = aside(move || {
         own.change(&path, Missing::StartEmpty, |notebook| match notebook.cells().is_empty() {
             true => notebook.apply_text(&text, None).map(Some),
             false => Ok(None),
@@ -156,7 +156,7 @@ pub(super) async fn put_json(
     base: Option<Revision>,
 ) -> Result<String, Answer> {
     let (own, path, bytes) = (store.clone(), place.real.clone(), text.as_bytes().to_vec());
-    let saved = spawn_blocking(move || own.replace_raw(&path, bytes, base)).await;
+    let saved = aside(move || own.replace_raw(&path, bytes, base)).await;
     let saved = saved.map_err(|_| place.failure("could not be saved", None))?;
     let saved = saved.map_err(|error| place.failure(error.problem(), error.hint()))?;
     let cells = saved.notebook.cells().len();

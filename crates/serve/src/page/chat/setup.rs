@@ -4,6 +4,7 @@ use std::path::Path;
 
 use cellist_assistant::{CannotAsk, Place, Setup};
 use cellist_link::Failure;
+use cellist_session::aside::{NotDone, aside};
 use cellist_session::settings::RunCode;
 use cellist_tools::{nearby_notebooks, tool_references};
 
@@ -13,14 +14,14 @@ use super::super::wire::{Account, Chat, Reference};
 /// Reads all that decides on an answer.
 pub(super) async fn read(page: &Page, notebook: &Path) -> Result<Setup, Failure> {
     let place = place(page, notebook);
-    let reading = tokio::task::spawn_blocking(move || Setup::read(place, |_| {}));
+    let reading = aside(move || Setup::read(place, |_| {}));
     reading.await.map_err(lost)?.map_err(|error| refused(&error))
 }
 
 /// What a page shows before anything is said.
 pub(super) async fn chat(page: &Page, notebook: &Path, chat: String) -> Result<Chat, Failure> {
     let place = place(page, notebook);
-    let reading = tokio::task::spawn_blocking(move || {
+    let reading = aside(move || {
         let (folder, own) = (place.cwd.clone(), place.notebook.clone());
         let (account, run_code, notebooks) = match Setup::read(place, |_| {}) {
             Ok(setup) => {
@@ -39,8 +40,8 @@ pub(super) async fn chat(page: &Page, notebook: &Path, chat: String) -> Result<C
     reading.await.map_err(lost)
 }
 
-fn lost(_: tokio::task::JoinError) -> Failure {
-    Failure::bad_input("lost", "the settings could not be read")
+fn lost(error: NotDone) -> Failure {
+    Failure::internal(error)
 }
 
 fn refused(error: &CannotAsk) -> Failure {

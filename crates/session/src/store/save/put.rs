@@ -70,7 +70,9 @@ impl Save<'_> {
         // The journal names both revisions; they are worked out while the disk has its own work to do.
         let written = thread::scope(|scope| {
             if ours.original().len() >= LARGE {
-                scope.spawn(|| (expected.content.revision(), ours.revision()));
+                let revisions = || (expected.content.revision(), ours.revision());
+                // Without a thread they are worked out when they are asked for.
+                drop(thread::Builder::new().spawn_scoped(scope, revisions));
             }
             temporary.write(Access::Private, ours)
         });
