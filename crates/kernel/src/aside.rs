@@ -64,7 +64,7 @@ pub fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> As
 }
 
 /// Makes sure that so many threads can be had now, for a library that panics where one cannot.
-pub fn check_threads(count: usize) -> Result<(), NotDone> {
+pub fn check_threads(count: usize) -> io::Result<()> {
     let (hold, held) = std::sync::mpsc::channel::<()>();
     let held = Mutex::new(held);
     let wait = || drop(held.lock().map(|held| held.recv()));
@@ -72,7 +72,7 @@ pub fn check_threads(count: usize) -> Result<(), NotDone> {
         let all = (0..count).map(|_| thread::Builder::new().spawn_scoped(scope, wait));
         let all: io::Result<Vec<_>> = all.collect();
         drop(hold);
-        all.map(drop).map_err(NotDone::NoThread)
+        all.map(drop)
     })
 }
 

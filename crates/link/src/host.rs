@@ -165,7 +165,7 @@ impl Host {
                 None if turn.is_none() => {
                     let place = Host::place(&self.home);
                     let waited = blocking(move || place.turn(STARTING)).await;
-                    turn = waited.map_err(|source| self.no_state(source))?;
+                    turn = waited.map_err(|source| self.cannot_wait(source))?;
                     if turn.is_none() {
                         let reason = format!(
                             "another process has been starting it for {} seconds",
@@ -291,6 +291,17 @@ impl Host {
 
     fn other_version(&self, host: HostState) -> Error {
         Error::OtherVersion { ours: self.version.clone(), host: Box::new(host) }
+    }
+
+    /// Why nothing could be waited for: for want of a thread, or of the state folder.
+    fn cannot_wait(&self, source: io::Error) -> Error {
+        match source.kind() {
+            io::ErrorKind::WouldBlock => {
+                let hint = "end other programs, or raise the limit of processes (`ulimit -u`)";
+                Error::CannotStart { reason: plain(&source), hint: Some(hint.into()) }
+            }
+            _ => self.no_state(source),
+        }
     }
 
     fn no_state(&self, source: io::Error) -> Error {

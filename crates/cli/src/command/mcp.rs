@@ -1,6 +1,7 @@
 //! `cellist mcp`: the tools for agents, over the Model Context Protocol.
 
 use std::fs;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -110,9 +111,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
 async fn on_streams(caller: Caller, reach: Reach, prompts: &Prompts) -> Result<(), CliError> {
     let gone = Arc::default();
     let product = Product::for_one(caller, reach, prompts, Arc::clone(&gone));
-    serve_stdio(Server(product), gone).await.map_err(|error| {
-        CliError::input("protocol", format!("the client does not speak the protocol: {error}"))
-            .with_hint("this command is started by an MCP client; see docs/agents.md")
+    serve_stdio(Server(product), gone).await.map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => CliError::new("system", Exit::NoKernel, error.to_string()),
+        _ => CliError::input("protocol", format!("the client does not speak the protocol: {error}"))
+            .with_hint("this command is started by an MCP client; see docs/agents.md"),
     })
 }
 

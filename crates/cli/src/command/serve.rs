@@ -5,8 +5,7 @@ use std::time::Duration;
 use cellist_link::{FirstWords, Host as Reach, PageAsk};
 use cellist_serve::{CannotServe, Host, Serving, Staying, note_panics, say};
 use cellist_session::Home;
-use cellist_session::aside::prepare;
-use cellist_session::contained::{catch, report_panics};
+use cellist_session::aside::{check_threads, prepare};
 use cellist_session::settings::Settings;
 use clap::Args;
 use serde_json::Value;
@@ -64,7 +63,12 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         page: arguments.port.map(page).transpose()?,
     };
     cellist_session::keep_memory_small();
-    let runtime = runtime()?;
+    let runtime = runtime().inspect_err(|error| {
+        if arguments.detached {
+            let (message, hint) = (error.message.clone(), error.hint.clone());
+            let _ = say(&FirstWords::Failed { message, hint });
+        }
+    })?;
     note_panics();
     let served = runtime.block_on(async {
         let opened = Host::open(serving, &guard());
@@ -87,21 +91,18 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     served.map(|()| Answer::new("", Value::Object(Default::default())))
 }
 
-/// The threads of the host. The runtime panics when one of them cannot be had.
+/// The threads of the host. The runtime panics, or waits without end, when one of them cannot be had.
 fn runtime() -> Result<Runtime, CliError> {
-    report_panics(|_| {});
-    let begun = catch(|| {
-        prepare()?;
+    let begun = prepare().and_then(|()| {
+        check_threads(WORKERS)?;
         Builder::new_multi_thread().enable_all().worker_threads(WORKERS).build()
     });
-    report_panics(print_aside);
-    let why = match begun {
-        Ok(Ok(runtime)) => return Ok(runtime),
-        Ok(Err(error)) => reason(&error),
-        Err(_) => "no more threads can be had".to_owned(),
-    };
-    Err(CliError::new("system", Exit::NoKernel, format!("the host's threads cannot be started: {why}"))
-        .with_hint("end other programs, or raise the limit of processes (`ulimit -u`)"))
+    begun.map_err(|error| {
+        let message =
+            format!("the host cannot have the {} threads that it needs: {}", WORKERS + 1, reason(&error));
+        CliError::new("system", Exit::NoKernel, message)
+            .with_hint("end other programs, or raise the limit of processes (`ulimit -u`)")
+    })
 }
 
 /// The page as it is served for this terminal.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
-use cellist_session::aside::check_threads;
+use cellist_session::aside::{NotDone, check_threads};
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::stdio_pipes;
@@ -23,7 +23,7 @@ use super::source::Source;
 /// are still under way are told that nobody waits for them.
 pub async fn serve_stdio<S: Source>(server: Server<S>, gone: Arc<AtomicBool>) -> io::Result<()> {
     // Streams that are no pipes are read and written by a thread each.
-    check_threads(2)?;
+    check_threads(2).map_err(NotDone::NoThread)?;
     let (reading, writing) = stdio_pipes();
     let reading = Watched { reading, gone };
     match server.serve(Lines::new(reading, writing)).await {

@@ -191,3 +191,22 @@ fn each_thread_process_and_buffer_may_be_missing_once() {
     assert!(!failed, "{text}");
     assert!(!shaky.log().contains("internal error"), "{}", shaky.log());
 }
+
+#[test]
+fn a_panic_in_a_call_of_a_server_without_a_host_fails_that_call() {
+    Backend::Runner.tally();
+    let desk = Desk::new();
+    desk.write("nb.ipynb", notebook(&["x = 0"]));
+    let plan = desk.state().join("plan");
+    let mut command = desk.command(&["mcp", "--standalone"]);
+    command.env("CELLIST_FAULTS", &plan);
+    let mut client = Client::greet(command, "2025-11-25");
+    for place in ["tool", "document"] {
+        fs::write(&plan, format!("panic {place}")).unwrap();
+        let (text, failed) = client.call("get_notebook_cells", json!({ "notebook": "nb.ipynb" }));
+        assert!(failed && text.contains(&format!("a fault of the test in {place}")), "{text}");
+        let (text, failed) = client.call("get_notebook_cells", json!({ "notebook": "nb.ipynb" }));
+        assert!(!failed && text.contains("x = 0"), "{text}");
+    }
+    assert_eq!(client.leave(), 0);
+}
