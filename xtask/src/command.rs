@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod deny;
 mod fuzz;
 mod screens;
 mod setup;

@@ -1,7 +1,6 @@
 //! Rules that are read off the files of the repository. Each is a test of its own and part of `cargo xtask check`.
 
 mod levels;
-mod licences;
 mod purity;
 mod skips;
 mod voice;
@@ -22,7 +21,6 @@ pub(crate) struct Gate {
 pub(crate) const GATES: &[Gate] = &[
     Gate { name: "levels", problems: levels::problems },
     Gate { name: "purity", problems: purity::problems },
-    Gate { name: "licences", problems: licences::problems },
     Gate { name: "skips", problems: skips::problems },
     Gate { name: "voice", problems: voice::problems },
 ];
@@ -59,11 +57,6 @@ mod tests {
     #[test]
     fn the_pure_crates_touch_nothing_outside() {
         check("purity");
-    }
-
-    #[test]
-    fn every_dependency_has_an_allowed_licence() {
-        check("licences");
     }
 
     #[test]

@@ -21,8 +21,6 @@ pub(crate) struct Metadata {
 pub(crate) struct Package {
     pub(crate) id: String,
     pub(crate) name: String,
-    pub(crate) version: String,
-    pub(crate) license: Option<String>,
     pub(crate) manifest: PathBuf,
     pub(crate) member: bool,
     /// Runs inside the compiler, so nothing of it is in the product.
@@ -116,8 +114,6 @@ impl Package {
             member: members.contains(&id.as_str()),
             id,
             name: text("name")?,
-            version: text("version")?,
-            license: text("license"),
             manifest: text("manifest_path")?.into(),
             macros: kinds.into_iter().any(|kind| kind == "proc-macro"),
             dependencies: dependencies.collect::<Option<_>>()?,
@@ -144,7 +140,7 @@ mod tests {
 
     fn package(id: &str, kind: &str) -> Value {
         let targets = json!([{ "kind": [kind] }]);
-        json!({ "id": id, "name": id, "version": "1.0.0", "license": null, "manifest_path": "/x/Cargo.toml",
+        json!({ "id": id, "name": id, "manifest_path": "/x/Cargo.toml",
             "targets": targets, "dependencies": [] })
     }
 

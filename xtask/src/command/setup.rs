@@ -7,7 +7,7 @@ use std::{env, io};
 
 use testkit::{Kind, NeededBy, PARTS, Part};
 
-use super::{no_arguments, web};
+use super::{deny, no_arguments, web};
 use crate::failure::Failure;
 use crate::node::npm;
 use crate::process::{capture, cargo, program, text};
@@ -33,6 +33,7 @@ pub(super) fn provide(needed_by: NeededBy) -> Result<(), Failure> {
     }
     if needed_by == NeededBy::Tests {
         web::provide()?;
+        deny::provide()?;
     }
     Ok(())
 }
