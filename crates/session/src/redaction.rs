@@ -1,8 +1,17 @@
-//! Credentials taken out of what a model reads: those of well-known shapes, and the values of variables that stay with
-//! whoever asked. Pure: text in, text out. Files, artifacts and what people see are no business of it.
+//! Takes credentials out of text that a model reads: tokens of known kinds, values behind the names of secrets, and the
+//! values of variables that kernels do not get. Pure: text in, text out. Files, artifacts and the screens of people stay as
+//! they are.
 
+mod assigned;
+mod disguise;
+mod encoded;
+mod names;
+mod places;
 mod private_key;
-mod shapes;
+mod rules;
+mod scan;
+mod tokens;
+mod values;
 mod withheld;
 
 use std::borrow::Cow;
@@ -83,7 +92,7 @@ impl Redaction {
             return Vec::new();
         }
         let mut found = self.withheld.find(text);
-        found.extend(shapes::find(text));
+        found.extend(scan::find(text));
         // Stable: a value that is known by its name is called by it, whatever it looks like.
         found.sort_by_key(|found| found.range.start);
         let mut apart: Vec<Found<'_>> = Vec::with_capacity(found.len());
@@ -143,12 +152,11 @@ impl Redaction {
         if self.is_off {
             return Vec::new();
         }
-        let mut known: Vec<&str> = shapes::labels().collect();
-        known.extend(self.withheld.names());
         let marks = text.match_indices(OPENING).filter_map(|(start, _)| {
             let label = &text[start + OPENING.len()..];
             let label = &label[..label.find(']')?];
-            known.contains(&label).then(|| &text[start..start + OPENING.len() + label.len() + 1])
+            let is_ours = scan::is_label(label) || self.withheld.names().any(|name| name == label);
+            is_ours.then(|| &text[start..start + OPENING.len() + label.len() + 1])
         });
         marks.collect()
     }

@@ -1,3 +1,5 @@
+mod audit;
+
 use cellist_kernel::environment::SECRET_WORDS;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -328,6 +330,16 @@ proptest! {
         let (credential, _) = &credentials()[at];
         let text = format!("{before} {credential} {after}");
         prop_assert!(!seen(&text).contains(credential.as_str()));
+    }
+
+    #[test]
+    fn any_text_can_be_read(pieces in prop::collection::vec(prop_oneof![
+        "\\PC{0,8}",
+        any::<String>(),
+        prop::sample::select(vec!["\u{1b}[", "%3", "%41", "\\u00", "\\x4", "&#", "=\n", "é", "token=", "password: ", "ghp_", "eyJ",
+            "://", ":5432:", "twitter", "-----BEGIN PRIVATE KEY-----", "\u{200b}", "curl -u ", "\"", "aGVsbG8gd29ybGQgaGVsbG8gd29ybGQ"]).prop_map(str::to_owned),
+    ], 0..12)) {
+        seen(&pieces.concat());
     }
 
     #[test]

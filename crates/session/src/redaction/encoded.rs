@@ -1,0 +1,120 @@
+//! Long runs of base64 and hexadecimal digits whose plain text has a credential in it: secrets of Kubernetes, settings of
+//! Docker, keys in cluster files.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::{Engine, alphabet};
+
+use super::values::{has_both_cases, has_digit, is_hex};
+use super::{Found, places, scan};
+
+/// No shorter run has a credential in it; a longer one is a picture.
+const SHORTEST: usize = 24;
+const LONGEST: usize = 16 * 1024;
+
+/// How often a text is encoded at most.
+const DEEPEST: usize = 2;
+
+/// Where encoded credentials stand in a text.
+pub(super) fn find(text: &str, depth: usize) -> Vec<Found<'static>> {
+    let mut found = Vec::new();
+    if depth < DEEPEST {
+        for run in runs(text.as_bytes()) {
+            found.extend(look(text, run, depth));
+        }
+    }
+    found
+}
+
+fn look(text: &str, run: Range<usize>, depth: usize) -> Option<Found<'static>> {
+    let letters = &text[run.clone()];
+    if text[run.end..].starts_with('.')
+        && letters.len() < 32
+        && matches!(letters.as_bytes()[0], b'M' | b'N' | b'O')
+    {
+        let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
+        let length = text.as_bytes()[run.start..].iter().take_while(is_part).count();
+        let whole = run.start..run.start + length;
+        if places::is_discord(&text[whole.clone()]) {
+            return Some(Found { range: whole, label: "Discord token" });
+        }
+    }
+    let plain = match is_hex(letters) {
+        true => hexadecimal(letters)?,
+        // A name or a word has no digits among letters of both kinds.
+        false if has_digit(letters) && has_both_cases(letters) => base64(letters)?,
+        false => return None,
+    };
+    let inner = scan::plain(&plain, depth + 1);
+    inner.into_iter().next().map(|inner| Found { range: run, label: inner.label })
+}
+
+/// The letters of base64, in either alphabet.
+static PARTS: LazyLock<[bool; 256]> = LazyLock::new(|| {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+/_-".contains(&byte);
+    std::array::from_fn(|byte| u8::try_from(byte).is_ok_and(is_part))
+});
+
+/// Runs of letters that may stand for bytes. Only every so many letters are looked at until one is met.
+fn runs(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> {
+    let is_part = |byte: u8| PARTS[usize::from(byte)];
+    let (mut at, mut seen) = (SHORTEST - 1, 0);
+    std::iter::from_fn(move || {
+        while at < bytes.len() {
+            if !is_part(bytes[at]) {
+                at += SHORTEST;
+                continue;
+            }
+            let before = bytes[seen..at].iter().rev().take_while(|byte| is_part(**byte)).count();
+            let behind = bytes[at..].iter().take_while(|byte| is_part(**byte)).count();
+            let padding = bytes[at + behind..].iter().take(2).take_while(|byte| **byte == b'=').count();
+            let run = at - before..at + behind + padding;
+            seen = run.end;
+            at = run.end + SHORTEST - 1;
+            if (SHORTEST..=LONGEST).contains(&run.len()) {
+                return Some(run);
+            }
+        }
+        None
+    })
+}
+
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// The text that base64 stands for, in either of its alphabets.
+pub(super) fn base64(letters: &str) -> Option<String> {
+    /// Most runs are no text, which the first bytes show.
+    const FIRST: usize = 16;
+    let letters: Cow<'_, str> = match letters.contains(['-', '_']) {
+        true => letters.replace('-', "+").replace('_', "/").into(),
+        false => letters.into(),
+    };
+    let decode = |letters: &str| {
+        let plain = BASE64.decode(letters).ok()?;
+        plain.iter().all(|byte| is_text(*byte)).then_some(plain)
+    };
+    decode(letters.get(..FIRST).unwrap_or_default())?;
+    String::from_utf8(decode(&letters)?).ok()
+}
+
+fn hexadecimal(letters: &str) -> Option<String> {
+    let digit = |letter: u8| char::from(letter).to_digit(16).map(|digit| digit as u8);
+    let mut plain = Vec::with_capacity(letters.len() / 2);
+    for pair in letters.as_bytes().chunks_exact(2) {
+        let byte = digit(pair[0])? << 4 | digit(pair[1])?;
+        plain.push(Some(byte).filter(|byte| is_text(*byte))?);
+    }
+    String::from_utf8(plain).ok().filter(|plain| has_digit(plain) || plain.contains(':'))
+}
+
+fn is_text(byte: u8) -> bool {
+    byte >= b' ' && byte != 0x7f || b"\t\n\r".contains(&byte)
+}

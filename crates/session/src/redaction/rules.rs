@@ -1,0 +1,196 @@
+//! The rules of gitleaks as data (`rules/gitleaks.toml`): a rule is looked at near one of its keywords only, and its
+//! expression is made when a keyword is met for the first time.
+//!
+//! To take newer rules, put `config/gitleaks.toml` of a release of gitleaks in the place of the file, and run the tests of
+//! this module: they name rules that do not compile, and texts that a new rule takes by mistake.
+
+use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
+
+use regex::bytes::{Regex, RegexBuilder};
+use toml::de::{DeTable, DeValue};
+
+use super::Found;
+use super::values::{entropy, has_digit, has_letter, is_no_stand_in};
+
+const FILE: &str = include_str!("rules/gitleaks.toml");
+
+/// Rules that are not used. Other parts of this module find the same and more, unless a reason is given.
+const UNUSED: &[&str] = &[
+    // Too general for text that is no source file; `names.rs` judges assignments.
+    "generic-api-key",
+    "hashicorp-tf-password",
+    "kubernetes-secret-yaml",
+    "nuget-config-password",
+    "freemius-secret-key",
+    "curl-auth-header",
+    "curl-auth-user",
+    // Any git hash.
+    "sourcegraph-access-token",
+    // Keywords that stand in most texts; `tokens.rs` has these kinds.
+    "airtable-personnal-access-token",
+    "jwt",
+    "jwt-base64",
+    "twilio-api-key",
+    "vault-service-token",
+    "sendgrid-api-token",
+    "private-key",
+    // A fixed prefix without the secret behind it.
+    "aws-amazon-bedrock-api-key-short-lived",
+    // Public by design.
+    "adobe-client-id",
+    "asana-client-id",
+    "bitbucket-client-id",
+    "discord-client-id",
+    "flutterwave-public-key",
+    "linkedin-client-id",
+    "lob-pub-api-key",
+    "looker-client-id",
+    "mailgun-pub-key",
+    "messagebird-client-id",
+    "plaid-client-id",
+];
+
+/// Keywords that stand in most sources. A rule without another one is not used.
+const COMMON: &[&str] = &["live_", "test_", "pat.", "sat.", "ext_", "sc_"];
+
+/// A rule of the file.
+pub(super) struct Rule {
+    pub(super) label: String,
+    pub(super) keywords: Vec<String>,
+    pattern: String,
+    /// The least entropy of a secret.
+    least: f64,
+    group: usize,
+    /// Whether the name of a service beside any letters makes them a secret.
+    is_by_name: bool,
+    expression: OnceLock<Option<Regex>>,
+}
+
+pub(super) static RULES: LazyLock<Vec<Rule>> =
+    LazyLock::new(|| entries(FILE).iter().filter_map(Rule::new).collect());
+
+/// The rules of a file of gitleaks.
+fn entries(file: &str) -> Vec<DeTable<'_>> {
+    let mut file = DeTable::parse(file).expect("a test reads this file").into_inner();
+    let rules = file.remove("rules").map(|rules| rules.into_inner());
+    let Some(DeValue::Array(rules)) = rules else { return Vec::new() };
+    let tables = rules.into_iter().filter_map(|rule| match rule.into_inner() {
+        DeValue::Table(table) => Some(table),
+        _ => None,
+    });
+    tables.collect()
+}
+
+/// How far before a keyword a match may begin, and how far behind it end.
+const BEFORE: usize = 64;
+const BEHIND: usize = 2048;
+
+impl Rule {
+    fn new(entry: &DeTable<'_>) -> Option<Rule> {
+        /// Words before the name of the service, which cost time and change nothing.
+        const LEAD: &str = r"[\w.-]{0,50}?";
+        /// The end of a secret in a source file. Here one also ends at a comma, a bracket or an ampersand.
+        const END: &str = r#"(?:[\x60'"\s;]|\\[nr]|$)"#;
+        let value = |key: &str| entry.get(key).map(|value| value.get_ref());
+        let id = value("id")?.as_str()?;
+        let regex = value("regex")?.as_str()?;
+        let keywords = value("keywords")?.as_array()?.iter().filter_map(|word| word.get_ref().as_str());
+        let keywords: Vec<String> =
+            keywords.filter(|word| !COMMON.contains(word)).map(str::to_ascii_lowercase).collect();
+        if UNUSED.contains(&id) || keywords.is_empty() {
+            return None;
+        }
+        let number = |key| match value(key) {
+            Some(DeValue::Float(number)) => number.as_str().parse().unwrap_or_default(),
+            Some(DeValue::Integer(number)) => number.as_str().parse().unwrap_or_default(),
+            _ => 0.0,
+        };
+        let is_by_name = regex.contains(r"(?:[ \t\w.-]{0,20})");
+        Some(Rule {
+            label: id.replace('-', " "),
+            keywords,
+            pattern: regex.replace(LEAD, "").replace(END, "(?:[^0-9A-Za-z_-]|$)"),
+            least: number("entropy"),
+            group: number("secretGroup") as usize,
+            is_by_name,
+            expression: OnceLock::new(),
+        })
+    }
+
+    fn expression(&self) -> Option<&Regex> {
+        let make = || {
+            // As in Go: classes such as \w are ASCII. Small caches, since many rules may be met over time.
+            RegexBuilder::new(&self.pattern).unicode(false).dfa_size_limit(128 * 1024).build().ok()
+        };
+        self.expression.get_or_init(make).as_ref()
+    }
+
+    /// Whether one of the keywords stands at a place of the text.
+    pub(super) fn is_at(&self, text: &str, at: usize) -> bool {
+        let rest = &text.as_bytes()[at..];
+        self.keywords.iter().any(|word| {
+            rest.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word.as_bytes()))
+        })
+    }
+
+    /// The secrets around a keyword that stands at a place of the text; and up to where the text was looked at.
+    pub(super) fn find(&'static self, text: &str, at: usize, found: &mut Vec<Found<'static>>) -> usize {
+        let from = text.floor_char_boundary(at.saturating_sub(BEFORE));
+        let to = text.ceil_char_boundary((at + BEHIND).min(text.len()));
+        let window = &text.as_bytes()[..to];
+        let mut next = from;
+        while let Some(groups) = self.expression().and_then(|it| it.captures_at(window, next)) {
+            let secret = match self.group {
+                0 => groups.iter().skip(1).flatten().next().or_else(|| groups.get(0)),
+                group => groups.get(group),
+            };
+            let Some(secret) = secret.filter(|secret| !secret.is_empty()) else { break };
+            next = secret.end();
+            let range = whole(text, secret.range(), to);
+            if text.get(range.clone()).is_some_and(|secret| self.is_one(secret)) {
+                found.push(Found { range, label: &self.label });
+            }
+        }
+        if to == text.len() { to } else { to - BEHIND / 2 }
+    }
+
+    fn is_one(&self, secret: &str) -> bool {
+        /// Of a secret that only the name of a service beside it tells.
+        const BY_NAME: f64 = 3.0;
+        let least = if self.is_by_name { self.least.max(BY_NAME) } else { self.least };
+        let is_mixed = !self.is_by_name || has_digit(secret) && has_letter(secret);
+        is_mixed && is_no_stand_in(secret) && entropy(secret) >= least
+    }
+}
+
+/// All of a secret of which the window showed the beginning.
+fn whole(text: &str, mut range: Range<usize>, window: usize) -> Range<usize> {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(byte);
+    if range.end == window {
+        range.end += text.as_bytes()[window..].iter().take_while(|byte| is_part(byte)).count();
+    }
+    range
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_that_is_used_compiles_and_every_other_is_there() {
+        let ids: Vec<DeTable<'_>> = entries(FILE);
+        let is_there = |id: &str| ids.iter().any(|rule| rule["id"].get_ref().as_str() == Some(id));
+        assert!(RULES.len() > 150, "{}", RULES.len());
+        for rule in RULES.iter() {
+            let built = RegexBuilder::new(&rule.pattern).unicode(false).build();
+            assert!(built.is_ok(), "{}: {built:?}", rule.label);
+            let keyword =
+                rule.keywords.iter().find(|word| word.len() < 3 && word.chars().all(char::is_alphanumeric));
+            assert_eq!(keyword, None, "{}: a keyword of most texts", rule.label);
+        }
+        for id in UNUSED {
+            assert!(is_there(id), "{id} is no rule of the file any more");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Judges a value by its letters: random, a password, or a stand-in such as `your-token`.
+
+/// Shannon entropy, in bits a letter.
+pub(super) fn entropy(text: &str) -> f64 {
+    let mut counts = [0u32; 256];
+    text.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
+    let length = text.len().max(1) as f64;
+    let shares = counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / length);
+    shares.map(|share| -share * share.log2()).sum()
+}
+
+pub(super) fn always(_: &str) -> bool {
+    true
+}
+
+pub(super) fn has_digit(text: &str) -> bool {
+    text.contains(|letter: char| letter.is_ascii_digit())
+}
+
+pub(super) fn has_letter(text: &str) -> bool {
+    text.contains(|letter: char| letter.is_ascii_alphabetic())
+}
+
+pub(super) fn has_both_cases(text: &str) -> bool {
+    text.contains(|letter: char| letter.is_ascii_lowercase())
+        && text.contains(|letter: char| letter.is_ascii_uppercase())
+}
+
+pub(super) fn is_hex(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether letters and digits follow each other as in no word: so many of them without anything in between.
+pub(super) fn is_random(text: &str) -> bool {
+    const LONG: usize = 12;
+    let is_mixed = |piece: &str| piece.len() >= LONG && has_digit(piece) && has_letter(piece);
+    is_no_stand_in(text) && text.split(|letter: char| !letter.is_ascii_alphanumeric()).any(is_mixed)
+}
+
+pub(super) fn is_uuid(text: &str) -> bool {
+    let lengths = text.split('-').map(str::len);
+    lengths.eq([8, 4, 4, 4, 12]) && text.split('-').all(is_hex) && has_digit(text)
+}
+
+/// How often a digit follows a letter, or a letter a digit.
+pub(super) fn turns(text: &str) -> usize {
+    let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_alphabetic());
+    text.as_bytes()
+        .windows(2)
+        .filter(|pair| {
+            matches!((kind(pair[0]), kind(pair[1])), ((true, _), (_, true)) | ((_, true), (true, _)))
+        })
+        .count()
+}
+
+/// Whether it could be a password: no word, no number, and no stand-in.
+pub(super) fn is_password(text: &str) -> bool {
+    let is_word = text.chars().all(|letter| letter.is_ascii_lowercase())
+        || text.chars().all(|letter| letter.is_ascii_uppercase())
+        || text.chars().all(|letter| letter.is_ascii_digit());
+    !is_word && is_no_stand_in(text)
+}
+
+/// Whether it does not say itself that something else belongs here.
+pub(super) fn is_no_stand_in(text: &str) -> bool {
+    const WORDS: [&str; 8] = ["password", "passwd", "pass", "pwd", "secret", "token", "user", "changeme"];
+    const PARTS: [&str; 11] =
+        ["your", "example", "placeholder", "xxxx", "****", "....", "{", "<", "%s", "%(", "redacted"];
+    let plain = text.to_ascii_lowercase();
+    !text.starts_with('$')
+        && !WORDS.contains(&plain.as_str())
+        && !PARTS.iter().any(|part| plain.contains(part))
+}
+
+/// Whether it leads to a file or an address, rather than being a secret itself.
+pub(super) fn is_path(text: &str) -> bool {
+    let is_rooted = text.starts_with(['/', '~', '.', '@']) || text.contains(":\\") || text.contains("://");
+    is_rooted && !text.split('/').any(is_random)
+}
+
+/// How far a closer look goes from a keyword: a text may be one long line.
+const FAR: usize = 256;
+
+/// The beginning of the line that a place is in, or as much of it as is near.
+pub(super) fn line_before(text: &str, at: usize) -> &str {
+    let near = &text[text.floor_char_boundary(at.saturating_sub(FAR))..at];
+    near.rsplit('\n').next().unwrap_or_default()
+}
+
+/// The rest of the line from a place on, or as much of it as is near.
+pub(super) fn line_behind(text: &str, at: usize) -> &str {
+    let near = &text[at..text.floor_char_boundary((at + FAR).min(text.len()))];
+    near.split(['\n', '\r']).next().unwrap_or_default()
+}
