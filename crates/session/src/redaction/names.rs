@@ -219,6 +219,7 @@ const ABOUT: &[&str] = &[
     "set",
     "fingerprint",
     "digest",
+    "env",
     "sha256",
     "checksum",
 ];

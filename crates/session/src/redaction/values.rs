@@ -53,12 +53,18 @@ pub(super) fn turns(text: &str) -> usize {
         .count()
 }
 
-/// Whether it could be a password: no word, no number, and no stand-in.
+/// Whether it could be a password: no word, no number, no name of a variable, and no stand-in.
 pub(super) fn is_password(text: &str) -> bool {
-    let is_word = text.chars().all(|letter| letter.is_ascii_lowercase())
-        || text.chars().all(|letter| letter.is_ascii_uppercase())
+    let is_word = text.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_')
+        || text.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_')
         || text.chars().all(|letter| letter.is_ascii_digit());
-    !is_word && is_no_stand_in(text)
+    let is_constant = || {
+        let is_part = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
+        text.contains('_')
+            && text.starts_with(|letter: char| letter.is_ascii_uppercase())
+            && text.chars().all(is_part)
+    };
+    !is_word && !is_constant() && is_no_stand_in(text)
 }
 
 /// Whether it does not say itself that something else belongs here.
