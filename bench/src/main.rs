@@ -7,6 +7,7 @@ mod cells;
 mod chat;
 mod cold;
 mod crowd;
+mod display;
 mod document;
 mod edit;
 mod flood;
@@ -42,6 +43,7 @@ const BENCHES: &[Bench] = &[
     ("round-trip", "one trivial cell on a kernel that is ready", round_trip::run),
     ("streams", "floods of output, kept whole", streams::run),
     ("flood", "a program that prints 2 GB", flood::run),
+    ("display", "one display of 400 MB, peak memory", display::run),
     ("crowd", "many sessions at once", crowd::run),
     ("gateway", "kernels behind gateways", gateway::run),
     ("mcp", "what an agent waits for and reads, over MCP", mcp::run),

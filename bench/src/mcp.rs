@@ -1,7 +1,7 @@
 //! What an agent waits for and reads: the start of the server, the list of its tools, a call, and ten tasks, beside
 //! jupyter-mcp-server and the least that a server of the Python SDK can be.
 
-mod client;
+pub(crate) mod client;
 mod notebooks;
 mod place;
 mod tasks;

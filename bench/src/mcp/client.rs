@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::measure::Aside;
 
 /// A server that was started, and is killed when this is dropped.
-pub(super) struct Client {
+pub(crate) struct Client {
     child: Child,
     requests: ChildStdin,
     lines: Lines<BufReader<ChildStdout>>,
@@ -18,7 +18,7 @@ pub(super) struct Client {
 
 impl Client {
     /// Starts a server and shakes hands with it; also what it tells a model first.
-    pub(super) fn start(command: &mut Command) -> (Client, String) {
+    pub(crate) fn start(command: &mut Command) -> (Client, String) {
         let aside = Aside::new();
         let mut child = command
             .stdin(Stdio::piped())
@@ -49,7 +49,7 @@ impl Client {
     }
 
     /// The blocks of a tool's answer.
-    pub(super) fn call(&mut self, tool: &str, arguments: &Value) -> Vec<Value> {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Vec<Value> {
         let result = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
         result["content"].as_array().cloned().unwrap_or_else(|| panic!("no answer of {tool}: {result}"))
     }

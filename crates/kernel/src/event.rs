@@ -94,6 +94,11 @@ pub enum Event {
     },
     /// Output was lost on the way; before `Died`, it may have been.
     OutputLost,
+    /// Output was not taken, since it was larger than its wire allows.
+    OutputRefused {
+        /// What it was, with its size and the limit.
+        what: String,
+    },
     /// The code ended and all its output was seen.
     Done(Outcome),
     /// The kernel died while the code ran.

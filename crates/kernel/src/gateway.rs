@@ -7,6 +7,7 @@ mod frames;
 mod leftovers;
 mod link;
 mod live;
+mod meter;
 mod notebooks;
 mod rest;
 mod shared;

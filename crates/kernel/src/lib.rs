@@ -5,6 +5,7 @@
 
 pub mod aside;
 mod bars;
+pub mod body;
 pub mod choice;
 pub mod contained;
 mod current;

@@ -183,7 +183,7 @@ fn said(death: &Death) -> String {
         Death::Exit(code) => format!("exit code {code}"),
         Death::Signal(name) => format!("it was ended by {name}"),
         Death::OutOfMemory => "it ran out of memory".to_owned(),
-        Death::Restarted | Death::Removed | Death::OutOfReach(_) | Death::Unknown => {
+        Death::Restarted | Death::Removed | Death::OutOfReach(_) | Death::Refused(_) | Death::Unknown => {
             "nobody knows how it ended".to_owned()
         }
     }

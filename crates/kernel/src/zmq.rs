@@ -1,11 +1,13 @@
 //! Jupyter kernels over ZeroMQ: started by us, or joined while they run.
 
 mod connection;
+mod faults;
 mod lanes;
 mod live;
 mod log;
 mod published;
 mod receiving;
+mod zmtp;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

@@ -2,31 +2,28 @@
 
 use std::io;
 
+use cellist_output::wire::{self, HOST_FRAME, HOST_HELLO};
 use cellist_session::fault::{self, Kind};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// The longest frame that is taken: far above the largest notebook, far below what would end the process.
-const LONGEST: u32 = 512 << 20;
 /// The room that is taken first.
 const FIRST: usize = 64 << 10;
-/// The longest first frame.
-const SHORT: u32 = 64 << 10;
 
 /// Reads a frame; `None` at the end of the stream between two frames. Not safe to drop half-way: whoever reads owns the
 /// socket's other direction no longer than its frames.
 pub async fn read<T: DeserializeOwned>(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<T>> {
-    read_within(LONGEST, from).await
+    read_within(HOST_FRAME, from).await
 }
 
 /// The same of a first frame, which is short: nothing is known yet of the side that sends it.
 pub async fn read_short<T: DeserializeOwned>(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<T>> {
-    read_within(SHORT, from).await
+    read_within(HOST_HELLO, from).await
 }
 
 async fn read_within<T: DeserializeOwned>(
-    longest: u32,
+    longest: usize,
     from: &mut (impl AsyncRead + Unpin),
 ) -> io::Result<Option<T>> {
     let mut head = [0; 4];
@@ -36,10 +33,8 @@ async fn read_within<T: DeserializeOwned>(
     }
     from.read_exact(&mut head[first..]).await?;
     let length = u32::from_be_bytes(head);
-    if length > longest {
-        let message = format!("a frame of {length} bytes is too long");
-        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
-    }
+    wire::check("a frame", length.into(), longest)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
     // The room is taken as the bytes come, not as they are announced.
     let (mut body, length) = (Vec::new(), length as usize);
     let mut from = from.take(length as u64);
@@ -60,7 +55,7 @@ async fn read_within<T: DeserializeOwned>(
 pub fn encode<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; 4];
     serde_json::to_writer(&mut bytes, value)?;
-    let length = u32::try_from(bytes.len() - 4).ok().filter(|length| *length <= LONGEST);
+    let length = u32::try_from(bytes.len() - 4).ok().filter(|length| *length as usize <= HOST_FRAME);
     let length = length.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "too long for a frame"))?;
     bytes[..4].copy_from_slice(&length.to_be_bytes());
     Ok(bytes)
@@ -91,6 +86,6 @@ mod tests {
     #[tokio::test]
     async fn a_length_that_nobody_sends_is_refused_before_anything_is_read() {
         let refused = read::<String>(&mut [0xff, 0xff, 0xff, 0xff, b'"'].as_slice()).await.unwrap_err();
-        assert!(refused.to_string().contains("too long"), "{refused}");
+        assert!(refused.to_string().contains("where at most 512 MiB are taken"), "{refused}");
     }
 }

@@ -5,6 +5,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use bytes::Bytes;
+use cellist_output::ByteString;
 use serde::{Deserialize, Serialize};
 
 use crate::id::CellId;
@@ -66,6 +68,15 @@ pub struct Cell {
     /// Keys written or removed (`None`) since the text was read. Outputs may be large: copies of a notebook share
     /// them.
     pub(crate) changed: Vec<(String, Option<Arc<Vec<u8>>>)>,
+}
+
+/// Memory that a text may share.
+struct Owner(Arc<Vec<u8>>);
+
+impl AsRef<[u8]> for Owner {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 /// The white space around a cell in the file's list of cells.
@@ -143,6 +154,19 @@ impl Cell {
             Some((_, value)) => value.as_ref().map(|value| value.as_slice()),
             None => self.object.get(&self.text, key).map(|member| member.value.of(&self.text)),
         }
+    }
+
+    /// The JSON of one of the cell's keys, as a text that shares the cell's memory.
+    pub(crate) fn shared(&self, key: &str) -> Option<ByteString> {
+        let value = self.changed.iter().find(|(changed, _)| changed == key);
+        let bytes = match value {
+            Some((_, value)) => Bytes::from_owner(Owner(Arc::clone(value.as_ref()?))),
+            None => {
+                let span = self.object.get(&self.text, key)?.value;
+                Bytes::from_owner(Owner(Arc::clone(&self.text))).slice(span.start..span.end)
+            }
+        };
+        ByteString::try_from(bytes).ok()
     }
 
     /// The keys of the cell, in order, each once.

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use cellist_output::{MimeBundle, MimeData, Output, RawJson};
+use cellist_output::{ByteString, MimeBundle, MimeData, Output, RawJson};
 
 use crate::cell::Cell;
-use crate::json::Span;
 use crate::json::scan::array_at;
 use crate::json::strict::strict;
 use crate::json::tree::Node;
+use crate::json::{Element, Span};
 use crate::notebook::Notebook;
 
 impl Cell {
@@ -18,9 +18,14 @@ impl Cell {
         let Some(raw) = self.value("outputs") else {
             return Vec::new();
         };
+        let shared = if raw.len() >= LARGE { self.shared("outputs") } else { None };
         let list = array_at(raw, Span { start: 0, end: raw.len() });
         let elements = list.map(|list| list.elements).unwrap_or_default();
-        elements.iter().filter_map(|element| read(element.value.of(raw))).collect()
+        let read = |element: &Element| {
+            let large = shared.as_ref().and_then(|shared| read_within(shared, element.value));
+            large.or_else(|| read(element.value.of(raw)))
+        };
+        elements.iter().filter_map(read).collect()
     }
 }
 
@@ -35,6 +40,14 @@ impl Notebook {
         let count = execution_count.map_or_else(Node::null, Node::number);
         cell.set_node("execution_count", &count, ascii);
     }
+}
+
+/// Outputs of this size are not copied where that can be.
+const LARGE: usize = 1 << 20;
+
+/// Reads an output whose large parts stay in the text that it is a part of.
+fn read_within(text: &ByteString, span: Span) -> Option<Output> {
+    Output::read_within(text.get(span.start..span.end)?, text).ok()
 }
 
 fn read(raw: &[u8]) -> Option<Output> {
@@ -72,7 +85,7 @@ fn bundle(data: &MimeBundle) -> Node<'_> {
     let members = data.iter().map(|(mime, data)| {
         let value = match data {
             MimeData::Text(text) if is_split(mime) => lines(text),
-            MimeData::Text(text) => Node::text(text.as_str()),
+            MimeData::Text(text) => Node::text(&**text),
             MimeData::Json(value) => json(value),
         };
         (Cow::Borrowed(mime), value)

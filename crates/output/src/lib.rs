@@ -3,7 +3,9 @@
 
 mod clean;
 mod embedded;
+mod escape;
 mod html;
+mod joined;
 mod limits;
 mod mime;
 pub mod notices;
@@ -16,8 +18,11 @@ mod status;
 mod summary;
 mod traceback;
 mod tree;
+pub mod wire;
 
+pub use bytestring::ByteString;
 pub use clean::{Ansi, Cleaner, Decoder, clean};
+pub use escape::json_escape;
 pub use html::to_markdown as html_to_markdown;
 pub use limits::Limits;
 pub use mime::{MimeBundle, MimeData, RawJson};

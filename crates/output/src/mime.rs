@@ -3,26 +3,30 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::sync::Arc;
 
+use bytestring::ByteString;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// JSON text kept as it was written, so that numbers keep their spelling.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct RawJson(Box<RawValue>);
+use crate::escape::unescape;
+use crate::joined::Joined;
+
+/// JSON text kept as it was written, so that numbers keep their spelling. Clones share it.
+#[derive(Clone)]
+pub struct RawJson(Arc<Box<RawValue>>);
 
 impl RawJson {
     /// Takes JSON text; an error says where it is not JSON.
     pub fn new(text: impl Into<String>) -> serde_json::Result<Self> {
-        RawValue::from_string(text.into()).map(Self)
+        RawValue::from_string(text.into()).map(Self::from)
     }
 
     /// The JSON of a value; `null` where a value has none.
     pub fn from_value(value: &serde_json::Value) -> Self {
-        serde_json::value::to_raw_value(value).map_or_else(|_| Self(RawValue::NULL.to_owned()), Self)
+        serde_json::value::to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned()).into()
     }
 
     /// The object without keys.
@@ -49,7 +53,19 @@ impl Default for RawJson {
 
 impl From<Box<RawValue>> for RawJson {
     fn from(raw: Box<RawValue>) -> Self {
-        Self(raw)
+        Self(Arc::new(raw))
+    }
+}
+
+impl Serialize for RawJson {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawJson {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<RawValue>::deserialize(deserializer).map(Self::from)
     }
 }
 
@@ -67,11 +83,14 @@ impl fmt::Debug for RawJson {
     }
 }
 
-/// One representation: text, or JSON as it was written.
+/// A text of this size stays in the message that it came in; a smaller one would keep a message that is much larger.
+const SHARED: usize = 64 * 1024;
+
+/// One representation: text, or JSON as it was written. Clones share it, since it may be large.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MimeData {
     /// Text, base64 text included.
-    Text(String),
+    Text(ByteString),
     /// Anything that is not a text.
     Json(RawJson),
 }
@@ -80,35 +99,38 @@ impl MimeData {
     /// The text, where it is one.
     pub fn as_text(&self) -> Option<&str> {
         match self {
-            MimeData::Text(text) => Some(text),
+            MimeData::Text(text) => Some(&**text),
             MimeData::Json(_) => None,
         }
     }
 
     /// Reads one value of a bundle. A notebook file may keep a text as a list of its lines; JSON types are
     /// never joined.
-    fn read(mime: &str, raw: &RawValue) -> Self {
+    fn read(mime: &str, raw: &RawValue, within: Option<&ByteString>) -> Self {
         if !is_json(mime) {
-            if let Ok(text) = serde_json::from_str::<String>(raw.get()) {
+            let inside = raw.get().strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+            if let Some(text) = inside.and_then(|inside| text_of(inside, within)) {
                 return MimeData::Text(text);
             }
-            if let Ok(lines) = serde_json::from_str::<Vec<String>>(raw.get()) {
-                return MimeData::Text(lines.concat());
+            if raw.get().starts_with('[')
+                && let Ok(Joined(text)) = serde_json::from_str(raw.get())
+            {
+                return MimeData::Text(text.into());
             }
         }
-        MimeData::Json(RawJson(raw.to_owned()))
+        MimeData::Json(raw.to_owned().into())
     }
 }
 
 impl From<&str> for MimeData {
     fn from(text: &str) -> Self {
-        MimeData::Text(text.to_owned())
+        MimeData::Text(text.into())
     }
 }
 
 impl From<String> for MimeData {
     fn from(text: String) -> Self {
-        MimeData::Text(text)
+        MimeData::Text(text.into())
     }
 }
 
@@ -141,7 +163,13 @@ impl MimeBundle {
     /// [`Deserialize`] costs two.
     pub fn read(json: &RawValue) -> serde_json::Result<Self> {
         let mut text = serde_json::Deserializer::from_str(json.get());
-        text.deserialize_map(BundleVisitor::<&RawValue>(PhantomData))
+        text.deserialize_map(BundleVisitor::<&RawValue> { within: None, raw: PhantomData })
+    }
+
+    /// Reads a bundle that stands in a message. Large texts without escapes, such as pictures, stay there.
+    pub fn read_within(json: &RawValue, message: &ByteString) -> serde_json::Result<Self> {
+        let mut text = serde_json::Deserializer::from_str(json.get());
+        text.deserialize_map(BundleVisitor::<&RawValue> { within: Some(message), raw: PhantomData })
     }
 
     /// A bundle of one text.
@@ -214,14 +242,18 @@ impl Serialize for MimeBundle {
 
 impl<'de> Deserialize<'de> for MimeBundle {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(BundleVisitor::<Box<RawValue>>(PhantomData))
+        deserializer.deserialize_map(BundleVisitor::<Box<RawValue>> { within: None, raw: PhantomData })
     }
 }
 
 /// Takes each representation as `Raw` first.
-struct BundleVisitor<Raw>(PhantomData<Raw>);
+struct BundleVisitor<'m, Raw> {
+    /// The message that the text is a part of.
+    within: Option<&'m ByteString>,
+    raw: PhantomData<Raw>,
+}
 
-impl<'de, Raw: Deserialize<'de> + Deref<Target = RawValue>> Visitor<'de> for BundleVisitor<Raw> {
+impl<'de, Raw: Deserialize<'de> + Deref<Target = RawValue>> Visitor<'de> for BundleVisitor<'_, Raw> {
     type Value = MimeBundle;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -231,11 +263,22 @@ impl<'de, Raw: Deserialize<'de> + Deref<Target = RawValue>> Visitor<'de> for Bun
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<MimeBundle, A::Error> {
         let mut bundle = MimeBundle::new();
         while let Some((mime, raw)) = map.next_entry::<String, Raw>()? {
-            let data = MimeData::read(&mime, &raw);
+            let data = MimeData::read(&mime, &raw, self.within);
             bundle.insert(&mime, data);
         }
         Ok(bundle)
     }
+}
+
+/// The text of a JSON string without its quotes, in the message itself where that is possible.
+fn text_of(inside: &str, within: Option<&ByteString>) -> Option<ByteString> {
+    if memchr::memchr(b'\\', inside.as_bytes()).is_some() {
+        return unescape(inside).map(ByteString::from);
+    }
+    Some(match within.filter(|_| inside.len() >= SHARED) {
+        Some(message) => message.slice_ref(inside),
+        None => inside.into(),
+    })
 }
 
 /// Whether representations of this type are JSON values rather than texts.
@@ -269,6 +312,22 @@ mod tests {
             assert_eq!(MimeBundle::read(raw).unwrap(), serde_json::from_str(text).unwrap());
         }
         assert!(MimeBundle::read(serde_json::from_str("[]").unwrap()).is_err());
+    }
+
+    #[test]
+    fn a_large_text_stays_in_its_message() {
+        let shares = |text: &str| {
+            let json = serde_json::to_string(&serde_json::json!({ "image/png": text })).unwrap();
+            let message = ByteString::from(json);
+            let raw: &RawValue = serde_json::from_str(&message).unwrap();
+            let bundle = MimeBundle::read_within(raw, &message).unwrap();
+            assert_eq!(bundle, MimeBundle::read(raw).unwrap());
+            assert_eq!(bundle.get_text("image/png"), Some(text));
+            !message.into_bytes().is_unique()
+        };
+        assert!(shares(&"A".repeat(SHARED)));
+        assert!(!shares(&"A".repeat(SHARED - 1)));
+        assert!(!shares(&"A\n".repeat(SHARED)));
     }
 
     #[test]

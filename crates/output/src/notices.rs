@@ -168,8 +168,15 @@ pub enum Death {
     Removed,
     /// Its gateway cannot be reached any more, for this reason.
     OutOfReach(String),
+    /// Its connection was ended, because it sent this.
+    Refused(String),
     /// Not known.
     Unknown,
+}
+
+/// Output that was too large to be taken.
+pub fn output_refused(what: &str) -> String {
+    format!("Output was left out: the kernel sent {what}. Write data of this size to a file.")
 }
 
 /// A kernel that died.
@@ -181,6 +188,9 @@ pub fn kernel_died(death: &Death) -> String {
         Death::Restarted => "The kernel died, and its gateway started it anew.".to_owned(),
         Death::Removed => "The kernel is gone: it was ended by someone else.".to_owned(),
         Death::OutOfReach(why) => format!("The kernel is lost: its gateway cannot be reached ({why})."),
+        Death::Refused(what) => {
+            format!("The kernel is lost: its connection was ended, because it sent {what}.")
+        }
         Death::Unknown => "The kernel died.".to_owned(),
     }
 }

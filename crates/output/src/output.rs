@@ -3,10 +3,12 @@
 
 use std::fmt;
 
-use serde::de::Error as _;
+use bytestring::ByteString;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 
+use crate::joined::Joined;
 use crate::mime::{MimeBundle, RawJson};
 
 /// Which of a program's two text streams.
@@ -90,6 +92,13 @@ impl Output {
         }
     }
 
+    /// Reads an output from JSON that stands in a text. Large representations without escapes stay there.
+    pub fn read_within(json: &str, text: &ByteString) -> serde_json::Result<Self> {
+        let fields: Fields<&RawValue> = serde_json::from_str(json)?;
+        let data = fields.data.map(|data| MimeBundle::read_within(data, text)).transpose()?;
+        fields.output(data.unwrap_or_default())
+    }
+
     /// The representations of a display or result.
     pub fn data(&self) -> Option<&MimeBundle> {
         match self {
@@ -150,39 +159,18 @@ impl Serialize for Output {
 impl<'de> Deserialize<'de> for Output {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // Not a tagged enum: serde would buffer the fields, and a buffered number loses its spelling.
-        let fields = Fields::deserialize(deserializer)?;
-        match fields.output_type.as_str() {
-            "stream" => Ok(Output::Stream {
-                name: fields.name.ok_or_else(|| D::Error::missing_field("name"))?,
-                text: fields.text.ok_or_else(|| D::Error::missing_field("text"))?.joined(),
-            }),
-            "display_data" => {
-                Ok(Output::Display { data: fields.data, metadata: fields.metadata, display_id: None })
-            }
-            "execute_result" => Ok(Output::Result {
-                execution_count: fields.execution_count,
-                data: fields.data,
-                metadata: fields.metadata,
-                display_id: None,
-            }),
-            "error" => {
-                Ok(Output::Error { name: fields.ename, message: fields.evalue, traceback: fields.traceback })
-            }
-            unknown => Err(D::Error::unknown_variant(
-                unknown,
-                &["stream", "display_data", "execute_result", "error"],
-            )),
-        }
+        let mut fields = Fields::<MimeBundle>::deserialize(deserializer)?;
+        let data = fields.data.take().unwrap_or_default();
+        fields.output(data)
     }
 }
 
 #[derive(Deserialize)]
-struct Fields {
+struct Fields<Data> {
     output_type: String,
     name: Option<StreamName>,
-    text: Option<Multiline>,
-    #[serde(default)]
-    data: MimeBundle,
+    text: Option<Joined>,
+    data: Option<Data>,
     #[serde(default)]
     metadata: RawJson,
     execution_count: Option<u64>,
@@ -194,19 +182,26 @@ struct Fields {
     traceback: Vec<String>,
 }
 
-/// A text as notebook files keep it.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Multiline {
-    Whole(String),
-    Lines(Vec<String>),
-}
-
-impl Multiline {
-    fn joined(self) -> String {
-        match self {
-            Multiline::Whole(text) => text,
-            Multiline::Lines(lines) => lines.concat(),
+impl<Data> Fields<Data> {
+    fn output<E: serde::de::Error>(self, data: MimeBundle) -> Result<Output, E> {
+        match self.output_type.as_str() {
+            "stream" => Ok(Output::Stream {
+                name: self.name.ok_or_else(|| E::missing_field("name"))?,
+                text: self.text.ok_or_else(|| E::missing_field("text"))?.0,
+            }),
+            "display_data" => Ok(Output::Display { data, metadata: self.metadata, display_id: None }),
+            "execute_result" => Ok(Output::Result {
+                execution_count: self.execution_count,
+                data,
+                metadata: self.metadata,
+                display_id: None,
+            }),
+            "error" => {
+                Ok(Output::Error { name: self.ename, message: self.evalue, traceback: self.traceback })
+            }
+            unknown => {
+                Err(E::unknown_variant(unknown, &["stream", "display_data", "execute_result", "error"]))
+            }
         }
     }
 }

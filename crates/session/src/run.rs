@@ -333,7 +333,7 @@ impl Running<'_> {
         let now = Instant::now();
         if self.rhythm.is_time(now) {
             self.rhythm.saved(now);
-            if let Some((id, record)) = running {
+            if let Some((id, record)) = running.filter(|(_, record)| !record.kept.is_large()) {
                 self.document.set_outputs(id, &record.kept.saved(), record.execution_count);
             }
             self.saving = self.document.begin_save();

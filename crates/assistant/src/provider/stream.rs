@@ -1,7 +1,6 @@
 //! Server-sent events, taken apart as their bytes come.
 
-/// A longer event is none of a model's.
-const LONGEST: usize = 16 << 20;
+use cellist_output::wire::PROVIDER_EVENT;
 
 /// The bytes that did not make an event yet.
 #[derive(Debug, Default)]
@@ -9,6 +8,8 @@ pub(super) struct Events {
     line: Vec<u8>,
     data: Vec<u8>,
     after_return: bool,
+    /// How many lines have ended.
+    pub(super) lines: u64,
 }
 
 /// An event that is too long.
@@ -31,7 +32,7 @@ impl Events {
                     self.line.push(*byte);
                 }
             }
-            if self.line.len() + self.data.len() > LONGEST {
+            if self.line.len() + self.data.len() > PROVIDER_EVENT {
                 return Err(TooLong);
             }
         }
@@ -39,6 +40,7 @@ impl Events {
     }
 
     fn end_line(&mut self) -> Option<String> {
+        self.lines += 1;
         let line = std::mem::take(&mut self.line);
         if line.is_empty() {
             let mut data = std::mem::take(&mut self.data);

@@ -3,15 +3,17 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use cellist_kernel::body;
 use cellist_kernel::stream::Stream;
-use http_body_util::{BodyExt, Full, Limited};
+use cellist_output::wire::{HEAD, HEADERS, PROVIDER_ANSWER, check};
+use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, RETRY_AFTER, USER_AGENT};
 use hyper::{HeaderMap, Request, Uri};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::account::Account;
 use super::fault::Fault;
@@ -43,7 +45,9 @@ pub(super) async fn converse(
     let unreachable = |why: String| Fault::Unreachable { host: host.clone(), why };
     let connecting = async {
         let stream = Stream::open(&uri).await.map_err(|error| unreachable(plain(&error)))?;
-        http1::handshake(TokioIo::new(stream)).await.map_err(|error| unreachable(error.to_string()))
+        let mut http = http1::Builder::new();
+        http.max_buf_size(HEAD).max_headers(HEADERS);
+        http.handshake(TokioIo::new(stream)).await.map_err(|error| unreachable(error.to_string()))
     };
     let (mut sender, connection) = timeout(patience.connect, connecting)
         .await
@@ -75,8 +79,8 @@ pub(super) async fn converse(
     if !status.is_success() {
         let after = retry_after(answer.headers());
         let body =
-            timeout(patience.silence, Limited::new(answer.into_body(), LARGEST_REFUSAL).collect()).await;
-        let body = body.ok().and_then(Result::ok).map(|body| body.to_bytes()).unwrap_or_default();
+            timeout(patience.silence, body::read(answer.into_body(), "a refusal", LARGEST_REFUSAL)).await;
+        let body = body.ok().and_then(Result::ok).unwrap_or_default();
         // Some say back the key that they do not know.
         let body = account.without_key(String::from_utf8_lossy(&body).into_owned());
         return Err(Fault::of_status(&host, status.as_u16(), body.as_bytes(), after));
@@ -85,11 +89,21 @@ pub(super) async fn converse(
     let (mut body, mut pieces, mut reader) = (answer.into_body(), Events::default(), dialect.reader());
     let garbled = |why: &str| Fault::Garbled { host: host.clone(), why: why.to_owned() };
     let mut has_begun = false;
-    while let Some(frame) = timeout(patience.silence, body.frame()).await.map_err(|_| silent())? {
+    let (mut received, mut lines) = (0, 0);
+    // A line must end in time: bytes that make none count as silence.
+    let mut silent_at = Instant::now() + patience.silence;
+    while let Some(frame) = timeout_at(silent_at, body.frame()).await.map_err(|_| silent())? {
         let frame = frame
             .map_err(|_| Fault::Broken { host: host.clone(), why: "the connection was lost".to_owned() })?;
         let Ok(bytes) = frame.into_data() else { continue };
-        for piece in pieces.take(&bytes).map_err(|_| garbled("one piece of its answer is too long"))? {
+        received += bytes.len() as u64;
+        check("an answer", received, PROVIDER_ANSWER)
+            .map_err(|error| garbled(&format!("it sent {error}")))?;
+        let taken = pieces.take(&bytes).map_err(|_| garbled("one piece of its answer is too long"))?;
+        if std::mem::replace(&mut lines, pieces.lines) != pieces.lines {
+            silent_at = Instant::now() + patience.silence;
+        }
+        for piece in taken {
             has_begun = true;
             if piece.trim() == DONE {
                 return end(reader.as_mut(), events, &host).await;

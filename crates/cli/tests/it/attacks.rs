@@ -1,4 +1,7 @@
 //! What goes wrong on purpose, and that nothing else goes wrong with it.
 
+mod clients;
+mod displays;
 mod faults;
 mod limits;
+mod servers;

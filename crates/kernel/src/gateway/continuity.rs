@@ -187,7 +187,6 @@ fn process(id: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
     use serde_json::json;
 
     use super::*;
@@ -199,7 +198,7 @@ mod tests {
     }
 
     fn message(id: &str, kind: &str, parent: &str) -> Message {
-        let content = Bytes::from_static(b"{\"execution_state\": \"busy\"}");
+        let content = "{\"execution_state\": \"busy\"}".into();
         Message { kind: kind.into(), id: id.into(), parent: Some(parent.into()), content, number: None }
     }
 

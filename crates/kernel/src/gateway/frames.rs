@@ -149,7 +149,7 @@ mod tests {
             let message = message.unwrap();
             assert_eq!((channel, &message.id), (Channel::Shell, &id));
             assert_eq!(message.kind, "execute_request");
-            assert_eq!(&message.content[..], "{\"code\":\"print('é\\n')\"}".as_bytes());
+            assert_eq!(message.content, "{\"code\":\"print('é\\n')\"}");
         }
     }
 

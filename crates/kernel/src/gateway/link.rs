@@ -17,7 +17,7 @@ use super::address::Gateway;
 use super::continuity::{Numbers, Requests, is_idle};
 use super::frames::Form;
 use super::rest::Trouble;
-use super::socket::Socket;
+use super::socket::{Socket, violation};
 use crate::event::Death;
 use crate::jupyter::client::Answering;
 use crate::jupyter::lane::{Channel, Outgoing};
@@ -39,6 +39,16 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How long one try may take. A server may wait for a kernel that is only just starting.
 const TRY: Duration = Duration::from_secs(10);
+
+/// How much must come of a message that is half-read, each time the connection is looked at. A server that sends less
+/// holds it up.
+const DRIP: u64 = 16 * 1024;
+
+/// How often a server may break the protocol before its kernel is given up, and within which time.
+const REFUSALS: usize = 3;
+/// The pause before such a server is asked for a new connection; longer each time.
+const REFUSED: Duration = Duration::from_millis(250);
+const REFUSAL_WINDOW: Duration = Duration::from_secs(60);
 
 /// Pauses between tries, in milliseconds; the last one again and again.
 const PAUSES: [u64; 5] = [0, 50, 200, 500, 1000];
@@ -84,6 +94,7 @@ impl Link {
             form: None,
             code: None,
             idle: None,
+            refusals: VecDeque::new(),
         };
         (task.run(socket), Arriving(arriving))
     }
@@ -101,12 +112,16 @@ struct Task {
     code: Option<(bool, bool)>,
     /// The second of them, held back until the first has come.
     idle: Option<Message>,
+    /// When the server broke the protocol.
+    refusals: VecDeque<Instant>,
 }
 
 /// How a connection ended.
 enum Ended {
     /// It broke.
     Broke(String),
+    /// It was ended here, because the server sent this.
+    Refused(String),
     /// The kernel is gone.
     Gone(Death),
     /// Nobody needs it any more.
@@ -117,14 +132,22 @@ impl Task {
     async fn run(mut self, mut socket: Socket) {
         loop {
             self.form = Some(socket.form());
-            let ended = self.talk(&mut socket).await;
-            let death = match ended {
+            let why = match self.talk(&mut socket).await {
                 Ended::Left => {
                     let _ = tokio::time::timeout(TRY, socket.stream.close(None)).await;
                     return;
                 }
-                Ended::Gone(death) => death,
-                Ended::Broke(why) => {
+                Ended::Gone(death) => Err(death),
+                Ended::Broke(why) => Ok(why),
+                Ended::Refused(what) => {
+                    // Now, not when there is another one: until then the server would send into this one.
+                    drop(socket);
+                    self.refuse(what).await
+                }
+            };
+            let death = match why {
+                Err(death) => death,
+                Ok(why) => {
                     self.link.tracer.line(|| format!("! the connection broke: {why}"));
                     self.requests.cut();
                     if self.requests.is_running() {
@@ -145,9 +168,25 @@ impl Task {
         }
     }
 
+    /// A server broke the protocol: once it may have been one output, again and again it is the server.
+    async fn refuse(&mut self, what: String) -> Result<String, Death> {
+        let what = format!("{what}, over {}", self.link.gateway.url());
+        self.link.tracer.line(|| format!("! refused: {what}"));
+        let now = Instant::now();
+        self.refusals.retain(|at| now.duration_since(*at) < REFUSAL_WINDOW);
+        self.refusals.push_back(now);
+        if self.refusals.len() >= REFUSALS {
+            return Err(Death::Refused(what));
+        }
+        self.waiting.push_back(Heard::Refused(what.clone()));
+        tokio::time::sleep(REFUSED * self.refusals.len() as u32).await;
+        Ok(what)
+    }
+
     async fn talk(&mut self, socket: &mut Socket) -> Ended {
         let mut last_heard = Instant::now();
         let mut look_at = last_heard + QUIET;
+        let mut seen = 0;
         loop {
             let reading = self.waiting.is_empty();
             tokio::select! {
@@ -165,7 +204,7 @@ impl Task {
                     let Some(outgoing) = outgoing else { return Ended::Left };
                     self.requests.send(&outgoing);
                     if let Err(error) = self.send(socket, outgoing).await {
-                        return Ended::Broke(error.to_string());
+                        return ended(&error);
                     }
                 }
                 received = socket.stream.next(), if reading => {
@@ -174,20 +213,26 @@ impl Task {
                         Some(Ok(frame)) => match self.take(socket, frame).await {
                             Ok(None) => {}
                             Ok(Some(death)) => return Ended::Gone(death),
-                            Err(error) => return Ended::Broke(error.to_string()),
+                            Err(error) => return ended(&error),
                         },
-                        Some(Err(error)) => return Ended::Broke(error.to_string()),
+                        Some(Err(error)) => return ended(&error),
                         None => return Ended::Broke("the server hung up".into()),
                     }
                 }
                 () = tokio::time::sleep_until(look_at), if reading => {
+                    let (received, is_inside) = socket.stream.get_ref().progress();
+                    let came = received - std::mem::replace(&mut seen, received);
+                    if is_inside && came >= DRIP {
+                        // A large message may take its time.
+                        last_heard = Instant::now();
+                    }
                     if last_heard.elapsed() >= SILENT {
                         return Ended::Broke("the server is silent".into());
                     }
                     if last_heard.elapsed() >= QUIET
-                        && let Err(error) = socket.stream.send(Frame::Ping(Payload::new())).await
+                        && let Err(error) = in_time(socket.stream.send(Frame::Ping(Payload::new()))).await
                     {
-                        return Ended::Broke(error.to_string());
+                        return ended(&error);
                     }
                     look_at = Instant::now() + QUIET;
                 }
@@ -197,7 +242,7 @@ impl Task {
 
     async fn send(&self, socket: &mut Socket, outgoing: Outgoing) -> Result<(), tungstenite::Error> {
         self.link.tracer.sent(outgoing.channel, &outgoing.frames);
-        socket.stream.send(socket.form().write(&outgoing)).await
+        in_time(socket.stream.send(socket.form().write(&outgoing))).await
     }
 
     /// What a frame from the server means. Some death when it says that the kernel is gone.
@@ -362,13 +407,31 @@ impl Task {
             }
             State::Starting | State::Dead(_) => false,
         });
-        self.link.pending.close();
+        self.link.pending.close_with(death.clone());
         self.waiting.push_back(Heard::Gone(death));
         for heard in self.waiting {
             if self.heard.send(heard).await.is_err() {
                 return;
             }
         }
+    }
+}
+
+/// A connection ended with an error.
+fn ended(error: &tungstenite::Error) -> Ended {
+    match violation(error) {
+        Some(what) => Ended::Refused(what),
+        None => Ended::Broke(error.to_string()),
+    }
+}
+
+/// Sends to a server that must take it before it counts as silent.
+async fn in_time<T>(
+    sending: impl Future<Output = Result<T, tungstenite::Error>>,
+) -> Result<T, tungstenite::Error> {
+    match tokio::time::timeout(SILENT, sending).await {
+        Ok(sent) => sent,
+        Err(_) => Err(tungstenite::Error::Io(std::io::ErrorKind::TimedOut.into())),
     }
 }
 

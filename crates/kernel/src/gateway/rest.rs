@@ -4,7 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full, Limited};
+use cellist_output::wire::{GATEWAY_ANSWER, HEAD, HEADERS};
+use http_body_util::Full;
 use hyper::client::conn::http1;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper::{Method, Request, StatusCode};
@@ -13,14 +14,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::address::{Gateway, TOKEN_VARIABLE};
+use crate::body::{self, BodyError};
 use crate::error::Error;
 use crate::stream::Stream;
 
 /// How long a gateway may take to answer a question that starts nothing.
 pub(super) const ANSWER: Duration = Duration::from_secs(15);
-
-/// Answers are lists of kernels and the like.
-const LARGEST_ANSWER: usize = 16 << 20;
 
 /// What came of a question.
 #[derive(Debug)]
@@ -162,9 +161,13 @@ async fn converse(
     let uri = gateway.uri(path);
     let stream =
         Stream::open_trusting(&uri, gateway.bundle()).await.map_err(|error| Trouble::unreachable(&error))?;
-    let (mut sender, connection) =
-        http1::handshake(TokioIo::new(stream)).await.map_err(|error| broke(&error))?;
-    let connection = tokio::spawn(connection);
+    let (mut sender, connection) = http1::Builder::new()
+        .max_buf_size(HEAD)
+        .max_headers(HEADERS)
+        .handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| broke(&error))?;
+    let connection = Connection(tokio::spawn(connection));
 
     let authority = uri.authority().map(ToString::to_string).unwrap_or_default();
     let target = uri.path_and_query().map_or("/", |target| target.as_str());
@@ -182,12 +185,24 @@ async fn converse(
     let request = request.body(Full::new(body)).map_err(|error| Trouble::Garbled(error.to_string()))?;
     let answer = sender.send_request(request).await.map_err(|error| broke(&error))?;
     let status = answer.status();
-    let body = Limited::new(answer.into_body(), LARGEST_ANSWER).collect().await;
-    connection.abort();
-    let body = body.map_err(|error| Trouble::Unreachable(error.to_string()))?.to_bytes();
+    let body = body::read(answer.into_body(), "an answer", GATEWAY_ANSWER).await;
+    drop(connection);
+    let body = body.map_err(|error| match error {
+        BodyError::TooLarge(error) => Trouble::Garbled(format!("it sent {error}")),
+        BodyError::Broken(error) => broke(&error),
+    })?;
     match status.is_success() {
         true => Ok(body),
         false => Err(Trouble::Refused(Refused::new(status, &body))),
+    }
+}
+
+/// The task of a connection, which ends with the question: a server could hold it up.
+struct Connection<T>(tokio::task::JoinHandle<T>);
+
+impl<T> Drop for Connection<T> {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

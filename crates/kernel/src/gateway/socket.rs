@@ -1,5 +1,6 @@
 //! One websocket to a kernel: how it is opened, and in which form its messages travel.
 
+use cellist_output::wire::KERNEL_MESSAGE;
 use hyper::header::{AUTHORIZATION, HeaderValue, SEC_WEBSOCKET_PROTOCOL};
 use tokio_tungstenite::tungstenite;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
@@ -8,12 +9,13 @@ use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use super::address::Gateway;
 use super::frames::{Form, PARTS};
+use super::meter::{Metered, Violation};
 use super::rest::{Refused, Trouble};
 use crate::stream::Stream;
 
 /// A connection, and the form that its messages have.
 pub(super) struct Socket {
-    pub(super) stream: WebSocketStream<Stream>,
+    pub(super) stream: WebSocketStream<Metered<Stream>>,
     form: Form,
 }
 
@@ -69,10 +71,27 @@ impl Socket {
             let value = HeaderValue::try_from(authorization).map_err(|error| garbled(&error))?;
             headers.insert(AUTHORIZATION, value);
         }
-        // An output is as large as it is.
-        let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
-        let opened = client_async_with_config(request, stream, Some(config)).await;
+        // The meter sees to it before; this is the library's own last word.
+        let config = WebSocketConfig::default()
+            .max_message_size(Some(KERNEL_MESSAGE))
+            .max_frame_size(Some(KERNEL_MESSAGE))
+            .max_write_buffer_size(KERNEL_MESSAGE);
+        let opened = client_async_with_config(request, Metered::new(stream), Some(config)).await;
         Ok(opened.map(|(stream, _)| Socket { stream, form }))
+    }
+}
+
+/// What a server sent that ended its connection, if that is why it ended.
+pub(super) fn violation(error: &tungstenite::Error) -> Option<String> {
+    use tungstenite::Error::{Capacity, Io, Protocol, Utf8};
+    use tungstenite::error::ProtocolError::{ResetWithoutClosingHandshake, SendAfterClosing};
+    match error {
+        Io(error) => error.get_ref()?.downcast_ref::<Violation>().map(ToString::to_string),
+        Protocol(ResetWithoutClosingHandshake | SendAfterClosing) => None,
+        Capacity(error) => Some(format!("too much ({error})")),
+        Protocol(error) => Some(format!("no websocket's frame ({error})")),
+        Utf8(error) => Some(format!("no text ({error})")),
+        _ => None,
     }
 }
 
@@ -82,6 +101,9 @@ fn refusal(error: tungstenite::Error) -> Trouble {
             let body = answer.body().as_deref().unwrap_or_default();
             Trouble::Refused(Refused::new(answer.status(), body))
         }
-        other => Trouble::Unreachable(other.to_string()),
+        other => match violation(&other) {
+            Some(what) => Trouble::Garbled(format!("it sent {what}")),
+            None => Trouble::Unreachable(other.to_string()),
+        },
     }
 }

@@ -15,7 +15,6 @@ use super::message::{Message, Session};
 use super::pending::Pending;
 use super::setup::{self, Given};
 use crate::error::{Error, Result};
-use crate::event::Death;
 
 /// Commands that wait for the listener, which is never long away.
 pub(crate) const COMMANDS: usize = 64;
@@ -82,11 +81,15 @@ impl Client {
                 patience *= 2;
                 continue;
             };
-            let reply = reply.ok_or(Error::Dead { death: Death::Unknown })?;
+            let reply = reply.ok_or_else(|| self.gone())?;
             if let Ok(Ok(_)) = tokio::time::timeout(NUDGE, heard.wait_for(|heard| *heard)).await {
                 return reply.read().map_err(|error| Error::Protocol { what: error.to_string() });
             }
         }
+    }
+
+    fn gone(&self) -> Error {
+        Error::Dead { death: self.pending.death() }
     }
 
     /// Sets up a kernel of Python; others are let be.
@@ -95,7 +98,7 @@ impl Client {
             return Ok(Vec::new());
         }
         let reply = self.ask("execute_request", &setup::request(given)).await;
-        let reply = reply.ok_or(Error::Dead { death: Death::Unknown })?;
+        let reply = reply.ok_or_else(|| self.gone())?;
         let setup = setup::answer(&reply);
         if setup.kernel_waits {
             let _ = self.commands.send(Command::KernelWaits).await;

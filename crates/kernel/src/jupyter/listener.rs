@@ -61,8 +61,8 @@ pub(crate) enum Command {
     Interrupt(ExecutionId),
     /// The kernel waits for us from now on: little needs to be kept here.
     KernelWaits,
-    /// A kernel that is not our child is gone.
-    Gone,
+    /// A kernel is gone, in a way that its process does not tell.
+    Gone(Death),
     /// We let go of the kernel.
     Leave,
 }
@@ -108,11 +108,13 @@ pub(crate) enum Heard {
     Message(Message),
     /// Output was lost on the way.
     Lost,
+    /// Output was too large to be taken.
+    Refused(String),
     /// The connection ended; more may come over another one.
     HungUp,
     /// There is a connection again.
     Back,
-    /// A kernel that is not our child is gone.
+    /// The kernel is gone, in a way that its process does not tell.
     Gone(Death),
     /// Nothing that matters.
     Nothing,
@@ -207,7 +209,7 @@ impl Task {
             tokio::select! {
                 biased;
                 command = commands.recv() => match command {
-                    Some(Command::Gone) => dying = dying.or(Some(Death::Unknown)),
+                    Some(Command::Gone(death)) => dying = dying.or(Some(death)),
                     Some(Command::Leave) => break,
                     Some(command) => self.obey(command).await,
                     None => break,
@@ -228,6 +230,7 @@ impl Task {
                         self.hear(&message).await;
                     }
                     Heard::Lost => self.tell(Item::Event(Event::OutputLost), 0),
+                    Heard::Refused(what) => self.tell(Item::Event(Event::OutputRefused { what }), 0),
                     Heard::HungUp => hung_up = true,
                     Heard::Back => hung_up = false,
                     Heard::Gone(death) => (dying, hung_up) = (dying.or(Some(death)), true),
@@ -284,7 +287,7 @@ impl Task {
                 }
             }
             Command::KernelWaits => self.limit = SMALL,
-            Command::Gone | Command::Leave => {}
+            Command::Gone(_) | Command::Leave => {}
         }
     }
 

@@ -3,11 +3,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
+use cellist_output::ByteString;
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-const DELIMITER: &[u8] = b"<IDS|MSG>";
+pub(crate) const DELIMITER: &[u8] = b"<IDS|MSG>";
 const PROTOCOL: &str = "5.3";
 
 /// A content below this size is copied. It stands in the buffer that it was read into, which is about as large; many that wait
@@ -50,8 +51,8 @@ pub(crate) struct Message {
     pub(crate) id: String,
     /// The id of the message that this one answers or belongs to.
     pub(crate) parent: Option<String>,
-    /// JSON, and valid UTF-8.
-    pub(crate) content: Bytes,
+    /// JSON.
+    pub(crate) content: ByteString,
     /// The number of this output, where the kernel counts them for us.
     pub(crate) number: Option<u64>,
 }
@@ -80,10 +81,10 @@ impl Message {
         let header: Header = serde_json::from_slice(header).map_err(|_| Garbled::BadHeader)?;
         let parent = serde_json::from_slice::<Parent>(parent).ok().and_then(|parent| parent.msg_id);
         // Python writes what was no character in the first place as the bytes it came from.
-        let content = match std::str::from_utf8(&content) {
-            Ok(_) if content.len() < LARGE => Bytes::copy_from_slice(&content),
-            Ok(_) => content,
-            Err(_) => Bytes::from(String::from_utf8_lossy(&content).into_owned()),
+        let content = match ByteString::try_from(content.clone()) {
+            Ok(content) if content.len() < LARGE => ByteString::from(&*content),
+            Ok(content) => content,
+            Err(_) => String::from_utf8_lossy(&content).into_owned().into(),
         };
         let number = match metadata {
             b"{}" => None,
@@ -94,7 +95,7 @@ impl Message {
 
     /// Reads the content, or what of it is known.
     pub(crate) fn read<'a, T: Deserialize<'a>>(&'a self) -> serde_json::Result<T> {
-        serde_json::from_slice(&self.content)
+        serde_json::from_str(&self.content)
     }
 }
 
@@ -225,7 +226,7 @@ mod tests {
         let message = parse(&frames, &Key::new("secret")).unwrap();
         assert_eq!(message.kind, "execute_request");
         assert_eq!(message.parent, None);
-        assert_eq!(&message.content[..], br#"{"code":"pass"}"#);
+        assert_eq!(message.content, r#"{"code":"pass"}"#);
     }
 
     #[test]
@@ -277,7 +278,7 @@ mod tests {
         let mut frames = built("");
         frames[5] = Bytes::from_static(b"{\"text\":\"a\xffb\"}");
         let message = parse(&frames, &Key::new("")).unwrap();
-        assert_eq!(&message.content[..], "{\"text\":\"a\u{fffd}b\"}".as_bytes());
+        assert_eq!(message.content, "{\"text\":\"a\u{fffd}b\"}");
     }
 
     #[test]

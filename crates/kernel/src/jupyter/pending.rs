@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 use super::message::Message;
+use crate::event::Death;
 
 /// Who waits for the answer to which request.
 #[derive(Default)]
@@ -14,7 +15,8 @@ pub(crate) struct Pending(Mutex<Waiters>);
 #[derive(Default)]
 struct Waiters {
     by_request: HashMap<String, oneshot::Sender<Message>>,
-    closed: bool,
+    /// Why nobody is answered any more.
+    closed: Option<Death>,
 }
 
 impl Pending {
@@ -26,7 +28,7 @@ impl Pending {
     pub(crate) fn expect(self: &Arc<Self>, request: String) -> Answer {
         let (sender, receiver) = oneshot::channel();
         let mut waiters = self.lock();
-        if !waiters.closed {
+        if waiters.closed.is_none() {
             waiters.by_request.insert(request.clone(), sender);
         }
         Answer { pending: self.clone(), request, receiver }
@@ -46,9 +48,19 @@ impl Pending {
 
     /// Nobody will be answered any more.
     pub(crate) fn close(&self) {
+        self.close_with(Death::Unknown);
+    }
+
+    /// Nobody will be answered any more, since the kernel ended like this.
+    pub(crate) fn close_with(&self, death: Death) {
         let mut waiters = self.lock();
-        waiters.closed = true;
+        waiters.closed.get_or_insert(death);
         waiters.by_request.clear();
+    }
+
+    /// How the kernel ended, as far as it is known.
+    pub(crate) fn death(&self) -> Death {
+        self.lock().closed.clone().unwrap_or(Death::Unknown)
     }
 }
 

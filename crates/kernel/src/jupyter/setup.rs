@@ -157,12 +157,10 @@ fn python_text(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
-
     use super::*;
 
     fn read(content: &serde_json::Value) -> Setup {
-        let content = Bytes::from(content.to_string());
+        let content = content.to_string().into();
         answer(&Message { kind: "execute_reply".into(), id: "1".into(), parent: None, content, number: None })
     }
 

@@ -1,6 +1,7 @@
 //! A long JSON string, read in pieces: a stream's text may be as large as memory allows once, but not twice.
 
 use bytes::{Buf, Bytes};
+use cellist_output::json_escape;
 
 /// What is left of a JSON string, without its quotes and still escaped.
 #[derive(Clone, Debug)]
@@ -66,29 +67,8 @@ fn unescape(json: &[u8]) -> Vec<u8> {
 
 /// The character that stands at the start, where a backslash is, and how many bytes it takes.
 fn escape(json: &[u8]) -> (char, usize) {
-    let simple = |character| (character, 2);
-    match json.get(1) {
-        Some(b'n') => simple('\n'),
-        Some(b't') => simple('\t'),
-        Some(b'r') => simple('\r'),
-        Some(b'b') => simple('\u{8}'),
-        Some(b'f') => simple('\u{c}'),
-        Some(b'u') => {
-            let unit = |at: usize| {
-                let digits = std::str::from_utf8(json.get(at..at + 4)?).ok()?;
-                u16::from_str_radix(digits, 16).ok()
-            };
-            let Some(first) = unit(2) else { return (char::REPLACEMENT_CHARACTER, json.len().min(6)) };
-            if let Some(character) = char::from_u32(u32::from(first)) {
-                return (character, 6);
-            }
-            let second = if json.get(6..8) == Some(b"\\u".as_slice()) { unit(8) } else { None };
-            let pair = second.and_then(|second| char::decode_utf16([first, second]).next()?.ok());
-            pair.map_or((char::REPLACEMENT_CHARACTER, 6), |character| (character, 12))
-        }
-        Some(other) => simple(char::from(*other)),
-        None => (char::REPLACEMENT_CHARACTER, 1),
-    }
+    let (character, length) = json_escape(json);
+    (character.unwrap_or(char::REPLACEMENT_CHARACTER), length)
 }
 
 #[cfg(test)]

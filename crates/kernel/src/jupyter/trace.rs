@@ -41,11 +41,7 @@ impl Tracer {
                 self.line(|| {
                     let Message { kind, parent, content, .. } = &message;
                     let parent = parent.as_deref().unwrap_or("-");
-                    format!(
-                        "< {} {kind} {parent} {}",
-                        channel.name(),
-                        shown(&String::from_utf8_lossy(content))
-                    )
+                    format!("< {} {kind} {parent} {}", channel.name(), shown(content))
                 });
                 Some(message)
             }

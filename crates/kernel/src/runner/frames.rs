@@ -15,7 +15,7 @@ use crate::launch::Launch;
 pub(super) const PROTOCOL: u64 = 1;
 
 /// A frame longer than this is not one: the runner refuses to make it.
-pub(super) const LARGEST_FRAME: usize = 256 * 1024 * 1024 + 1024;
+pub(super) const LARGEST_FRAME: usize = cellist_output::wire::RUNNER_FRAME;
 
 /// What is asked of a runner.
 #[derive(Serialize)]

@@ -127,6 +127,7 @@ enum Behind {
     Restarted,
     Removed,
     OutOfReach,
+    Refused,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -149,6 +150,7 @@ enum Name {
     Progress,
     WidgetText,
     OutputLost,
+    OutputRefused,
     Done,
     Died,
 }
@@ -230,6 +232,7 @@ impl Line {
                 Line { id: Some(model.clone()), text: Some(text.clone()), ..named(Name::WidgetText) }
             }
             Event::OutputLost => named(Name::OutputLost),
+            Event::OutputRefused { what } => Line { text: Some(what.clone()), ..named(Name::OutputRefused) },
             Event::Done(Outcome { status, execution_count, cancelled }) => Line {
                 status: Some(match status {
                     Status::Ok => Ended::Ok,
@@ -248,6 +251,9 @@ impl Line {
                 Death::Removed => Line { behind: Some(Behind::Removed), ..named(Name::Died) },
                 Death::OutOfReach(why) => {
                     Line { behind: Some(Behind::OutOfReach), text: Some(why.clone()), ..named(Name::Died) }
+                }
+                Death::Refused(what) => {
+                    Line { behind: Some(Behind::Refused), text: Some(what.clone()), ..named(Name::Died) }
                 }
                 Death::Unknown => named(Name::Died),
             },
@@ -296,6 +302,7 @@ impl Line {
                 Event::WidgetText { model: self.id.unwrap_or_default(), text: self.text.unwrap_or_default() }
             }
             Name::OutputLost => Event::OutputLost,
+            Name::OutputRefused => Event::OutputRefused { what: self.text.unwrap_or_default() },
             Name::Done => Event::Done(Outcome {
                 status: match self.status.ok_or("the end has a status")? {
                     Ended::Ok => Status::Ok,
@@ -309,6 +316,7 @@ impl Line {
                 (Some(Behind::Restarted), ..) => Death::Restarted,
                 (Some(Behind::Removed), ..) => Death::Removed,
                 (Some(Behind::OutOfReach), ..) => Death::OutOfReach(self.text.unwrap_or_default()),
+                (Some(Behind::Refused), ..) => Death::Refused(self.text.unwrap_or_default()),
                 (None, _, _, true) => Death::OutOfMemory,
                 (None, Some(code), _, _) => Death::Exit(code),
                 (None, None, Some(signal), _) => Death::Signal(signal),
@@ -339,6 +347,7 @@ mod tests {
             Event::InputRequested,
             Event::Progress { label: "l".into(), done: 1.5, total: None },
             Event::OutputLost,
+            Event::OutputRefused { what: "a message of 1 GiB".into() },
             Event::Done(Outcome { status: Status::Aborted, execution_count: None, cancelled: true }),
             Event::Died(Death::Exit(3)),
             Event::Died(Death::Signal("SIGSEGV".into())),
@@ -346,6 +355,7 @@ mod tests {
             Event::Died(Death::Restarted),
             Event::Died(Death::Removed),
             Event::Died(Death::OutOfReach("refused".into())),
+            Event::Died(Death::Refused("a frame of 1 TiB".into())),
             Event::Died(Death::Unknown),
         ];
         let mut steps: Vec<Step> = events.into_iter().map(Step::Event).collect();

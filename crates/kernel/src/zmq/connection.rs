@@ -67,16 +67,6 @@ impl Place {
             Place::Port(..) => None,
         }
     }
-
-    pub(super) fn endpoint(&self) -> String {
-        match self {
-            Place::File(path) => format!("ipc://{}", path.display()),
-            Place::Port(ip, port) if ip.contains(':') && !ip.starts_with('[') => {
-                format!("tcp://[{ip}]:{port}")
-            }
-            Place::Port(ip, port) => format!("tcp://{ip}:{port}"),
-        }
-    }
 }
 
 impl Connection {
@@ -334,7 +324,7 @@ mod tests {
         connection.use_free_ports().unwrap();
         let channels = [Channel::Shell, Channel::Iopub, Channel::Stdin, Channel::Control, Channel::Heartbeat];
         let ports: std::collections::BTreeSet<String> =
-            channels.map(|channel| connection.place(channel).endpoint()).into();
+            channels.map(|channel| format!("{:?}", connection.place(channel))).into();
         assert_eq!(ports.len(), 5);
     }
 
@@ -363,12 +353,5 @@ mod tests {
         let file = |path: &str| Place::File(path.into());
         assert_eq!(file("/run/a-b/s-3").other_spelling(), Some(file("/run/a-b/s:3")));
         assert_eq!(Place::Port("::1".into(), 3).other_spelling(), None);
-    }
-
-    #[test]
-    fn addresses_are_written_as_sockets_want_them() {
-        let place = |ip: &str| Place::Port(ip.into(), 7).endpoint();
-        assert_eq!(place("127.0.0.1"), "tcp://127.0.0.1:7");
-        assert_eq!(place("::1"), "tcp://[::1]:7");
     }
 }

@@ -1,25 +1,23 @@
-//! Sockets with a task each: requests go out, verified messages come in.
+//! Connections with a task each: requests go out, verified messages come in.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpStream, UnixStream};
-use zeromq::util::PeerIdentity;
-use zeromq::{DealerSocket, Socket, SocketOptions, SocketRecv, SocketSend, ZmqError, ZmqMessage};
+use tokio::sync::mpsc;
 
 use super::connection::Place;
+use super::faults::Faults;
 use super::receiving::Receiving;
+use super::zmtp::{self, Fault, Reader, Received, SocketType, Writer};
 use crate::jupyter::lane::{self, Channel, Lane, Outgoing};
+use crate::jupyter::listener::Command;
 use crate::jupyter::message::{Message, Session, parse};
 use crate::jupyter::trace::Tracer;
 
-/// How often to look whether a kernel has opened its sockets. `connect` itself would wait far longer between tries.
+/// How often to look whether a kernel has opened its sockets.
 const LOOK: Duration = Duration::from_millis(3);
-
-/// A breath after a socket failed, so that a lasting failure is not a busy loop.
-const BREATH: Duration = Duration::from_millis(10);
 
 /// Waits until a kernel listens at the place, however it spells it, for as long as the caller lets it.
 async fn until_open(place: &Place) -> Place {
@@ -45,77 +43,74 @@ pub(super) async fn is_open(place: &Place) -> bool {
     }
 }
 
-/// A socket for requests, connected.
-pub(super) async fn dealer(place: &Place, session: &Session) -> Result<DealerSocket, ZmqError> {
-    let place = until_open(place).await;
-    let mut options = SocketOptions::default();
-    options.peer_identity(PeerIdentity::try_from(session.id().as_bytes())?);
-    let mut socket = DealerSocket::with_options(options);
-    socket.connect(&place.endpoint()).await?;
-    Ok(socket)
+/// A connection for requests.
+pub(super) async fn dealer(place: &Place, session: &Session) -> Result<(Reader, Writer), Fault> {
+    zmtp::connect(&until_open(place).await, SocketType::Dealer, session.id()).await
 }
 
-/// A socket for what everyone gets, connected.
-pub(super) async fn subscriber(place: &Place) -> Result<Receiving, ZmqError> {
-    let place = until_open(place).await;
-    let mut receiving = Receiving::new();
-    receiving.connect(&place.endpoint()).await?;
-    Ok(receiving)
+/// A connection to what everyone gets.
+pub(super) async fn subscriber(place: &Place) -> Result<Receiving, Fault> {
+    Receiving::connect(until_open(place).await).await
 }
 
-/// Gives a socket its task. `deliver` gets every message that is what it says it is; the task waits for it.
-pub(super) fn open<F>(
-    mut socket: DealerSocket,
-    channel: Channel,
-    session: Arc<Session>,
-    tracer: Tracer,
-    mut deliver: impl FnMut(Message) -> F + Send + 'static,
-) -> Lane
-where
-    F: Future<Output = ()> + Send,
-{
-    enum Step {
-        Out(Outgoing),
-        In(Result<ZmqMessage, ZmqError>),
-    }
-    let (lane, mut waiting) = lane::queue(channel);
-    tokio::spawn(async move {
-        loop {
-            let step = tokio::select! {
-                outgoing = waiting.recv() => match outgoing {
-                    Some(outgoing) => Step::Out(outgoing),
-                    None => break,
-                },
-                received = socket.recv() => Step::In(received),
-            };
-            match step {
-                Step::Out(Outgoing { frames, .. }) => {
-                    tracer.sent(channel, &frames);
-                    let Ok(message) = ZmqMessage::try_from(frames) else { continue };
-                    if let Err(error) = socket.send(message).await {
-                        tracer.failed(channel, &error);
-                    }
-                }
-                Step::In(Ok(frames)) => {
-                    if let Some(message) = tracer.received(channel, parse(&frames.into_vec(), session.key()))
-                    {
-                        deliver(message).await;
-                    }
-                }
-                Step::In(Err(error)) => {
-                    tracer.failed(channel, &error);
-                    tokio::time::sleep(BREATH).await;
+/// What the task of a connection needs.
+pub(super) struct Opening {
+    pub(super) channel: Channel,
+    pub(super) session: Arc<Session>,
+    pub(super) tracer: Tracer,
+    pub(super) faults: Faults,
+    pub(super) commands: mpsc::WeakSender<Command>,
+}
+
+impl Opening {
+    /// Gives a connection its task. `deliver` gets every message that is what it says it is; the task waits for it.
+    pub(super) fn open<F>(
+        self,
+        (mut reader, mut writer): (Reader, Writer),
+        mut deliver: impl FnMut(Message) -> F + Send + 'static,
+    ) -> Lane
+    where
+        F: Future<Output = ()> + Send,
+    {
+        let Opening { channel, session, tracer, faults, commands } = self;
+        let (lane, mut waiting) = lane::queue(channel);
+        let written = tracer.clone();
+        let write = async move {
+            while let Some(Outgoing { frames, .. }) = waiting.recv().await {
+                written.sent(channel, &frames);
+                if let Err(error) = writer.send(&frames).await {
+                    written.failed(channel, &error);
                 }
             }
-        }
-    });
-    lane
-}
-
-/// A failure of sockets as one of input and output.
-pub(super) fn as_io(error: ZmqError) -> io::Error {
-    match error {
-        ZmqError::Network(error) => error,
-        other => io::Error::other(other.to_string()),
+        };
+        let read = async move {
+            let fault = loop {
+                match reader.next().await {
+                    Ok(Received::Message(parts)) => {
+                        if let Some(message) = tracer.received(channel, parse(&parts, session.key())) {
+                            deliver(message).await;
+                        }
+                    }
+                    Ok(Received::TooLarge(error)) => break Fault::from(error),
+                    Err(fault) => break fault,
+                }
+            };
+            tracer.failed(channel, &fault);
+            if let Fault::Violation(what) = fault {
+                let death = faults.end(what);
+                if let Some(commands) = commands.upgrade() {
+                    let _ = commands.send(Command::Gone(death)).await;
+                }
+            }
+            // Requests that follow are lost with the connection; other signs tell that the kernel is gone.
+            std::future::pending::<()>().await;
+        };
+        tokio::spawn(async move {
+            tokio::select! {
+                () = write => {}
+                () = read => {}
+            }
+        });
+        lane
     }
 }

@@ -12,11 +12,14 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
 use super::connection::{Connection, Place, Private, Sockets};
-use super::lanes;
+use super::faults::Faults;
+use super::lanes::{self, Opening};
 use super::log::Log;
 use super::published::Published;
+use super::zmtp::{Fault, Reader, Writer};
 use super::{InterruptMode, KernelCommand};
 use crate::error::{Error, Result};
+use crate::event::Death;
 use crate::guard::Guard;
 use crate::jupyter::client::{COMMANDS, Client, KernelInfo};
 use crate::jupyter::lane::Channel;
@@ -159,7 +162,10 @@ impl Live {
             lanes::dealer(&control, &session),
             lanes::dealer(&stdin, &session),
         )
-        .map_err(|error| failed(lanes::as_io(error)))?;
+        .map_err(|fault| match fault {
+            Fault::Broken(source) => failed(source),
+            Fault::Violation(what) => Error::Dead { death: Death::Refused(what) },
+        })?;
 
         let pending = Arc::new(Pending::default());
         let (commands, receiver) = mpsc::channel(COMMANDS);
@@ -168,9 +174,21 @@ impl Live {
             let answering = answering.clone();
             async move { answering.take(message).await }
         };
-        let shell = lanes::open(shell, Channel::Shell, session.clone(), tracer.clone(), answer.clone());
-        let control = lanes::open(control, Channel::Control, session.clone(), tracer.clone(), answer);
-        open_stdin(stdin, &session, &tracer, &commands);
+        let faults = Faults {
+            state: state.clone(),
+            pending: pending.clone(),
+            child: child.as_ref().map(|(process, _, _)| process.clone()),
+        };
+        let opening = |channel| Opening {
+            channel,
+            session: session.clone(),
+            tracer: tracer.clone(),
+            faults: faults.clone(),
+            commands: commands.downgrade(),
+        };
+        let shell = opening(Channel::Shell).open(shell, answer.clone());
+        let control = opening(Channel::Control).open(control, answer);
+        open_stdin(stdin, opening(Channel::Stdin), &session, &commands);
 
         let (heard, has_heard) = watch::channel(false);
         let (taking, taken) = watch::channel(false);
@@ -184,7 +202,13 @@ impl Live {
         let farewell =
             child.as_ref().map_or(Farewell::None, |(_, _, private)| Farewell::Sign(private.heard()));
         let listener = Listener {
-            source: Published::new(iopub, session.clone(), tracer, lost.clone()),
+            source: Published {
+                socket: Some(iopub),
+                session: session.clone(),
+                tracer,
+                lost: lost.clone(),
+                faults,
+            },
             session: session.clone(),
             commands: receiver,
             shell: shell.clone(),
@@ -351,13 +375,13 @@ fn no_ipykernel(command: &KernelCommand) -> Error {
 
 /// A kernel that asks for input although it was told not to gets an empty line.
 fn open_stdin(
-    socket: zeromq::DealerSocket,
+    socket: (Reader, Writer),
+    opening: Opening,
     session: &Arc<Session>,
-    tracer: &Tracer,
     commands: &mpsc::Sender<Command>,
 ) {
     let (replies, mut waiting) = mpsc::channel::<Message>(1);
-    let lane = lanes::open(socket, Channel::Stdin, session.clone(), tracer.clone(), move |message| {
+    let lane = opening.open(socket, move |message| {
         let replies = replies.clone();
         async move {
             if message.kind == "input_request" {

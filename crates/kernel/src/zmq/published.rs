@@ -1,62 +1,52 @@
 //! What a kernel publishes over ZeroMQ, as the listener hears it.
 
-use std::pin::Pin;
 use std::sync::Arc;
 
-use futures_util::{Stream, StreamExt};
 use tokio::sync::Notify;
-use zeromq::SocketEvent;
 
-use super::receiving::Receiving;
+use super::faults::Faults;
+use super::receiving::{Receiving, Step};
+use super::zmtp::Received;
 use crate::jupyter::lane::Channel;
 use crate::jupyter::listener::{Heard, Source};
 use crate::jupyter::message::{Session, parse};
 use crate::jupyter::trace::Tracer;
 
 pub(super) struct Published {
-    socket: Receiving,
-    monitor: Pin<Box<dyn Stream<Item = SocketEvent> + Send>>,
-    session: Arc<Session>,
-    tracer: Tracer,
+    /// None behind a violation.
+    pub(super) socket: Option<Receiving>,
+    pub(super) session: Arc<Session>,
+    pub(super) tracer: Tracer,
     /// Told when the connection ends.
-    lost: Arc<Notify>,
-}
-
-impl Published {
-    pub(super) fn new(
-        mut socket: Receiving,
-        session: Arc<Session>,
-        tracer: Tracer,
-        lost: Arc<Notify>,
-    ) -> Published {
-        let monitor = Box::pin(socket.monitor());
-        Published { socket, monitor, session, tracer, lost }
-    }
+    pub(super) lost: Arc<Notify>,
+    pub(super) faults: Faults,
 }
 
 impl Source for Published {
     async fn next(&mut self, room: bool) -> Heard {
-        tokio::select! {
-            biased;
-            received = self.socket.next(), if room => match received {
-                Ok(frames) => {
-                    let message = self.tracer.received(Channel::Iopub, parse(&frames, self.session.key()));
-                    message.map_or(Heard::Nothing, Heard::Message)
-                }
-                Err(error) => {
-                    self.tracer.failed(Channel::Iopub, &error);
-                    Heard::Nothing
-                }
-            },
-            Some(event) = self.monitor.next() => match event {
-                SocketEvent::Disconnected(_) => {
-                    self.lost.notify_one();
-                    Heard::HungUp
-                }
-                SocketEvent::Connected(..) => Heard::Back,
-                _ => Heard::Nothing,
-            },
-            else => std::future::pending().await,
+        let Some(socket) = self.socket.as_mut().filter(|_| room) else {
+            return std::future::pending().await;
+        };
+        match socket.next().await {
+            Step::Received(Received::Message(parts)) => {
+                let message = self.tracer.received(Channel::Iopub, parse(&parts, self.session.key()));
+                message.map_or(Heard::Nothing, Heard::Message)
+            }
+            Step::Received(Received::TooLarge(error)) => {
+                self.tracer.failed(Channel::Iopub, &error);
+                Heard::Refused(error.to_string())
+            }
+            Step::HungUp(fault) => {
+                self.tracer.failed(Channel::Iopub, &fault);
+                self.lost.notify_one();
+                Heard::HungUp
+            }
+            Step::Back => Heard::Back,
+            Step::Violation(what) => {
+                self.tracer.failed(Channel::Iopub, &what);
+                self.socket = None;
+                Heard::Gone(self.faults.end(what))
+            }
         }
     }
 }

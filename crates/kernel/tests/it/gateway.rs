@@ -2,11 +2,11 @@
 
 mod addresses;
 mod asking;
-mod bed;
+pub(crate) mod bed;
 mod breaking;
 mod faults;
 mod interrupts;
-mod proxy;
+pub(crate) mod proxy;
 mod running;
 mod scripted;
 mod shared;

@@ -1,6 +1,7 @@
 //! Kernels as their callers see them.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail where tests may")]
 
+mod attacks;
 mod gateway;
 mod guard;
 mod kernelspec;

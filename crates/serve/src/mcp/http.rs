@@ -6,7 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::body::HttpBody;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use cellist_output::wire::{self, MCP_MESSAGE};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
@@ -16,8 +21,6 @@ use super::source::Source;
 use crate::guard::{Guard, MCP, check};
 use crate::listen;
 
-/// The most that a request may hold: above what a call may, so that a call that is too large is told so in its result.
-const MOST_BODY: usize = 16 << 20;
 /// How long a client that says nothing is remembered.
 const REMEMBERED: Duration = Duration::from_secs(3600);
 
@@ -72,9 +75,18 @@ pub(crate) fn router<S: Source>(another: impl Fn() -> Server<S> + Send + Sync + 
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .disable_allowed_origins()
-        .with_max_request_body_bytes(MOST_BODY);
+        // Above what a call may hold, so that a call that is too large is told so in its result.
+        .with_max_request_body_bytes(MCP_MESSAGE);
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(REMEMBERED);
     let service = StreamableHttpService::new(move || Ok(another()), Arc::new(sessions), config);
-    Router::new().route_service(MCP, service)
+    Router::new().route_service(MCP, service).layer(from_fn(bounded))
+}
+
+/// Refuses a request that announces more than is taken, before any of it is read.
+async fn bounded(request: Request, next: Next) -> Response {
+    match wire::check("a request", request.body().size_hint().lower(), MCP_MESSAGE) {
+        Ok(()) => next.run(request).await,
+        Err(error) => (StatusCode::PAYLOAD_TOO_LARGE, error.to_string()).into_response(),
+    }
 }

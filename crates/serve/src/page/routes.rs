@@ -13,6 +13,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use cellist_notebook::CellId;
+use cellist_output::wire::PAGE_MESSAGE;
 use cellist_session::aside::aside;
 use cellist_session::sessions::SessionKey;
 
@@ -24,9 +25,6 @@ use super::socket;
 use crate::guard::{EDITOR, check};
 use crate::listen;
 use crate::secret::random;
-
-/// The largest message of a page: a cell may hold a lot of text.
-const MOST_MESSAGE: usize = 64 << 20;
 
 /// A frame has scripts and styles of its own making, and nothing else.
 const FRAME_POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob:; \
@@ -105,7 +103,7 @@ async fn connect(State(page): State<Arc<Page>>, headers: HeaderMap, upgrade: Web
     if !page.is_known(&headers) {
         return refused("This browser is not signed in.");
     }
-    let upgrade = upgrade.max_message_size(MOST_MESSAGE).max_frame_size(MOST_MESSAGE);
+    let upgrade = upgrade.max_message_size(PAGE_MESSAGE).max_frame_size(PAGE_MESSAGE);
     upgrade.on_upgrade(move |stream| socket::serve(stream, page))
 }
 

@@ -111,7 +111,7 @@ fn values(place: &Place<'_>, data: &MimeBundle) -> BTreeMap<String, Value> {
         MimeData::Text(text) if mime.starts_with("image/") || text.len() > MOST_VALUE => {
             Value::Address { address: place.address(mime, text), bytes: text.len() }
         }
-        MimeData::Text(text) => Value::Text { text: text.clone() },
+        MimeData::Text(text) => Value::Text { text: text.to_string() },
         MimeData::Json(json) if json.get().len() > MOST_VALUE => {
             Value::Address { address: place.address(mime, json.get()), bytes: json.get().len() }
         }
@@ -146,9 +146,9 @@ pub(super) fn value(cell: &Cell, at: usize, mime: &str) -> Option<(String, Vec<u
         }
         Output::Display { data, .. } | Output::Result { data, .. } => Some(match data.get(mime)? {
             // Only pictures are what they say they are; all else is text, and never markup.
-            MimeData::Text(text) if mime == "image/svg+xml" => (mime.into(), text.clone().into_bytes()),
+            MimeData::Text(text) if mime == "image/svg+xml" => (mime.into(), text.as_bytes().to_vec()),
             MimeData::Text(text) if mime.starts_with("image/") => (mime.into(), base64(text)?),
-            MimeData::Text(text) => (PLAIN.into(), text.clone().into_bytes()),
+            MimeData::Text(text) => (PLAIN.into(), text.as_bytes().to_vec()),
             MimeData::Json(json) => (PLAIN.into(), json.get().as_bytes().to_vec()),
         }),
     }

@@ -17,6 +17,9 @@ pub const MAX_OUTPUT: usize = 10 * 1024 * 1024;
 /// How many bytes of pictures are kept for a model, as they are written in base64. Older ones go first.
 pub(super) const PICTURES: usize = 128 * 1024 * 1024;
 
+/// Outputs of this size go into the notebook once.
+const LARGE: usize = 64 * 1024 * 1024;
+
 /// Text behind the head is held in pieces of this size or less, so that the oldest can go.
 const PIECE: usize = 64 * 1024;
 
@@ -108,9 +111,16 @@ impl Kept {
             | Event::InputRequested
             | Event::Progress { .. }
             | Event::OutputLost
+            | Event::OutputRefused { .. }
             | Event::Done(_)
             | Event::Died(_) => {}
         }
+    }
+
+    /// Whether there is so much of it that it goes into the notebook once, when the cell has ended: each version that the
+    /// notebook is given before that is one more copy in memory.
+    pub(crate) fn is_large(&self) -> bool {
+        self.head_bytes + self.tail_bytes >= LARGE
     }
 
     /// Whether anything was left out.

@@ -18,6 +18,9 @@ use super::reading::{Reader, Reading};
 use super::report::{KernelReport, KernelState, Raised, Report, Status};
 use crate::artifact::{self, Artifacts, Origin, Writer};
 
+/// Notices of output that was too large; more say nothing new.
+const REFUSED: usize = 3;
+
 /// How far a progress bar of the program is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bar {
@@ -43,6 +46,8 @@ pub(crate) struct Record {
     raised: Option<Raised>,
     stdin_requested: bool,
     lost_output: bool,
+    /// Output that was too large to be taken.
+    refused: Vec<String>,
     said_late: bool,
     /// Whether frames of a traceback are only in the artifact.
     is_folded: bool,
@@ -104,6 +109,7 @@ impl Record {
             raised: None,
             stdin_requested: false,
             lost_output: false,
+            refused: Vec::new(),
             said_late: false,
             is_folded: false,
             ended: None,
@@ -187,6 +193,8 @@ impl Record {
                 self.bar = Some(Bar { label: label.clone(), done: *done, total: *total });
             }
             Event::OutputLost => self.lost_output = true,
+            Event::OutputRefused { what } if self.refused.len() < REFUSED => self.refused.push(what.clone()),
+            Event::OutputRefused { .. } => {}
             Event::Done(outcome) => {
                 self.execution_count = outcome.execution_count.or(self.execution_count);
                 self.ended = Some(Ended::Done { status: outcome.status, cancelled: outcome.cancelled });
@@ -312,6 +320,7 @@ impl Record {
                 None => notices::output_lost(),
             });
         }
+        said.extend(self.refused.iter().map(|what| notices::output_refused(what)));
         if self.stdin_requested {
             said.push(notices::input_unsupported());
         }

@@ -275,7 +275,9 @@ impl Run<'_, '_> {
                 None => {
                     let before = Instant::now();
                     self.put_late().await?;
-                    self.show(id, &kept, number, false).await?;
+                    if !kept.is_large() {
+                        self.show(id, &kept, number, false).await?;
+                    }
                     is_new = false;
                     shown_at = Instant::now() + before.elapsed() * SHARE;
                 }

@@ -33,6 +33,7 @@ impl Timing {
             | Event::Late { .. }
             | Event::WidgetText { .. }
             | Event::OutputLost
+            | Event::OutputRefused { .. }
             | Event::Died(_) => {}
         }
     }

@@ -41,6 +41,7 @@ impl Gone {
             Gone::Died(Death::Restarted) => "the last one died, and its gateway started it anew".into(),
             Gone::Died(Death::Removed) => "the last one was ended by someone else".into(),
             Gone::Died(Death::OutOfReach(_)) => "the gateway of the last one cannot be reached".into(),
+            Gone::Died(Death::Refused(_)) => "the connection to the last one was ended".into(),
             Gone::Died(Death::Unknown) => "the last one died".into(),
             Gone::Killed => "the last one did not stop when it was interrupted and was killed".into(),
             Gone::Reset => "a reset was asked for".into(),

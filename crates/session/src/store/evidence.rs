@@ -103,9 +103,13 @@ fn is_same(one: &Cell, other: &Cell) -> bool {
         || ["metadata", "outputs"].iter().all(|key| one.value(key) == other.value(key))
 }
 
+/// Larger outputs are no evidence: reading them takes as much memory again.
+const LARGEST_OUTPUTS: usize = 32 * 1024 * 1024;
+
 fn add_values(cell: &Cell, hashes: &mut Hashes) {
     leaves(&cell.metadata(), "", hashes);
-    if cell.has_outputs() {
+    let size = cell.value("outputs").map_or(0, <[u8]>::len);
+    if cell.has_outputs() && size <= LARGEST_OUTPUTS {
         cell.outputs().iter().for_each(|output| add_output(output, hashes));
     }
 }

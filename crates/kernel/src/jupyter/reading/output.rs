@@ -76,7 +76,7 @@ struct Displayed {
 
 fn display(message: &Message) -> Option<Displayed> {
     let DisplayContent { data, metadata, transient, execution_count } = message.read().ok()?;
-    let data = MimeBundle::read(data).ok()?;
+    let data = MimeBundle::read_within(data, &message.content).ok()?;
     Some(Displayed { data, metadata, display_id: transient.display_id, execution_count })
 }
 
@@ -89,19 +89,19 @@ pub(super) fn stream(message: &Message) -> Option<Item> {
         #[serde(borrow)]
         text: &'a RawValue,
     }
-    let content: Content<'_> = serde_json::from_slice(&message.content).ok()?;
+    let content: Content<'_> = message.read().ok()?;
     let name = if content.name == "stderr" { StreamName::Stderr } else { StreamName::Stdout };
     let json = content.text.get();
     json.starts_with('"').then(|| Item::Text {
         name,
-        text: Text::new(message.content.slice_ref(json.as_bytes())),
+        text: Text::new(message.content.slice_ref(json).into_bytes()),
         late: false,
     })
 }
 
 #[derive(Deserialize)]
 struct DisplayContent<'a> {
-    // A picture may be large; what is borrowed is copied once.
+    // A picture may be large; it stays where it is.
     #[serde(borrow)]
     data: &'a RawValue,
     #[serde(default)]

@@ -1,11 +1,10 @@
-use bytes::Bytes;
 use cellist_output::StreamName;
 use serde_json::{Value, json};
 
 use super::*;
 
 fn message(kind: &str, parent: &str, content: &Value) -> Message {
-    let content = Bytes::from(content.to_string());
+    let content = content.to_string().into();
     Message { kind: kind.into(), id: "m".into(), parent: Some(parent.into()), content, number: None }
 }
 

@@ -130,6 +130,7 @@ fn size(event: &Event) -> usize {
         | Event::Progress { .. }
         | Event::WidgetText { .. }
         | Event::OutputLost
+        | Event::OutputRefused { .. }
         | Event::Done(_)
         | Event::Died(_) => 0,
     }

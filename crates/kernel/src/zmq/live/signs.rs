@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use zeromq::{ReqSocket, Socket, SocketRecv, SocketSend, ZmqMessage};
 
 use super::Live;
 use crate::event::Death;
@@ -15,6 +15,7 @@ use crate::kernel::State;
 use crate::process::Process;
 use crate::zmq::connection::Place;
 use crate::zmq::lanes;
+use crate::zmq::zmtp::{self, SocketType};
 
 /// How often a kernel is asked for a sign of life, and how long it may take to give one.
 pub(super) const BEAT: Duration = Duration::from_secs(5);
@@ -72,7 +73,7 @@ pub(super) fn watch_beats(place: Place, state: &Arc<watch::Sender<State>>, live:
         }
         state.send_replace(State::Dead(Death::Unknown));
         pending.close();
-        let _ = commands.send(Command::Gone).await;
+        let _ = commands.send(Command::Gone(Death::Unknown)).await;
     })
 }
 
@@ -88,8 +89,7 @@ async fn has_hung_up(place: &Place) -> bool {
 }
 
 pub(super) async fn beat(place: &Place) -> Option<()> {
-    let mut socket = ReqSocket::new();
-    socket.connect(&place.endpoint()).await.ok()?;
-    socket.send(ZmqMessage::from("beat")).await.ok()?;
-    socket.recv().await.ok().map(drop)
+    let (mut reader, mut writer) = zmtp::connect(place, SocketType::Request, "").await.ok()?;
+    writer.send(&[Bytes::new(), Bytes::from_static(b"beat")]).await.ok()?;
+    reader.next().await.ok().map(drop)
 }

@@ -18,6 +18,8 @@ pub(crate) enum Break {
     AtOnce,
     /// What the server says from now on is swallowed.
     Swallow,
+    /// The client gets these bytes, and the connection goes on.
+    Inject(&'static [u8]),
 }
 
 pub(crate) struct Proxy {
@@ -92,12 +94,16 @@ async fn pass(
     let how = loop {
         tokio::select! {
             biased;
-            changed = breaks.changed() => match (changed, breaks.borrow_and_update().1) {
-                (Ok(()), Some(Break::Swallow)) => swallowing = true,
-                (Ok(()), Some(how)) => break how,
-                (Ok(()), None) => {}
-                (Err(_), _) => return,
-            },
+            changed = breaks.changed() => {
+                let how = breaks.borrow_and_update().1;
+                match (changed, how) {
+                    (Ok(()), Some(Break::Swallow)) => swallowing = true,
+                    (Ok(()), Some(Break::Inject(bytes))) => if to_client.write_all(bytes).await.is_err() { return },
+                    (Ok(()), Some(how)) => break how,
+                    (Ok(()), None) => {}
+                    (Err(_), _) => return,
+                }
+            }
             read = from_client.read(&mut up) => match read {
                 Ok(count) if count > 0 => if to_server.write_all(&up[..count]).await.is_err() { return },
                 _ => break Break::Gently,

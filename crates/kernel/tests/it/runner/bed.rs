@@ -275,6 +275,7 @@ impl std::fmt::Display for Heard {
                 Event::Progress { label, done, total } => format!("progress {label:?} {done} of {total:?}"),
                 Event::WidgetText { text, .. } => format!("widget {text}"),
                 Event::OutputLost => "output lost".to_owned(),
+                Event::OutputRefused { what } => format!("refused {what}"),
                 Event::Done(Outcome { status: Status::Ok, .. }) => continue,
                 Event::Done(Outcome { cancelled: true, .. }) => "cancelled".to_owned(),
                 Event::Done(_) => "failed".to_owned(),

@@ -4,37 +4,70 @@
 use std::io;
 use std::sync::Arc;
 
-use futures_util::{SinkExt, StreamExt};
+use cellist_output::wire::{self, MCP_MESSAGE};
+use futures_util::SinkExt;
+use memchr::memchr;
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::JsonRpcMessageCodec;
 use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, BufReader};
 use tokio::sync::Mutex;
-use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, FramedRead, FramedWrite};
+use tokio_util::codec::FramedWrite;
 
 type Received = RxJsonRpcMessage<RoleServer>;
 type Sent = TxJsonRpcMessage<RoleServer>;
 type Writer<W> = FramedWrite<W, JsonRpcMessageCodec<Sent>>;
 
-/// The longest message that is read, far above the limit on the arguments of a call.
-const LONGEST: usize = 64 << 20;
-
 /// Messages on a pair of streams, one message a line.
 pub(super) struct Lines<R, W> {
-    reading: FramedRead<R, AnyDelimiterCodec>,
+    reading: BufReader<R>,
+    /// The line that is being read; a receiver may be dropped half-way.
+    line: Vec<u8>,
+    is_too_long: bool,
     writing: Arc<Mutex<Option<Writer<W>>>>,
 }
 
 impl<R: AsyncRead, W: AsyncWrite> Lines<R, W> {
     pub(super) fn new(reading: R, writing: W) -> Lines<R, W> {
-        let lines = AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), Vec::new(), LONGEST);
         let writing = FramedWrite::new(writing, JsonRpcMessageCodec::default());
-        Lines { reading: FramedRead::new(reading, lines), writing: Arc::new(Mutex::new(Some(writing))) }
+        let writing = Arc::new(Mutex::new(Some(writing)));
+        Lines { reading: BufReader::new(reading), line: Vec::new(), is_too_long: false, writing }
     }
 }
+
+impl<R: AsyncRead + Unpin, W> Lines<R, W> {
+    /// The next line; none at the end. A line that is too long is read to its end and not kept.
+    async fn next(&mut self) -> Option<Result<Vec<u8>, TooLong>> {
+        loop {
+            let bytes = self.reading.fill_buf().await.ok()?;
+            let end = memchr(b'\n', bytes);
+            let is_over = bytes.is_empty();
+            let piece = &bytes[..end.unwrap_or(bytes.len())];
+            if self.line.len() + piece.len() > MCP_MESSAGE {
+                (self.line, self.is_too_long) = (Vec::new(), true);
+            }
+            if !self.is_too_long {
+                self.line.extend_from_slice(piece);
+            }
+            let used = piece.len() + usize::from(end.is_some());
+            self.reading.consume(used);
+            if end.is_some() || is_over {
+                let line = std::mem::take(&mut self.line);
+                return match std::mem::take(&mut self.is_too_long) {
+                    true => Some(Err(TooLong)),
+                    false if is_over && line.is_empty() => None,
+                    false => Some(Ok(line)),
+                };
+            }
+        }
+    }
+}
+
+/// A line that is longer than a message may be.
+struct TooLong;
 
 impl<R, W> Transport<RoleServer> for Lines<R, W>
 where
@@ -49,19 +82,16 @@ where
 
     async fn receive(&mut self) -> Option<Received> {
         loop {
-            let refused = match self.reading.next().await {
-                Some(Ok(line)) => match Line::of(&line) {
+            let refused = match self.next().await? {
+                Ok(line) => match Line::of(&line) {
                     Line::Message(message) => return Some(*message),
                     Line::Nothing => continue,
                     Line::Refused(error, id) => (error, id),
                 },
-                Some(Err(AnyDelimiterCodecError::MaxChunkLengthExceeded)) => {
-                    // The reader reports an end after an error, and then goes on with the next line.
-                    let _ = self.reading.next().await;
-                    let message = format!("the message is longer than {} MB", LONGEST >> 20);
+                Err(TooLong) => {
+                    let message = format!("the message is longer than {}", wire::Bytes(MCP_MESSAGE as u64));
                     (ErrorData::invalid_request(message, None), None)
                 }
-                Some(Err(AnyDelimiterCodecError::Io(_))) | None => return None,
             };
             let (error, id) = refused;
             send(Arc::clone(&self.writing), Sent::error(error, id)).await.ok()?;
