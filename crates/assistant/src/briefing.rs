@@ -5,9 +5,10 @@ use std::fmt::Write;
 use std::fs;
 use std::sync::Arc;
 
+use cellist_session::Home;
 use cellist_session::execution::Cancel;
 use cellist_tools::{
-    Agent, Answer, Caller, Definition, Editor, Mode, Offer, ToolName, Toolbox, is_excluded, references,
+    Agent, Answer, Caller, Definition, Editor, Mode, Offer, Reach, ToolName, Toolbox, references,
 };
 use serde_json::json;
 use tokio::sync::watch;
@@ -32,16 +33,16 @@ pub(crate) struct Briefing {
 }
 
 /// Who asks for tools in this turn: whoever was set up, with what the message attaches.
-pub(crate) fn caller(ask: &Ask, notes: &mut Vec<String>) -> Caller {
+pub(crate) fn caller(ask: &Ask, home: &Home, notes: &mut Vec<String>) -> Caller {
     let mut caller = Caller { requires_active: true, ..ask.caller.clone() };
     if ask.about.is_some() {
         // A proposal is all that comes of it, whatever else the person may allow.
         caller.mode = Mode::Ask;
     }
-    let patterns = caller.excluded.get_or_insert_default();
+    let reach = Reach::of(&caller, home);
     let mut front = caller.front.take().unwrap_or_default();
     front.attached.retain(|path| {
-        let is_kept = is_excluded(path, patterns);
+        let is_kept = !reach.may_look(path);
         if is_kept {
             notes.push(format!("{} is kept from models: it was not attached", path.display()));
         }
@@ -50,7 +51,7 @@ pub(crate) fn caller(ask: &Ask, notes: &mut Vec<String>) -> Caller {
     for named in references(&ask.words, Offer::new(caller.mode, true)).attachments {
         let path = caller.cwd.join(&named.path);
         match fs::canonicalize(&path) {
-            Ok(real) if is_excluded(&real, patterns) || is_excluded(&path, patterns) => {
+            Ok(_) if !reach.may_look(&path) => {
                 notes.push(format!("{} is kept from models: it was not attached", named.path));
             }
             Ok(real) if !front.attached.contains(&real) => front.attached.push(real),

@@ -15,9 +15,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use cellist_session::Talks;
 use cellist_session::contained::contained;
 use cellist_session::sessions::OwnerId;
+use cellist_session::{Home, Talks};
 use cellist_tools::Toolbox;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{oneshot, watch};
@@ -63,6 +63,8 @@ struct State {
     turns: Vec<Past>,
     /// What the model should know with the next message.
     aside: Vec<String>,
+    /// Files to whose change the person has consented in this conversation.
+    consents: Vec<PathBuf>,
     /// Who was asked: what is kept must not hold their keys.
     accounts: Vec<Account>,
     latest: Instant,
@@ -263,6 +265,7 @@ impl State {
             usage: Usage::default(),
             turns: Vec::new(),
             aside: Vec::new(),
+            consents: Vec::new(),
             accounts: Vec::new(),
             latest: Instant::now(),
         }
@@ -279,6 +282,11 @@ impl State {
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state folder of whoever carries calls out.
+    fn home(&self) -> &Home {
+        self.toolbox.documents().store().home()
     }
 
     fn tell(&self, told: Told) {

@@ -9,7 +9,7 @@ use cellist_session::Home;
 use cellist_session::orders::Asker;
 use cellist_session::settings::{Chat, Faults, Settings, Sources, resolve};
 use cellist_tools::prompt::{BadPrompt, FOLDER, Prompts};
-use cellist_tools::{Caller, Editor, Mode, ToolSet, nearby_notebooks};
+use cellist_tools::{Caller, Editor, Mode, Reach, ToolSet, nearby_notebooks};
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::{Ask, Rules};
@@ -62,6 +62,7 @@ pub struct Setup {
     pub account: Account,
     caller: Caller,
     prompts: Prompts,
+    home: Home,
 }
 
 /// What a person says, and what is in front of them.
@@ -115,8 +116,6 @@ impl Setup {
         let (tool_mode, said) = asker.tool_mode(&home, &cwd, &settings);
         // Secrets stay with whoever asks; the key travels with the account alone.
         asker.withhold(&settings);
-        let mut excluded = settings.chat.exclude.clone();
-        excluded.push(home.path().to_string_lossy().into_owned());
         let caller = Caller {
             name: "assistant".into(),
             session: format!("assistant-{}", stem(&notebook)),
@@ -128,18 +127,18 @@ impl Setup {
             requires_active: true,
             is_shared: false,
             front: None,
-            excluded: Some(excluded),
+            excluded: settings.chat.exclude.clone(),
+            allowed: settings.tools.allow_writes.clone(),
             attached: Vec::new(),
             asker,
         };
         let notices = resolved.notices.into_iter().chain(said).collect();
-        Ok(Setup { settings, notices, account, caller, prompts })
+        Ok(Setup { settings, notices, account, caller, prompts, home })
     }
 
     /// The notebooks that a message may attach, from the folder on, besides the one that it is about.
     pub fn notebooks(&self, own: &Path) -> Vec<String> {
-        let excluded = self.caller.excluded.as_deref().unwrap_or_default();
-        nearby_notebooks(&self.caller.cwd, own, excluded)
+        nearby_notebooks(&self.caller.cwd, own, &Reach::of(&self.caller, &self.home))
     }
 
     /// A message.
@@ -200,8 +199,7 @@ mod tests {
         let ask = setup.unwrap().message(Words { words: "hello".to_owned(), ..Words::default() });
         assert_eq!((ask.account.model(), ask.caller.session.as_str()), ("m", "assistant-nb"));
         assert!(!serde_json::to_string(&ask.caller).unwrap().contains("hush"));
-        let excluded = ask.caller.excluded.unwrap();
-        assert!(excluded[0] == "x" && excluded[1].ends_with("home"), "{excluded:?}");
+        assert_eq!(ask.caller.excluded, ["x"]);
         let broken = Setup::read(place(&scratch, "[chat]\nmax_steps = \"x\"\n", &keys), |_| {}).unwrap_err();
         assert!(matches!(broken, CannotAsk::Settings(_)), "{broken}");
         let changed = Setup::read(place(&scratch, "", &keys), |chat| chat.model = Some("other".to_owned()));

@@ -163,6 +163,10 @@ impl Desk {
                 self.callers.introduce(client, *caller);
                 Ok(Reply::Done)
             }
+            Request::Consent { path } => {
+                self.callers.consent(client, path);
+                Ok(Reply::Done)
+            }
             Request::Chat(ask) => Ok(Reply::Chat(self.chat(client, *ask, cancel).await?)),
             Request::Page(_) => Err(Failure::bad_input("no_page", "only a host serves the page")),
             Request::Tool { tool, arguments } => {

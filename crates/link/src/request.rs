@@ -79,6 +79,12 @@ pub enum Request {
     },
     /// Says who calls tools over this link from now on.
     Introduce(Box<Caller>),
+    /// A person consents to the change of a file by whoever calls tools over this link.
+    Consent {
+        /// The file, by the path that a refusal named.
+        #[serde(with = "cellist_session::order")]
+        path: PathBuf,
+    },
     /// A link to the page, which is served from then on.
     Page(Box<PageAsk>),
     /// Something about a conversation with the assistant.

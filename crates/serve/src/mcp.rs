@@ -2,6 +2,7 @@
 
 mod agent;
 mod answer;
+mod consent;
 mod http;
 mod offer;
 mod pace;

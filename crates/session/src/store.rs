@@ -20,7 +20,8 @@ mod save;
 mod sweep;
 mod temporary;
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -108,6 +109,11 @@ impl Store {
     /// The file that a path leads to, over links; it need not exist.
     pub fn real_path(&self, path: &Path) -> Result<PathBuf> {
         Ok(Place::of(path)?.real)
+    }
+
+    /// Opens a file by its real path for reading. A link that has come into the path since is not followed.
+    pub fn open_real(&self, real: &Path) -> io::Result<File> {
+        platform::open_real(real)
     }
 
     /// Where the history of a notebook is kept.

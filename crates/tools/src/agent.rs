@@ -30,6 +30,8 @@ pub struct Agent {
     texts: Mutex<HashMap<PathBuf, Revision>>,
     /// The outputs that it was sent.
     sent: Mutex<SentOutputs>,
+    /// Paths to whose change a person has consented since it came.
+    consents: Mutex<Vec<PathBuf>>,
     /// The session that its code runs in, where it is code that calls.
     within: Option<SessionKey>,
     /// Whether all that it does is one turn, however long it pauses.
@@ -40,7 +42,22 @@ impl Agent {
     /// An agent, which owns what it starts under this name.
     pub fn new(caller: Caller, owner: OwnerId) -> Agent {
         let (held, texts, turn) = (Mutex::default(), Mutex::default(), Mutex::new(Turn::new()));
-        Agent { caller, owner, held, turn, texts, sent: Mutex::default(), within: None, is_one_turn: false }
+        let (sent, consents) = (Mutex::default(), Mutex::default());
+        Agent { caller, owner, held, turn, texts, sent, consents, within: None, is_one_turn: false }
+    }
+
+    /// A person consents to the change of a file, by the path that a refusal named.
+    pub fn consent(&self, path: impl Into<PathBuf>) {
+        let (path, mut consents) =
+            (path.into(), self.consents.lock().unwrap_or_else(PoisonError::into_inner));
+        if !consents.contains(&path) {
+            consents.push(path);
+        }
+    }
+
+    /// The paths to whose change a person has consented.
+    pub(crate) fn consents(&self) -> Vec<PathBuf> {
+        self.consents.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The same for a single turn, however long it pauses in it.

@@ -16,6 +16,9 @@ pub struct Answer {
     pub is_failure: bool,
     /// The same as data, for the tools that promise keys.
     pub keys: Option<Value>,
+    /// The path to whose change a person would have to consent, where that is why it was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs_consent: Option<String>,
 }
 
 /// A part of an answer.
@@ -62,6 +65,13 @@ impl Answer {
     /// A failure: what, where, and what would be right.
     pub fn failure(what: impl std::fmt::Display) -> Answer {
         Answer { is_failure: true, ..Answer::text(format!("Error: {what}")) }
+    }
+
+    /// A refusal that the consent of a person to a path would lift.
+    #[must_use]
+    pub(crate) fn needing(self, path: &std::path::Path) -> Answer {
+        // A path that is no text has no name that a person could consent to.
+        Answer { needs_consent: path.to_str().map(str::to_owned), ..self }
     }
 
     /// Without what no model is to read. Pictures stay as they are.

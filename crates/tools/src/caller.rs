@@ -42,9 +42,12 @@ pub struct Caller {
     /// What is in front of the person whom it answers, where that is not what an editor has reported.
     #[serde(default)]
     pub front: Option<Editor>,
-    /// Names of files that are kept from it, besides those that hold secrets; without any list it may see all.
+    /// Names of files that are kept from it, besides those that hold secrets.
     #[serde(default)]
-    pub excluded: Option<Vec<String>>,
+    pub excluded: Vec<String>,
+    /// Paths that it may change although other programs run what is there.
+    #[serde(default)]
+    pub allowed: Vec<String>,
 }
 
 /// Which tools a caller has.

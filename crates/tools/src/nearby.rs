@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::exclusion::is_excluded;
+use crate::reach::Reach;
 
 /// How many notebooks are found at the most.
 const MOST_NOTEBOOKS: usize = 200;
@@ -13,7 +13,7 @@ const MOST_FOLDERS: usize = 500;
 
 /// The notebooks of a folder and of those in it, from the folder on, without the one that is open and those that are kept
 /// from models.
-pub fn nearby_notebooks(folder: &Path, own: &Path, excluded: &[String]) -> Vec<String> {
+pub fn nearby_notebooks(folder: &Path, own: &Path, reach: &Reach) -> Vec<String> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut folders = VecDeque::from([folder.to_owned()]);
     let mut looked = 0;
@@ -35,7 +35,7 @@ pub fn nearby_notebooks(folder: &Path, own: &Path, excluded: &[String]) -> Vec<S
                     if !kind.is_dir()
                         && path.extension().is_some_and(|ending| ending == "ipynb")
                         && path != own
-                        && !is_excluded(&path, excluded) =>
+                        && reach.may_look(&path) =>
                 {
                     found.push(path);
                 }
@@ -50,6 +50,7 @@ pub fn nearby_notebooks(folder: &Path, own: &Path, excluded: &[String]) -> Vec<S
 
 #[cfg(test)]
 mod tests {
+    use cellist_session::Home;
     use testkit::Scratch;
 
     use super::*;
@@ -61,8 +62,12 @@ mod tests {
             scratch.write(name, "{}");
         }
         let own = scratch.path().join("own.ipynb");
-        let found = nearby_notebooks(scratch.path(), &own, &["secret".to_owned()]);
+        scratch.write(".env", "TOKEN=1");
+        std::os::unix::fs::symlink(scratch.path().join(".env"), scratch.path().join("e.ipynb")).unwrap();
+        let home = Home::at(scratch.path().join("home"));
+        let reach = Reach::new(&home, &["secret".to_owned()], &[]);
+        let found = nearby_notebooks(scratch.path(), &own, &reach);
         assert_eq!(found, ["b.ipynb", "sub/a.ipynb"]);
-        assert!(nearby_notebooks(Path::new("/no/such/folder"), &own, &[]).is_empty());
+        assert!(nearby_notebooks(Path::new("/no/such/folder"), &own, &reach).is_empty());
     }
 }

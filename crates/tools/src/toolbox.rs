@@ -74,6 +74,8 @@ pub struct Toolbox {
 struct Call<'a> {
     agent: &'a Arc<Agent>,
     arguments: &'a Arguments,
+    /// What carrying it out amounts to.
+    access: Access,
     /// Who hears how far it is.
     news: &'a watch::Sender<Option<Progress>>,
     /// Whether it is still wanted.
@@ -153,10 +155,11 @@ impl Toolbox {
             Err(error) => return Answer::failure(error),
         };
         let on_notebook = arguments.text("path").is_some_and(names_notebook);
-        if let Err(refusal) = caller.mode.check(access(tool, &arguments, on_notebook)) {
+        let access = access(tool, &arguments, on_notebook);
+        if let Err(refusal) = caller.mode.check(access) {
             return Answer::failure(refusal);
         }
-        let call = Call { agent, arguments: &arguments, news, cancel };
+        let call = Call { agent, arguments: &arguments, access, news, cancel };
         // Code gets what is there; a model does not, whoever ran the code.
         let is_read_by_code = agent.within().is_some();
         let answer = match is_read_by_code {

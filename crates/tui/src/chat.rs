@@ -64,10 +64,12 @@ impl Talk {
                 self.drawn = 1;
                 shown
             }
-            Told::Question { id } => {
+            Told::Question { id, path } => {
                 let (tool, arguments) = self.calls.get(id).cloned().unwrap_or_default();
                 let block = Block { source: code(&tool, &arguments), ..call(&tool, &arguments) };
-                self.clear() + &self.block(block, width)
+                let about =
+                    path.as_ref().map(|path| self.aside(&format!("other programs run or obey {path}")));
+                self.clear() + &self.block(block, width) + &about.unwrap_or_default()
             }
             Told::Result { id, text, images, is_failure, duration_ms, .. } => {
                 let (tool, arguments) = self.calls.remove(id).unwrap_or_default();

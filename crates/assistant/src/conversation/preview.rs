@@ -53,7 +53,7 @@ impl Conversation {
     pub async fn preview(&self, ask: Ask) -> Seen {
         let inner = &self.0;
         let mut notes = Vec::new();
-        let caller = crate::briefing::caller(&ask, &mut notes);
+        let caller = crate::briefing::caller(&ask, self.0.home(), &mut notes);
         // The model is told nothing by this, so it is not as if its agent had been.
         let caller = Caller { session: format!("{}-preview", caller.session), ..caller };
         let agent = Arc::new(Agent::new(caller, OwnerId("preview".to_owned())).for_one_turn());

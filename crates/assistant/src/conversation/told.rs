@@ -62,13 +62,13 @@ pub enum Stop {
     Kernel,
 }
 
-/// Whether code may run.
+/// Whether code may run, or a file change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// This once.
+    /// This once; a file may change for the rest of the conversation.
     Once,
-    /// From now on for this notebook, in every conversation about it.
+    /// From now on for this notebook, in every conversation about it. About a file it says no more than `Once`.
     Always,
     /// No.
     No,
@@ -113,10 +113,13 @@ pub enum Told {
         /// Its arguments.
         arguments: Value,
     },
-    /// The call would run code, and waits for a word of the person.
+    /// The call would run code, or change a file that other programs run, and waits for a word of the person.
     Question {
         /// The name of the call.
         id: String,
+        /// The file that it would change, where that is the question.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
     },
     /// The word of the person.
     Verdict {

@@ -19,6 +19,9 @@ use crate::message::{Image, Part, ToolCall, ToolResult};
 use crate::proposal;
 use crate::provider::{Event, Fault, Finish, Prompt, Provider, Tool, Usage};
 
+/// How many files one call may need consent for: a file and its other names.
+const MOST_CONSENTS: usize = 4;
+
 pub(super) struct Turn<'a> {
     inner: &'a Inner,
     ask: Ask,
@@ -93,7 +96,8 @@ impl<'a> Turn<'a> {
         stop: watch::Receiver<Option<Stop>>,
     ) -> Told {
         let mut notes = Vec::new();
-        let agent = Arc::new(Agent::new(caller(&ask, &mut notes), owner).for_one_turn());
+        let agent = Arc::new(Agent::new(caller(&ask, inner.home(), &mut notes), owner).for_one_turn());
+        inner.lock().consents.iter().for_each(|path| agent.consent(path));
         let aside = std::mem::take(&mut inner.lock().aside);
         let opening = Opening::of(inner, &agent, &ask, notes, &aside).await;
         inner.tell(asked(number, &ask, &agent, &opening));
@@ -298,6 +302,23 @@ impl<'a> Turn<'a> {
         {
             return Answer::failure("the person did not allow this to run, and nothing was done");
         }
+        for _ in 0..MOST_CONSENTS {
+            let answer = self.call_tool(tool, call).await;
+            let Some(path) = answer.needs_consent.clone() else { return answer };
+            if self.ask_person(call, Some(path.clone())).await == Verdict::No {
+                return Answer::failure(format_args!(
+                    "the person did not allow a change of {path}, and nothing was done"
+                ));
+            }
+            // For this file and this conversation, and no further.
+            self.agent.consent(&path);
+            self.inner.lock().consents.push(path.into());
+        }
+        self.call_tool(tool, call).await
+    }
+
+    /// Calls a tool, until it has answered or the person stops that.
+    async fn call_tool(&mut self, tool: ToolName, call: &ToolCall) -> Answer {
         let (news, _heard) = watch::channel(None);
         let (canceller, cancel) = Cancel::channel();
         let toolbox = self.inner.toolbox.clone();
@@ -355,23 +376,29 @@ impl<'a> Turn<'a> {
         if self.inner.may_run.load(Ordering::Relaxed) || self.ask.rules.run_code == RunCode::Allow {
             return true;
         }
+        let verdict = self.ask_person(call, None).await;
+        if verdict == Verdict::Always {
+            self.inner.may_run.store(true, Ordering::Relaxed);
+        }
+        verdict != Verdict::No
+    }
+
+    /// Asks the person whether a call may run code, or change a file.
+    async fn ask_person(&mut self, call: &ToolCall, path: Option<String>) -> Verdict {
         let answer = {
             let mut state = self.inner.lock();
             let (question, answer) = oneshot::channel();
-            let Some(answering) = &mut state.answering else { return false };
+            let Some(answering) = &mut state.answering else { return Verdict::No };
             answering.questions.insert(call.id.clone(), question);
             answer
         };
-        self.inner.tell(Told::Question { id: call.id.clone() });
+        self.inner.tell(Told::Question { id: call.id.clone(), path });
         let verdict = tokio::select! {
             verdict = answer => verdict.unwrap_or(Verdict::No),
             _ = self.stop.wait_for(Option::is_some) => Verdict::No,
         };
         self.inner.tell(Told::Verdict { id: call.id.clone(), verdict });
-        if verdict == Verdict::Always {
-            self.inner.may_run.store(true, Ordering::Relaxed);
-        }
-        verdict != Verdict::No
+        verdict
     }
 }
 

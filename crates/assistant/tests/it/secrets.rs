@@ -45,7 +45,7 @@ async fn no_key_and_no_excluded_file_reaches_a_model_or_whoever_listens() {
     // The key is set for this program, by its own variable.
     let mut ask = bed.message("what is in @secrets.ipynb and @gone.ipynb?");
     ask.account = account(&chat, bed.scratch.path());
-    ask.caller.excluded = Some(vec!["patients.*".to_owned()]);
+    ask.caller.excluded = vec!["patients.*".to_owned()];
     let (told, _) = bed.answer(ask).await;
     let Told::Asked { notes, .. } = &told[0] else { panic!("{told:?}") };
     assert!(
@@ -99,7 +99,7 @@ async fn a_notebook_that_is_kept_from_models_is_not_told_even_when_it_is_in_fron
     let script = [Said::call("get_notebook_cells", json!({})), Said::text(&["Hm."])];
     let mut bed = Bed::new(&["word = 'very-secret-word'"], script);
     let mut ask = bed.message("what is in it?");
-    ask.caller.excluded = Some(vec!["nb.ipynb".to_owned()]);
+    ask.caller.excluded = vec!["nb.ipynb".to_owned()];
     ask.outputs = vec!["a".to_owned()];
     let (told, _) = bed.answer(ask).await;
     let Told::Asked { notes, notebook_mode, .. } = &told[0] else { panic!("{told:?}") };

@@ -129,7 +129,7 @@ async fn code_runs_after_a_question_and_no_means_that_nothing_runs() {
     };
     bed.send(asking(&bed));
     let told = bed.until(|told| matches!(told, Told::Question { .. })).await;
-    let Some(Told::Question { id }) = told.last() else { panic!("{told:?}") };
+    let Some(Told::Question { id, .. }) = told.last() else { panic!("{told:?}") };
     assert!(bed.chat.approve(id, Verdict::No) && !bed.chat.approve(id, Verdict::Once));
     let (told, _) = bed.end().await;
     assert!(results(&told)[0].0.contains("did not allow this to run, and nothing was done"), "{told:?}");
@@ -137,7 +137,7 @@ async fn code_runs_after_a_question_and_no_means_that_nothing_runs() {
     // Always means that nobody is asked again.
     bed.send(asking(&bed));
     let told = bed.until(|told| matches!(told, Told::Question { .. })).await;
-    let Some(Told::Question { id }) = told.last() else { panic!("{told:?}") };
+    let Some(Told::Question { id, .. }) = told.last() else { panic!("{told:?}") };
     bed.chat.approve(id, Verdict::Always);
     let (told, ending) = bed.end().await;
     assert_eq!((ending, results(&told).len()), (Ending::Done, 2), "{told:?}");

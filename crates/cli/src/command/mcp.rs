@@ -174,7 +174,8 @@ impl Arguments {
             requires_active: self.require_active,
             is_shared: false,
             front: None,
-            excluded: None,
+            excluded: settings.settings.chat.exclude.clone(),
+            allowed: settings.settings.tools.allow_writes.clone(),
             attached: self.attach.iter().map(real).collect::<Result<_, _>>()?,
             asker,
         })

@@ -1,6 +1,7 @@
 //! Tools, called by agents that have said who they are.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -26,6 +27,12 @@ impl Callers {
 
     pub(super) fn introduce(&self, client: &Client, caller: Caller) {
         self.lock().insert(client.clone(), Arc::new(Agent::new(caller, client.0.clone())));
+    }
+
+    pub(super) fn consent(&self, client: &Client, path: PathBuf) {
+        if let Some(agent) = self.who(client) {
+            agent.consent(path);
+        }
     }
 
     fn who(&self, client: &Client) -> Option<Arc<Agent>> {

@@ -116,14 +116,14 @@ impl Agent {
     }
 
     /// Calls a tool.
-    pub(super) async fn call(&self, errand: Errand<'_>, name: Option<&str>) -> Answer {
+    pub(super) async fn call(&self, errand: &Errand<'_>, name: Option<&str>) -> Answer {
         let mut may_repeat = Definition::of(errand.tool).only_looks(self.caller.mode);
         loop {
             let link = match self.attach(name).await {
                 Ok(link) => link,
                 Err(error) => return Answer::failure(error),
             };
-            match self.carry_out(&link, &errand).await {
+            match self.carry_out(&link, errand).await {
                 Ok(Reply::Tool(answer)) => return *answer,
                 Ok(other) => {
                     return Answer::failure(format_args!("the host answered something else: {other:?}"));

@@ -7,7 +7,7 @@ use rmcp::model::{CallToolResult, ContentBlock, Resource};
 
 /// The result of a call.
 pub(super) fn result(answer: Answer) -> CallToolResult {
-    let Answer { blocks, is_failure, keys } = answer;
+    let Answer { blocks, is_failure, keys, .. } = answer;
     let blocks = blocks.into_iter().map(block).collect();
     let mut result = if is_failure { CallToolResult::error(blocks) } else { CallToolResult::success(blocks) };
     result.structured_content = keys;
@@ -42,7 +42,12 @@ mod tests {
             Block::Image { mime: "image/png".into(), data: "aGk=".into() },
             Block::Link { uri: "artifact://a1".into(), name: "output".into(), mime: "text/plain".into() },
         ];
-        let answer = Answer { blocks, is_failure: false, keys: Some(json!({ "total_cells": 3 })) };
+        let answer = Answer {
+            blocks,
+            is_failure: false,
+            keys: Some(json!({ "total_cells": 3 })),
+            ..Answer::default()
+        };
         let mut told = serde_json::to_value(result(answer)).unwrap();
         told.as_object_mut().unwrap().remove("resultType");
         let expected = json!({

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use cellist_link::{Reply, Request};
+use cellist_session::Home;
 use cellist_tools::context::file_uri;
 use cellist_tools::prompt::Prompts;
 use cellist_tools::{Answer, Caller, Editor, Mode, Offer, ToolName};
@@ -21,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::agent::{Agent, Errand, Reach};
 use super::answer::{refusal, result};
+use super::consent::consents;
 use super::offer::{is_in, tools};
 use super::source::{Call, Client, Source};
 
@@ -28,6 +30,8 @@ use super::source::{Call, Client, Source};
 const PROMPT: &str = "notebook";
 /// What notebooks and artifacts are read as.
 const TEXT: &str = "text/plain";
+/// How many files one call may need consent for: a file and its other names.
+const MOST_CONSENTS: usize = 4;
 /// How many clients whose requests stand alone are told apart.
 const MOST_CLIENTS: usize = 64;
 
@@ -103,7 +107,7 @@ impl Product {
     async fn call_tool(&self, client: &Client, tool: ToolName, arguments: Value) -> Answer {
         let (news, unwanted) = (watch::Sender::new(None), CancellationToken::new());
         let errand = Errand { tool, arguments, news: &news, unwanted: &unwanted };
-        self.with(client, async |agent, name| agent.call(errand, name).await).await
+        self.with(client, async |agent, name| agent.call(&errand, name).await).await
     }
 
     /// Whether the agent may see a file.
@@ -111,6 +115,7 @@ impl Product {
         let setup = &self.shared.setup;
         let mut folders = std::iter::once(&setup.cwd).chain(&setup.roots);
         folders.any(|folder| path.starts_with(folder.canonicalize().as_ref().unwrap_or(folder)))
+            && cellist_tools::Reach::of(setup, &Home::from_env()).may_look(path)
     }
 }
 
@@ -180,9 +185,24 @@ impl Source for Product {
             return Ok(refusal(format_args!("there is no tool `{}`", request.name)).into());
         };
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let errand = Errand { tool, arguments, news: &news, unwanted: &context.ct };
-        let answer = self.with(&client, async |agent, name| agent.call(errand, name).await).await;
-        Ok(result(answer).into())
+        let call = async |agent: &Agent, name: Option<&str>| {
+            let errand = Errand { tool, arguments, news: &news, unwanted: &context.ct };
+            let mut answer = agent.call(&errand, name).await;
+            for _ in 0..MOST_CONSENTS {
+                let Some(path) = answer.needs_consent.clone() else { break };
+                // Requests that stand alone have nobody behind them who could be asked.
+                if client.is_stateless || !consents(&context, tool, &path).await {
+                    break;
+                }
+                let consent = Request::Consent { path: path.into() };
+                if agent.ask(consent, name).await.is_err() {
+                    break;
+                }
+                answer = agent.call(&errand, name).await;
+            }
+            answer
+        };
+        Ok(result(self.with(&client, call).await).into())
     }
 
     fn prompts(&self) -> Vec<Prompt> {

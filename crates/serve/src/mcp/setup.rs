@@ -51,7 +51,8 @@ pub(crate) async fn at_host(home: &Home, ask: &PageAsk, desk: Desk) -> io::Resul
             requires_active: false,
             is_shared: false,
             front: None,
-            excluded: None,
+            excluded: settings.chat.exclude,
+            allowed: settings.tools.allow_writes,
             attached: Vec::new(),
             asker,
         };

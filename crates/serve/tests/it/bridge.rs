@@ -56,7 +56,8 @@ impl Site {
             requires_active: false,
             is_shared: false,
             front: None,
-            excluded: None,
+            excluded: Vec::new(),
+            allowed: Vec::new(),
             attached: Vec::new(),
             asker,
         };

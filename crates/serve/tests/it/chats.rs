@@ -71,7 +71,8 @@ fn message(models: &Models, notebook: &Path, words: &str) -> Box<Ask> {
                 attached: vec![notebook.to_owned()],
                 ..Editor::default()
             }),
-            excluded: Some(Vec::new()),
+            excluded: Vec::new(),
+            allowed: Vec::new(),
             attached: Vec::new(),
             asker: Asker::default(),
         },
@@ -112,7 +113,7 @@ async fn who_leaves_in_the_middle_of_an_answer_finds_all_of_it_later() {
     assert!(told > 0);
     let (all, next) = hear(&link, &name, 0, |told| matches!(told, Told::Question { .. })).await;
     assert!(matches!(&all[0], Told::Asked { words, .. } if words == "change it"), "{all:?}");
-    let Some(Told::Question { id }) = all.last() else { panic!("{all:?}") };
+    let Some(Told::Question { id, .. }) = all.last() else { panic!("{all:?}") };
     let verdict = ChatAsk::Approve { chat: name.clone(), call: id.clone(), verdict: Verdict::No };
     assert!(matches!(chat(&link, verdict).await.unwrap(), ChatReply::Done(true)));
     let (rest, _) = hear(&link, &name, next, |told| matches!(told, Told::Ended { .. })).await;

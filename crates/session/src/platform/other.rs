@@ -82,3 +82,8 @@ pub(crate) fn reserve(_: &File, _: u64) -> io::Result<()> {
 pub(crate) fn forbids_replacing(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied
 }
+
+/// Opens a file by its real path for reading.
+pub(crate) fn open_real(path: &Path) -> io::Result<File> {
+    File::open(path)
+}

@@ -24,6 +24,23 @@ pub(crate) fn is_running(pid: u32) -> bool {
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(Errno::SRCH))
 }
 
+/// Opens a file by its real path for reading. A link that has come into the path since is an error, and a pipe is not
+/// waited for.
+pub(crate) fn open_real(path: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{ResolveFlags, openat2};
+        match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            // Kernels before 5.6 do not know the call, and some containers do not allow it.
+            Err(Errno::NOSYS | Errno::PERM) => {}
+            opened => return Ok(opened?.into()),
+        }
+    }
+    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
+}
+
 pub(crate) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).map_err(unless_known)
 }

@@ -209,6 +209,27 @@ impl Domain<Vec<String>> for Patterns {
     }
 }
 
+/// Files and folders from the root on, with `*` and `?` for what may be anything within a name.
+pub(super) struct Paths;
+
+impl Domain<Vec<String>> for Paths {
+    fn read(&self, written: &Written, base: Base<'_>) -> Option<Vec<String>> {
+        let whole = |path: String| match path.strip_prefix("~/") {
+            Some(below) => Some(base.own?.join(below).to_string_lossy().into_owned()),
+            None => path.starts_with('/').then_some(path),
+        };
+        Patterns.read(written, base)?.into_iter().map(whole).collect()
+    }
+
+    fn valid(&self) -> String {
+        "a list of paths that begin with / or ~/, with * and ? for what may be anything within a name".into()
+    }
+
+    fn to_json(&self, value: &Vec<String>) -> Value {
+        json!(value)
+    }
+}
+
 /// A line of text, which is said to be this.
 pub(super) struct Line(pub(super) &'static str);
 

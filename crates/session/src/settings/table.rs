@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::domain::{
-    Base, Count, Domain, Folders, Hidden, LARGEST, Line, Names, OrNone, Patterns, Secret, Size, Switch, Time,
-    Words, Written,
+    Base, Count, Domain, Folders, Hidden, LARGEST, Line, Names, OrNone, Paths, Patterns, Secret, Size,
+    Switch, Time, Words, Written,
 };
 use crate::artifact::Retention;
 use crate::execution::MAX_OUTPUT;
@@ -220,6 +220,8 @@ table! {
         roots: Vec<PathBuf> = Vec::new(), Folders, Trusted;
         /// Whether credentials are taken out of what models read: keys, tokens and passwords that look like it, and the values of variables that kernels do not get
         redact: bool = true, Switch, User;
+        /// Files that agents may change unasked although other programs run or obey them, each with all below it
+        allow_writes: Vec<String> = Vec::new(), Paths, User;
     }
 
     /// The assistant.
@@ -240,7 +242,7 @@ table! {
         max_steps: usize = 100, STEPS, User;
         /// How long a model's answer may be, in tokens, where the provider wants to know
         max_tokens: usize = 8192, TOKENS, User;
-        /// Files that never reach a model, besides those that hold secrets by their name
+        /// Files that never reach a model, in chat or over MCP, besides those that hold secrets by their name
         exclude: Vec<String> = Vec::new(), Patterns, User;
     }
 }
@@ -414,7 +416,9 @@ mod tests {
     fn what_reaches_beyond_a_folder_needs_trust() {
         let guarded: Vec<&str> =
             TABLE.iter().filter(|row| row.access == Access::Trusted).map(|row| row.name).collect();
-        let is_for_users = |row: &Row| row.name.starts_with("chat.") || row.name == "tools.redact";
+        let is_for_users = |row: &Row| {
+            row.name.starts_with("chat.") || matches!(row.name, "tools.redact" | "tools.allow_writes")
+        };
         assert!(TABLE.iter().all(|row| is_for_users(row) != row.access.is_for_projects()));
         assert_eq!(
             guarded,

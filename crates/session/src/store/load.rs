@@ -60,7 +60,7 @@ pub(super) fn read(path: &Path) -> io::Result<Reading> {
 }
 
 fn read_once(path: &Path) -> io::Result<(Vec<u8>, Mark, Mark)> {
-    read_all(&File::open(path)?)
+    read_all(&platform::open_real(path)?)
 }
 
 fn read_all(mut file: &File) -> io::Result<(Vec<u8>, Mark, Mark)> {

@@ -1,12 +1,14 @@
 //! Where a path leads: over links to the file itself, which may not exist yet.
 
 use std::ffi::OsStr;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use cellist_notebook::Revision;
 
 use crate::error::{Error, Problem, Result};
+use crate::platform;
 
 /// How many links in a row are followed before they count as a circle, as in the kernel.
 const MAX_LINKS: usize = 40;
@@ -86,7 +88,11 @@ impl Place {
     /// The whole file.
     pub(super) fn read(&self) -> Result<Vec<u8>> {
         self.metadata()?;
-        fs::read(&self.real).map_err(|error| self.error(unreadable(error)))
+        let mut bytes = Vec::new();
+        platform::open_real(&self.real)
+            .and_then(|mut file| file.read_to_end(&mut bytes))
+            .map_err(|error| self.error(unreadable(error)))?;
+        Ok(bytes)
     }
 }
 

@@ -301,6 +301,6 @@ impl Page {
             name: format!("output {id}"),
             mime: "text/plain".to_owned(),
         }));
-        Answer { blocks: self.blocks, is_failure: composed.is_failure, keys: None }
+        Answer { blocks: self.blocks, is_failure: composed.is_failure, ..Answer::default() }
     }
 }

@@ -58,7 +58,8 @@ fn caller() -> Caller {
         requires_active: false,
         is_shared: false,
         front: None,
-        excluded: None,
+        excluded: Vec::new(),
+        allowed: Vec::new(),
         attached: Vec::new(),
         asker: Asker::default(),
     }

@@ -81,7 +81,8 @@ impl Toolbox {
             requires_active: false,
             is_shared: false,
             front: None,
-            excluded: None,
+            excluded: Vec::new(),
+            allowed: Vec::new(),
             attached: Vec::new(),
             asker: asker.unwrap_or_default(),
         }

@@ -4,7 +4,7 @@ use cellist_notebook::{Revision, Selector, replace_all, replace_all_in_cells, re
 use cellist_session::Store;
 use cellist_session::aside::aside;
 
-use super::read::{Target, text_of};
+use super::read::Target;
 use super::target::Place;
 use super::text::{Written, make_notebook, put_json};
 use super::{Call, Toolbox};
@@ -61,8 +61,11 @@ impl Toolbox {
         let editor = self.editor();
         let Target { place, part } = self.sight(&call, &editor).target(path)?;
         // Its name may not say what a link leads to.
-        let access = if place.is_notebook() { Access::ChangeNotebook } else { Access::ChangeFile };
-        call.caller().mode.check(access).map_err(Answer::failure)?;
+        let mode = call.caller().mode;
+        let is_notebook =
+            place.is_notebook() || !mode.allows(Access::ChangeNotebook) && self.hides_notebook(&place).await;
+        let access = if is_notebook { Access::ChangeNotebook } else { Access::ChangeFile };
+        mode.check(access).map_err(Answer::failure)?;
         if call.arguments.flag("run") && (!place.is_notebook() || part.is_some()) {
             return Err(place.failure("`run` is for the cells of a notebook: name the notebook alone", None));
         }
@@ -75,6 +78,12 @@ impl Toolbox {
                 None,
             )),
         }
+    }
+
+    async fn hides_notebook(&self, place: &Place) -> bool {
+        let (store, place) = (self.documents.store().clone(), place.clone());
+        // What could not be looked at counts as one.
+        aside(move || place.hides_notebook(&store)).await.unwrap_or(true)
     }
 
     async fn change_cells(&self, call: Call<'_>, place: Place, change: Change) -> Result<Answer, Answer> {
@@ -118,7 +127,7 @@ impl Toolbox {
                     (Change::Replace { .. }, true) => return Err(failure),
                     (Change::Whole(_), _) => (String::new(), named),
                     (Change::Replace { .. }, false) => {
-                        let text = text_of(place.clone()).await?;
+                        let text = self.text_of(&place).await?;
                         let base = named.unwrap_or_else(|| Revision::of([text.as_bytes()]));
                         (text, Some(base))
                     }
@@ -139,7 +148,7 @@ impl Toolbox {
             Change::Whole(_) | Change::Replace { .. } if is_missing => (String::new(), named),
             Change::Whole(_) => (String::new(), named),
             Change::Replace { .. } => {
-                let text = text_of(place.clone()).await?;
+                let text = self.text_of(&place).await?;
                 let base = named.unwrap_or_else(|| Revision::of([text.as_bytes()]));
                 (text, Some(base))
             }

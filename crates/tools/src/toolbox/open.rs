@@ -12,6 +12,8 @@ use super::target::{Place, Sight};
 use super::{Call, Toolbox};
 use crate::answer::Answer;
 use crate::glance::Glance;
+use crate::mode::Access;
+use crate::reach::{Reach, Use};
 
 /// A notebook that is open for a call.
 pub(super) struct Open {
@@ -45,6 +47,10 @@ impl Toolbox {
     /// Opens a notebook.
     pub(super) async fn open(&self, call: &Call<'_>, place: Place) -> Result<Open, Answer> {
         match self.documents.open(&place.real).await {
+            // A link has come into the path since it was looked at.
+            Ok(document) if document.path() != place.real => {
+                Err(place.failure("was replaced while it was opened", Some("call again".to_owned())))
+            }
             Ok(document) => {
                 call.agent.hold(&document);
                 // It fails where the notebook was closed in between, which the call itself then finds.
@@ -75,7 +81,10 @@ impl Toolbox {
 
     /// What decides which files a call is about.
     pub(super) fn sight<'a>(&'a self, call: &'a Call<'_>, editor: &'a crate::editor::Editor) -> Sight<'a> {
-        Sight { caller: call.caller(), editor, store: self.documents.store() }
+        let (caller, store) = (call.caller(), self.documents.store());
+        let reach = Reach::of(caller, store.home());
+        let wanted = if call.access == Access::Look { Use::Look } else { Use::Change };
+        Sight { caller, editor, store, reach, wanted, consents: call.agent.consents() }
     }
 }
 

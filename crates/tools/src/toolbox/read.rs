@@ -1,9 +1,10 @@
 //! `read`: a notebook as cell-marked text, a part of it, its JSON, an artifact, or any file for those who have files.
 
 use std::fs;
-use std::path::Path;
+use std::io::Read;
 
 use cellist_notebook::{CellRef, LineRange, Selector};
+use cellist_session::Store;
 use cellist_session::aside::aside;
 
 use super::excerpt::Excerpt;
@@ -13,12 +14,13 @@ use super::{Call, Toolbox};
 use crate::answer::{Answer, Block};
 use crate::budget;
 use crate::caller::ToolSet;
+use crate::reach::Identity;
 
 /// How an artifact is named.
 pub(super) const SCHEME: &str = "artifact://";
 
 /// A larger file is not read into memory.
-const LARGEST: u64 = 64 * 1024 * 1024;
+pub(super) const LARGEST: u64 = 64 * 1024 * 1024;
 
 /// A file, and the part of it that is meant.
 pub(super) struct Target {
@@ -60,7 +62,7 @@ impl Toolbox {
         let target = self.sight(&call, &editor).target(path)?;
         match target.place.is_notebook() {
             true => self.read_notebook(&call, target).await,
-            false => read_file(target, budget::budget(call.arguments)).await,
+            false => self.read_file(target, budget::budget(call.arguments)).await,
         }
     }
 
@@ -71,7 +73,7 @@ impl Toolbox {
             (Ok(open), _) => open,
             // What is wrong with a file can only be mended by someone who sees it.
             (Err(failure), Some(Selector::Raw)) if place.real.is_file() => {
-                let text = text_of(place.clone()).await?;
+                let text = self.text_of(&place).await?;
                 let excerpt = Excerpt::whole(&text, &format!("{}:raw", place.name), most);
                 return Ok(shown(excerpt.text, format!("{}; {}", failure.all_text(), excerpt.about)));
             }
@@ -108,38 +110,40 @@ impl Toolbox {
         let about = format!("{} · {} · revision {revision}", self.heading(&open, &notebook), excerpt.about);
         Ok(shown(excerpt.text, [Some(about), others].into_iter().flatten().collect::<Vec<_>>().join("\n")))
     }
+
+    async fn read_file(&self, target: Target, most: usize) -> Result<Answer, Answer> {
+        let Target { place, part } = target;
+        let text = self.text_of(&place).await?;
+        let all: &[LineRange] = &[];
+        let ranges = match &part {
+            None | Some(Selector::Raw) => all,
+            Some(Selector::Lines(ranges)) => ranges,
+            Some(Selector::Cell(cell)) => {
+                return Err(place.failure(format_args!("has no cells, so there is no #{cell}"), None));
+            }
+        };
+        let excerpt = match ranges {
+            [] => Excerpt::whole(&text, &place.name, most),
+            ranges => Excerpt::lines(&text, ranges, &place.name, most)
+                .map_err(|error| place.failure(&error, error.hint()))?,
+        };
+        let about = format!("{} · {}", place.name, excerpt.about);
+        Ok(shown(excerpt.text, about))
+    }
+
+    /// The text of a file, which must be text and not too large.
+    pub(super) async fn text_of(&self, place: &Place) -> Result<String, Answer> {
+        let (store, at) = (self.documents.store().clone(), place.clone());
+        let read = aside(move || whole_text(&store, &at)).await;
+        let read = read.unwrap_or_else(|_| Err("could not be read".to_owned()));
+        read.map_err(|problem| place.failure(problem, None))
+    }
 }
 
-async fn read_file(target: Target, most: usize) -> Result<Answer, Answer> {
-    let Target { place, part } = target;
-    let text = text_of(place.clone()).await?;
-    let all: &[LineRange] = &[];
-    let ranges = match &part {
-        None | Some(Selector::Raw) => all,
-        Some(Selector::Lines(ranges)) => ranges,
-        Some(Selector::Cell(cell)) => {
-            return Err(place.failure(format_args!("has no cells, so there is no #{cell}"), None));
-        }
-    };
-    let excerpt = match ranges {
-        [] => Excerpt::whole(&text, &place.name, most),
-        ranges => Excerpt::lines(&text, ranges, &place.name, most)
-            .map_err(|error| place.failure(&error, error.hint()))?,
-    };
-    let about = format!("{} · {}", place.name, excerpt.about);
-    Ok(shown(excerpt.text, about))
-}
-
-/// The text of a file, which must be text and not too large.
-pub(super) async fn text_of(place: Place) -> Result<String, Answer> {
-    let at = place.clone();
-    let read = aside(move || whole_text(&at.real)).await;
-    let read = read.unwrap_or_else(|_| Err("could not be read".to_owned()));
-    read.map_err(|problem| place.failure(problem, None))
-}
-
-fn whole_text(path: &Path) -> Result<String, String> {
-    let metadata = fs::metadata(path).map_err(|error| cellist_session::in_words(&error))?;
+/// Reads the very file whose use was allowed, and no other that has taken its place since.
+fn whole_text(store: &Store, place: &Place) -> Result<String, String> {
+    let file = store.open_real(&place.real).map_err(|error| cellist_session::in_words(&error))?;
+    let metadata = file.metadata().map_err(|error| cellist_session::in_words(&error))?;
     if metadata.is_dir() {
         return Err("is a folder, not a file".to_owned());
     }
@@ -149,7 +153,11 @@ fn whole_text(path: &Path) -> Result<String, String> {
     if metadata.len() > LARGEST {
         return Err(format!("has {} bytes, which is too large to read as text", metadata.len()));
     }
-    let bytes = fs::read(path).map_err(|error| cellist_session::in_words(&error))?;
+    if place.admitted.identity != Some(Identity::of(&metadata)) {
+        return Err("was replaced while it was opened; call again".to_owned());
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST).read_to_end(&mut bytes).map_err(|error| cellist_session::in_words(&error))?;
     String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())
 }
 

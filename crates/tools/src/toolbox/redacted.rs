@@ -1,6 +1,5 @@
 //! What a model was not shown must not be written over with the mark that it saw in its place.
 
-use cellist_session::aside::aside;
 use serde_json::Value;
 
 use super::{Call, Toolbox};
@@ -22,9 +21,7 @@ impl Toolbox {
             Some(path) => sight.target(path)?.place,
             None => sight.notebook(call.arguments.text("notebook"))?,
         };
-        let path = place.real.clone();
-        let before = aside(move || std::fs::read_to_string(path)).await;
-        let before = before.ok().and_then(Result::ok).unwrap_or_default();
+        let before = self.text_of(&place).await.unwrap_or_default();
         let is_hidden = |mark: &str| {
             texts(&before)
                 .iter()

@@ -1,14 +1,16 @@
 //! Which file a call is about, and whether the agent may use it: the notebook that is named or active, and paths below
 //! the folders that a person gave it.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use cellist_notebook::{Ids, Notebook};
 use cellist_session::Store;
 
 use crate::answer::Answer;
 use crate::caller::Caller;
 use crate::editor::Editor;
-use crate::exclusion::is_excluded;
+use crate::reach::{Admitted, Denial, Reach, Use};
 
 /// A file that a call may use; it need not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +19,8 @@ pub(super) struct Place {
     pub(super) real: PathBuf,
     /// What to call it in an answer.
     pub(super) name: String,
+    /// Which file it was when its use was allowed.
+    pub(super) admitted: Admitted,
 }
 
 /// Who asks for a file, and what decides which one that is.
@@ -24,6 +28,12 @@ pub(super) struct Sight<'a> {
     pub(super) caller: &'a Caller,
     pub(super) editor: &'a Editor,
     pub(super) store: &'a Store,
+    /// What the caller can reach.
+    pub(super) reach: Reach,
+    /// What the call wants with the file.
+    pub(super) wanted: Use,
+    /// Paths to whose change a person has consented.
+    pub(super) consents: Vec<PathBuf>,
 }
 
 impl Sight<'_> {
@@ -61,22 +71,41 @@ impl Sight<'_> {
         let real = self.store.real_path(&path).map_err(|error| {
             // What is wrong in a folder that it may not use is not its business, and nothing that it could mend.
             let nearest = path.ancestors().find_map(|folder| std::fs::canonicalize(folder).ok());
+            let looked = nearest.as_ref().map(|nearest| self.reach.check(&path, nearest, Use::Look, &[]));
+            if let Some(Err(denial)) = looked {
+                return self.denied(&name, &denial);
+            }
             match nearest.is_none_or(|nearest| self.may_use(&nearest)) {
                 true => Answer::failure(with_hint(format!("{name}: {}", error.problem()), error.hint())),
                 false => Answer::failure(self.outside(&name)),
             }
         })?;
-        if let Some(patterns) = &self.caller.excluded
-            && (is_excluded(&real, patterns) || is_excluded(&path, patterns))
-        {
-            return Err(Answer::failure(format_args!(
-                "{name}: is kept from models, and only a person can change that; do not look for another way to it"
-            )));
-        }
+        let looked = self.reach.check(&path, &real, Use::Look, &[]);
+        let looked = looked.map_err(|denial| self.denied(&name, &denial))?;
         if !self.may_use(&real) {
             return Err(Answer::failure(self.outside(&name)));
         }
-        Ok(Place { real, name })
+        let admitted = match self.wanted {
+            Use::Look => Ok(looked),
+            Use::Change => self.reach.check(&path, &real, Use::Change, &self.consents),
+        };
+        let admitted = admitted.map_err(|denial| self.denied(&name, &denial))?;
+        Ok(Place { real, name, admitted })
+    }
+
+    /// Why a file is out of reach, and what a person could do about it.
+    fn denied(&self, name: &str, denial: &Denial) -> Answer {
+        match denial.consent() {
+            None => Answer::failure(format_args!("{name}: {denial}")),
+            Some(path) => {
+                let settings = self.store.home().path().join("config.toml");
+                let how = format!(
+                    "a person adds {path:?} to the setting tools.allow_writes in {}",
+                    settings.display()
+                );
+                Answer::failure(with_hint(format!("{name}: {denial}"), Some(how))).needing(path)
+            }
+        }
     }
 
     /// Whether a file is in the agent's folders, or was given to it by a person.
@@ -104,7 +133,12 @@ impl Sight<'_> {
             _ => None,
         };
         match front.notebook().map(Path::to_owned).or_else(only) {
-            Some(real) => Ok(Place { name: self.name_of(&real), real }),
+            Some(real) => {
+                let name = self.name_of(&real);
+                let admitted = self.reach.check(&real, &real, self.wanted, &self.consents);
+                let admitted = admitted.map_err(|denial| self.denied(&name, &denial))?;
+                Ok(Place { name, real, admitted })
+            }
             None if self.caller.requires_active => Err(Answer::failure(
                 "No active notebook found: one has to be attached and in the active editor",
             )),
@@ -141,10 +175,32 @@ impl Place {
         ends(&self.real) || ends(Path::new(&self.name))
     }
 
+    /// Whether it is a notebook under a name that does not say so: another name of it, or what is in it.
+    pub(super) fn hides_notebook(&self, store: &Store) -> bool {
+        let ends =
+            |path: &PathBuf| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ipynb"));
+        self.admitted.also.iter().any(ends) || holds_notebook(store, &self.real)
+    }
+
     /// A failure that is about it.
     pub(super) fn failure(&self, what: impl std::fmt::Display, hint: Option<String>) -> Answer {
         Answer::failure(with_hint(format!("{}: {what}", self.name), hint))
     }
+}
+
+/// Whether a file holds a notebook. One that is too large to tell counts as one where it begins like it.
+fn holds_notebook(store: &Store, real: &Path) -> bool {
+    let Ok(file) = store.open_real(real) else { return false };
+    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return false;
+    }
+    let mut bytes = Vec::new();
+    if file.take(super::read::LARGEST + 1).read_to_end(&mut bytes).is_err() {
+        return false;
+    }
+    let start = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    let is_whole = bytes.len() as u64 <= super::read::LARGEST;
+    start == Some(&b'{') && (!is_whole || Notebook::parse(bytes, Ids::seeded(0)).is_ok())
 }
 
 /// A path as an agent writes it: models also use the URI that they are told.

@@ -8,7 +8,7 @@ use crate::result::Budget;
 
 impl Toolbox {
     pub(super) async fn wait(&self, call: Call<'_>) -> Result<Answer, Answer> {
-        let Call { agent, arguments, news, mut cancel } = call;
+        let Call { agent, arguments, news, mut cancel, .. } = call;
         let execution = self.execution(arguments.text("execution").unwrap_or_default())?;
         let budget = Budget::of(arguments);
         let patience = match arguments.seconds("timeout") {

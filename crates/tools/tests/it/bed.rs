@@ -57,7 +57,8 @@ impl Bed {
             requires_active: false,
             is_shared: false,
             front: None,
-            excluded: None,
+            excluded: Vec::new(),
+            allowed: Vec::new(),
             attached: Vec::new(),
             asker: Asker::default(),
         };

@@ -66,8 +66,14 @@ pub(super) async fn answer(
             if !is_ours {
                 continue;
             }
-            if let Told::Question { id } = &told {
-                print_aside("note: code was not run: nobody is there to be asked; --yes allows it");
+            if let Told::Question { id, path } = &told {
+                print_aside(&match path {
+                    None => "note: code was not run: nobody is there to be asked; --yes allows it".to_owned(),
+                    Some(path) => format!(
+                        "note: {} was not changed: nobody is there to be asked; the setting tools.allow_writes allows it",
+                        visible(path)
+                    ),
+                });
                 let no = ChatAsk::Approve { chat: name.clone(), call: id.clone(), verdict: Verdict::No };
                 chat(link, no).await?;
             }

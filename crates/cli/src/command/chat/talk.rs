@@ -124,8 +124,8 @@ impl Screen<'_> {
             heard.told.iter().for_each(|told| self.show(told, true));
             let is_open = !matches!(heard.told.last(), Some(Told::Ended { .. } | Told::Undone { .. }));
             if heard.is_answering && is_open && self.from >= told {
-                for id in open_questions(&heard.told) {
-                    self.decide(&id).await?;
+                for (id, is_file) in open_questions(&heard.told) {
+                    self.decide(&id, is_file).await?;
                 }
                 return self.follow(None).await;
             }
@@ -177,7 +177,9 @@ impl Screen<'_> {
                 }
                 self.show(told, !is_ours);
                 match told {
-                    Told::Question { id } if open.contains(id) => self.decide(id).await?,
+                    Told::Question { id, path } if open.contains(&(id.clone(), path.is_some())) => {
+                        self.decide(id, path.is_some()).await?;
+                    }
                     Told::Ended { .. } if is_ours => {
                         if heard.runs_on {
                             self.say("what was begun still runs; /stop interrupts it");
@@ -196,9 +198,12 @@ impl Screen<'_> {
         Ok(heard)
     }
 
-    /// Asks whether code may run.
-    async fn decide(&mut self, call: &str) -> Result<(), CliError> {
-        let question = "Run this? [y] once, [a] always for this notebook, [n] no: ";
+    /// Asks whether code may run, or a file change.
+    async fn decide(&mut self, call: &str, is_file: bool) -> Result<(), CliError> {
+        let question = match is_file {
+            true => "Change this file? [y] yes, in this conversation, [n] no: ",
+            false => "Run this? [y] once, [a] always for this notebook, [n] no: ",
+        };
         let entered = self.console.decide(question).await;
         let words = match &entered {
             Entered::Words(words) => words.trim(),
@@ -276,13 +281,13 @@ impl Screen<'_> {
     }
 }
 
-/// The calls about which nobody has decided yet.
-fn open_questions(told: &[Told]) -> Vec<String> {
-    let mut open: Vec<String> = Vec::new();
+/// The calls about which nobody has decided yet, and whether the question is about a file.
+fn open_questions(told: &[Told]) -> Vec<(String, bool)> {
+    let mut open: Vec<(String, bool)> = Vec::new();
     for told in told {
         match told {
-            Told::Question { id } => open.push(id.clone()),
-            Told::Verdict { id, .. } | Told::Result { id, .. } => open.retain(|known| known != id),
+            Told::Question { id, path } => open.push((id.clone(), path.is_some())),
+            Told::Verdict { id, .. } | Told::Result { id, .. } => open.retain(|(known, _)| known != id),
             Told::Ended { .. } => open.clear(),
             _ => {}
         }

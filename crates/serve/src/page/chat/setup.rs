@@ -6,7 +6,7 @@ use cellist_assistant::{CannotAsk, Place, Setup};
 use cellist_link::Failure;
 use cellist_session::aside::{NotDone, aside};
 use cellist_session::settings::RunCode;
-use cellist_tools::{nearby_notebooks, tool_references};
+use cellist_tools::{Reach, nearby_notebooks, tool_references};
 
 use super::super::Page;
 use super::super::wire::{Account, Chat, Reference};
@@ -23,6 +23,7 @@ pub(super) async fn chat(page: &Page, notebook: &Path, chat: String) -> Result<C
     let place = place(page, notebook);
     let reading = aside(move || {
         let (folder, own) = (place.cwd.clone(), place.notebook.clone());
+        let reach = Reach::new(&place.home, &[], &[]);
         let (account, run_code, notebooks) = match Setup::read(place, |_| {}) {
             Ok(setup) => {
                 let (provider, model) = (setup.account.vendor().as_str(), setup.account.model().to_owned());
@@ -31,7 +32,7 @@ pub(super) async fn chat(page: &Page, notebook: &Path, chat: String) -> Result<C
             }
             Err(error) => {
                 let account = Account::Missing { problem: error.to_string(), hint: error.hint() };
-                (account, RunCode::Ask, nearby_notebooks(&folder, &own, &[]))
+                (account, RunCode::Ask, nearby_notebooks(&folder, &own, &reach))
             }
         };
         let references = tool_references().map(|(name, mode)| Reference { name: format!("#{name}"), mode });

@@ -1,0 +1,221 @@
+//! Hostile arguments of each tool, made from its own definition: whatever comes, there is an answer of bounded size, nothing
+//! outside the project changes, and no secret is told.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use cellist_tools::{Definition, Field, Kind, Mode, ToolName, ToolSet};
+use serde_json::{Map, Value, json};
+
+use crate::bed::Bed;
+
+const SECRET: &str = "s3cret-needle";
+/// The most that an answer may take, with what an answer says around its content.
+const MOST: usize = 400_000;
+/// How many calls are made of each tool.
+const CALLS: u64 = 60;
+
+/// Numbers that follow from a seed, so that a failure can be made again.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % sides as u64).unwrap()
+    }
+
+    fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.roll(of.len())]
+    }
+}
+
+fn texts() -> Vec<String> {
+    let mut texts: Vec<String> = [
+        "",
+        " ",
+        "\0",
+        "nb.ipynb\0",
+        "..",
+        "../",
+        "../../../../etc/passwd",
+        "/",
+        ".",
+        "./.env",
+        ".env:raw",
+        "e.ipynb:raw",
+        "nb.ipynb",
+        "nb.ipynb:raw",
+        "nb.ipynb:99999999999999999999-",
+        "nb.ipynb#",
+        "nb.ipynb:0-0",
+        "new.ipynb",
+        "a.txt",
+        "a.txt:2-1",
+        "file://%",
+        "file://%00",
+        "file://",
+        "artifact://",
+        "artifact://../../run/page.json",
+        "artifact:///etc/passwd",
+        "/proc/self/environ",
+        "../home/run/page.json",
+        "../outside.txt",
+        ".git/config",
+        "link/outside.txt",
+        "{",
+        "\u{202e}",
+        "\u{1b}[2J",
+        "-1",
+        "1e999",
+        "NaN",
+        "true",
+        "(((((",
+        "[a-",
+        "status",
+        "restart",
+        "${HOME}",
+        "$(touch /tmp/x)",
+        "~/.ssh/id_rsa",
+        "~",
+        "code",
+        "py",
+        "edit",
+        "insert",
+        "0-999999999999",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    texts.push("x".repeat(300_000));
+    texts.push("../".repeat(5_000));
+    texts.push("(".repeat(20_000));
+    texts.push("🦀".repeat(10_000));
+    texts
+}
+
+fn nested(depth: usize) -> Value {
+    (0..depth).fold(json!(1), |inner, _| json!([inner]))
+}
+
+/// Something for an argument: mostly of its kind, often not.
+fn value(kind: Kind, dice: &mut Dice, texts: &[String]) -> Value {
+    let numbers = [0, 1, -1, 7, i64::MAX, i64::MIN, 1 << 53];
+    if dice.roll(4) == 0 {
+        return match dice.roll(8) {
+            0 => Value::Null,
+            1 => json!(true),
+            2 => json!(f64::MAX),
+            3 => json!(*dice.pick(&numbers)),
+            4 => nested(100),
+            5 => json!({ "a": { "b": [1, "x", null] } }),
+            6 => json!([]),
+            _ => json!(dice.pick(texts)),
+        };
+    }
+    match kind {
+        Kind::Text => json!(dice.pick(texts)),
+        Kind::Flag => json!(dice.roll(2) == 0),
+        Kind::Whole(_) => json!(*dice.pick(&numbers)),
+        // A call that waits for an hour is within bounds, and no test waits for it.
+        Kind::Seconds => json!(*dice.pick(&[0.0, -1.0, 0.01, 0.1])),
+        Kind::Cell if dice.roll(2) == 0 => json!(*dice.pick(&numbers)),
+        Kind::Cell => json!(dice.pick(texts)),
+        Kind::Cells => match dice.roll(3) {
+            0 => json!([*dice.pick(&numbers), dice.pick(texts)]),
+            1 => json!(vec![0; 5_000]),
+            _ => json!(dice.pick(texts)),
+        },
+        Kind::Texts => json!([dice.pick(texts), dice.pick(texts)]),
+        Kind::Choice(words) if dice.roll(4) > 0 => json!(dice.pick(words)),
+        Kind::Choice(_) => json!(dice.pick(texts)),
+        Kind::Objects(fields) => {
+            let count = dice.roll(4);
+            (0..count).map(|_| object(fields, dice, texts)).collect()
+        }
+    }
+}
+
+fn object(fields: &[Field], dice: &mut Dice, texts: &[String]) -> Value {
+    let mut made = Map::new();
+    for field in fields {
+        if field.required && dice.roll(8) > 0 || dice.roll(2) == 0 {
+            made.insert(field.name.to_owned(), value(field.kind, dice, texts));
+        }
+    }
+    if dice.roll(16) == 0 {
+        made.insert(dice.pick(texts).chars().take(50).collect(), json!(1));
+    }
+    Value::Object(made)
+}
+
+/// All files below a folder, with what is in them.
+fn content(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let (path, kind) = (entry.path(), entry.file_type().unwrap());
+        if kind.is_dir() {
+            all.extend(content(&path));
+        } else if kind.is_file() {
+            all.insert(path.to_string_lossy().into_owned(), fs::read(&path).unwrap());
+        }
+    }
+    all
+}
+
+/// Code that a hostile model runs can do all that a person can; it is not what is tried here.
+fn runs_code(tool: ToolName, arguments: &Value) -> bool {
+    matches!(tool, ToolName::Python | ToolName::Eval | ToolName::Bash | ToolName::RunNotebookCells)
+        || arguments["run"] != Value::Null
+}
+
+#[tokio::test]
+async fn hostile_arguments_get_a_bounded_answer_and_reach_nothing() {
+    let bed = Bed::with(|caller| caller.tools = ToolSet::All);
+    bed.notebook("nb.ipynb", &[("aa", "x = 1"), ("bb", "y = 2")]);
+    bed.write("a.txt", "plain\n");
+    let kept = [bed.write(".env", format!("KEY={SECRET}")), bed.write(".git/config", "[core]")];
+    bed.scratch.write("home/run/page.json", format!("{{\"bearer\":\"{SECRET}\"}}"));
+    bed.scratch.write("around/outside.txt", SECRET);
+    bed.scratch.write("outside.txt", SECRET);
+    std::os::unix::fs::symlink(bed.scratch.path(), bed.work().join("link")).unwrap();
+    std::os::unix::fs::symlink(bed.work().join(".env"), bed.work().join("e.ipynb")).unwrap();
+    let outside = || {
+        let mut all = content(&bed.scratch.path().join("around"));
+        all.insert("outside".to_owned(), fs::read(bed.scratch.path().join("outside.txt")).unwrap());
+        all.insert("page".to_owned(), fs::read(bed.scratch.path().join("home/run/page.json")).unwrap());
+        all.extend(kept.iter().map(|path| (path.display().to_string(), fs::read(path).unwrap())));
+        all
+    };
+    let before = outside();
+    let texts = texts();
+    let mut made = 0;
+    for tool in ToolName::ALL {
+        let definition = Definition::of(tool);
+        for mode in [Mode::Ask, Mode::Agent] {
+            let agent = bed.also(|caller| caller.mode = mode);
+            for seed in 1..=CALLS / 2 {
+                let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ tool as u64);
+                let arguments = match dice.roll(12) {
+                    0 => dice.pick(&[json!(null), json!([1]), json!("x"), json!({}), nested(120)]).clone(),
+                    _ => object(definition.fields, &mut dice, &texts),
+                };
+                if mode == Mode::Agent && runs_code(tool, &arguments) {
+                    continue;
+                }
+                let answer = bed.answer_to(&agent, tool.as_str(), arguments.clone()).await;
+                let told = serde_json::to_string(&answer).unwrap();
+                let shown: String = arguments.to_string().chars().take(300).collect();
+                assert!(!told.contains(SECRET), "{tool} {shown}: {told}");
+                assert!(told.len() < MOST, "{tool} {shown}: {} bytes", told.len());
+                made += 1;
+            }
+        }
+    }
+    assert!(made > 900, "{made}");
+    assert_eq!(outside(), before);
+    let left = fs::read_dir(bed.scratch.path()).unwrap().count();
+    assert_eq!(left, 4, "around the project lie desk, home, around and outside.txt, and nothing new");
+    bed.close().await;
+}
