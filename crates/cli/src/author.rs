@@ -3,6 +3,11 @@
 use std::env;
 
 use cellist_session::live::{Actor, ActorKind, Author};
+use cellist_session::{Gate, Home};
+use cellist_tools::Reach;
+
+use crate::error::CliError;
+use crate::settings::host_settings;
 
 /// Names the agent that works in a shell.
 const AGENT: &str = "CELLIST_AGENT";
@@ -22,6 +27,36 @@ pub(crate) fn author() -> Author {
         actor.name = name;
     }
     actor.into()
+}
+
+/// Refuses an agent what only a person decides.
+pub(crate) fn only_a_person(what: &str) -> Result<(), CliError> {
+    match author().actor.kind {
+        ActorKind::Agent => Err(CliError::input("only_a_person", format!("{what} is for a person alone"))
+            .with_hint("a person runs this command, without CELLIST_AGENT")),
+        _ => Ok(()),
+    }
+}
+
+/// What an agent may use of all files; a person may use all. The table is that of agents over MCP.
+pub(crate) fn gate() -> Option<Gate> {
+    if author().actor.kind != ActorKind::Agent {
+        return None;
+    }
+    let home = Home::from_env();
+    let reach = host_settings().map_err(|faults| faults.to_string()).map(|resolved| {
+        let settings = resolved.settings;
+        let here = env::current_dir().into_iter().collect::<Vec<_>>();
+        Reach::new(&home, &settings.chat.exclude, &settings.tools.allow_writes).within(&here)
+    });
+    Some(Gate::new(move |named, real, wanted| {
+        let named = env::current_dir().unwrap_or_default().join(named);
+        let checked = reach.as_ref().map_err(Clone::clone)?.check(&named, real, wanted, &[]);
+        checked.map(drop).map_err(|denial| match Reach::advice(&denial, &home) {
+            Some(advice) => format!("{denial}; {advice}"),
+            None => denial.to_string(),
+        })
+    }))
 }
 
 /// The agent of this name, if it is one.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use cellist_notebook as notebook;
 
 use crate::error::CliError;
+use crate::load;
 
 /// No cell and no notebook is this large; something endless was piped in.
 const LARGEST: u64 = 512 * 1024 * 1024;
@@ -32,13 +33,16 @@ impl Content {
     /// The content, whatever bytes it holds. `action` is what wants it.
     pub(crate) fn bytes(&self, action: &'static str) -> Result<Vec<u8>, CliError> {
         match self {
-            Content::File(path) => File::open(path)
-                .and_then(|file| {
-                    let length = file.metadata().map_or(0, |metadata| metadata.len());
-                    read_bounded(file, length)
-                })
-                .map_err(|error| CliError::unreadable(path, &error))?
-                .ok_or_else(|| too_large(&path.display().to_string())),
+            Content::File(path) => {
+                load::check_look(path)?;
+                File::open(path)
+                    .and_then(|file| {
+                        let length = file.metadata().map_or(0, |metadata| metadata.len());
+                        read_bounded(file, length)
+                    })
+                    .map_err(|error| CliError::unreadable(path, &error))?
+                    .ok_or_else(|| too_large(&path.display().to_string()))
+            }
             Content::Stdin if io::stdin().is_terminal() => Err(missing(action)),
             Content::Stdin => read_bounded(io::stdin().lock(), 0)
                 .map_err(|error| CliError::unreadable(Path::new("standard input"), &error))?

@@ -4,14 +4,23 @@ use std::fs;
 use std::path::Path;
 
 use cellist_notebook::{Ids, Notebook, Revision};
-use cellist_session::{Home, Store};
+use cellist_session::{Home, Store, Use};
 
+use crate::author::gate;
 use crate::error::CliError;
 use crate::memory;
 
 /// The store that all commands use.
 pub(crate) fn store() -> Store {
-    Store::new(Home::from_env())
+    Store::new(Home::from_env()).behind(gate())
+}
+
+/// Refuses an agent a file that it may not look at.
+pub(crate) fn check_look(path: &Path) -> Result<(), CliError> {
+    match gate().is_some() && path != Path::new("/dev/null") {
+        true => Ok(store().check_use(path, Use::Look)?),
+        false => Ok(()),
+    }
 }
 
 /// The same for a command that reads or changes one notebook and is done.
@@ -33,6 +42,7 @@ pub(crate) fn blob(path: &Path) -> Result<Notebook, CliError> {
     if path == Path::new("/dev/null") {
         return side(path);
     }
+    check_look(path)?;
     let bytes = fs::read(path).map_err(|error| CliError::unreadable(path, &error))?;
     // Ids for cells that get a new one follow from the content, so that a merge made twice is the same.
     let seed = u64::from_str_radix(&Revision::of([bytes.as_slice()]).to_string(), 16).unwrap_or_default();

@@ -10,7 +10,7 @@ use cellist_link::{
 };
 use cellist_notebook::{CellId, CellRef, Ids, Notebook, Operation, Revision};
 use cellist_session::live::{Entry, Undo};
-use cellist_session::{Changed, Home, Opened};
+use cellist_session::{Changed, Home, Opened, Use};
 use clap::Args;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -55,7 +55,10 @@ impl Owner {
         }
         // Mostly nobody has registered, and this look is all that it costs.
         Host::place(&Home::from_env()).said::<Address>()?;
-        let real = load::store().real_path(path).ok()?;
+        // What an agent may not look at is refused by the store.
+        let store = load::store();
+        store.check_use(path, Use::Look).ok()?;
+        let real = store.real_path(path).ok()?;
         let runtime = Builder::new_current_thread().enable_all().build().ok()?;
         // A host that cannot be asked takes in what is written to the file, as it does with other programs.
         let link = runtime.block_on(Link::attach(&ours())).ok()?;
@@ -133,6 +136,7 @@ impl Owner {
     }
 
     fn changed(&self, ask: NotebookAsk) -> Result<Changed<NotebookEdited>, CliError> {
+        load::store().check_use(&self.named, Use::Change)?;
         let mut value = match self.ask(ask)? {
             NotebookReply::Edited(edited) => *edited,
             other => return Err(unexpected(&Reply::Notebook(other))),

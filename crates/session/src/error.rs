@@ -55,6 +55,8 @@ pub enum Problem {
     Refused(cellist_notebook::Error),
     #[error("already exists")]
     AlreadyExists,
+    #[error("{0}")]
+    OutOfReach(String),
 
     #[error("{0}")]
     Conflict(cellist_notebook::Error),
@@ -106,7 +108,7 @@ impl Error {
             Problem::NoSuchFile | Problem::NoSuchFolder { .. } => ErrorKind::NotFound,
             Problem::IsFolder | Problem::NotAFile | Problem::Unreadable(_) => ErrorKind::Unreadable,
             Problem::NotANotebook(_) => ErrorKind::NotANotebook,
-            Problem::Refused(_) | Problem::AlreadyExists => ErrorKind::BadInput,
+            Problem::Refused(_) | Problem::AlreadyExists | Problem::OutOfReach(_) => ErrorKind::BadInput,
             Problem::Conflict(_) | Problem::ChangedSince { .. } => ErrorKind::Conflict,
             Problem::ReadOnly
             | Problem::CannotSave(_)
@@ -127,7 +129,7 @@ impl Error {
             Problem::Unreadable(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 "ask its owner for permission to read it"
             }
-            Problem::Unreadable(_) => return None,
+            Problem::Unreadable(_) | Problem::OutOfReach(_) => return None,
             Problem::NotANotebook(error) | Problem::Refused(error) | Problem::Conflict(error) => {
                 return error.hint();
             }

@@ -24,7 +24,7 @@ mod typed;
 pub use error::{Error, ErrorKind, Problem, Result, in_words};
 pub use home::Home;
 pub use platform::keep_memory_small;
-pub use store::{Changed, Missing, Opened, Store};
+pub use store::{Changed, Gate, Missing, Opened, Store, Use};
 pub use talks::Talks;
 pub use typed::Typed;
 

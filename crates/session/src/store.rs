@@ -3,6 +3,7 @@
 mod ancestry;
 mod content;
 mod evidence;
+mod gate;
 mod in_place;
 mod load;
 mod lock;
@@ -32,6 +33,7 @@ use crate::error::{Error, Problem, Result};
 use crate::home::Home;
 use crate::platform::{self, Mark};
 use content::{Content, Expected};
+pub use gate::{Gate, Use};
 use load::load;
 use lock::Lock;
 use mending::Mending;
@@ -48,6 +50,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Store {
     home: Home,
     patience: Duration,
+    gate: Option<Gate>,
 }
 
 /// A notebook that was read.
@@ -93,7 +96,7 @@ pub(crate) fn key_of(path: &Path) -> Option<String> {
 impl Store {
     /// A store that keeps its state in `home`.
     pub fn new(home: Home) -> Store {
-        Store { home, patience: PATIENCE }
+        Store { home, patience: PATIENCE, gate: None }
     }
 
     /// The same store, with another limit on the wait for processes that change the same notebook.
@@ -137,13 +140,14 @@ impl Store {
         let folder = self.home.folder("recovered").ok()?;
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let path = folder.join(format!("{stem}-unsaved-{:016x}.ipynb", getrandom::u64().unwrap_or_default()));
-        self.create(&path, notebook).ok().map(|_| path)
+        // The state folder is out of reach for agents, and not for what is kept there for a person.
+        self.clone().behind(None).create(&path, notebook).ok().map(|_| path)
     }
 
     /// Reads a notebook as it is in the file. One that another program is just writing is waited for, two seconds at
     /// most. Where a program wrote over changes of ours that it had not read, a notice says so.
     pub fn open(&self, path: &Path) -> Result<Opened> {
-        let place = Place::of(path)?;
+        let place = self.place(path, Use::Look)?;
         let (notebook, mark, mut notices) = self.load(&place)?;
         let overwritten = Recent::of(&self.home, &place.key()).overwritten(&notebook, mark, Among::All);
         notices.extend(overwritten.iter().flat_map(|overwritten| overwritten.warnings(&notebook)));
@@ -164,7 +168,7 @@ impl Store {
 
     /// Reads any file, with errors as clear as those for notebooks.
     pub fn read_file(&self, path: &Path) -> Result<Vec<u8>> {
-        Place::of(path)?.read()
+        self.place(path, Use::Look)?.read()
     }
 
     /// Changes a notebook: locks it, loads it, lets `change` have it, and saves the result together with changes that
@@ -176,7 +180,7 @@ impl Store {
         missing: Missing,
         mut change: impl FnMut(&mut Notebook) -> cellist_notebook::Result<T>,
     ) -> Result<Changed<T>> {
-        let place = Place::of(path)?;
+        let place = self.place(path, Use::Change)?;
         // What cannot be changed anyway needs no lock and no state folder.
         place.metadata().map(drop).or_else(|error| start_anyway(error, missing))?;
         let find = || self.find(&place, missing);
@@ -202,7 +206,7 @@ impl Store {
         Put { base, ours, knows_overwritten, on_conflict }: Put<'_>,
         about_to: impl Fn(Revision),
     ) -> Result<Changed<()>> {
-        let place = Place::of(path)?;
+        let place = self.place(path, Use::Change)?;
         place.metadata()?;
         let make = |found: &Notebook, mending: &mut Mending<'_>| {
             if found.revision() != base.revision() {
@@ -248,7 +252,7 @@ impl Store {
 
     /// Makes a new file; one that exists is not touched.
     pub fn create(&self, path: &Path, notebook: &Notebook) -> Result<Changed<()>> {
-        let place = Place::of(path)?;
+        let place = self.place(path, Use::Change)?;
         match place.metadata() {
             Ok(_) => return Err(place.error(Problem::AlreadyExists)),
             Err(error) => start_anyway(error, Missing::StartEmpty)?,
@@ -264,7 +268,7 @@ impl Store {
     /// Replaces the whole file by `bytes`, which must be a notebook; what is there need not be one. With a
     /// `base`, the file must still be at that revision.
     pub fn replace_raw(&self, path: &Path, bytes: Vec<u8>, base: Option<Revision>) -> Result<Changed<()>> {
-        let place = Place::of(path)?;
+        let place = self.place(path, Use::Change)?;
         let notebook = Notebook::parse(bytes, fresh_ids()).map_err(|error| refused(&place, error))?;
         let find =
             || match self.find(&place, if base.is_some() { Missing::Refuse } else { Missing::StartEmpty }) {

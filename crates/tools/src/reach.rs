@@ -10,6 +10,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use cellist_session::Home;
+pub use cellist_session::Use;
 
 use crate::caller::Caller;
 use executed::is_executed;
@@ -17,15 +18,6 @@ use facts::FileFacts;
 pub(crate) use facts::Identity;
 use pattern::{is_allowed, is_named};
 use secrets::is_secret;
-
-/// What a call wants with a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
-    /// Its content, or that it is there.
-    Look,
-    /// Another content.
-    Change,
-}
 
 /// Why a file is out of reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,6 +142,13 @@ impl Reach {
         let facts = FileFacts::of(self, named, real, wanted);
         self.decide(&facts, wanted, consents)?;
         Ok(Admitted { identity: facts.identity, also: facts.also })
+    }
+
+    /// What a person would do about a refusal, where there is something.
+    pub fn advice(denial: &Denial, home: &Home) -> Option<String> {
+        let path = denial.consent()?;
+        let settings = home.path().join("config.toml");
+        Some(format!("a person adds {path:?} to the setting tools.allow_writes in {}", settings.display()))
     }
 
     /// Whether a file that is there may be looked at; a path that leads nowhere may.

@@ -72,7 +72,10 @@ function Running({ begun }: { begun: number }) {
 
 const CHOICES: [Verdict, string][] = [['once', 'Run once'], ['always', 'Always for this notebook'], ['no', 'Don’t run']]
 
+const FILE_CHOICES: [Verdict, string][] = [['once', 'Allow in this conversation'], ['no', 'Don’t change']]
+
 function Approval({ call }: { call: Call }) {
+  const path = call.path.value
   const isBusy = useSignal(false)
   const choose = async (verdict: Verdict) => {
     isBusy.value = true
@@ -80,8 +83,9 @@ function Approval({ call }: { call: Call }) {
     isBusy.value = false
   }
   return (
-    <div class="approval" role="group" aria-label="May this run?">
-      {CHOICES.map(([verdict, name]) => (
+    <div class="approval" role="group" aria-label={path === null ? 'May this run?' : `May ${path} change?`}>
+      {path !== null && <p>Other programs run or obey <code>{path}</code>. May it change?</p>}
+      {(path === null ? CHOICES : FILE_CHOICES).map(([verdict, name]) => (
         <button key={verdict} class={verdict === 'once' ? 'primary' : ''} disabled={isBusy.value} onClick={() => void choose(verdict)}>{name}</button>
       ))}
     </div>

@@ -14,6 +14,8 @@ export interface Call {
   begun: number | null
   /** Whether a person is asked, or what they said. */
   question: Signal<'asked' | Verdict | null>
+  /** The file that it would change, where that is the question. */
+  path: Signal<string | null>
   result: Signal<Result | null>
 }
 export type Part = Words | Call
@@ -87,10 +89,13 @@ export class Talk {
       if (last?.kind === 'words') last.text.value += told.text
       else this.add({ kind: 'words', key, text: signal(told.text) })
     } else if ('call' in told) {
-      this.add({ kind: 'call', key, ...told.call, begun: isOld ? null : Date.now(), question: signal(null), result: signal(null) })
+      this.add({ kind: 'call', key, ...told.call, begun: isOld ? null : Date.now(), question: signal(null), path: signal(null), result: signal(null) })
     } else if ('question' in told) {
       const call = this.call(told.question.id)
-      if (call) call.question.value = 'asked'
+      if (call) {
+        call.path.value = told.question.path ?? null
+        call.question.value = 'asked'
+      }
       if (!isOld) this.onQuestion()
     } else if ('verdict' in told) {
       const call = this.call(told.verdict.id)

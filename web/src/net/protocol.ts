@@ -206,7 +206,8 @@ export type Told =
   | { asked: Asked }
   | { text: string }
   | { call: { id: string; tool: string; arguments: unknown } }
-  | { question: { id: string } }
+  /** With a path, the question is whether that file may change. */
+  | { question: { id: string; path?: string } }
   | { verdict: { id: string; verdict: Verdict } }
   | { result: Result }
   | { proposal: { cell: string; source: string } }

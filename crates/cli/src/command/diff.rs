@@ -130,6 +130,8 @@ fn drive(given: &[OsString], paint: Paint) -> Result<Answer, CliError> {
 
 /// Two files by line, whatever they hold.
 fn by_line(names: &[String; 2], before: &Path, after: &Path, paint: Paint) -> Result<String, CliError> {
+    load::check_look(before)?;
+    load::check_look(after)?;
     let read = |path: &Path| match fs::read(path) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) => Err(CliError::unreadable(path, &error)),
@@ -142,6 +144,7 @@ fn by_line(names: &[String; 2], before: &Path, after: &Path, paint: Paint) -> Re
 
 /// Text for git to compare by line; what is no notebook goes through as it is.
 fn convert(path: &Path) -> Result<Answer, CliError> {
+    load::check_look(path)?;
     let text = match load::blob(path) {
         Ok(notebook) => plain::text(&notebook).into_bytes(),
         Err(_) => fs::read(path).map_err(|error| CliError::unreadable(path, &error))?,

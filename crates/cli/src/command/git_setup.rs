@@ -10,6 +10,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::answer::Answer;
+use crate::author::only_a_person;
 use crate::error::CliError;
 use config::{Git, Scope};
 
@@ -34,6 +35,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    only_a_person("the configuration of git")?;
     let git = Git { scope: if arguments.global { Scope::Global } else { Scope::Local } };
     let file = git.attributes_file()?;
     let mut done = Vec::new();

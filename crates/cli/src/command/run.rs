@@ -15,7 +15,7 @@ use cellist_session::run::{
     Status, prepare, run as run_cells,
 };
 use cellist_session::settings::Settings;
-use cellist_session::{Home, Store};
+use cellist_session::{Home, Store, Use};
 use clap::Args;
 use serde_json::json;
 
@@ -100,6 +100,7 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
     let settings = arguments.flags.settings(&cwd)?;
     let plan = arguments.plan(&settings.settings, parameters, paint, format);
     let store = load::store();
+    store.check_use(&target.path, Use::Change)?;
     if let Some(owner) = arguments.owner() {
         store.check_writable(&target.path)?;
         let run = open::Run { owner: &owner, arguments: &arguments, plan: &plan, settings: &settings, cwd };

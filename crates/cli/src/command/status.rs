@@ -10,6 +10,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
+use crate::author::only_a_person;
 use crate::clock::spoken;
 use crate::error::CliError;
 use crate::host::{self, VERSION};
@@ -34,6 +35,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let home = Home::from_env();
     let state = host::wait(async { Ok(host::ours().state().await?) })?;
     if arguments.token {
+        only_a_person("the token of the host")?;
         let served = state.is_some_and(|state| state.page.is_some());
         let token = token(&home).filter(|_| served).ok_or_else(|| {
             CliError::input("no_page", "no host serves anything over HTTP")

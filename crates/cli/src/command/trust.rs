@@ -10,6 +10,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
+use crate::author::only_a_person;
 use crate::command::exec::working_folder;
 use crate::error::{CliError, Exit};
 
@@ -38,10 +39,15 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let home = Home::from_env();
     let ledger = Ledger::new(&home);
     let folder = arguments.folder.as_deref();
-    match (arguments.list, arguments.remove) {
-        (true, _) => Ok(list(&ledger, &home)),
-        (false, true) => remove(&ledger, &home, folder),
-        (false, false) => trust(&ledger, &home, folder),
+    match arguments.list {
+        true => Ok(list(&ledger, &home)),
+        false => {
+            only_a_person("trust")?;
+            match arguments.remove {
+                true => remove(&ledger, &home, folder),
+                false => trust(&ledger, &home, folder),
+            }
+        }
     }
 }
 

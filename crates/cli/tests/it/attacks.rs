@@ -4,4 +4,5 @@ mod clients;
 mod displays;
 mod faults;
 mod limits;
+mod reach;
 mod servers;

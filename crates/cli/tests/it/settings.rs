@@ -63,6 +63,7 @@ fn every_setting_is_listed_with_its_value_and_where_that_comes_from() {
     terminal.images         "auto"     default
     tools.roots             []         default
     tools.redact            true       default
+    tools.allow_writes      []         default
     chat.provider           "auto"     default
     chat.model              "none"     default
     chat.base_url           "none"     default

@@ -388,3 +388,45 @@ fn call(code: &str) -> Call {
 fn order() -> Order {
     Order::new(Way::Runner { python: PathBuf::new() }, "")
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn code_that_calls_tools_reaches_no_secret_no_state_and_nothing_that_others_run() {
+    let site = Site::new("runner", |_| {}).await;
+    let secret = "s3cret-needle";
+    for name in [
+        ".env",
+        "id_rsa",
+        ".netrc",
+        ".aws/credentials",
+        "home/run/page.json",
+        "home/config.toml",
+        ".git/config",
+    ] {
+        let path = site.file(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let text = if name == "home/config.toml" { format!("# {secret}") } else { secret.to_owned() };
+        std::fs::write(path, text).unwrap();
+    }
+    std::os::unix::fs::symlink(site.file(".env"), site.file("e.ipynb")).unwrap();
+    let code = "\
+import itertools
+calls = [('read', {}), ('write', {'content': 'x'}), ('edit', {'old': 'n', 'new': 'x'})]
+names = ['.env', 'id_rsa', '.netrc', '.aws/credentials', 'home/run/page.json', 'home/config.toml', 'e.ipynb', 'e.ipynb:raw']
+told = []
+for (name, more), path in itertools.product(calls, names):
+    try:
+        told.append(getattr(tool, name)(path=path, **more))
+    except ToolError as error:
+        assert 's3cret' not in str(error), error
+print('got', len(told), told)
+try:
+    tool.write(path='.git/config', content='evil')
+except ToolError as error:
+    print(error)
+";
+    let told = site.told(code).await;
+    assert!(told.starts_with("got 0 []") && told.contains("tools.allow_writes"), "{told}");
+    assert_eq!(std::fs::read_to_string(site.file(".git/config")).unwrap(), secret);
+    assert_eq!(std::fs::read_to_string(site.file(".env")).unwrap(), secret);
+    site.close().await;
+}

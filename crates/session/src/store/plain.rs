@@ -6,9 +6,9 @@ use std::path::Path;
 
 use cellist_notebook::Revision;
 
-use super::Store;
 use super::place::{Place, unreadable};
 use super::temporary::Temporary;
+use super::{Store, Use};
 use crate::error::{Problem, Result};
 use crate::platform;
 
@@ -16,7 +16,7 @@ impl Store {
     /// Replaces a file, or makes it. With a `base`, its content must still be that. Links are followed and permissions
     /// stay.
     pub fn replace_file(&self, path: &Path, bytes: &[u8], base: Option<Revision>) -> Result<()> {
-        let place = Place::of(path)?;
+        let place = self.place(path, Use::Change)?;
         let before = match place.metadata() {
             Ok(metadata) if platform::is_read_only(&metadata) => return Err(place.error(Problem::ReadOnly)),
             Ok(metadata) => Some(metadata),

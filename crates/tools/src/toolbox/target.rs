@@ -98,12 +98,8 @@ impl Sight<'_> {
         match denial.consent() {
             None => Answer::failure(format_args!("{name}: {denial}")),
             Some(path) => {
-                let settings = self.store.home().path().join("config.toml");
-                let how = format!(
-                    "a person adds {path:?} to the setting tools.allow_writes in {}",
-                    settings.display()
-                );
-                Answer::failure(with_hint(format!("{name}: {denial}"), Some(how))).needing(path)
+                let how = Reach::advice(denial, self.store.home());
+                Answer::failure(with_hint(format!("{name}: {denial}"), how)).needing(path)
             }
         }
     }

@@ -68,6 +68,11 @@ impl Client {
         id
     }
 
+    /// Whether a request is answered.
+    pub(crate) fn has(&self, id: u64) -> bool {
+        self.answers.contains_key(&id)
+    }
+
     /// Waits for the answer to a request.
     #[track_caller]
     pub(crate) fn answer(&mut self, id: u64) -> Value {

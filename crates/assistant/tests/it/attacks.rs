@@ -1,0 +1,131 @@
+//! A hostile provider: its calls reach no secret and no state file, and change what others run only where the person says so.
+
+use std::fs;
+
+use cellist_assistant::{Told, Verdict};
+use cellist_tools::Mode;
+use serde_json::json;
+use testkit::Said;
+
+use crate::bed::{Bed, results};
+
+const SECRET: &str = "s3cret-needle";
+const SECRETS: [&str; 20] = [
+    ".env",
+    "prod.env",
+    "id_rsa",
+    ".ssh/id_ed25519",
+    "server.pem",
+    "tls.key",
+    ".netrc",
+    ".pgpass",
+    ".aws/credentials",
+    ".kube/config",
+    ".docker/config.json",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    ".config/gcloud/application_default_credentials.json",
+    ".config/gh/hosts.yml",
+    "terraform.tfstate",
+    ".vault-token",
+    "office.ovpn",
+    ".bash_history",
+];
+const STATE: [&str; 12] = [
+    "config.toml",
+    "run/page.json",
+    "run/host.json",
+    "run/host.log",
+    "modules/a.py",
+    "prompts/a.md",
+    "trust",
+    "talks/a.json",
+    "read/a/last",
+    "history/a.jsonl",
+    "recovered/a.ipynb",
+    "recent/a.json",
+];
+
+#[tokio::test]
+async fn a_hostile_provider_reads_no_secret_and_no_state_file_in_any_mode() {
+    let paths = || {
+        SECRETS
+            .iter()
+            .map(|name| (*name).to_owned())
+            .chain(STATE.iter().map(|name| format!("../home/{name}")))
+    };
+    let script = Mode::ALL.map(|_| {
+        let mut said = Said::call("read", json!({ "path": "e.ipynb:raw" }));
+        for path in paths() {
+            said = said
+                .and_call("read", json!({ "path": path }))
+                .and_call("edit", json!({ "path": path, "old": "needle", "new": "x" }));
+        }
+        [said, Said::text(&["Hm."])]
+    });
+    let mut bed = Bed::new(&["x = 1"], script.into_iter().flatten());
+    let desk = bed.scratch.path().join("desk");
+    for path in paths() {
+        let path = desk.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("# {SECRET}")).unwrap();
+    }
+    std::os::unix::fs::symlink(desk.join(".env"), desk.join("e.ipynb")).unwrap();
+    for mode in Mode::ALL {
+        let mut ask = bed.in_mode(mode, "hello");
+        // Not even where the person gave the folder around it.
+        ask.caller.roots = vec![bed.scratch.path().to_owned()];
+        let (told, _) = bed.answer(ask).await;
+        let results = results(&told);
+        assert_eq!(results.len(), 65, "{mode}");
+        assert!(results.iter().all(|(_, is_failure)| *is_failure), "{mode} {results:?}");
+        assert!(!format!("{told:?}").contains(SECRET), "{mode}");
+        assert!(!told.iter().any(|told| matches!(told, Told::Question { .. })), "nobody can consent to that");
+    }
+    assert!(bed.models.asked().iter().all(|asked| !asked.body.to_string().contains(SECRET)));
+    bed.close().await;
+}
+
+#[tokio::test]
+async fn a_file_that_others_run_changes_after_a_question_and_only_that_one() {
+    let write = |path: &str| Said::call("write", json!({ "path": path, "content": "new" }));
+    let script = [
+        write(".git/config"),
+        Said::text(&["No?"]),
+        write(".github/ci.yml"),
+        write(".github/ci.yml"),
+        write(".git/config"),
+        Said::text(&["Done."]),
+        write(".github/ci.yml"),
+        Said::text(&["Again."]),
+    ];
+    let mut bed = Bed::new(&["x = 1"], script);
+    let desk = bed.scratch.path().join("desk").canonicalize().unwrap();
+    for name in [".git/config", ".github/ci.yml"] {
+        fs::create_dir_all(desk.join(name).parent().unwrap()).unwrap();
+        fs::write(desk.join(name), "old").unwrap();
+    }
+    let content = |name: &str| fs::read_to_string(desk.join(name)).unwrap();
+    let asked = async |bed: &mut Bed, name: &str, verdict: Verdict| {
+        let told = bed.until(|told| matches!(told, Told::Question { .. })).await;
+        let Some(Told::Question { id, path }) = told.last() else { panic!("{told:?}") };
+        assert_eq!(path.as_deref(), desk.join(name).to_str());
+        assert!(bed.chat.approve(id, verdict));
+    };
+    bed.send(bed.in_mode(Mode::Edit, "write it"));
+    asked(&mut bed, ".git/config", Verdict::No).await;
+    let (told, _) = bed.end().await;
+    assert!(results(&told)[0].0.contains("the person did not allow a change of "), "{told:?}");
+    // Always means no more than this file, and no code.
+    bed.send(bed.in_mode(Mode::Edit, "write it"));
+    asked(&mut bed, ".github/ci.yml", Verdict::Always).await;
+    asked(&mut bed, ".git/config", Verdict::No).await;
+    let (told, _) = bed.end().await;
+    assert!(results(&told)[0].1, "{told:?}");
+    assert_eq!((content(".git/config").as_str(), content(".github/ci.yml").as_str()), ("old", "new"));
+    // It is remembered in the conversation.
+    let (told, _) = bed.answer(bed.in_mode(Mode::Edit, "again")).await;
+    assert!(!results(&told)[0].1, "{told:?}");
+    bed.close().await;
+}
