@@ -18,7 +18,7 @@ pub struct Answer {
     pub keys: Option<Value>,
     /// The path to whose change a person would have to consent, where that is why it was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub needs_consent: Option<String>,
+    pub needs_consent: Option<Box<str>>,
 }
 
 /// A part of an answer.
@@ -71,7 +71,7 @@ impl Answer {
     #[must_use]
     pub(crate) fn needing(self, path: &std::path::Path) -> Answer {
         // A path that is no text has no name that a person could consent to.
-        Answer { needs_consent: path.to_str().map(str::to_owned), ..self }
+        Answer { needs_consent: path.to_str().map(Box::from), ..self }
     }
 
     /// Without what no model is to read. Pictures stay as they are.

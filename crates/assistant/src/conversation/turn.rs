@@ -304,7 +304,7 @@ impl<'a> Turn<'a> {
         }
         for _ in 0..MOST_CONSENTS {
             let answer = self.call_tool(tool, call).await;
-            let Some(path) = answer.needs_consent.clone() else { return answer };
+            let Some(path) = answer.needs_consent.as_deref().map(str::to_owned) else { return answer };
             if self.ask_person(call, Some(path.clone())).await == Verdict::No {
                 return Answer::failure(format_args!(
                     "the person did not allow a change of {path}, and nothing was done"

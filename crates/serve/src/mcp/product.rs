@@ -189,7 +189,7 @@ impl Source for Product {
             let errand = Errand { tool, arguments, news: &news, unwanted: &context.ct };
             let mut answer = agent.call(&errand, name).await;
             for _ in 0..MOST_CONSENTS {
-                let Some(path) = answer.needs_consent.clone() else { break };
+                let Some(path) = answer.needs_consent.as_deref().map(str::to_owned) else { break };
                 // Requests that stand alone have nobody behind them who could be asked.
                 if client.is_stateless || !consents(&context, tool, &path).await {
                     break;

@@ -1,7 +1,7 @@
 //! Names and paths against patterns, in which `*` is any letters and `?` is one. Case does not count, nor letters that
 //! file systems ignore.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Whether a pattern of a person means a file: a file or folder of that name, or a path that it begins with.
 pub(super) fn is_named(path: &Path, pattern: &str) -> bool {
@@ -28,7 +28,7 @@ pub(super) fn names(path: &Path) -> Vec<String> {
 }
 
 /// Whether a path is among those that a person allowed: each is a path from the root on, or a folder with all below it.
-pub(super) fn is_allowed(path: &PathBuf, allowed: &[String]) -> bool {
+pub(super) fn is_allowed(path: &Path, allowed: &[String]) -> bool {
     let whole = path.to_string_lossy();
     allowed.iter().filter(|pattern| pattern.starts_with('/')).any(|pattern| {
         let pattern = pattern.trim_end_matches("**").trim_end_matches('/');

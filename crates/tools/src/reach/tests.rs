@@ -21,7 +21,8 @@ fn the_whole_table() {
         facts
     };
     let others = || Err(Denial::OtherNames { path: "/p/f".into() });
-    let rows: [(FileFacts, Result<(), Denial>, Result<(), Denial>); 9] = [
+    type Decided = Result<(), Denial>;
+    let rows: [(FileFacts, Decided, Decided); 9] = [
         (facts(|_| {}), Ok(()), Ok(())),
         (facts(|it| it.is_state = true), Err(Denial::State), Err(Denial::State)),
         (facts(|it| it.is_system = true), Err(Denial::System), Err(Denial::System)),

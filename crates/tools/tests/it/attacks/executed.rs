@@ -114,7 +114,7 @@ async fn needs(bed: &Bed, agent: &Arc<Agent>, path: &str) -> String {
         assert!(text.contains("to the setting tools.allow_writes in "), "{text}");
         needed = answer.needs_consent;
     }
-    needed.unwrap()
+    needed.unwrap().into()
 }
 
 #[tokio::test]
