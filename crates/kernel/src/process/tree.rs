@@ -1,6 +1,9 @@
 //! What a process started and put into sessions of their own: a signal to its group does not reach it.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::OnceLock;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -35,6 +38,34 @@ pub(crate) fn outside(group: Pid) -> Vec<Member> {
     found
 }
 
+/// When a process began, in words that no other process of its number has: on this system, since it was booted, in this
+/// space of numbers. `None` when it is gone, or the system does not tell.
+pub(crate) fn began(process: u32) -> Option<String> {
+    static MACHINE: OnceLock<String> = OnceLock::new();
+    let (_, began) = stat(Pid::from_raw(i32::try_from(process).ok()?)?)?;
+    let machine = MACHINE.get_or_init(|| {
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+        format!("{} {}", boot.trim(), space.display())
+    });
+    Some(format!("{began} {machine}"))
+}
+
+/// The living processes that lead their session and have this word among their arguments.
+pub(crate) fn session_leaders_with(argument: &OsStr) -> Vec<Pid> {
+    const SESSION: usize = 3;
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = processes.filter_map(|entry| pid(entry.file_name().to_str()?));
+    let has_it = |pid: &Pid| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).any(|word| word == argument.as_bytes())
+    };
+    let leads = |pid: &Pid| {
+        fields(*pid).is_some_and(|fields| fields.get(SESSION).is_some_and(|id| *id == pid.to_string()))
+    };
+    pids.filter(|pid| has_it(pid) && leads(pid)).collect()
+}
+
 fn children(of: Pid) -> Vec<Pid> {
     let tasks = fs::read_dir(format!("/proc/{of}/task")).into_iter().flatten().flatten();
     let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
@@ -49,8 +80,13 @@ fn pid(number: &str) -> Option<Pid> {
 fn stat(pid: Pid) -> Option<(i32, String)> {
     const GROUP: usize = 2;
     const BEGAN: usize = 19;
+    let fields = fields(pid)?;
+    Some((fields.get(GROUP)?.parse().ok()?, fields.get(BEGAN)?.to_owned()))
+}
+
+/// What the system tells of a process, from its state on.
+fn fields(pid: Pid) -> Option<Vec<String>> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name stands in parentheses and may contain anything.
-    let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split_whitespace().collect();
-    Some((fields.get(GROUP)?.parse().ok()?, (*fields.get(BEGAN)?).to_owned()))
+    Some(stat.rsplit_once(") ")?.1.split_whitespace().map(str::to_owned).collect())
 }

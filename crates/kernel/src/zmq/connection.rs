@@ -261,11 +261,11 @@ impl Connection {
 
 /// A new folder that only we may look into.
 fn private_folder(parent: &Path, guard: &Guard) -> io::Result<PathBuf> {
-    let folder = parent.join(format!("k{}", random_hex(5)?));
-    DirBuilder::new().mode(0o700).create(&folder)?;
     // The guard works from another folder.
-    let folder = folder.canonicalize()?;
+    let folder = parent.canonicalize()?.join(format!("k{}", random_hex(5)?));
+    // Before it is there, so that none is left behind by an owner that is killed in between.
     guard.add_path(&folder);
+    DirBuilder::new().mode(0o700).create(&folder).inspect_err(|_| guard.remove_path(&folder))?;
     Ok(folder)
 }
 

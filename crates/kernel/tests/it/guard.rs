@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ use testkit::Scratch;
 use crate::traces::{children, in_group, until_gone};
 
 const ROLE: &str = "CELLIST_TEST_GUARD_OWNER";
+const LEDGER_ROLE: &str = "CELLIST_TEST_LEDGER_OWNER";
 
 fn guard() -> Guard {
     Guard::new(env!("CARGO_BIN_EXE_cellist-kernel-guard"), Vec::<String>::new())
@@ -114,40 +116,123 @@ fn nothing_is_left_within_two_seconds_of_a_killed_owner() {
     }
 }
 
-#[tokio::test]
-async fn a_guard_that_was_lost_is_replaced_and_knows_everything_again() {
-    let scratch = Scratch::new();
-    let kept = scratch.path().join("kept");
-    let removed = scratch.path().join("removed");
-    fs::write(&kept, "").unwrap();
-    fs::write(&removed, "").unwrap();
-    // Other tests have guards, too: this one is known by an argument that means nothing to it.
-    let own = Guard::new(env!("CARGO_BIN_EXE_cellist-kernel-guard"), ["lost-and-replaced"]);
-    own.add_path(&removed);
-    own.add_path(&kept);
-    let is_ours = |id: &u32| {
-        fs::read(format!("/proc/{id}/cmdline")).is_ok_and(|line| line.ends_with(b"\0lost-and-replaced\0"))
-    };
-    let new = |known: &[u32]| loop {
+/// The guard process of this test, which is known by an argument that means nothing to it.
+fn guard_of(argument: &str, known: &[u32]) -> u32 {
+    let mark = format!("\0{argument}\0");
+    let is_ours =
+        |id: &u32| fs::read(format!("/proc/{id}/cmdline")).is_ok_and(|line| line.ends_with(mark.as_bytes()));
+    loop {
         let found = children(std::process::id()).into_iter().find(|id| !known.contains(id) && is_ours(id));
         if let Some(id) = found {
             return id;
         }
         thread::sleep(Duration::from_millis(2));
-    };
-    let first = new(&[]);
-    assert!(Command::new("kill").args(["-KILL", &first.to_string()]).status().unwrap().success());
-    while fs::read_to_string(format!("/proc/{first}/stat")).is_ok_and(|stat| !stat.contains(") Z")) {
-        thread::sleep(Duration::from_millis(2));
     }
+}
+
+fn kill(pid: u32) {
+    assert!(Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap().success());
+}
+
+#[tokio::test]
+async fn a_guard_that_was_killed_is_replaced_at_once_and_knows_everything_again() {
+    let scratch = Scratch::new();
+    let (kept, removed) = (scratch.write("kept", ""), scratch.write("removed", ""));
+    let own = Guard::new(env!("CARGO_BIN_EXE_cellist-kernel-guard"), ["lost-and-replaced"]);
+    own.add_path(&removed);
+    own.add_path(&kept);
     own.remove_path(&kept);
-    let second = new(&[first]);
+    let mut known = Vec::new();
+    // Nothing is registered meanwhile: the owner notices by itself.
+    for _ in 0..3 {
+        let guard = guard_of("lost-and-replaced", &known);
+        kill(guard);
+        known.push(guard);
+    }
+    let last = guard_of("lost-and-replaced", &known);
+    own.settle();
     drop(own);
-    while fs::read_to_string(format!("/proc/{second}/stat")).is_ok() {
+    while fs::read_to_string(format!("/proc/{last}/stat")).is_ok() {
         thread::sleep(Duration::from_millis(2));
     }
     assert!(kept.exists());
     assert!(!removed.exists());
+}
+
+#[tokio::test]
+async fn guards_that_die_again_and_again_are_logged_and_not_started_without_end() {
+    static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let scratch = Scratch::new();
+    let held = scratch.write("held", "");
+    let own =
+        Guard::new("/bin/false", ["crash-loop"]).with_log(|line| LINES.lock().unwrap().push(line.into()));
+    own.add_path(&held);
+    let line = loop {
+        let lines = LINES.lock().unwrap().clone();
+        if let Some(last) = lines.iter().find(|line| line.ends_with("another is started in 2 s")) {
+            assert_eq!(lines.len(), 6, "{lines:?}");
+            break last.clone();
+        }
+        thread::sleep(Duration::from_millis(2));
+    };
+    assert!(line.contains("the guard of the kernels (process") && line.contains("exit status: 1"), "{line}");
+}
+
+/// Not a test of its own: an owner with a ledger, which the next test kills together with its guard.
+#[tokio::test]
+async fn owner_with_a_ledger() {
+    let Ok(folder) = std::env::var(LEDGER_ROLE) else { return };
+    let folder = std::path::Path::new(&folder);
+    let guard = Guard::new(env!("CARGO_BIN_EXE_cellist-kernel-guard"), ["with-ledger"]).with_ledger(folder);
+    let private = folder.join("k0123456789");
+    guard.add_path(&private);
+    fs::create_dir(&private).unwrap();
+    let family = Process::spawn(family(), &guard).unwrap();
+    guard.settle();
+    let own = guard_of("with-ledger", &[]);
+    eprintln!("ready {} {own}", family.id());
+    std::future::pending::<()>().await;
+}
+
+#[test]
+fn leftovers_of_an_owner_that_was_killed_with_its_guard_are_swept_by_the_next_owner() {
+    let scratch = Scratch::new();
+    let run = scratch.path().canonicalize().unwrap();
+    let mut owner = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "guard::owner_with_a_ledger", "--nocapture", "--test-threads=1"])
+        .env(LEDGER_ROLE, &run)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(owner.stderr.take().unwrap()).lines();
+    let ready = lines.map_while(Result::ok).find_map(|line| line.strip_prefix("ready ").map(str::to_owned));
+    let ids: Vec<u32> = ready.unwrap().split(' ').map(|id| id.parse().unwrap()).collect();
+    let (family, its_guard) = (ids[0], ids[1]);
+
+    let next = Guard::new(env!("CARGO_BIN_EXE_cellist-kernel-guard"), ["next"]).with_ledger(&run);
+    next.sweep();
+    next.settle();
+    assert!(!in_group(family).is_empty() && run.join("k0123456789").exists(), "their owner lives");
+
+    // So that the owner cannot replace it.
+    assert!(Command::new("kill").args(["-STOP", &owner.id().to_string()]).status().unwrap().success());
+    kill(its_guard);
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    // Somebody else's process by now, as far as the ledger goes.
+    let mut other = Command::new("setsid").args(["sleep", "600"]).spawn().unwrap();
+    let ledger = run.join("held/0000000000000000");
+    fs::write(&ledger, format!("+g{} 1 another boot\0", other.id())).unwrap();
+    assert!(!in_group(family).is_empty() && run.join("k0123456789").exists());
+    next.sweep();
+    next.settle();
+    until_gone(family);
+    assert!(!run.join("k0123456789").exists() && !ledger.exists());
+    assert!(other.try_wait().unwrap().is_none(), "a reused number is let be");
+    other.kill().unwrap();
+    other.wait().unwrap();
+    assert_eq!(fs::read_dir(run.join("held")).unwrap().count(), 0);
 }
 
 #[tokio::test]
