@@ -1,8 +1,9 @@
 //! The command line as a whole: which commands there are, and what holds for all of them.
 
+use cellist_session::Home;
 use clap::{Parser, Subcommand};
 
-use crate::answer::{Answer, Format};
+use crate::answer::{Answer, Format, print_aside};
 use crate::command::{
     artifact, cell, chat, completions, context, diff, doctor, edit, editor, exec, gateway, git_setup, guard,
     history, kernels, man, mcp, merge, new, open, prompt, read, repl, run, serve, sessions, settings, status,
@@ -82,6 +83,18 @@ enum Command {
 impl Cli {
     pub(crate) fn format(&self) -> Format {
         if self.json { Format::Json } else { Format::People }
+    }
+
+    /// Says on standard error when other users can reach the state folder.
+    pub(crate) fn warn_of_exposed_state(&self) {
+        let uses_none = matches!(self.command, Command::Guard(_) | Command::Completions(_) | Command::Man(_));
+        // The doctor tells it in its own words.
+        if uses_none || matches!(self.command, Command::Doctor(_)) {
+            return;
+        }
+        if let Some(exposure) = Home::from_env().exposure() {
+            print_aside(&format!("warning: {exposure}\nhint: {}", exposure.remedy()));
+        }
     }
 
     pub(crate) fn run(self) -> Result<Answer, CliError> {

@@ -39,6 +39,7 @@ fn main() -> ExitCode {
     let done = catch(|| match args::Cli::try_parse() {
         Ok(cli) => {
             let format = cli.format();
+            cli.warn_of_exposed_state();
             answer::deliver(cli.run(), format)
         }
         Err(error) => usage::deliver(&error),

@@ -1,9 +1,13 @@
 //! The state folder: where cellist keeps what is not the user's own.
 
+mod privacy;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{env, fs, io};
+
+pub use privacy::Exposure;
 
 use crate::platform;
 
@@ -27,6 +31,19 @@ impl Home {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.0
+    }
+
+    /// How other users could reach it, if they can: by its owner, its permissions, or those of a folder above it.
+    pub fn exposure(&self) -> Option<Exposure> {
+        privacy::exposure(&self.0)
+    }
+
+    /// Refuses a folder of another user. Sockets and tokens in it would be that user's.
+    pub fn refuse_foreign(&self) -> io::Result<()> {
+        match self.exposure() {
+            Some(foreign @ Exposure::Foreign { .. }) => Err(io::Error::other(foreign.to_string())),
+            Some(Exposure::Writable { .. } | Exposure::Replaceable { .. }) | None => Ok(()),
+        }
     }
 
     /// A folder below it, made if need be.

@@ -22,7 +22,7 @@ pub mod trust;
 mod typed;
 
 pub use error::{Error, ErrorKind, Problem, Result, in_words};
-pub use home::Home;
+pub use home::{Exposure, Home};
 pub use platform::keep_memory_small;
 pub use store::{Changed, Gate, Missing, Opened, Store, Use};
 pub use talks::Talks;

@@ -9,10 +9,10 @@ use cellist_kernel::choice::Decision;
 use cellist_kernel::environment::Variables;
 use cellist_kernel::gateway::{self, Gateway, TOKEN_VARIABLE};
 use cellist_output::{Ansi, Limits};
-use cellist_session::Home;
 use cellist_session::orders::{Asker, Found, Job};
 use cellist_session::run::{Cancel, GRACE, OnStuck, Once, Reading, Report, Status, execute_once};
 use cellist_session::settings::{Fault, Resolved};
+use cellist_session::{Exposure, Home};
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
@@ -155,7 +155,15 @@ fn state(home: &Path) -> Check {
     let tried =
         fs::create_dir_all(home).and_then(|()| fs::write(&probe, b"")).and_then(|()| fs::remove_file(&probe));
     match tried {
-        Ok(()) => Check::new("state", Verdict::Ok, home.display().to_string()),
+        Ok(()) => match Home::at(home).exposure() {
+            None => Check::new("state", Verdict::Ok, home.display().to_string()),
+            Some(exposure @ Exposure::Foreign { .. }) => {
+                Check::new("state", Verdict::Failed, exposure.to_string()).hint(exposure.remedy())
+            }
+            Some(exposure) => {
+                Check::new("state", Verdict::Warning, exposure.to_string()).hint(exposure.remedy())
+            }
+        },
         Err(error) => {
             let message =
                 format!("{} cannot be written to: {}", home.display(), crate::error::reason(&error));

@@ -192,7 +192,7 @@ fn with_mounted_home(desk: &Desk, options: &str, prepare: &str, words: &str) -> 
     let home = home.display();
     let cellist = env!("CARGO_BIN_EXE_cellist");
     let script = format!(
-        "mount -t tmpfs {options} tmpfs {home} && cd {home} && {prepare}; export CELLIST_HOME={home}; \
+        "mount -t tmpfs -o mode=700 {options} tmpfs {home} && cd {home} && {prepare}; export CELLIST_HOME={home}; \
          {cellist} {words}; ended=$?; {cellist} stop >/dev/null 2>&1; exit $ended"
     );
     let mut command = Command::new("unshare");
