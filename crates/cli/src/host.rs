@@ -2,6 +2,7 @@
 
 use std::future::Future;
 
+use cellist_kernel::guard::Guard;
 use cellist_link::{Desk, Host, Link, Reply, Starter};
 use cellist_session::live::Documents;
 use cellist_session::sessions::{Means, Sessions};
@@ -31,10 +32,16 @@ pub(crate) fn starter() -> Result<Starter, CliError> {
     Ok(Starter { program, arguments: vec!["serve".into(), "--detached".into()] })
 }
 
+/// The guard of a host, which writes to the host's log.
+pub(crate) fn host_guard() -> Guard {
+    guard().with_log(|line| cellist_serve::note(line))
+}
+
 /// A desk in this process, whose kernels end with it; one that remembers tells the next what was lost. Needs a
 /// runtime.
 pub(crate) fn desk(home: &Home, settings: &Settings, remembers: bool) -> Desk {
-    let mut means = Means::local(guard(), Some(startup::trace()), home.clone(), artifacts(settings));
+    let guard = if remembers { host_guard() } else { guard() };
+    let mut means = Means::local(guard, Some(startup::trace()), home.clone(), artifacts(settings));
     means.remembers = remembers;
     let sessions = Sessions::new(settings.policy(), means);
     let documents = Documents::new(Store::new(home.clone())).reviewing(settings.notebook.review);

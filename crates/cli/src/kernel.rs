@@ -227,7 +227,7 @@ async fn join(file: &Path, stages: &mut Stages) -> Result<Ready, CliError> {
 /// Our own binary, in the role that outlives us.
 pub(crate) fn guard() -> Guard {
     match std::env::current_exe() {
-        Ok(program) => Guard::new(program, ["guard"]),
+        Ok(program) => Guard::new(program, ["guard"]).with_ledger(Home::from_env().path().join("run")),
         Err(_) => Guard::none(),
     }
 }

@@ -12,11 +12,15 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+/// How long to wait before looking again at a lock.
+const PAUSE: Duration = Duration::from_millis(2);
+
 /// Where an owner registers: a private folder, and a name in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     folder: PathBuf,
     name: String,
+    anchor: Option<PathBuf>,
 }
 
 /// What a look at a place found.
@@ -35,6 +39,8 @@ pub enum Found<T> {
 pub struct Claim {
     place: Place,
     lock: File,
+    /// The anchor, locked too. None where there is none, or where the system does not lock folders.
+    anchor: Option<File>,
     /// Whether another process holds the lock as well, and owns it from now on.
     handed_on: bool,
 }
@@ -46,7 +52,14 @@ pub struct Turn(#[expect(dead_code, reason = "holding it is its purpose")] File)
 impl Place {
     /// A place by name. Nothing is made before someone claims it.
     pub fn new(folder: impl Into<PathBuf>, name: impl Into<String>) -> Place {
-        Place { folder: folder.into(), name: name.into() }
+        Place { folder: folder.into(), name: name.into(), anchor: None }
+    }
+
+    /// Owners also lock this folder, which is above the place's own: nobody else can become the owner when the files of a
+    /// living owner are removed, and the owner can restore them.
+    pub fn anchored(mut self, anchor: impl Into<PathBuf>) -> Place {
+        self.anchor = Some(anchor.into());
+        self
     }
 
     /// The file in which an owner says how to reach it.
@@ -61,38 +74,63 @@ impl Place {
 
     /// Whether it has an owner, and what that said.
     pub fn look<T: DeserializeOwned>(&self) -> io::Result<Found<T>> {
-        let lock = match File::open(self.lock_path()) {
-            Ok(lock) => lock,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nobody),
+        // Those who look do not keep each other out, and claiming is tried more than once.
+        let is_owned = match File::open(self.lock_path()) {
+            Ok(lock) => match lock.try_lock_shared() {
+                Ok(()) => false,
+                Err(TryLockError::WouldBlock) => true,
+                Err(TryLockError::Error(error)) => return Err(error),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => return Err(error),
         };
-        // Those who look do not keep each other out, and claiming is tried more than once.
-        match lock.try_lock_shared() {
-            Ok(()) => Ok(Found::Nobody),
-            Err(TryLockError::WouldBlock) => Ok(self.said().map_or(Found::Unsaid, Found::Owned)),
-            Err(TryLockError::Error(error)) => Err(error),
+        if !is_owned && !self.is_anchor_held() {
+            return Ok(Found::Nobody);
         }
+        Ok(self.said().map_or(Found::Unsaid, Found::Owned))
+    }
+
+    fn is_anchor_held(&self) -> bool {
+        let anchor = self.anchor.as_deref().and_then(|path| File::open(path).ok());
+        anchor.is_some_and(|anchor| matches!(anchor.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
     /// Becomes the owner, unless there is one. What a former owner left behind is cleaned away.
     pub fn claim(&self) -> io::Result<Option<Claim>> {
         // Longer than anyone looks.
         const PATIENCE: Duration = Duration::from_millis(200);
-        const PAUSE: Duration = Duration::from_millis(2);
 
         let deadline = Instant::now() + PATIENCE;
         loop {
+            make(&self.folder)?;
+            // First: whoever has it may be about to restore the lock.
+            let Some(anchor) = self.lock_anchor(deadline) else { return Ok(None) };
             let lock = open(&self.folder, &self.lock_path())?;
             match lock.try_lock() {
                 // The file may have been removed between opening and locking it.
                 Ok(()) if !is_at(&lock, &self.lock_path()) => continue,
                 Ok(()) => {
                     remove(&self.entry())?;
-                    return Ok(Some(Claim { place: self.clone(), lock, handed_on: false }));
+                    return Ok(Some(Claim { place: self.clone(), lock, anchor, handed_on: false }));
                 }
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(PAUSE),
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Locks the anchor. The outer `None` says that somebody else has it, the inner that it cannot be locked.
+    fn lock_anchor(&self, deadline: Instant) -> Option<Option<File>> {
+        let Some(anchor) = self.anchor.as_deref().and_then(|path| File::open(path).ok()) else {
+            return Some(None);
+        };
+        loop {
+            match anchor.try_lock() {
+                Ok(()) => return Some(Some(anchor)),
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => return None,
+                Err(TryLockError::Error(_)) => return Some(None),
             }
         }
     }
@@ -124,8 +162,6 @@ impl Place {
 
     /// Waits until there is no owner; `false` when that takes too long.
     pub fn until_left(&self, patience: Duration) -> io::Result<bool> {
-        const PAUSE: Duration = Duration::from_millis(2);
-
         let deadline = Instant::now() + patience;
         loop {
             if self.look::<serde_json::Value>()? == Found::Nobody {
@@ -175,6 +211,31 @@ impl Claim {
     pub fn holds(&self) -> bool {
         is_at(&self.lock, &self.place.lock_path())
     }
+
+    /// Whether it is still said how to reach the owner.
+    pub fn is_announced(&self) -> bool {
+        self.place.entry().exists()
+    }
+
+    /// Makes the lock anew when it was removed while the anchor stayed. `false` when the place is lost.
+    pub fn restore(&mut self) -> bool {
+        // Longer than anyone looks.
+        const PATIENCE: Duration = Duration::from_millis(200);
+
+        let deadline = Instant::now() + PATIENCE;
+        while !self.holds() {
+            let anchor = self.anchor.as_ref().zip(self.place.anchor.as_deref());
+            if !anchor.is_some_and(|(file, path)| is_at(file, path)) || Instant::now() > deadline {
+                return false;
+            }
+            let Ok(lock) = open(&self.place.folder, &self.place.lock_path()) else { return false };
+            match lock.try_lock() {
+                Ok(()) => self.lock = lock,
+                Err(_) => thread::sleep(PAUSE),
+            }
+        }
+        true
+    }
 }
 
 impl Drop for Claim {
@@ -186,8 +247,12 @@ impl Drop for Claim {
     }
 }
 
+fn make(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
 fn open(folder: &Path, path: &Path) -> io::Result<File> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    make(folder)?;
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
@@ -307,6 +372,28 @@ mod tests {
         drop(old);
         assert!(new.holds());
         assert_eq!(look(&place), Found::Owned(9));
+    }
+
+    #[test]
+    fn an_anchored_owner_whose_folder_was_removed_restores_it_and_nobody_takes_its_place() {
+        let scratch = Scratch::new();
+        let place = place(&scratch).anchored(scratch.path());
+        let mut owner = place.claim().unwrap().unwrap();
+        owner.announce(&7).unwrap();
+        fs::remove_dir_all(scratch.path().join("run")).unwrap();
+        assert_eq!(look(&place), Found::Unsaid);
+        assert!(place.claim().unwrap().is_none(), "the owner lives");
+        assert!(!owner.holds() && !owner.is_announced());
+        assert!(owner.restore() && owner.holds());
+        owner.announce(&8).unwrap();
+        assert_eq!(look(&place), Found::Owned(8));
+        assert!(place.claim().unwrap().is_none());
+        // Where the folder above is gone too, the place is given up.
+        fs::remove_dir_all(scratch.path()).unwrap();
+        assert!(!owner.restore());
+        let next = place.claim().unwrap().unwrap();
+        drop(owner);
+        assert!(next.holds());
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Host {
 
     /// Where it registers.
     pub fn place(home: &Home) -> Place {
-        Place::new(home.path().join("run"), "host")
+        Place::new(home.path().join("run"), "host").anchored(home.path())
     }
 
     /// Where one that runs in the background writes down what it does.
@@ -187,6 +187,7 @@ impl Host {
 
     /// Greets the running host. One that is just coming or going is waited for.
     async fn find(&self, wish: Wish) -> Result<Option<(UnixStream, Welcome)>> {
+        self.home.refuse_foreign().map_err(|source| self.no_state(source))?;
         let place = Host::place(&self.home);
         let greeting = Greeting { cellist: self.version.clone(), wish };
         // Whoever wants it to end has waited for it already.

@@ -9,9 +9,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cellist_kernel::guard::Guard;
 use cellist_kernel::process::raise_open_files;
-use cellist_kernel::registration::Claim;
 use cellist_link::hello::HostState;
-use cellist_link::{Address, Desk, Failure, PageAsk};
+use cellist_link::{Desk, Failure, PageAsk};
 use cellist_session::Home;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{OnceCell, watch};
@@ -22,7 +21,7 @@ use crate::idle::Idle;
 use crate::listen::{self, Crowd, Spare};
 use crate::log::note;
 use crate::page::Page;
-use crate::socket::Socket;
+use crate::registered::Registered;
 use crate::visitor;
 
 /// How long kernels may take to end when the host does. After that its guard ends them.
@@ -66,8 +65,7 @@ pub enum CannotServe {
 #[derive(Debug)]
 pub struct Host {
     serving: Serving,
-    socket: Socket,
-    claim: Claim,
+    registered: Registered,
     started: u64,
 }
 
@@ -88,23 +86,18 @@ impl Host {
     /// Becomes the host of the state folder, if there is none. Needs a runtime.
     pub fn open(serving: Serving, guard: &Guard) -> Result<Host, CannotServe> {
         let failed = |error| CannotServe::NoState { folder: serving.home.path().to_owned(), error };
-        let place = cellist_link::Host::place(&serving.home);
-        let claim = place.claim().map_err(failed)?.ok_or(CannotServe::Taken)?;
-        let socket = Socket::bind(&serving.home.path().join("run"), guard).map_err(failed)?;
-        let address = Address {
-            pid: std::process::id(),
-            version: serving.version.clone(),
-            socket: socket.path.clone(),
-        };
-        claim.announce(&address).map_err(failed)?;
+        serving.home.refuse_foreign().map_err(failed)?;
+        let registered = Registered::open(&serving.home, &serving.version, guard).map_err(failed)?;
+        let registered = registered.ok_or(CannotServe::Taken)?;
+        guard.sweep();
         raise_open_files();
-        Ok(Host { serving, socket, claim, started: now() })
+        Ok(Host { serving, registered, started: now() })
     }
 
     /// Serves until it is time to leave; everything that it keeps has ended then. Fails when it cannot serve what it was
     /// to serve from the start.
     pub async fn run(self, desk: Desk) -> Result<(), Failure> {
-        let Host { serving, socket, claim, started } = self;
+        let Host { serving, mut registered, started } = self;
         note(format_args!(
             "cellist {} serves {} as process {}",
             serving.version,
@@ -140,10 +133,12 @@ impl Host {
         loop {
             tokio::select! {
                 () = shared.left() => break,
-                _ = look.tick() => if !claim.holds() {
-                    shared.leave("its place in the state folder is gone");
+                () = async { tokio::select! { _ = look.tick() => (), () = registered.disturbed() => () } } => {
+                    if !registered.restore() {
+                        shared.leave("its place in the state folder is gone");
+                    }
                 },
-                visit = socket.listener.accept() => match visit {
+                visit = registered.socket.listener.accept() => match visit {
                     Ok((stream, _)) => {
                         let seat = shared.visitors.seat();
                         tokio::spawn(visitor::receive(stream, seat, shared.clone()));
@@ -162,7 +157,7 @@ impl Host {
         watching.abort();
         let why = (*shared.leaving.borrow()).unwrap_or("it was told to");
         note(format_args!("leaves: {why}"));
-        drop(socket);
+        let claim = registered.close();
         if tokio::time::timeout(CLOSING, shared.desk.close()).await.is_err() {
             note("not all kernels ended in time; the guard ends them");
         }

@@ -11,12 +11,13 @@ mod listen;
 mod log;
 pub mod mcp;
 mod page;
+mod registered;
 mod secret;
 mod socket;
 mod visitor;
 
 pub use first::say;
 pub use host::{CannotServe, Host, Serving, Staying};
-pub use log::note_panics;
+pub use log::{note, note_panics};
 pub use page::token;
 pub use secret::random;

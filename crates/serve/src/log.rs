@@ -13,6 +13,6 @@ pub fn note_panics() {
 }
 
 /// Writes one line. Nobody is told when that fails: there is no one left to tell.
-pub(crate) fn note(what: impl Display) {
+pub fn note(what: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{} {what}", utc(SystemTime::now()));
 }

@@ -38,6 +38,20 @@ impl Socket {
         Socket::listen(short.join("host.sock"), Some((short, guard.clone())))
     }
 
+    /// Listens anew at the same path where its file is gone; whether it had to. Clients that are connected stay so.
+    pub(crate) fn restore(&mut self) -> io::Result<bool> {
+        if number(&self.path).is_ok_and(|number| number == self.number) {
+            return Ok(false);
+        }
+        if let Some(folder) = self.path.parent() {
+            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
+        // Dropping the old one would remove the new file's folder.
+        let folder = self.folder.take();
+        *self = Socket::listen(self.path.clone(), folder)?;
+        Ok(true)
+    }
+
     fn listen(path: PathBuf, folder: Option<(PathBuf, Guard)>) -> io::Result<Socket> {
         // What is there was left by a host that was killed: we own the place now.
         match fs::remove_file(&path) {
@@ -82,6 +96,26 @@ mod tests {
         assert_eq!(fs::metadata(&left).unwrap().permissions().mode() & 0o777, 0o600);
         drop(socket);
         assert!(!left.exists());
+    }
+
+    #[tokio::test]
+    async fn a_socket_whose_file_or_folder_was_removed_listens_again() {
+        let scratch = Scratch::new();
+        let run = scratch.path().join("run");
+        fs::create_dir(&run).unwrap();
+        let mut socket = Socket::bind(&run, &Guard::none()).unwrap();
+        assert!(!socket.restore().unwrap());
+        for removed in [&socket.path.clone(), &run] {
+            let _ = fs::remove_file(removed).or_else(|_| fs::remove_dir_all(removed));
+            assert!(tokio::net::UnixStream::connect(&socket.path).await.is_err());
+            assert!(socket.restore().unwrap());
+            let (client, accepted) =
+                tokio::join!(tokio::net::UnixStream::connect(&socket.path), socket.listener.accept());
+            assert!(client.is_ok() && accepted.is_ok());
+        }
+        let path = socket.path.clone();
+        drop(socket);
+        assert!(!path.exists());
     }
 
     #[tokio::test]

@@ -16,7 +16,7 @@ use crate::command::open::asker;
 use crate::command::status::to_json;
 use crate::error::{CliError, Exit, reason};
 use crate::host::{self, VERSION};
-use crate::kernel::{KernelFlags, guard};
+use crate::kernel::KernelFlags;
 use crate::settings::host_settings;
 
 /// How long a host in the background stays without being needed.
@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     })?;
     note_panics();
     let served = runtime.block_on(async {
-        let opened = Host::open(serving, &guard());
+        let opened = Host::open(serving, &host::host_guard());
         if arguments.detached {
             // Nobody hears of it when this fails; the starter sees that nothing was said.
             let _ = say(&first_words(&opened));
