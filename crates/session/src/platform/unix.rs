@@ -60,7 +60,12 @@ fn unless_known(error: Errno) -> io::Error {
 
 /// Makes names in a folder last.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
-    match File::open(folder)?.sync_all() {
+    let folder = match File::open(folder) {
+        // A folder that may be written to and not read cannot be synced by this user.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+        opened => opened?,
+    };
+    match folder.sync_all() {
         // Some network file systems have nothing to do here and say so.
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         synced => synced,

@@ -7,6 +7,7 @@ use std::path::Path;
 use cellist_notebook::Revision;
 
 use super::place::{Place, unreadable};
+use super::save::not_durable;
 use super::temporary::Temporary;
 use super::{Store, Use};
 use crate::error::{Problem, Result};
@@ -50,7 +51,8 @@ fn put(place: &Place, temporary: &Path, bytes: &[u8], before: Option<&fs::Metada
         fs::set_permissions(temporary, before.permissions())?;
     }
     fs::rename(temporary, &place.real)?;
-    File::open(place.folder()).and_then(|folder| folder.sync_all())
+    platform::sync_folder(place.folder())
+        .map_err(|error| io::Error::new(error.kind(), not_durable(place, &error)))
 }
 
 #[cfg(test)]

@@ -120,7 +120,7 @@ impl<'a> Save<'a> {
                         self.discard(&displaced.temporary);
                     }
                 }
-                let _ = platform::sync_folder(self.place.folder());
+                self.sync_folder();
                 Ok(saved)
             }
             Err(error) => {
@@ -137,8 +137,15 @@ impl<'a> Save<'a> {
         if !self.make(notebook)? {
             return Err(self.place.error(Problem::AlreadyExists));
         }
-        let _ = platform::sync_folder(self.place.folder());
+        self.sync_folder();
         Ok(())
+    }
+
+    /// Makes the new name last. Where that fails the content is in place, and only a power cut could undo it.
+    fn sync_folder(&mut self) {
+        if let Err(error) = platform::sync_folder(self.place.folder()) {
+            self.notices.push(not_durable(self.place, &error));
+        }
     }
 
     fn rounds(
@@ -283,6 +290,7 @@ impl<'a> Save<'a> {
         for displaced in std::mem::take(&mut self.displaced) {
             self.keep(&displaced.temporary, THEIRS);
         }
+        // The version of another program, whose saves nobody syncs.
         let _ = platform::sync_folder(self.place.folder());
     }
 
@@ -316,4 +324,13 @@ impl<'a> Save<'a> {
         self.lock.forget_temporary(&temporary.tag);
         self.notices.push(notice);
     }
+}
+
+/// What to know of a file that is in place while its folder could not be synced.
+pub(super) fn not_durable(place: &Place, error: &io::Error) -> String {
+    format!(
+        "{} is saved, but its folder could not be synced ({}): a power cut now could bring the previous version back",
+        place.real.display(),
+        crate::error::in_words(error)
+    )
 }

@@ -173,9 +173,7 @@ impl Save<'_> {
             return self.look_or_keep();
         }
         let now = SystemTime::now();
-        fs::rename(&temporary.path, &self.place.real)
-            .and_then(|()| platform::sync_folder(self.place.folder()))
-            .map_err(|error| self.cannot_save(error))?;
+        fs::rename(&temporary.path, &self.place.real).map_err(|error| self.cannot_save(error))?;
         self.remember(expected, ours, identity(new), now);
         Ok(Round::Done)
     }
