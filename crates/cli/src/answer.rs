@@ -1,11 +1,12 @@
 //! What a command has to say, and the one place that says it. Standard output carries the answer, standard
 //! error everything else, and a reader that went away ends it quietly.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use serde_json::Value;
 
 use crate::error::{CliError, Exit};
+use crate::paint::{for_pipe, for_terminal};
 use crate::waiting;
 
 /// Whom an answer is for.
@@ -20,7 +21,7 @@ pub(crate) enum Format {
 /// The answer of a command.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// For people: printed as it is.
+    /// For people: printed as it is, on a terminal without anyone else's control characters.
     pub(crate) text: Vec<u8>,
     /// For programs.
     pub(crate) json: Value,
@@ -74,8 +75,21 @@ pub(crate) fn deliver(result: Result<Answer, CliError>, format: Format) -> Exit 
     }
 }
 
-/// Writes to standard output. A reader that closed it has read enough.
+/// Writes to standard output. On a terminal, names and texts of others cannot do anything to it.
 pub(crate) fn print(text: &[u8]) -> io::Result<()> {
+    match io::stdout().is_terminal() {
+        true => print_raw(&for_terminal(text)),
+        false => print_raw(&for_pipe(text)),
+    }
+}
+
+/// Writes lines that were drawn for the terminal, pictures and moves of the cursor included.
+pub(crate) fn print_drawn(text: &str) -> io::Result<()> {
+    print_raw(&for_pipe(text.as_bytes()))
+}
+
+/// Writes to standard output. A reader that closed it has read enough.
+fn print_raw(text: &[u8]) -> io::Result<()> {
     waiting::clear();
     let mut out = io::stdout().lock();
     match out.write_all(text).and_then(|()| out.flush()) {
@@ -84,16 +98,23 @@ pub(crate) fn print(text: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Writes one or more lines to standard error; where that is closed, nobody is there to be told.
+/// Writes one or more lines to standard error; where that is closed, nobody is there to be told. On a terminal, names and texts
+/// of others cannot do anything to it.
 pub(crate) fn print_aside(line: &str) {
     waiting::clear();
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let mut err = io::stderr().lock();
+    let line = format!("{line}\n");
+    let _ = match err.is_terminal() {
+        true => err.write_all(&for_terminal(line.as_bytes())),
+        false => err.write_all(&for_pipe(line.as_bytes())),
+    };
 }
 
 fn print_json(value: &Value) -> io::Result<()> {
     let mut text = serde_json::to_vec(value).map_err(io::Error::other)?;
     text.push(b'\n');
-    print(&text)
+    // Control characters are escaped already, and must stay so.
+    print_raw(&text)
 }
 
 fn unprintable(error: &io::Error) -> Exit {

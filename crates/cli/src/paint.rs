@@ -1,7 +1,12 @@
-//! Colour for people: where it is wanted, and what has which.
+//! Colour for people: where it is wanted, and what has which. Escape sequences of ours are marked until they are printed, so
+//! that those of anyone else can be told from them.
 
+use std::borrow::Cow;
+use std::collections::hash_map::RandomState;
 use std::env;
+use std::hash::BuildHasher;
 use std::io::{self, IsTerminal};
+use std::sync::OnceLock;
 
 pub(crate) use cellist_tui::visible;
 use clap::ValueEnum;
@@ -69,6 +74,67 @@ impl Paint {
             Ink::Removed => "31",
             Ink::Aside => "2",
         };
-        if self.on { format!("\x1b[{code}m{text}\x1b[m") } else { text.to_owned() }
+        let escape = mark();
+        if self.on { format!("{escape}[{code}m{text}{escape}[m") } else { text.to_owned() }
+    }
+}
+
+/// Stands for the escape character in text of ours. No file or server can know it.
+fn mark() -> &'static str {
+    static MARK: OnceLock<String> = OnceLock::new();
+    MARK.get_or_init(|| format!("\u{fdd0}{:016x}\u{fdd1}", RandomState::new().hash_one(0)))
+}
+
+/// Text with escape sequences that may reach a terminal: drawn by us, or cleaned.
+pub(crate) fn own(text: &str) -> String {
+    text.replace('\x1b', mark())
+}
+
+/// Any text as it goes to a terminal: control characters are spelled out, but for our own sequences.
+pub(crate) fn for_terminal(text: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(text);
+    let lines: Vec<String> = text.split('\n').map(visible).collect();
+    lines.join("\n").replace(mark(), "\x1b").into_bytes()
+}
+
+/// Any text as it goes to a pipe or a file: byte for byte, with our own sequences.
+pub(crate) fn for_pipe(text: &[u8]) -> Cow<'_, [u8]> {
+    let mark = mark().as_bytes();
+    let Some(first) = position(text, mark) else { return text.into() };
+    let mut out = text[..first].to_vec();
+    let mut rest = &text[first..];
+    while let Some(at) = position(rest, mark) {
+        out.extend_from_slice(&rest[..at]);
+        out.push(b'\x1b');
+        rest = &rest[at + mark.len()..];
+    }
+    out.extend_from_slice(rest);
+    out.into()
+}
+
+fn position(text: &[u8], wanted: &[u8]) -> Option<usize> {
+    memchr::memmem::find(text, wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn on_a_terminal_only_our_own_sequences_are_left() {
+        let foreign = "\x1b]0;title\x07 \x1b[8m \u{9b}2J \u{fdd0}0000000000000000\u{fdd1}[31m \u{202e}";
+        let text = format!("{}\n{foreign}\tend", Paint { on: true }.line(Ink::Added, foreign));
+        let shown = String::from_utf8(for_terminal(text.as_bytes())).unwrap();
+        assert_eq!(shown.matches('\x1b').count(), 2, "{shown:?}");
+        assert!(shown.starts_with("\x1b[32m^[]0;title^G ^[[8m \\u{9b}2J"), "{shown:?}");
+        assert!(shown.ends_with("\tend") && !shown.contains('\u{202e}'), "{shown:?}");
+    }
+
+    #[test]
+    fn a_pipe_gets_every_byte() {
+        let painted = Paint { on: true }.line(Ink::Added, "x");
+        let bytes = [painted.as_bytes(), b"\xff\x1b[2J", painted.as_bytes()].concat();
+        assert_eq!(&*for_pipe(&bytes), b"\x1b[32mx\x1b[m\xff\x1b[2J\x1b[32mx\x1b[m");
+        assert_eq!(&*for_pipe(b"\xfe\x1b"), b"\xfe\x1b");
     }
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use cellist_session::run::{Bar, CellReport, Observer, Step};
 use cellist_session::settings::Images;
 
-use crate::answer::print;
+use crate::answer::{print, print_drawn};
 use crate::paint::Paint;
 use live::Live;
 pub(crate) use live::picturing_for;
@@ -81,7 +81,7 @@ impl Progress {
             // The answer comes after all of this, and tells of a broken standard output.
             let show = |text: &str| {
                 if !text.is_empty() {
-                    let _ = print(text.as_bytes());
+                    let _ = if is_live { print_drawn(text) } else { print(text.as_bytes()) };
                 }
             };
             loop {

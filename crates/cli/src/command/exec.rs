@@ -26,7 +26,7 @@ use crate::error::{CliError, Exit};
 use crate::input::Content;
 use crate::interrupts;
 use crate::kernel::{KernelFlags, Particular};
-use crate::paint::{Paint, When};
+use crate::paint::{Paint, When, own};
 use crate::progress::{Look, Progress};
 use crate::settings::{artifacts, limits};
 use crate::waiting::Waiting;
@@ -226,7 +226,7 @@ fn answer(report: Report, notices: Vec<String>) -> Answer {
     let mut all = notices.clone();
     all.extend(report.notices);
     json["notices"] = json!(all);
-    let mut answer = Answer::new(text, json).with_exit(exit);
+    let mut answer = Answer::new(own(&text), json).with_exit(exit);
     // Those of the code itself stand at the end of its text.
     answer.notices = notices;
     answer

@@ -4,7 +4,6 @@ mod oddities;
 mod outputs;
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal};
 use std::ops::Range;
 
 use cellist_notebook::{Cell, CellRef, LineRange, Notebook, Selector, Snapshot, select_lines};
@@ -18,7 +17,6 @@ use crate::error::CliError;
 use crate::load;
 use crate::memory;
 use crate::owner::{Alone, Owner};
-use crate::paint::visible;
 use crate::target::Target;
 use oddities::oddities;
 
@@ -53,12 +51,7 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
     if let Some(address) = arguments.path.to_str().filter(|path| path.starts_with(SCHEME)) {
         return read_address(address, format);
     }
-    let mut answer = read(arguments, format)?;
-    // What a file holds may not take over the terminal that it is shown on. A pipe gets the bytes.
-    if io::stdout().is_terminal() {
-        answer.text = visible_lines(&answer.text).into_bytes();
-    }
-    Ok(answer)
+    read(arguments, format)
 }
 
 fn read(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
@@ -83,12 +76,6 @@ fn read(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
         }
     };
     read_notebook(&store, &target, opened, arguments.outputs, format)
-}
-
-fn visible_lines(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(text);
-    let lines: Vec<String> = text.split('\n').map(visible).collect();
-    lines.join("\n")
 }
 
 fn read_notebook(

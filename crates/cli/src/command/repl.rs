@@ -19,7 +19,7 @@ use crate::error::{CliError, Exit};
 use crate::host::{self, Reach};
 use crate::kernel::KernelFlags;
 use crate::load;
-use crate::paint::{Paint, When};
+use crate::paint::{Paint, When, own};
 use crate::progress::picturing_for;
 use crate::target::Target;
 
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         reach.close().await;
         text.map_err(|error| CliError::new("terminal", Exit::NotSaved, format!("the terminal: {error}")))
     })?;
-    Ok(Answer::new(text, json!({})))
+    Ok(Answer::new(own(&text), json!({})))
 }
 
 /// Where code is run.

@@ -13,7 +13,7 @@ use super::{chat, open, send, withdraw};
 use crate::answer::Answer;
 use crate::error::{CliError, Exit};
 use crate::host::unexpected;
-use crate::paint::{Ink, Paint, When};
+use crate::paint::{Ink, Paint, When, for_pipe, visible};
 use crate::waiting;
 
 const HELP: &str = "/mode ask|edit|agent  how far the model may go
@@ -264,7 +264,7 @@ impl Screen<'_> {
 
     fn say(&self, text: &str) {
         for line in text.lines() {
-            self.write(&format!("{}\n", self.paint.line(Ink::Aside, line)));
+            self.write(&format!("{}\n", self.paint.line(Ink::Aside, &visible(line))));
         }
     }
 
@@ -277,7 +277,7 @@ impl Screen<'_> {
 
     fn write(&self, text: &str) {
         waiting::clear();
-        self.console.write(text);
+        self.console.write(&String::from_utf8_lossy(&for_pipe(text.as_bytes())));
     }
 }
 
