@@ -7,6 +7,7 @@ mod fuzz;
 mod screens;
 mod setup;
 mod test;
+mod torture;
 mod web;
 
 use crate::failure::Failure;
@@ -56,6 +57,12 @@ pub(crate) const COMMANDS: &[Command] = &[
         arguments: "[TARGET] [--seconds N]",
         about: "run one fuzz target or all of them, 60 seconds each unless told",
         run: fuzz::run,
+    },
+    Command {
+        name: "torture",
+        arguments: "[--kills N] [--seed S]",
+        about: "kill host, kernels, guard and front ends at random moments, 1,000 times unless told",
+        run: torture::run,
     },
 ];
 

@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "what these commands print is their answer")]
 
 mod command;
+mod debian;
 mod failure;
 mod follow;
 mod gate;

@@ -8,9 +8,13 @@ use std::{env, io};
 use testkit::{Kind, NeededBy, PARTS, Part};
 
 use super::{deny, no_arguments, web};
+use crate::debian;
 use crate::failure::Failure;
 use crate::node::npm;
 use crate::process::{capture, cargo, program, text};
+
+/// Where Debian puts it.
+const STRACE: &str = "/usr/bin/strace";
 
 pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
     no_arguments(arguments)?;
@@ -34,6 +38,13 @@ pub(super) fn provide(needed_by: NeededBy) -> Result<(), Failure> {
     if needed_by == NeededBy::Tests {
         web::provide()?;
         deny::provide()?;
+        if cfg!(target_os = "linux") {
+            debian::provide(
+                Path::new(STRACE),
+                "strace",
+                "tests of faults run on strace, at /usr/bin/strace",
+            )?;
+        }
     }
     Ok(())
 }

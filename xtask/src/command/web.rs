@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{no_arguments, setup};
+use crate::debian;
 use crate::failure::Failure;
 use crate::follow::follow;
 use crate::node;
-use crate::process::{capture, program, show, text};
+use crate::process::{capture, show, text};
 use crate::report::Suite;
 
 /// Where Debian puts the browser.
@@ -57,23 +58,7 @@ fn types() -> Result<(), Failure> {
 /// Makes sure that what the page's tests need is there.
 pub(super) fn provide() -> Result<(), Failure> {
     install()?;
-    if Path::new(CHROMIUM).exists() {
-        return Ok(());
-    }
-    eprintln!("setting up the browser");
-    let apt = || {
-        let mut apt = program("apt-get");
-        apt.env("DEBIAN_FRONTEND", "noninteractive");
-        apt
-    };
-    let installed = capture(apt().args(["install", "-y", "--no-install-recommends", "chromium"]));
-    let installed = installed.or_else(|_| {
-        capture(apt().arg("update"))?;
-        capture(apt().args(["install", "-y", "--no-install-recommends", "chromium"]))
-    });
-    installed
-        .map(drop)
-        .map_err(|failure| failure.hint("the page's tests run in Chromium, at /usr/bin/chromium"))
+    debian::provide(Path::new(CHROMIUM), "chromium", "the page's tests run in Chromium, at /usr/bin/chromium")
 }
 
 /// Whether the page that is built into the program is that of its sources.

@@ -3,6 +3,12 @@
 mod clients;
 mod displays;
 mod faults;
+mod host_faults;
+mod kills;
 mod limits;
 mod reach;
+mod removed;
+mod save_faults;
 mod servers;
+mod state_folder;
+mod terminal_text;

@@ -94,6 +94,24 @@ impl Client {
         (texts.collect::<Vec<_>>().join("\n"), failed)
     }
 
+    /// Calls a tool of a server that may be killed meanwhile; nothing when it is.
+    pub(crate) fn try_call(&mut self, tool: &str, arguments: Value) -> Option<(String, bool)> {
+        let id = self.next;
+        self.next += 1;
+        let params = json!({ "name": tool, "arguments": arguments });
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+        writeln!(self.input.as_mut()?, "{request}").ok()?;
+        let answer = loop {
+            let message = self.lines.recv_timeout(LONG).ok()?;
+            if message["id"] == id && message.get("method").is_none() {
+                break message;
+            }
+        };
+        let content = answer["result"]["content"].as_array()?;
+        let text: Vec<&str> = content.iter().filter_map(|block| block["text"].as_str()).collect();
+        Some((text.join("\n"), answer["result"]["isError"] == true))
+    }
+
     /// Calls a tool that must be known; all that it answers, and whether it failed.
     #[track_caller]
     pub(crate) fn blocks(&mut self, tool: &str, arguments: Value) -> (Vec<Value>, bool) {
