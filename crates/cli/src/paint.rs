@@ -74,20 +74,20 @@ impl Paint {
             Ink::Removed => "31",
             Ink::Aside => "2",
         };
-        let escape = mark();
-        if self.on { format!("{escape}[{code}m{text}{escape}[m") } else { text.to_owned() }
+        if self.on { format!("{0}[{code}m{text}{0}[m", mark()) } else { text.to_owned() }
     }
 }
 
 /// Stands for the escape character in text of ours. No file or server can know it.
+static MARK: OnceLock<String> = OnceLock::new();
+
 fn mark() -> &'static str {
-    static MARK: OnceLock<String> = OnceLock::new();
     MARK.get_or_init(|| format!("\u{fdd0}{:016x}\u{fdd1}", RandomState::new().hash_one(0)))
 }
 
 /// Text with escape sequences that may reach a terminal: drawn by us, or cleaned.
 pub(crate) fn own(text: &str) -> String {
-    text.replace('\x1b', mark())
+    if text.contains('\x1b') { text.replace('\x1b', mark()) } else { text.to_owned() }
 }
 
 /// Any text as it goes to a terminal: control characters are spelled out, but for our own sequences.
@@ -99,7 +99,8 @@ pub(crate) fn for_terminal(text: &[u8]) -> Vec<u8> {
 
 /// Any text as it goes to a pipe or a file: byte for byte, with our own sequences.
 pub(crate) fn for_pipe(text: &[u8]) -> Cow<'_, [u8]> {
-    let mark = mark().as_bytes();
+    // Where nothing was coloured there is nothing to look for, however long the text is.
+    let Some(mark) = MARK.get().map(String::as_bytes) else { return text.into() };
     let Some(first) = position(text, mark) else { return text.into() };
     let mut out = text[..first].to_vec();
     let mut rest = &text[first..];

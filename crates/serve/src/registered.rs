@@ -4,6 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use cellist_kernel::guard::Guard;
@@ -45,7 +46,7 @@ impl Registered {
             Address { pid: std::process::id(), version: version.to_owned(), socket: socket.path.clone() };
         claim.announce(&address)?;
         let disturbed = Arc::new(Notify::new());
-        let watcher = watcher(Arc::clone(&disturbed)).ok();
+        let watcher = watcher(Arc::clone(&disturbed));
         let folders = [home.path().to_owned(), run];
         let mut registered =
             Registered { socket, claim, address, folders, watcher, disturbed, due: Mutex::default() };
@@ -114,8 +115,10 @@ impl Registered {
     }
 }
 
-fn watcher(disturbed: Arc<Notify>) -> notify::Result<RecommendedWatcher> {
-    notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+fn watcher(disturbed: Arc<Notify>) -> Option<RecommendedWatcher> {
+    // The library panics where it gets no thread, so one is tried. Without a watcher, a look now and then has to do.
+    thread::Builder::new().spawn(|| ()).ok()?.join().ok()?;
+    let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let concerns = match event {
             Ok(event) => {
                 event.need_rescan()
@@ -127,5 +130,6 @@ fn watcher(disturbed: Arc<Notify>) -> notify::Result<RecommendedWatcher> {
         if concerns {
             disturbed.notify_one();
         }
-    })
+    });
+    watcher.ok()
 }
