@@ -18,6 +18,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
+use crate::guard::only;
 use crate::listen;
 
 /// Where calls go.
@@ -34,18 +35,26 @@ struct Asked {
     arguments: Value,
 }
 
+/// The desk that carries calls out, and the one name that calls reach it by.
+#[derive(Clone)]
+struct Bridge {
+    desk: Desk,
+    host: String,
+}
+
 /// Listens from now on, for the sessions of a desk. Needs a runtime, and ends with it.
 pub async fn open(desk: &Desk) -> io::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-    let url = format!("http://{}{PATH}", listener.local_addr()?);
-    let router = Router::new().route(PATH, post(answer)).with_state(desk.clone());
+    let bridge = Bridge { desk: desk.clone(), host: listener.local_addr()?.to_string() };
+    let url = format!("http://{}{PATH}", bridge.host);
+    let router = Router::new().route(PATH, post(answer)).with_state(bridge);
     tokio::spawn(listen::serve(listener, router, std::future::pending()));
     desk.sessions().bridge().open(url);
     Ok(())
 }
 
-async fn answer(State(desk): State<Desk>, request: Request) -> Response {
-    match carry_out(&desk, request).await {
+async fn answer(State(bridge): State<Bridge>, request: Request) -> Response {
+    match carry_out(&bridge, request).await {
         Ok(answer) => told(StatusCode::OK, &whole(&answer)),
         Err((status, why)) => told(status, &json!({ "text": why, "failed": true })),
     }
@@ -55,8 +64,8 @@ fn told(status: StatusCode, content: &Value) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], content.to_string()).into_response()
 }
 
-async fn carry_out(desk: &Desk, request: Request) -> Result<Answer, (StatusCode, String)> {
-    let key = visitor(desk, request.headers())?;
+async fn carry_out(bridge: &Bridge, request: Request) -> Result<Answer, (StatusCode, String)> {
+    let key = visitor(bridge, request.headers())?;
     listen::known(request.extensions());
     let too_large = || {
         let why = format!("the call is too large: at most {MOST_BODY} bytes");
@@ -75,7 +84,7 @@ async fn carry_out(desk: &Desk, request: Request) -> Result<Answer, (StatusCode,
     }
     let (canceller, cancel) = Cancel::channel();
     let _given_up = GivenUp(canceller);
-    let called = desk.toolbox().call_from(&key, &tool, &arguments, cancel).await;
+    let called = bridge.desk.toolbox().call_from(&key, &tool, &arguments, cancel).await;
     called.map_err(|not| match &not {
         NotCalled::Nobody { .. } => (StatusCode::CONFLICT, not.to_string()),
         NotCalled::Unknown { .. } => (StatusCode::NOT_FOUND, not.to_string()),
@@ -83,10 +92,10 @@ async fn carry_out(desk: &Desk, request: Request) -> Result<Answer, (StatusCode,
 }
 
 /// The session that calls. A page that a browser shows has no business here.
-fn visitor(desk: &Desk, headers: &HeaderMap) -> Result<SessionKey, (StatusCode, String)> {
+fn visitor(Bridge { desk, host }: &Bridge, headers: &HeaderMap) -> Result<SessionKey, (StatusCode, String)> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let is_local = text(header::HOST).is_some_and(|host| host.starts_with("127.0.0.1:"));
-    if !is_local || headers.contains_key(header::ORIGIN) {
+    let is_ours = only(headers, &header::HOST) == Ok(Some(host));
+    if !is_ours || headers.contains_key(header::ORIGIN) {
         return Err((StatusCode::FORBIDDEN, "only code in a kernel may call".to_owned()));
     }
     let token = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));

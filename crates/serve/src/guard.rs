@@ -58,8 +58,12 @@ impl Guard {
 
     /// Why a request is turned away, if it is. Browsers are let in by the cookie, which whoever answers looks at.
     pub(crate) fn refusal(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Refusal> {
-        let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
-        let (host, origin) = (text(&HOST).unwrap_or_default(), text(&ORIGIN));
+        // Of several values nobody knows which one counts for others.
+        let Ok((host, origin)) = only(headers, &HOST).and_then(|host| Ok((host, only(headers, &ORIGIN)?)))
+        else {
+            return Some(Refusal::Elsewhere);
+        };
+        let host = host.unwrap_or_default();
         if is_for_programs(path) {
             // They may come through a tunnel, so the port is any.
             let is_local_page = |origin: &str| {
@@ -81,7 +85,7 @@ impl Guard {
             Some(origin) => origin.strip_prefix("http://").is_some_and(|host| self.is_host(host)),
             None => !acts,
         };
-        (!is_ours).then_some(Refusal::Foreign)
+        (!is_ours || is_fetched_elsewhere(path, headers)).then_some(Refusal::Foreign)
     }
 
     fn is_shown(&self, headers: &HeaderMap) -> bool {
@@ -108,9 +112,28 @@ impl Guard {
     }
 }
 
+/// Whether a browser says that a page of elsewhere fetches something. Another port counts as elsewhere, though the browser
+/// sends our cookie from there. To be shown our page is the one thing that a link may do.
+fn is_fetched_elsewhere(path: &str, headers: &HeaderMap) -> bool {
+    let is = |name: &str, wanted: &str| headers.get(name).is_some_and(|value| value == wanted);
+    let elsewhere = is("sec-fetch-site", "same-site") || is("sec-fetch-site", "cross-site");
+    elsewhere && !(path == "/" && is("sec-fetch-mode", "navigate") && is("sec-fetch-dest", "document"))
+}
+
 fn is_for_programs(path: &str) -> bool {
     [MCP, EDITOR].contains(&path)
 }
+
+/// The value of a header that may come once.
+pub(crate) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Ambiguous> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next().map(|value| value.to_str().map_err(|_| Ambiguous)).transpose()?;
+    if values.next().is_some() { Err(Ambiguous) } else { Ok(first) }
+}
+
+/// A header that came twice, or that is no text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ambiguous;
 
 /// Whether a host, with its port or without, is this machine.
 fn is_local(host: &str) -> bool {
@@ -246,6 +269,53 @@ mod tests {
         let open = Guard::new(80, None);
         let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static("localhost:80"))]);
         assert_eq!(open.refusal(&Method::POST, MCP, &headers), None);
+    }
+
+    #[test]
+    fn two_hosts_or_two_origins_are_refused_even_where_they_agree() {
+        for (name, value) in [(HOST, "127.0.0.1:80"), (ORIGIN, "http://127.0.0.1:80")] {
+            for path in ["/", "/socket", MCP] {
+                let mut headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static("127.0.0.1:80"))]);
+                headers.insert(ORIGIN, HeaderValue::from_static("http://127.0.0.1:80"));
+                let open = Guard::new(80, None);
+                assert_eq!(open.refusal(&Method::GET, path, &headers), None);
+                headers.append(name.clone(), HeaderValue::from_static(value));
+                assert_eq!(
+                    open.refusal(&Method::GET, path, &headers),
+                    Some(Refusal::Elsewhere),
+                    "{name} {path}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_of_another_port_may_lead_to_ours_and_fetch_nothing() {
+        let ours = Guard::new(80, None);
+        let check =
+            |path: &str, site: &'static str, mode: &'static str, dest: &'static str, is_let_in: bool| {
+                let mut headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static("127.0.0.1:80"))]);
+                for (name, value) in
+                    [("sec-fetch-site", site), ("sec-fetch-mode", mode), ("sec-fetch-dest", dest)]
+                {
+                    headers.insert(name, HeaderValue::from_static(value));
+                }
+                let refusal = ours.refusal(&Method::GET, path, &headers);
+                assert_eq!(refusal.is_none(), is_let_in, "{path} {site} {mode} {dest}");
+            };
+        for site in ["same-site", "cross-site"] {
+            check("/", site, "navigate", "document", true);
+            check("/", site, "navigate", "iframe", false);
+            check("/", site, "no-cors", "image", false);
+            check("/output", site, "no-cors", "image", false);
+            check("/raw", site, "navigate", "document", false);
+            check("/main.js", site, "no-cors", "script", false);
+        }
+        for site in ["none", "same-origin"] {
+            check("/", site, "navigate", "document", true);
+            check("/raw", site, "navigate", "document", true);
+            check("/output", site, "no-cors", "image", true);
+        }
     }
 
     #[test]
