@@ -11,6 +11,7 @@ mod listen;
 mod log;
 pub mod mcp;
 mod page;
+mod peer;
 mod registered;
 mod secret;
 mod socket;

@@ -6,7 +6,6 @@ mod crowd;
 mod spare;
 
 use std::io;
-use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -23,6 +22,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::sleep;
 
 use crate::log::note;
+use crate::peer;
 use counted::Counted;
 pub(crate) use crowd::{Closing, Crowd, Seat};
 pub(crate) use spare::Spare;
@@ -43,11 +43,6 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(50);
 const MOST_STRANGERS: usize = 256;
 const MOST_KNOWN: usize = 512;
 
-/// Whether a connection is accepted at all, before anything of it is read.
-fn allow(_stream: &TcpStream, _peer: SocketAddr) -> bool {
-    true
-}
-
 /// Serves until `leaving` resolves; responses that were begun are finished.
 pub(crate) async fn serve(listener: TcpListener, router: Router, leaving: impl Future<Output = ()>) {
     let crowd = Crowd::new(MOST_STRANGERS, MOST_KNOWN);
@@ -58,7 +53,7 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, leaving: impl F
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, peer)) if allow(&stream, peer) => {
+            Ok((stream, _)) if peer::is_admitted(&stream) => {
                 if let Some(seat) = crowd.enter(&stream) {
                     // What is said is small and wanted at once.
                     let _ = stream.set_nodelay(true);
