@@ -104,7 +104,7 @@ async function complete(clip: Clip): Promise<void> {
   if (answer !== null && typeof answer === 'object' && 'cells' in answer) {
     for (const [at, cell] of clip.cells.entries()) cell.json = answer.cells[at] ?? null
   }
-  if (copied() === clip) await share(clip)
+  if (copied() === clip) share(clip)
 }
 
 export function cut(): void {

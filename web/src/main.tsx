@@ -7,6 +7,7 @@ import { paste } from './actions'
 import { start as startFocus } from './cell/focus'
 import { listen as listenFollow, others } from './follow'
 import { listen as listenKeys, takesText } from './keys/dispatch'
+import { tidyAddress } from './net/handshake'
 import { connect } from './net/sync'
 import { Notebook } from './notebook/Notebook'
 import { ReviewDock } from './notebook/ReviewDock'
@@ -29,8 +30,8 @@ const path = new URLSearchParams(location.search).get('path') ?? ''
 function Locked() {
   return (
     <main class="alone">
-      <h2>This browser is signed out</h2>
-      <p>The host was started anew. Run <code>cellist open</code> to get a new link. What you typed is kept in this page.</p>
+      <h2>{connection.value === 'stranger' ? 'Another program answers here' : 'This browser is signed out'}</h2>
+      <p>{connection.value === 'stranger' && 'It is not the host of this page, and nothing was sent to it. '}Run <code>cellist open</code> to get a new link. What you typed is kept in this page.</p>
     </main>
   )
 }
@@ -49,7 +50,7 @@ function Beside() {
 }
 
 function Page() {
-  const isLocked = connection.value === 'locked' && !file.value
+  const isLocked = (connection.value === 'locked' || connection.value === 'stranger') && !file.value
   return (
     <>
       <Top />
@@ -65,6 +66,7 @@ function Page() {
   )
 }
 
+tidyAddress()
 setTheme(theme.peek())
 startFocus()
 listenKeys()

@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 use crate::answer::{Answer, Format, print_aside};
 use crate::command::{
     artifact, cell, chat, completions, context, diff, doctor, edit, editor, exec, gateway, git_setup, guard,
-    history, kernels, man, mcp, merge, new, open, prompt, read, repl, run, serve, sessions, settings, status,
-    stop, trust, undo, view, write,
+    history, kernels, man, mcp, merge, new, open, prompt, read, repl, revoke, run, serve, sessions, settings,
+    status, stop, trust, undo, view, write,
 };
 use crate::error::CliError;
 
@@ -71,6 +71,7 @@ enum Command {
     Mcp(mcp::Arguments),
     Serve(serve::Arguments),
     Status(status::Arguments),
+    Revoke(revoke::Arguments),
     Stop(stop::Arguments),
     Settings(settings::Arguments),
     Trust(trust::Arguments),
@@ -126,6 +127,7 @@ impl Cli {
             Command::Mcp(arguments) => mcp::run(arguments),
             Command::Serve(arguments) => serve::run(arguments),
             Command::Status(arguments) => status::run(arguments),
+            Command::Revoke(arguments) => revoke::run(arguments),
             Command::Stop(arguments) => stop::run(arguments),
             Command::Settings(arguments) => settings::run(arguments),
             Command::Trust(arguments) => trust::run(arguments),

@@ -23,6 +23,7 @@ pub(crate) mod open;
 pub(crate) mod prompt;
 pub(crate) mod read;
 pub(crate) mod repl;
+pub(crate) mod revoke;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod sessions;

@@ -168,7 +168,9 @@ impl Desk {
                 Ok(Reply::Done)
             }
             Request::Chat(ask) => Ok(Reply::Chat(self.chat(client, *ask, cancel).await?)),
-            Request::Page(_) => Err(Failure::bad_input("no_page", "only a host serves the page")),
+            Request::Page(_) | Request::Browsers | Request::Revoke(_) => {
+                Err(Failure::bad_input("no_page", "only a host serves the page"))
+            }
             Request::Tool { tool, arguments } => {
                 let answer = self.use_tool(client, &tool, &arguments, events, cancel).await?;
                 Ok(Reply::Tool(Box::new(answer)))

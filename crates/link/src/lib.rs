@@ -25,7 +25,7 @@ pub use notebook::{
     NotebookAsk, NotebookCell, NotebookEdit, NotebookEdited, NotebookNewer, NotebookNews, NotebookReply,
     NotebookState, OnNotebook,
 };
-pub use request::{ContextTold, Event, PageAsk, Reply, Request};
+pub use request::{BrowserView, ContextTold, Event, OpeningFile, PageAsk, PageLink, Reply, Request};
 pub use run::{NotebookRun, RunNews, RunView};
 
 // What requests and replies are made of, for front ends that stand on this crate alone.

@@ -87,6 +87,10 @@ pub enum Request {
     },
     /// A link to the page, which is served from then on.
     Page(Box<PageAsk>),
+    /// The browsers that were let in at the page.
+    Browsers,
+    /// Ends a browser by its id, or all of them.
+    Revoke(Option<String>),
     /// Something about a conversation with the assistant.
     Chat(Box<ChatAsk>),
     /// Calls a tool.
@@ -114,6 +118,49 @@ pub struct PageAsk {
     pub keys: Keys,
     /// The port to listen at, if one is wanted.
     pub port: Option<u16>,
+    /// Whether a private file that leads there is wanted, for a browser to open.
+    #[serde(default)]
+    pub file: OpeningFile,
+}
+
+/// The private file that leads a browser to the page: the link must not stand on a command line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OpeningFile {
+    /// None.
+    #[default]
+    None,
+    /// In the state folder.
+    InState,
+    /// In a folder of the user that the browser can read.
+    In(#[serde(with = "cellist_session::order")] PathBuf),
+}
+
+/// The way to the page, for the user who asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageLink {
+    /// The link, which works once.
+    pub link: String,
+    /// The private file that leads there; the host removes it.
+    #[serde(with = "cellist_session::order")]
+    pub file: Option<PathBuf>,
+}
+
+/// A browser that was let in at the page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BrowserView {
+    /// Its id.
+    pub id: String,
+    /// A short name, from what it calls itself.
+    pub name: String,
+    /// When it was let in, in seconds of Unix time.
+    pub first: u64,
+    /// When it was last used.
+    pub last: u64,
+    /// How many pages of it are open.
+    pub pages: usize,
+    /// Whether it has a cookie of the host that runs.
+    pub is_signed_in: bool,
 }
 
 /// The state of a notebook, as data and as text.
@@ -170,7 +217,9 @@ pub enum Reply {
     /// What a tool answers.
     Tool(Box<Answer>),
     /// Where the page is; the link works once.
-    Page(String),
+    Page(PageLink),
+    /// The browsers that were let in, or that were just revoked.
+    Browsers(Vec<BrowserView>),
     /// How code could go on; nothing where the kernel is busy, or there is none.
     Completion {
         /// What could be written, each in place of the characters `start..end`.

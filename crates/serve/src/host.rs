@@ -1,7 +1,7 @@
 //! The host: one process of a user that keeps kernels and open notebooks for all others. It registers, listens, and
 //! leaves when it is told to, when nobody needs it any more, or when its place was taken away.
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use cellist_kernel::guard::Guard;
 use cellist_kernel::process::raise_open_files;
 use cellist_link::hello::HostState;
-use cellist_link::{Desk, Failure, PageAsk};
+use cellist_link::{BrowserView, Desk, Failure, PageAsk, PageLink};
 use cellist_session::Home;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{OnceCell, watch};
@@ -20,7 +20,7 @@ use crate::bridge;
 use crate::idle::Idle;
 use crate::listen::{self, Crowd, Spare};
 use crate::log::note;
-use crate::page::Page;
+use crate::page::{self, Page};
 use crate::registered::Registered;
 use crate::visitor;
 
@@ -117,7 +117,11 @@ impl Host {
         let mut served = Ok(());
         if let Some(ask) = &shared.serving.page {
             match shared.page(ask).await {
-                Ok(link) => note(format_args!("open it once with {link}")),
+                // A log may be read by others.
+                Ok(PageLink { link, .. }) if io::stderr().is_terminal() => {
+                    note(format_args!("open it once with {link}"));
+                }
+                Ok(_) => note("open it with `cellist open`"),
                 Err(failure) => {
                     served = Err(failure);
                     shared.leave("the page cannot be served");
@@ -208,7 +212,7 @@ impl Shared {
     }
 
     /// A link to the page, which is served from now on.
-    pub(crate) async fn page(self: &Arc<Shared>, ask: &PageAsk) -> Result<String, Failure> {
+    pub(crate) async fn page(self: &Arc<Shared>, ask: &PageAsk) -> Result<PageLink, Failure> {
         let failed = |error: io::Error| {
             let port = ask.port.map(|port| format!(" at port {port}")).unwrap_or_default();
             let why = cellist_session::in_words(&error);
@@ -220,6 +224,20 @@ impl Shared {
             return Err(Failure::bad_input("other_port", message));
         }
         page.link(ask).map_err(failed)
+    }
+
+    /// The browsers that were let in.
+    pub(crate) fn browsers(&self) -> Vec<BrowserView> {
+        self.page.get().map_or_else(|| page::browsers(self.home()), |page| page.browsers())
+    }
+
+    /// Ends a browser, or all of them.
+    pub(crate) fn revoke(&self, id: Option<&str>) -> Result<Vec<BrowserView>, Failure> {
+        let gone = self.page.get().map_or_else(|| page::revoke(self.home(), id), |page| page.revoke(id));
+        gone.map_err(|error| {
+            let why = cellist_session::in_words(&error);
+            Failure::bad_input("not_kept", format!("the list of browsers cannot be written: {why}"))
+        })
     }
 
     /// Ends the host.

@@ -20,5 +20,5 @@ mod visitor;
 pub use first::say;
 pub use host::{CannotServe, Host, Serving, Staying};
 pub use log::{note, note_panics};
-pub use page::token;
+pub use page::{browsers, revoke, token};
 pub use secret::random;

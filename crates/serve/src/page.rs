@@ -2,13 +2,16 @@
 //! windows work in the same open notebooks.
 
 mod assets;
+mod browsers;
 mod chat;
 mod door;
 mod editor;
 mod feed;
 mod files;
+mod handshake;
 mod history;
 mod kernel;
+mod opening;
 mod presence;
 mod routes;
 mod shown;
@@ -24,7 +27,7 @@ use std::time::Instant;
 
 use axum::http::HeaderMap;
 use cellist_assistant::Keys;
-use cellist_link::PageAsk;
+use cellist_link::{BrowserView, OpeningFile, PageAsk, PageLink};
 use cellist_session::live::Actor;
 use cellist_session::orders::Asker;
 use cellist_session::{Home, Store};
@@ -40,13 +43,13 @@ use door::Door;
 use kernel::{Bench, Runs};
 use presence::Presence;
 
-pub use door::token;
+pub use browsers::{browsers, revoke, token};
 
 /// The page's server.
 pub(crate) struct Page {
     shared: Arc<Shared>,
     home: Home,
-    door: Door,
+    door: Arc<Door>,
     guard: Guard,
     opened: Mutex<Opened>,
     presence: Presence,
@@ -82,12 +85,12 @@ impl Page {
             (None, None) => bind(0).await?,
         };
         let port = listener.local_addr()?.port();
-        door.keep(&home, port)?;
+        door.keep(port)?;
         let page = Arc::new(Page {
             shared: shared.clone(),
             guard: Guard::new(port, Some(door.bearer())),
             home,
-            door,
+            door: Arc::new(door),
             opened: Mutex::new(Opened::by(ask)),
             presence: Presence::default(),
             runs: Runs::default(),
@@ -97,6 +100,7 @@ impl Page {
         let router = routes::router(page.clone(), router(move || Server(agents.another())));
         tokio::spawn(async move { listen::serve(listener, router, shared.left()).await });
         tokio::spawn(page.clone().watch_agents());
+        tokio::spawn(page.clone().watch_codes());
         note(format_args!("the page is at http://127.0.0.1:{port}/"));
         note(format_args!(
             "MCP is at http://127.0.0.1:{port}{MCP} for whoever shows the token that `cellist status --token` prints"
@@ -104,16 +108,20 @@ impl Page {
         Ok(page)
     }
 
-    /// A link that works once, for whoever asks.
-    pub(crate) fn link(&self, ask: &PageAsk) -> io::Result<String> {
+    /// A link that works once, for the user who asks.
+    pub(crate) fn link(&self, ask: &PageAsk) -> io::Result<PageLink> {
         *self.opened() = Opened::by(ask);
         let path = ask.path.as_ref().map(|path| format!("&path={}", shown::encoded(&path.to_string_lossy())));
-        Ok(format!(
-            "http://127.0.0.1:{}/?code={}{}",
-            self.guard.port(),
-            self.door.code()?,
-            path.unwrap_or_default()
-        ))
+        let code = self.door.code()?;
+        let link = format!("http://127.0.0.1:{}/?code={code}{}", self.guard.port(), path.unwrap_or_default());
+        let file = match &ask.file {
+            OpeningFile::None => return Ok(PageLink { link, file: None }),
+            OpeningFile::InState => self.door.lead(&code, None, &link),
+            OpeningFile::In(folder) => self.door.lead(&code, Some(folder.clone()), &link),
+        };
+        // Without a file the user has the link.
+        let file = file.inspect_err(|error| note(format_args!("no file leads to the page: {error}"))).ok();
+        Ok(PageLink { link, file })
     }
 
     /// The port that it listens at.
@@ -141,9 +149,35 @@ impl Page {
         Bench { sessions: self.shared.desk.sessions(), home: &self.home, asker, folder, runs: &self.runs }
     }
 
+    /// The browser that a request comes from, if it was let in.
+    fn browser(&self, headers: &HeaderMap) -> Option<String> {
+        self.door.browser(self.guard.cookie(headers)?)
+    }
+
     /// Whether a request comes from a browser that was let in.
     fn is_known(&self, headers: &HeaderMap) -> bool {
-        self.guard.cookie(headers).is_some_and(|cookie| self.door.knows(cookie))
+        self.browser(headers).is_some()
+    }
+
+    /// The browsers that were let in.
+    pub(crate) fn browsers(&self) -> Vec<BrowserView> {
+        self.door.list()
+    }
+
+    /// Ends a browser, or all of them.
+    pub(crate) fn revoke(&self, id: Option<&str>) -> io::Result<Vec<BrowserView>> {
+        self.door.revoke(id)
+    }
+
+    /// Removes codes that are too old, and all of them when the host leaves.
+    async fn watch_codes(self: Arc<Page>) {
+        let mut ticks = tokio::time::interval(door::VALID / 10);
+        loop {
+            tokio::select! {
+                () = self.shared.left() => return self.door.close(),
+                _ = ticks.tick() => self.door.expire(),
+            }
+        }
     }
 
     /// The person at the page: a state folder is for one user.

@@ -1,12 +1,21 @@
 //! What nobody can guess, and telling whether someone knows it.
 
+use std::fmt::Write;
 use std::io;
 
 /// 64 letters that nobody can guess.
 pub fn random() -> io::Result<String> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&bytes))
+}
+
+/// Bytes as two letters each.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// Takes the same time wherever two texts of one length differ.

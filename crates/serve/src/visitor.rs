@@ -147,6 +147,8 @@ async fn carry_out(
             fault::panic_point("request");
             match request {
                 Request::Page(ask) => shared.page(&ask).await.map(Reply::Page),
+                Request::Browsers => Ok(Reply::Browsers(shared.browsers())),
+                Request::Revoke(id) => shared.revoke(id.as_deref()).map(Reply::Browsers),
                 request => shared.desk.answer(client, request, events, cancel).await,
             }
         });

@@ -1,5 +1,6 @@
 // The one socket to the host: questions with numbers, news, and coming back after the host or the laptop slept.
 
+import { Meeting, signIn } from './handshake'
 import type { Answer, Ask, ChatNews, Down, Failure, News } from './protocol'
 
 export class Refused extends Error {
@@ -18,6 +19,8 @@ export interface Listener {
   onNews: (news: News) => void
   onChat: (news: ChatNews) => void
   onLost: () => void
+  /** The socket is closed: another program answers, or the host does not let this browser in any more. */
+  onRefused: (why: 'stranger' | 'locked') => void
 }
 
 const SHORTEST = 150
@@ -29,6 +32,8 @@ export class Socket {
   private next = 1
   private pause = SHORTEST
   private timer: ReturnType<typeof setTimeout> | undefined
+  /** Whether host and page have proven themselves on this socket. */
+  private isProven = false
 
   constructor(private readonly address: string, private readonly listener: Listener) {
     addEventListener('online', () => this.hurry())
@@ -39,12 +44,12 @@ export class Socket {
   }
 
   get isOpen(): boolean {
-    return this.socket?.readyState === WebSocket.OPEN
+    return this.isProven && this.socket?.readyState === WebSocket.OPEN
   }
 
   ask(ask: Ask): Promise<Answer> {
     const socket = this.socket
-    if (!socket || socket.readyState !== WebSocket.OPEN) return Promise.reject(new Lost('the host is not there'))
+    if (!socket || !this.isOpen) return Promise.reject(new Lost('the host is not there'))
     const id = this.next++
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject })
@@ -53,29 +58,53 @@ export class Socket {
   }
 
   private connect(): void {
-    const socket = new WebSocket(this.address)
+    const meeting = new Meeting()
+    const socket = new WebSocket(`${this.address}?${meeting.hello}`)
     this.socket = socket
-    socket.onopen = () => {
+    this.isProven = false
+    const opened = () => {
+      if (socket !== this.socket || socket.readyState !== WebSocket.OPEN) return
       this.pause = SHORTEST
+      this.isProven = true
+      socket.onmessage = (event) => {
+        if (socket === this.socket) this.receive(JSON.parse(event.data as string) as Down)
+      }
       this.listener.onOpen()
     }
+    const refused = (why: 'stranger' | 'locked') => {
+      this.pause = LONGEST
+      this.listener.onRefused(why)
+      socket.close()
+      // A program that is not the host may leave the socket half closed for as long as it likes.
+      this.lose(socket)
+    }
     socket.onmessage = (event) => {
-      if (socket === this.socket) this.receive(JSON.parse(event.data as string) as Down)
+      socket.onmessage = (next) => void signIn(next.data as string).then(opened, () => socket.close())
+      meeting.answer(event.data as string).then(({ standing, proof }) => {
+        if (standing === 'signed_out') return refused('locked')
+        socket.send(JSON.stringify({ proof }))
+        if (standing === 'signed_in') opened()
+      }, () => refused('stranger'))
     }
-    socket.onclose = () => {
-      if (socket !== this.socket) return
-      const waiting = [...this.waiting.values()]
-      this.waiting.clear()
-      for (const { reject } of waiting) reject(new Lost('the host is gone'))
-      this.listener.onLost()
-      this.timer = setTimeout(() => this.connect(), this.pause)
-      this.pause = Math.min(this.pause * 1.6, LONGEST)
-    }
+    socket.onclose = () => this.lose(socket)
+  }
+
+  /** The socket is done with; the next one comes after a pause. */
+  private lose(socket: WebSocket): void {
+    if (socket !== this.socket) return
+    this.socket = null
+    this.isProven = false
+    const waiting = [...this.waiting.values()]
+    this.waiting.clear()
+    for (const { reject } of waiting) reject(new Lost('the host is gone'))
+    this.listener.onLost()
+    this.timer = setTimeout(() => this.connect(), this.pause)
+    this.pause = Math.min(this.pause * 1.6, LONGEST)
   }
 
   /** Someone is back: there is no reason to wait any longer. */
   private hurry(): void {
-    if (this.socket?.readyState !== WebSocket.CLOSED) return
+    if (this.socket) return
     clearTimeout(this.timer)
     this.pause = SHORTEST
     this.connect()

@@ -35,25 +35,16 @@ export function connect(wanted: string, others: typeof onOthers): void {
     onLost: () => {
       isOpened = false
       replica?.unsent()
-      doc.connection.value = replica ? 'lost' : 'connecting'
-      void checkLogin()
+      // Why nothing was sent stays true until the host is there.
+      if (!['stranger', 'locked'].includes(doc.connection.peek())) doc.connection.value = replica ? 'lost' : 'connecting'
     },
+    onRefused: (why) => (doc.connection.value = why),
   })
   addEventListener('pagehide', keepNow)
 }
 
 export function hearChat(listener: typeof onChat): void {
   onChat = listener
-}
-
-/** A host that was started anew may not know this browser any more. */
-async function checkLogin(): Promise<void> {
-  try {
-    const answer = await fetch('/session', { cache: 'no-store' })
-    if (answer.status === 401) doc.connection.value = 'locked'
-  } catch {
-    // It is not there yet.
-  }
 }
 
 async function open(): Promise<void> {

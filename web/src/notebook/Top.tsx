@@ -15,7 +15,8 @@ const ASSISTANT = { rests: 'Assistant (Ctrl+J)', works: 'The assistant works (Ct
 function Saved() {
   const words = useComputed(() => {
     if (connection.value === 'lost') return isSettled.value ? 'Reconnecting…' : 'Reconnecting; what you type is kept'
-    if (connection.value === 'locked') return 'Signed out'
+    if (connection.value === 'locked') return 'Signed out; run cellist open'
+    if (connection.value === 'stranger') return 'Another program answers; nothing is sent to it'
     if (connection.value === 'connecting') return 'Opening…'
     if (status.value.problem) return 'Not saved'
     return isSaved.value ? 'Saved' : 'Saving…'

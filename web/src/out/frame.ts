@@ -1,5 +1,7 @@
 // A frame for markup that acts: it has scripts, and neither the page nor the cookie nor the network.
 
+import { whenOpen } from '../state/doc'
+
 const HIGHEST = 2000
 
 export interface Content {
@@ -13,7 +15,7 @@ export function frame(content: () => Promise<Content>): HTMLElement {
   element.className = 'frame'
   element.setAttribute('sandbox', 'allow-scripts')
   element.title = 'Output'
-  element.src = '/frame.html'
+  whenOpen(() => (element.src = '/frame.html'))
   element.height = '150'
   const onMessage = (event: MessageEvent) => {
     if (!element.isConnected) return removeEventListener('message', onMessage)

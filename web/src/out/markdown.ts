@@ -2,6 +2,7 @@
 
 import { Marked, type TokenizerAndRendererExtension } from 'marked'
 import { highlighted, languageOf } from '../cell/language'
+import { opened } from '../state/doc'
 import { clean } from './clean'
 
 /** Formulas become marked places, which survive cleaning as plain text. */
@@ -50,6 +51,7 @@ export function renderMarkdown(source: string): DocumentFragment {
 }
 
 export async function setFormulas(places: HTMLElement[]): Promise<void> {
+  await opened()
   const { default: katex } = await import('katex')
   for (const place of places) {
     const text = place.textContent ?? ''

@@ -1,6 +1,7 @@
 // From an output to what is seen of it: of several kinds of the same thing, the best that the page can show.
 
 import type { Folded, Output, Value } from '../net/protocol'
+import { opened, whenOpen } from '../state/doc'
 import { cleanOrFrame } from './clean'
 import { frame } from './frame'
 import { tree } from './json'
@@ -82,6 +83,7 @@ function size(bytes: number): string {
 async function text(value: Value): Promise<string> {
   if ('text' in value) return value.text
   if ('json' in value) return JSON.stringify(value.json)
+  await opened()
   const answer = await fetch(value.address)
   if (!answer.ok) throw new Error(`the output cannot be fetched: ${answer.status}`)
   return await answer.text()
@@ -101,7 +103,7 @@ function image(value: Value, all: Record<string, Value>): Node {
   element.decoding = 'async'
   const plain = all['text/plain']
   element.alt = plain && 'text' in plain ? plain.text.slice(0, 200) : 'Picture that the cell made'
-  if ('address' in value) element.src = value.address
+  if ('address' in value) whenOpen(() => (element.src = value.address))
   return element
 }
 
@@ -121,7 +123,7 @@ function plotly(value: Value, all: Record<string, Value>): Node {
     delete rest[PLOTLY]
     place.replaceChildren(data(rest))
   }
-  plotlyProgram ??= fetch(`/plotly.js${location.search}`).then((answer) => {
+  plotlyProgram ??= opened().then(() => fetch(`/plotly.js${location.search}`)).then((answer) => {
     if (!answer.ok) throw new Error('the kernel has no plotly')
     return answer.text()
   })

@@ -2,7 +2,7 @@
 // when it is first needed.
 
 import { effect, signal } from '@preact/signals'
-import { connection, file } from './doc'
+import { connection, file, opened } from './doc'
 
 type Parts = typeof import('../chat/chat')
 
@@ -27,7 +27,7 @@ export function bounded(wide: number): number {
 let loading: Promise<Parts> | undefined
 
 export function load(): Promise<Parts> {
-  loading ??= import('../chat/chat').then((all) => (parts.value = all), (error: unknown) => {
+  loading ??= opened().then(() => import('../chat/chat')).then((all) => (parts.value = all), (error: unknown) => {
     // Whoever asks again may have more luck.
     loading = undefined
     throw error

@@ -9,9 +9,8 @@ export interface Clip { stamp: string; path: string; cells: Copied[] }
 
 /** The type of cells on the system's clipboard. */
 export const TYPE = 'application/x-cellist-cells+json'
-const STAMP = 'cellist:clipboard'
-/** The cache entry for clips that are too large for local storage. */
-const SHELF = '/clipboard'
+/** Tabs tell each other. Nothing stays in the browser's storage, where the next program at this port would find it. */
+const channel = new BroadcastChannel('cellist:clipboard')
 
 let clip: Clip | null = null
 
@@ -24,15 +23,10 @@ export function hold(path: string, cells: Copied[]): Clip {
 }
 
 /** Puts cells where other tabs and other programs find them. */
-export async function share(shared: Clip): Promise<void> {
+export function share(shared: Clip): void {
   const whole = JSON.stringify(shared)
   writeSystem(shared.cells.map(({ source }) => source).join('\n\n'), whole)
-  try {
-    await (await caches.open(STAMP)).put(SHELF, new Response(whole))
-    localStorage.setItem(STAMP, shared.stamp)
-  } catch {
-    // A full disk: this tab still has it.
-  }
+  channel.postMessage(whole)
 }
 
 function writeSystem(text: string, whole: string): void {
@@ -47,16 +41,13 @@ function writeSystem(text: string, whole: string): void {
   removeEventListener('copy', fill, { capture: true })
 }
 
-/** Takes the cells that another tab, or an earlier visit, has copied. */
-async function fetchShared(): Promise<void> {
-  const stamp = localStorage.getItem(STAMP)
-  if (!stamp || stamp === clip?.stamp) return
-  try {
-    const found = read((await (await caches.match(SHELF))?.text()) ?? '')
-    if (found) clip = found
-  } catch {
-    // It is gone, or was never whole.
+/** Takes the cells that other tabs have copied, and gives ours to a tab that is new. */
+function listenToTabs(): void {
+  channel.onmessage = ({ data }) => {
+    if (data === null && clip) channel.postMessage(JSON.stringify(clip))
+    else if (typeof data === 'string') clip = read(data) ?? clip
   }
+  channel.postMessage(null)
 }
 
 /** Cells as another page wrote them. The clipboard may hold anything: other forms give null. */
@@ -93,10 +84,7 @@ export function storedId({ json }: Copied): string | null {
 
 /** Begins to listen; `paste` gets the content that a user pastes while no text is edited. */
 export function listen(takesText: (target: EventTarget | null) => boolean, paste: (clip: Clip | string) => void): void {
-  void fetchShared()
-  addEventListener('storage', ({ key }) => {
-    if (key === STAMP) void fetchShared()
-  })
+  listenToTabs()
   addEventListener('paste', (event) => {
     // Text that is still marked in an editor that was left makes that editor the target.
     if (event.defaultPrevented || takesText(document.activeElement) || document.querySelector('dialog[open]')) return

@@ -25,7 +25,7 @@ export interface CellModel {
   editor: { take: (change: ChangeSet) => void; reset: (text: string) => void } | null
 }
 
-export type Connection = 'connecting' | 'open' | 'lost' | 'locked'
+export type Connection = 'connecting' | 'open' | 'lost' | 'locked' | 'stranger'
 
 const REST: CellState = { activity: 'idle', last: null, stale: [] }
 
@@ -35,6 +35,18 @@ const gone = new Map<string, CellModel>()
 const MOST_GONE = 200
 export const order = signal<string[]>([])
 export const connection = signal<Connection>('connecting')
+
+/** Does something at the host's address, at once or when the host is there: another program may have taken its port. */
+export function whenOpen(then: () => void): void {
+  if (connection.peek() === 'open') return then()
+  const stop = connection.subscribe((now) => {
+    if (now !== 'open') return
+    queueMicrotask(() => stop())
+    then()
+  })
+}
+
+export const opened = () => new Promise<void>((resolve) => whenOpen(resolve))
 /** Why the notebook could not be opened. */
 export const trouble = signal<Failure | null>(null)
 export const file = signal<{ path: string; name: string; language: string } | null>(null)

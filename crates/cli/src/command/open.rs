@@ -1,10 +1,11 @@
 //! `cellist open`: a notebook in the browser, where people and agents work in it at once.
 
+mod browser;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use cellist_assistant::Keys;
-use cellist_link::{PageAsk, Reply, Request};
+use cellist_link::{OpeningFile, PageAsk, PageLink, Reply, Request};
 use cellist_notebook::{Ids, Notebook};
 use cellist_session::ErrorKind;
 use cellist_session::orders::Asker;
@@ -22,7 +23,9 @@ use crate::waiting::Waiting;
 /// Open a notebook in the browser, beside agents that work in it
 ///
 /// The page is served by the host, on this machine alone. The link works once, within five minutes; the browser stays
-/// signed in after that. A notebook that does not exist is made, without cells. Without a notebook the page lists those
+/// signed in after that, for as long as the host runs. The browser is started with a private file that leads to the link,
+/// so that no other user sees it; a browser that cannot read the file needs the link itself. `cellist status --browsers`
+/// lists the browsers, and `cellist revoke` ends one. A notebook that does not exist is made, without cells. Without a notebook the page lists those
 /// of the folder. The settings of kernels, such as environment variables, and the keys of the assistant come from the
 /// last terminal that opened the page. docs/assistant.md tells about the assistant.
 ///
@@ -54,8 +57,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     };
     let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let (asker, keys) = asker(&arguments.flags, &folder)?;
-    let ask = PageAsk { path, asker, keys, folder, port: arguments.port };
-    let link = host::wait(async {
+    let browses = !arguments.no_browser && browser::can_start();
+    let file = if browses { browser::file() } else { OpeningFile::None };
+    let ask = PageAsk { path, asker, keys, folder, port: arguments.port, file };
+    let PageLink { link, file } = host::wait(async {
         let link = host::attached().await?;
         let _waiting = Waiting::new("opening the notebook");
         match link.ask(Request::Page(Box::new(ask))).await? {
@@ -63,7 +68,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
             other => Err(unexpected(&other)),
         }
     })?;
-    let is_shown = !arguments.no_browser && browse(&link);
+    let is_shown = file.is_some_and(|file| browser::start(&file));
     let made = match &arguments.notebook {
         Some(path) if is_new => format!("Made {}: an empty notebook of format 4.5\n", path.display()),
         _ => String::new(),
@@ -96,18 +101,4 @@ pub(crate) fn asker(flags: &KernelFlags, folder: &Path) -> Result<(Asker, Keys),
     let keys = Keys::among(&asker.environment());
     asker.withhold(&settings.settings);
     Ok((asker, keys))
-}
-
-/// Starts the person's browser, if there is one to be started.
-fn browse(link: &str) -> bool {
-    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-    if !cfg!(target_os = "macos")
-        && std::env::var_os("DISPLAY").is_none()
-        && std::env::var_os("WAYLAND_DISPLAY").is_none()
-    {
-        return false;
-    }
-    let mut command = Command::new(program);
-    command.arg(link).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().is_ok()
 }

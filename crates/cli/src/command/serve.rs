@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cellist_link::{FirstWords, Host as Reach, PageAsk};
+use cellist_link::{FirstWords, Host as Reach, OpeningFile, PageAsk};
 use cellist_serve::{CannotServe, Host, Serving, Staying, note_panics, say};
 use cellist_session::Home;
 use cellist_session::aside::{check_threads, prepare};
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     /// Start it in the background, unless one is running, and return when it is ready
     #[arg(long, conflicts_with = "detached")]
     background: bool,
-    /// Serve the page from the start, at this port of this machine, and tell its link
+    /// Serve the page from the start, at this port of this machine, and tell its link on a terminal
     #[arg(long, value_name = "PORT", conflicts_with_all = ["background", "detached"])]
     port: Option<u16>,
     /// The role of a host that was started in the background
@@ -109,7 +109,7 @@ fn runtime() -> Result<Runtime, CliError> {
 fn page(port: u16) -> Result<PageAsk, CliError> {
     let folder = std::env::current_dir().unwrap_or_else(|_| "/".into());
     let (asker, keys) = asker(&KernelFlags::default(), &folder)?;
-    Ok(PageAsk { path: None, folder, asker, keys, port: Some(port) })
+    Ok(PageAsk { path: None, folder, asker, keys, port: Some(port), file: OpeningFile::None })
 }
 
 /// The settings of the host, which belongs to no project. Whoever starts one in the background has looked at the same

@@ -1,5 +1,7 @@
 //! `cellist status`: whether a host is running, and what it keeps.
 
+pub(crate) mod browsers;
+
 use std::fmt::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -23,16 +25,27 @@ use crate::host::{self, VERSION};
 #[command(after_help = "Examples:
   cellist status
   cellist status --json
-  TOKEN=$(cellist status --token)
-  curl -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:8080/editor")]
+  cellist status --browsers
+  printf 'Authorization: Bearer %s' \"$(cellist status --token)\" | curl -H @- http://127.0.0.1:8080/editor")]
 pub(crate) struct Arguments {
     /// Print the token alone that programs show to the host over HTTP
+    ///
+    /// Other users of the machine can read the arguments of a program: give it to `curl -H @-` on standard input.
     #[arg(long)]
     token: bool,
+    /// List the browsers that were let in at the page
+    ///
+    /// A browser that is signed in has a cookie of the host that runs. A page that was open when the host ended comes
+    /// back by itself and gets a new one; `cellist revoke` ends that.
+    #[arg(long, conflicts_with = "token")]
+    browsers: bool,
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let home = Home::from_env();
+    if arguments.browsers {
+        return browsers::list(&home);
+    }
     let state = host::wait(async { Ok(host::ours().state().await?) })?;
     if arguments.token {
         only_a_person("the token of the host")?;

@@ -1,4 +1,4 @@
-//! What goes wrong on purpose, and that nothing else goes wrong with it.
+//! What goes wrong on purpose or is tried by others, and that nothing else goes wrong with it.
 
 mod clients;
 mod displays;
@@ -6,6 +6,7 @@ mod faults;
 mod host_faults;
 mod kills;
 mod limits;
+mod opening;
 mod reach;
 mod removed;
 mod save_faults;

@@ -30,6 +30,7 @@ const COMMANDS: &[&[&str]] = &[
     &["prompt"],
     &["serve"],
     &["status"],
+    &["revoke"],
     &["stop"],
     &["settings"],
     &["trust"],
@@ -106,6 +107,7 @@ fn the_first_page_shows_what_there_is() {
                    output or over HTTP
       serve        Be the host, which keeps sessions for all terminals and programs
       status       Tell whether the host is running, and what it keeps
+      revoke       End the access of a browser to the page
       stop         End the host, with all sessions that it keeps
       settings     List all settings, their values, and where each comes from
       trust        Trust what the .cellist of a folder holds

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, Request, State, WebSocketUpgrade};
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, SET_COOKIE};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, SET_COOKIE, USER_AGENT};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -19,8 +20,10 @@ use cellist_session::sessions::SessionKey;
 
 use super::Page;
 use super::assets::{FILES, FRAME, INDEX};
+use super::door::Admitted;
 use super::editor;
-use super::shown::{encoded, value};
+use super::handshake::Hello;
+use super::shown::value;
 use super::socket;
 use crate::guard::{EDITOR, check};
 use crate::listen;
@@ -34,7 +37,7 @@ const FRAME_POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-sr
 pub(super) fn router(page: Arc<Page>, programs: Router) -> Router {
     let mut router = Router::new()
         .route("/", get(index))
-        .route("/session", get(session))
+        .route("/session", get(session).post(exchange))
         .route("/socket", get(connect))
         .route("/output", get(output))
         .route("/raw", get(raw))
@@ -60,34 +63,57 @@ async fn recognise(State(page): State<Arc<Page>>, request: Request, next: Next) 
 
 type Asked = Query<HashMap<String, String>>;
 
+/// How long a browser keeps a cookie, which is worth nothing after the host that gave it.
+const COOKIE_AGE: u64 = 7 * 24 * 3600;
+
+/// The page, for a browser that has a code or was let in. A code is answered with the page itself: a browser that comes from
+/// a file would not send a strict cookie where it is redirected to.
 async fn index(State(page): State<Arc<Page>>, Query(asked): Asked, headers: HeaderMap) -> Response {
-    if let Some(code) = asked.get("code") {
-        let path = asked.get("path").map(|path| format!("?path={}", encoded(path))).unwrap_or_default();
-        return match page.door.redeem(code) {
-            Some(token) => {
-                let name = page.guard.cookie_name();
-                let cookie = format!("{name}={token}; HttpOnly; SameSite=Strict; Path=/; Max-Age=31536000");
-                let headers = [(SET_COOKIE, cookie), (LOCATION, format!("/{path}"))];
-                (StatusCode::SEE_OTHER, headers).into_response()
+    let known = page.browser(&headers);
+    let admitted = match asked.get("code") {
+        Some(code) => {
+            let agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
+            match page.door.redeem(code, agent, page.guard.cookie(&headers)) {
+                Ok(admitted) => admitted,
+                Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
             }
-            // Who is signed in already may open an old link again.
-            None if page.is_known(&headers) => {
-                (StatusCode::SEE_OTHER, [(LOCATION, format!("/{path}"))]).into_response()
+        }
+        None => None,
+    };
+    match (admitted, known) {
+        (Some(Admitted { browser, cookie }), _) => {
+            let mut response = whole_page(&page, &browser);
+            if let Ok(cookie) = cookie_header(&page, &cookie).parse() {
+                response.headers_mut().insert(SET_COOKIE, cookie);
             }
-            None => refused("This link was used already, or is too old."),
-        };
+            response
+        }
+        // A browser that is signed in may open an old link again.
+        (None, Some(browser)) => whole_page(&page, &browser),
+        (None, None) if asked.contains_key("code") => refused("This link was used already, or is too old."),
+        (None, None) => refused("This browser is not signed in."),
     }
-    if !page.is_known(&headers) {
-        return refused("This browser is not signed in.");
-    }
-    let Ok(nonce) = random() else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
+}
+
+/// The page with a key of its own.
+fn whole_page(page: &Page, browser: &str) -> Response {
+    let (Ok(nonce), Ok(salt)) = (random(), random()) else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
     let policy = format!(
         "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data: blob:; \
          font-src 'self'; connect-src 'self'; frame-src 'self'; form-action 'none'; base-uri 'none'; \
          frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types dompurify cellist"
     );
     let headers = [(CONTENT_TYPE, "text/html; charset=utf-8".to_owned()), (CONTENT_SECURITY_POLICY, policy)];
-    (headers, INDEX.replace("NONCE", &nonce)).into_response()
+    let salt = &salt[..32];
+    let key = format!("{browser} {salt} {}", page.door.key(browser, salt));
+    (headers, INDEX.replace("NONCE", &nonce).replace("PAGE_KEY", &key)).into_response()
+}
+
+fn cookie_header(page: &Page, cookie: &str) -> String {
+    let name = page.guard.cookie_name();
+    format!("{name}={cookie}; HttpOnly; SameSite=Strict; Path=/; Max-Age={COOKIE_AGE}")
 }
 
 fn refused(why: &str) -> Response {
@@ -99,12 +125,30 @@ async fn session(State(page): State<Arc<Page>>, headers: HeaderMap) -> StatusCod
     if page.is_known(&headers) { StatusCode::NO_CONTENT } else { StatusCode::UNAUTHORIZED }
 }
 
-async fn connect(State(page): State<Arc<Page>>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
-    if !page.is_known(&headers) {
-        return refused("This browser is not signed in.");
+/// A cookie for the ticket of a page that came back.
+async fn exchange(State(page): State<Arc<Page>>, ticket: String) -> Response {
+    match page.door.exchange(&ticket) {
+        Ok(Some(cookie)) => {
+            (StatusCode::NO_CONTENT, [(SET_COOKIE, cookie_header(&page, &cookie))]).into_response()
+        }
+        Ok(None) => refused("This browser is not signed in."),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
+}
+
+/// The socket of a page, which proves itself there; a cookie alone opens none.
+async fn connect(
+    State(page): State<Arc<Page>>,
+    hello: Result<Query<Hello>, QueryRejection>,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    let Some(hello) = hello.ok().map(|Query(hello)| hello).filter(Hello::is_formed) else {
+        return refused("This page does not say which browser it is in.");
+    };
     let upgrade = upgrade.max_message_size(PAGE_MESSAGE).max_frame_size(PAGE_MESSAGE);
-    upgrade.on_upgrade(move |stream| socket::serve(stream, page))
+    let signed_in = page.browser(&headers);
+    upgrade.on_upgrade(move |stream| socket::serve(stream, page, hello, signed_in))
 }
 
 async fn frame() -> Response {

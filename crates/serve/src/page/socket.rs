@@ -20,6 +20,7 @@ use super::Page;
 use super::chat::Talk;
 use super::feed::{Around, Feed};
 use super::files;
+use super::handshake::{self, Hello};
 use super::history::turns;
 use super::kernel::Waiting;
 use super::wire::{Answer, Ask, ChatAsk, Down, Looking, News, Up};
@@ -37,10 +38,16 @@ const READING: Duration = Duration::from_secs(60);
 /// Answers that may wait to be sent. A page that reads slowly makes only itself wait.
 const ANSWERS: usize = 32;
 
-/// Serves a page until it goes or the host leaves.
-pub(super) async fn serve(mut socket: WebSocket, page: Arc<Page>) {
+/// Serves a page until it goes, its browser is revoked, or the host leaves. `signed_in` is the browser that its cookie was
+/// given to.
+pub(super) async fn serve(mut socket: WebSocket, page: Arc<Page>, hello: Hello, signed_in: Option<String>) {
+    if !handshake::meet(&mut socket, &page, &hello, signed_in.is_some()).await {
+        return;
+    }
     // A host that is about to leave lets nobody in.
     let Some(_attached) = page.shared.attached() else { return };
+    let _open = page.door.visit(&hello.browser);
+    let browsers: Vec<String> = signed_in.into_iter().chain([hello.browser]).collect();
     let number = page.next();
     let owner = OwnerId(format!("page-{}-{number}", std::process::id()));
     page.shared.desk.sessions().join(owner.clone());
@@ -53,8 +60,11 @@ pub(super) async fn serve(mut socket: WebSocket, page: Arc<Page>) {
         views: None,
         talk: None,
     };
-    // A fault of ours closes this page's socket, and the page comes back.
-    let _ = contained(visit.serve(&mut socket)).await;
+    tokio::select! {
+        // A fault of ours closes this page's socket, and the page comes back.
+        _ = contained(visit.serve(&mut socket)) => {}
+        () = page.door.revoked(&browsers) => {}
+    }
     visit.leave();
 }
 

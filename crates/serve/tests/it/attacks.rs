@@ -1,4 +1,6 @@
 //! What hostile programs try on the host, and what it does about it.
 
+mod cookies;
 mod frames;
 mod idle;
+pub(crate) mod users;

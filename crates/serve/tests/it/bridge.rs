@@ -20,6 +20,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
+use crate::attacks::users::visit;
 use crate::bed::{Bed, LONG, soon};
 
 /// The kernels that every rule is tried on.
@@ -302,6 +303,34 @@ async fn who_has_no_token_or_that_of_another_session_is_turned_away() {
     check(token, Some(100 << 20), Vec::new(), 413, "the call is too large").await;
     check("wrong", Some(100 << 20), Vec::new(), 401, "the token is missing or wrong").await;
     check(token, None, b"nonsense".to_vec(), 400, "the call cannot be read").await;
+    let address = url.strip_prefix("http://").unwrap().strip_suffix("/call").unwrap();
+    let request = |hosts: &str| {
+        let body = String::from_utf8(call("own")).unwrap();
+        let length = body.len();
+        format!(
+            "POST /call HTTP/1.1\r\n{hosts}Authorization: Bearer {token}\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+    };
+    // Only the very name that code is given will do.
+    let ours = format!("Host: {address}\r\n");
+    let port = address.split_once(':').unwrap().1;
+    for (hosts, expected) in [
+        (ours.clone(), "409"),
+        ("Host: 127.0.0.1:1\r\n".to_owned(), "403"),
+        (format!("Host: 127.0.0.1:{port}.evil.test\r\n"), "403"),
+        (format!("Host: localhost:{port}\r\n"), "403"),
+        (format!("{ours}{ours}"), "40"),
+    ] {
+        let told = visit(None, address, &request(&hosts));
+        assert!(
+            told.contains(&format!("HTTP/1.1 {expected}")) && (expected == "409" || !told.contains("409")),
+            "{hosts}: {told}"
+        );
+    }
+    if rustix::process::geteuid().is_root() {
+        let told = visit(Some(65534), address, &request(&ours));
+        assert!(told.starts_with("65534 b''"), "{told}");
+    }
     soon(site.desk.sessions().stop(&site.key())).await.unwrap();
     check(token, None, call("own"), 401, "the token is missing or wrong").await;
     site.close().await;

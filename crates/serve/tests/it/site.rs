@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use cellist_link::{Link, PageAsk, Reply, Request};
 use cellist_serve::Staying;
 use futures_util::{SinkExt, StreamExt};
+use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
+use sha2::Sha256;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
@@ -59,7 +61,7 @@ impl Site {
     /// A link that works once.
     pub(crate) async fn address(&self) -> String {
         match soon(self.link.ask(Request::Page(Box::new(self.opened.clone())))).await.unwrap() {
-            Reply::Page(address) => address,
+            Reply::Page(page) => page.link,
             other => panic!("{other:?}"),
         }
     }
@@ -85,6 +87,20 @@ impl Site {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
+    /// What is answered to a text that is sent, head and body.
+    pub(crate) async fn post(&self, path: &str, body: &str, headers: &[(&str, &str)]) -> String {
+        let mut head = format!("POST {path} HTTP/1.1\r\nConnection: close\r\nHost: {}\r\n", self.host());
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
+        let mut stream = soon(TcpStream::connect(self.host())).await.unwrap();
+        soon(stream.write_all(head.as_bytes())).await.unwrap();
+        let mut answer = Vec::new();
+        soon(stream.read_to_end(&mut answer)).await.unwrap();
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
     pub(crate) async fn status(&self, path: &str, headers: &[(&str, &str)]) -> u16 {
         let answer = self.get(path, headers).await;
         answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap()
@@ -92,16 +108,21 @@ impl Site {
 
     /// The cookie that a link is worth.
     pub(crate) async fn cookie(&self) -> String {
+        self.sign_in().await.0
+    }
+
+    /// The cookie that a link is worth, and the key of the page that comes with it.
+    pub(crate) async fn sign_in(&self) -> (String, PageKey) {
         let address = self.address().await;
         let answer = self.get(address.split_once(&self.host()).unwrap().1, &[]).await;
         let cookie = answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect(&answer);
         assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
-        cookie.split(';').next().unwrap().to_owned()
+        (cookie.split(';').next().unwrap().to_owned(), PageKey::in_page(&answer))
     }
 
-    /// A socket, or the status with which it is refused.
-    pub(crate) async fn socket(&self, cookie: &str, origin: &str) -> Result<Page, u16> {
-        let mut request = format!("ws://{}/socket", self.host()).into_client_request().unwrap();
+    /// A socket before anything was said, or the status with which it is refused.
+    pub(crate) async fn socket(&self, cookie: &str, origin: &str, hello: &str) -> Result<Page, u16> {
+        let mut request = format!("ws://{}/socket?{hello}", self.host()).into_client_request().unwrap();
         let headers = request.headers_mut();
         headers.insert("cookie", HeaderValue::from_str(cookie).unwrap());
         headers.insert("origin", HeaderValue::from_str(origin).unwrap());
@@ -115,12 +136,60 @@ impl Site {
         }
     }
 
+    /// A socket on which the host has proven itself and the page too, and the ticket for a cookie if one was given.
+    pub(crate) async fn meet(&self, cookie: &str, key: &PageKey) -> Option<(Page, Option<String>)> {
+        let challenge = "0123456789abcdef0123456789abcdef";
+        let origin = format!("http://{}", self.host());
+        let mut page = self.socket(cookie, &origin, &key.hello(challenge)).await.unwrap();
+        let greeting = page.heard().await;
+        let part = |name: &str| greeting["host"][name].as_str().unwrap().to_owned();
+        let (host, standing) = (part("challenge"), part("standing"));
+        let prove = |side: &str| key.proof(&format!("{side} {} {challenge} {host} {standing}", self.port));
+        assert_eq!(part("proof"), prove("host"), "{greeting}");
+        if standing == "signed_out" {
+            return None;
+        }
+        page.say(json!({ "proof": prove("page") })).await;
+        let ticket = match standing == "returning" {
+            true => Some(page.heard().await["ticket"].as_str().unwrap().to_owned()),
+            false => None,
+        };
+        Some((page, ticket))
+    }
+
     /// A page with the notebook.
     pub(crate) async fn page(&self) -> (Page, Value) {
-        let cookie = self.cookie().await;
-        let mut page = self.socket(&cookie, &format!("http://{}", self.host())).await.unwrap();
+        let (cookie, key) = self.sign_in().await;
+        let (mut page, _) = self.meet(&cookie, &key).await.unwrap();
         let whole = page.open(&self.path, &[]).await;
         (page, whole)
+    }
+}
+
+/// The key that comes with a page.
+pub(crate) struct PageKey {
+    pub(crate) browser: String,
+    salt: String,
+    key: String,
+}
+
+impl PageKey {
+    /// The key in the text of a page.
+    fn in_page(text: &str) -> PageKey {
+        let found = text.split("name=\"page-key\" content=\"").nth(1).and_then(|rest| rest.split('"').next());
+        let mut parts = found.expect(text).split(' ').map(str::to_owned);
+        let mut next = || parts.next().unwrap();
+        PageKey { browser: next(), salt: next(), key: next() }
+    }
+
+    pub(crate) fn hello(&self, challenge: &str) -> String {
+        format!("browser={}&salt={}&challenge={challenge}", self.browser, self.salt)
+    }
+
+    fn proof(&self, text: &str) -> String {
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.key.as_bytes()).unwrap();
+        mac.update(format!("cellist {text}").as_bytes());
+        mac.finalize().into_bytes()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
@@ -147,10 +216,23 @@ impl Page {
         }
     }
 
+    pub(crate) async fn say(&mut self, said: Value) {
+        soon(self.socket.send(Message::text(said.to_string()))).await.unwrap();
+    }
+
+    /// Resolves when the host has closed the socket; whatever it said before.
+    pub(crate) async fn closed(mut self) {
+        while let Some(Ok(message)) = soon(self.socket.next()).await {
+            if message.is_close() {
+                return;
+            }
+        }
+    }
+
     pub(crate) async fn ask(&mut self, ask: Value) -> Value {
         let id = self.next;
         self.next += 1;
-        soon(self.socket.send(Message::text(json!({ "id": id, "ask": ask }).to_string()))).await.unwrap();
+        self.say(json!({ "id": id, "ask": ask })).await;
         loop {
             let mut heard = self.heard().await;
             match heard["done"]["id"].as_u64() {

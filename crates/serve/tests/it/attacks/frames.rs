@@ -5,15 +5,16 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::bed::soon;
-use crate::site::Site;
+use crate::site::{PageKey, Site};
 
 /// Sends bytes on a websocket of a browser that is signed in, and waits until the host closes it.
-async fn attack(site: &Site, cookie: &str, bytes: &[u8]) {
+async fn attack(site: &Site, cookie: &str, key: &PageKey, bytes: &[u8]) {
     let mut stream = soon(TcpStream::connect(site.host())).await.unwrap();
     let head = format!(
-        "GET /socket HTTP/1.1\r\nHost: {0}\r\nOrigin: http://{0}\r\nCookie: {cookie}\r\nConnection: Upgrade\r\n\
+        "GET /socket?{1} HTTP/1.1\r\nHost: {0}\r\nOrigin: http://{0}\r\nCookie: {cookie}\r\nConnection: Upgrade\r\n\
          Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
-        site.host()
+        site.host(),
+        key.hello("0123456789abcdef0123456789abcdef")
     );
     soon(stream.write_all(head.as_bytes())).await.unwrap();
     // It may close before all is written.
@@ -27,7 +28,7 @@ async fn attack(site: &Site, cookie: &str, bytes: &[u8]) {
 async fn a_hostile_frame_of_a_browser_ends_its_connection_and_no_other() {
     let site = Site::new().await;
     let (mut page, _) = site.page().await;
-    let cookie = site.cookie().await;
+    let (cookie, key) = site.sign_in().await;
     let masked = |first: u8, length: u64| [&[first, 0xff][..], &length.to_be_bytes(), &[0; 4]].concat();
     for bytes in [
         masked(0x81, 1 << 40),
@@ -39,7 +40,7 @@ async fn a_hostile_frame_of_a_browser_ends_its_connection_and_no_other() {
         // A control frame that is too long.
         vec![0x89, 0xfe, 1, 0, 0, 0, 0, 0].into_iter().chain([0; 256]).collect(),
     ] {
-        attack(&site, &cookie, &bytes).await;
+        attack(&site, &cookie, &key, &bytes).await;
         assert!(page.ask(json!({ "files": { "folder": null } })).await["Ok"].is_object());
     }
 }

@@ -1,0 +1,54 @@
+//! `cellist revoke`: ends the access of a browser to the page.
+
+use cellist_link::Request;
+use cellist_session::Home;
+use clap::Args;
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::command::status::browsers::{ask, to_json};
+use crate::error::{CliError, Exit};
+
+/// End the access of a browser to the page
+///
+/// Its open pages are closed at once, and its cookie and its keys are worth nothing from then on. `cellist open` lets it in
+/// again.
+///
+/// Exit status: 0 done, 2 no such browser, 4 the state folder cannot be used.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  cellist status --browsers
+  cellist revoke 3f9a01c2
+  cellist revoke --all")]
+pub(crate) struct Arguments {
+    /// The browser, as `cellist status --browsers` lists it
+    #[arg(value_name = "BROWSER", required_unless_present = "all")]
+    browser: Option<String>,
+    /// Every browser
+    #[arg(long, conflicts_with = "browser")]
+    all: bool,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    let wanted = arguments.browser;
+    let gone = match ask(Request::Revoke(wanted.clone()))? {
+        Some(gone) => gone,
+        None => cellist_serve::revoke(&Home::from_env(), wanted.as_deref()).map_err(|error| {
+            let why = cellist_session::in_words(&error);
+            CliError::new(
+                "not_kept",
+                Exit::NotSaved,
+                format!("the list of browsers cannot be written: {why}"),
+            )
+        })?,
+    };
+    if let (true, Some(browser)) = (gone.is_empty(), wanted) {
+        return Err(CliError::input("no_browser", format!("no browser {browser} was let in"))
+            .with_hint("`cellist status --browsers` lists them"));
+    }
+    let text = match gone.is_empty() {
+        true => "No browser was let in.\n".to_owned(),
+        false => gone.iter().map(|browser| format!("Ended {} ({})\n", browser.id, browser.name)).collect(),
+    };
+    Ok(Answer::new(text, json!({ "revoked": gone.iter().map(to_json).collect::<Vec<_>>() })))
+}

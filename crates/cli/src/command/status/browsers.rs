@@ -1,0 +1,53 @@
+//! The browsers that were let in at the page, as a list, from the host or from the state folder.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use cellist_link::{BrowserView, Link, Reply, Request};
+use cellist_session::Home;
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::clock::ago;
+use crate::error::CliError;
+use crate::host::{self, unexpected};
+use crate::listing::table;
+
+const COLUMNS: [&str; 6] = ["browser", "name", "signed in", "open pages", "first used", "last used"];
+
+/// The answer of `cellist status --browsers`.
+pub(super) fn list(home: &Home) -> Result<Answer, CliError> {
+    let browsers = ask(Request::Browsers)?.unwrap_or_else(|| cellist_serve::browsers(home));
+    let json = json!({ "browsers": browsers.iter().map(to_json).collect::<Vec<_>>() });
+    if browsers.is_empty() {
+        let notices = vec!["no browser was let in".to_owned()];
+        return Ok(Answer::new("", json).with_notices(notices));
+    }
+    Ok(Answer::new(table(&COLUMNS, browsers.iter().map(row)), json))
+}
+
+/// Asks the host about browsers; nothing where none runs.
+pub(crate) fn ask(request: Request) -> Result<Option<Vec<BrowserView>>, CliError> {
+    host::wait(async {
+        let host = host::ours();
+        if host.state().await?.is_none() {
+            return Ok(None);
+        }
+        match Link::attach(&host).await?.ask(request).await? {
+            Reply::Browsers(browsers) => Ok(Some(browsers)),
+            other => Err(unexpected(&other)),
+        }
+    })
+}
+
+pub(crate) fn to_json(browser: &BrowserView) -> Value {
+    serde_json::to_value(browser).unwrap_or_else(|_| json!({}))
+}
+
+fn row(browser: &BrowserView) -> Vec<String> {
+    let BrowserView { id, name, first, last, pages, is_signed_in } = browser;
+    let since = |seconds: u64| {
+        ago(SystemTime::now().duration_since(UNIX_EPOCH + Duration::from_secs(seconds)).unwrap_or_default())
+    };
+    let signed_in = if *is_signed_in { "yes" } else { "no" };
+    vec![id.clone(), name.clone(), signed_in.to_owned(), pages.to_string(), since(*first), since(*last)]
+}

@@ -1,0 +1,71 @@
+// How the page makes sure of the host, and the host of the page, on each socket, before either says anything.
+// crates/serve/src/page/handshake.rs describes the protocol.
+
+/** How the host says that this browser stands with it. */
+export type Standing = 'signed_in' | 'returning' | 'signed_out'
+
+interface HostGreeting { challenge: string; standing: Standing; proof: string }
+
+/** Another program answers at the host's address. */
+export class Stranger extends Error {}
+
+const encoder = new TextEncoder()
+const hex = (bytes: Uint8Array) => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+
+/** The key of this page. The host put it into the page, and it stays in memory, where no other program finds it. */
+const { browser, salt, key } = takeKey()
+
+function takeKey(): { browser: string; salt: string; key: Promise<CryptoKey> } {
+  const meta = document.querySelector<HTMLMetaElement>('meta[name=page-key]')
+  const [browser = '', salt = '', secret = ''] = (meta?.content ?? '').split(' ')
+  meta?.remove()
+  const key = crypto.subtle.importKey('raw', encoder.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
+  return { browser, salt, key }
+}
+
+/** Takes the code of the opening link out of the address: it was used, and says nothing to a reader. */
+export function tidyAddress(): void {
+  const address = new URL(location.href)
+  if (!address.searchParams.has('code')) return
+  address.searchParams.delete('code')
+  history.replaceState(history.state, '', address)
+}
+
+/** One attempt to meet the host. */
+export class Meeting {
+  private readonly challenge = hex(crypto.getRandomValues(new Uint8Array(16)))
+
+  /** The words that go with the request for a socket; none of them is secret. */
+  get hello(): string {
+    return new URLSearchParams({ browser, salt, challenge: this.challenge }).toString()
+  }
+
+  /** Checks the first message of a socket, and answers it; throws when it is not the host's. */
+  async answer(message: string): Promise<{ standing: Standing; proof: string }> {
+    const { challenge, standing, proof } = greeting(message)
+    const prove = async (side: 'host' | 'page') => {
+      const text = `cellist ${side} ${location.port || '80'} ${this.challenge} ${challenge} ${standing}`
+      const whole = await crypto.subtle.sign('HMAC', await key, encoder.encode(text))
+      return hex(new Uint8Array(whole, 0, 16))
+    }
+    if (proof !== (await prove('host'))) throw new Stranger('another program answers at the address of the host')
+    return { standing, proof: await prove('page') }
+  }
+}
+
+function greeting(message: string): HostGreeting {
+  try {
+    const { challenge, standing, proof } = (JSON.parse(message) as { host: HostGreeting }).host
+    if ([challenge, standing, proof].every((part) => typeof part === 'string')) return { challenge, standing, proof }
+  } catch {
+    // Another program may say anything.
+  }
+  throw new Stranger('another program answers at the address of the host')
+}
+
+/** Exchanges a ticket for a cookie of the host that runs now. */
+export async function signIn(message: string): Promise<void> {
+  const { ticket } = JSON.parse(message) as { ticket: string }
+  const answer = await fetch('/session', { method: 'POST', body: ticket })
+  if (!answer.ok) throw new Error(`the host gives no cookie: ${answer.status}`)
+}
