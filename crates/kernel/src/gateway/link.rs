@@ -17,7 +17,7 @@ use super::address::Gateway;
 use super::continuity::{Numbers, Requests, is_idle};
 use super::frames::Form;
 use super::rest::Trouble;
-use super::socket::{Socket, violation};
+use super::socket::{Socket, trouble_of, violation};
 use crate::event::Death;
 use crate::jupyter::client::Answering;
 use crate::jupyter::lane::{Channel, Outgoing};
@@ -360,7 +360,7 @@ impl Task {
             let trouble = match tokio::time::timeout(TRY, open).await {
                 Ok(Ok(mut socket)) => match self.probe(&mut socket).await {
                     Ok(()) => return Ok(socket),
-                    Err(error) => Trouble::Unreachable(error.to_string()),
+                    Err(error) => trouble_of(error),
                 },
                 Ok(Err(trouble)) => trouble,
                 Err(_) => Trouble::TimedOut(TRY),
@@ -381,6 +381,10 @@ impl Task {
                 }
                 _ if began.elapsed() > PATIENCE => {
                     return Err(Death::OutOfReach("it does not answer".into()));
+                }
+                // A hostile frame may arrive together with the answer to the handshake.
+                Trouble::Forbidden(frame) => {
+                    self.refuse(frame).await?;
                 }
                 Trouble::Unreachable(_)
                 | Trouble::Refused(_)

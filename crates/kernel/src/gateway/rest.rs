@@ -34,6 +34,8 @@ pub(super) enum Trouble {
     Refused(Refused),
     /// The answer cannot be understood.
     Garbled(String),
+    /// The server sent a frame that the protocol or a limit forbids.
+    Forbidden(String),
 }
 
 /// An answer other than success.
@@ -66,6 +68,10 @@ impl Trouble {
     /// As an error for whoever wanted to do `what`.
     pub(super) fn error(self, gateway: &Gateway, what: &str) -> Error {
         let url = gateway.url();
+        let strange = |why: String| {
+            let hint = "give the address of a Jupyter Kernel Gateway, Enterprise Gateway or Jupyter Server";
+            (format!("{url} does not answer like a gateway: {why}"), Some(hint.to_owned()))
+        };
         let (message, hint) = match self {
             Trouble::Unreachable(cause) => (
                 format!("the gateway {url} cannot be reached: {cause}"),
@@ -87,13 +93,8 @@ impl Trouble {
                 (format!("the gateway {url} {is} ({refused})"), Some(advice))
             }
             Trouble::Refused(refused) => (format!("the gateway {url} refused: {what}: {refused}"), None),
-            Trouble::Garbled(why) => (
-                format!("{url} does not answer like a gateway: {why}"),
-                Some(
-                    "give the address of a Jupyter Kernel Gateway, Enterprise Gateway or Jupyter Server"
-                        .into(),
-                ),
-            ),
+            Trouble::Garbled(why) => strange(why),
+            Trouble::Forbidden(frame) => strange(format!("it sent {frame}")),
         };
         Error::Gateway { message, hint }
     }

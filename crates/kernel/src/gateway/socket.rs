@@ -37,9 +37,9 @@ impl Socket {
         match Socket::offer(gateway, kernel, session, form).await? {
             // A server that knows one form only does not choose.
             Err(error) if known.is_none() && none(&error) => {
-                Socket::offer(gateway, kernel, session, Form::Json).await?.map_err(refusal)
+                Socket::offer(gateway, kernel, session, Form::Json).await?.map_err(trouble_of)
             }
-            offered => offered.map_err(refusal),
+            offered => offered.map_err(trouble_of),
         }
     }
 
@@ -95,14 +95,15 @@ pub(super) fn violation(error: &tungstenite::Error) -> Option<String> {
     }
 }
 
-fn refusal(error: tungstenite::Error) -> Trouble {
+/// Why a connection could not be opened.
+pub(super) fn trouble_of(error: tungstenite::Error) -> Trouble {
     match error {
         tungstenite::Error::Http(answer) => {
             let body = answer.body().as_deref().unwrap_or_default();
             Trouble::Refused(Refused::new(answer.status(), body))
         }
         other => match violation(&other) {
-            Some(what) => Trouble::Garbled(format!("it sent {what}")),
+            Some(frame) => Trouble::Forbidden(frame),
             None => Trouble::Unreachable(other.to_string()),
         },
     }

@@ -62,10 +62,13 @@ impl Hostile {
                     let mut body = vec![0; length];
                     let _ = reading.read_exact(&mut body);
                     if let Some(key) = key {
-                        counted.fetch_add(1, Ordering::SeqCst);
+                        // From the second connection on, the attack arrives with the answer to the handshake.
+                        let together = counted.fetch_add(1, Ordering::SeqCst) > 0;
+                        rustix::net::sockopt::set_tcp_cork(&stream, together).unwrap();
                         let _ = stream.write_all(upgraded(&key).as_bytes());
                     }
                     let _ = answer(first.trim(), &mut stream);
+                    let _ = rustix::net::sockopt::set_tcp_cork(&stream, false);
                     // Until the client hangs up.
                     let _ = std::io::copy(&mut reading, &mut std::io::sink());
                 });
