@@ -20,7 +20,10 @@ fn where_no_python_is_found_bash_stands_in_and_says_so() {
     let hosted = Hosted(Desk::with(&["1 + 1"]));
     let mut command = hosted.0.command(&["mcp", "--tools", "all"]);
     without_environments(&mut command);
-    command.env("PATH", hosted.0.path()).env_remove("PI_PY");
+    // A folder of its own: agents may not change notebooks in folders of programs.
+    let programs = hosted.0.path().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    command.env("PATH", programs).env_remove("PI_PY");
     let mut client = Client::greet(command, "2025-06-18");
     let listed = client.ask("tools/list", json!({}));
     let tools = listed["result"]["tools"].as_array().unwrap();
