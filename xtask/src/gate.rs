@@ -1,6 +1,7 @@
 //! Rules that are read off the files of the repository. Each is a test of its own and part of `cargo xtask check`.
 
 mod levels;
+mod links;
 mod purity;
 mod skips;
 mod voice;
@@ -20,6 +21,7 @@ pub(crate) struct Gate {
 
 pub(crate) const GATES: &[Gate] = &[
     Gate { name: "levels", problems: levels::problems },
+    Gate { name: "links", problems: links::problems },
     Gate { name: "purity", problems: purity::problems },
     Gate { name: "skips", problems: skips::problems },
     Gate { name: "voice", problems: voice::problems },
@@ -52,6 +54,11 @@ mod tests {
     #[test]
     fn crates_depend_only_downward() {
         check("levels");
+    }
+
+    #[test]
+    fn links_lead_somewhere() {
+        check("links");
     }
 
     #[test]
