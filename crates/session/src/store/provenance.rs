@@ -38,7 +38,9 @@ pub(super) struct Finding {
 /// that it had read an older one.
 ///
 /// A version counts as read when the file has a value that no earlier version has. Where nothing tells which of
-/// several versions was read, it is the oldest that was in the file within [`WINDOW`] of the write.
+/// several versions was read, it is one that was in the file within [`WINDOW`] of the write: the one by which the
+/// program would have deleted the fewest of our sources, and the oldest of equals. A program that never reads ours
+/// goes on from its own writes, so the oldest version alone may be one of ours that it has not seen.
 pub(super) fn read_before(versions: &[Version], found: &Finding) -> Option<usize> {
     let newest = versions.last()?;
     // Another file in its place, as git puts it there for another branch.
@@ -54,7 +56,14 @@ pub(super) fn read_before(versions: &[Version], found: &Finding) -> Option<usize
         return None;
     }
     let first = oldest_candidate(versions.iter().map(|version| version.at), found.at)?;
-    let read = (first..versions.len()).rev().find(|&at| has_read(&versions[..=at], found)).unwrap_or(first);
+    let deleted = |version: &Version| {
+        let kept = version.evidence.texts.intersection(&newest.evidence.texts);
+        kept.filter(|text| !found.texts.contains(text)).count()
+    };
+    let read = (first..versions.len())
+        .rev()
+        .find(|&at| has_read(&versions[..=at], found))
+        .or_else(|| (first..versions.len() - 1).min_by_key(|&at| deleted(&versions[at])))?;
     (read + 1 < versions.len()).then_some(read)
 }
 
@@ -161,6 +170,15 @@ mod tests {
         assert_eq!(read_before(&versions, &found(126, &[1])), Some(1));
         assert_eq!(read_before(&versions, &found(135, &[1])), Some(1));
         assert_eq!(read_before(&versions, &found(136, &[1])), None);
+    }
+
+    #[test]
+    fn a_program_that_goes_on_from_its_own_writes_has_deleted_none_of_ours() {
+        let list = versions(&[&[9], &[1, 2], &[3], &[3, 1, 2, 5]]);
+        assert_eq!(read_before(&list, &found(131, &[4])), Some(2));
+        assert_eq!(read_before(&list, &found(131, &[4, 1, 2])), Some(1));
+        let alike = versions(&[&[1, 2], &[3], &[4], &[4, 1, 2]]);
+        assert_eq!(read_before(&alike, &found(131, &[6])), Some(1), "the oldest of equals");
     }
 
     #[test]
