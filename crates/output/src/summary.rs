@@ -1,6 +1,6 @@
 //! How the cells of a run ended, in one bounded line: `34 ok, 2 failed: 3, 20; not run: 21–36`.
 
-/// How a cell of a run ended.
+/// How a cell of a run ended, or stands while the run goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CellEnding {
     /// It ran to its end.
@@ -13,7 +13,9 @@ pub enum CellEnding {
     TimedOut,
     /// It was interrupted.
     Interrupted,
-    /// The run ended before it.
+    /// It has not ended yet.
+    Running,
+    /// The run ended before it, or has not reached it yet.
     NotRun,
 }
 
@@ -34,7 +36,7 @@ impl RunSummary {
 
     /// The line. Its lists of cells end with `…` where they would make it much longer than `max_bytes`.
     pub fn line(&self, max_bytes: usize) -> String {
-        use CellEnding::{Failed, FailedAllowed, Interrupted, NotRun, Ok, TimedOut};
+        use CellEnding::{Failed, FailedAllowed, Interrupted, NotRun, Ok, Running, TimedOut};
         const WORDS: usize = 24;
         let cells = |wanted: CellEnding| -> Vec<usize> {
             let mut cells: Vec<usize> =
@@ -54,13 +56,16 @@ impl RunSummary {
             .map(|(ending, word)| (word, cells(ending)))
             .filter(|(_, list)| !list.is_empty())
             .collect();
-        let (ok, not_run) = (cells(Ok).len(), cells(NotRun));
-        let count = lists.len() + usize::from(!not_run.is_empty());
+        let (ok, running, not_run) = (cells(Ok).len(), cells(Running), cells(NotRun));
+        let count = lists.len() + usize::from(!running.is_empty()) + usize::from(!not_run.is_empty());
         let room = max_bytes.saturating_sub((count + 1) * WORDS) / count.max(1);
         let mut parts: Vec<String> = lists
             .into_iter()
             .map(|(word, list)| format!("{} {word}: {}", list.len(), ranges(&list, room)))
             .collect();
+        if !running.is_empty() {
+            parts.push(format!("still running: {}", ranges(&running, room)));
+        }
         if !not_run.is_empty() {
             let list = ranges(&not_run, room);
             parts.push(match list.ends_with('…') {
@@ -113,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_line_says_how_the_cells_of_a_run_ended() {
-        use CellEnding::{Failed, FailedAllowed, Interrupted, NotRun, Ok, TimedOut};
+        use CellEnding::{Failed, FailedAllowed, Interrupted, NotRun, Ok, Running, TimedOut};
         let check = |cells: &[(CellEnding, std::ops::RangeInclusive<usize>)], expected: &str| {
             let mut summary = RunSummary::default();
             for (ending, range) in cells {
@@ -132,6 +137,8 @@ mod tests {
             &[(Ok, 0..=0), (FailedAllowed, 1..=1), (TimedOut, 2..=2), (Interrupted, 4..=4), (NotRun, 9..=9)],
             "1 ok, 1 failed (allowed): 1; 1 timed out: 2; 1 interrupted: 4; not run: 9",
         );
+        check(&[(Ok, 0..=0), (Running, 1..=1), (NotRun, 2..=4)], "1 ok, still running: 1; not run: 2–4");
+        check(&[(Running, 0..=0), (NotRun, 1..=1)], "still running: 0; not run: 1");
     }
 
     #[test]

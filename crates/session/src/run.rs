@@ -23,7 +23,6 @@ use crate::receipts::{self, Receipt, Receipts};
 use document::{Looked, Saving};
 use rhythm::Rhythm;
 
-pub(crate) use cells::{is_run, may_fail};
 pub(crate) use shown::Shown;
 pub(crate) use timing::{KEY as TIMING, Timing};
 
@@ -31,7 +30,7 @@ pub use crate::execution::{
     Bar, Cancel, Canceller, CellReport, KernelReport, KernelState, MAX_OUTPUT, OnStuck, Raised, Reading,
     Report, RunReport, Status, Surroundings,
 };
-pub use cells::{Selection, title, why_nothing};
+pub use cells::{Selection, is_run, may_fail, title, why_nothing};
 pub use document::Document;
 pub use parameters::{Literal, ParameterError, assignments, parameters_at, put_parameters};
 

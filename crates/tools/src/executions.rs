@@ -5,12 +5,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use cellist_output::RunSummary;
 use cellist_session::contained::contained;
 use cellist_session::execution::{Cancel, Canceller};
 use cellist_session::sessions::{ExecutionId, SessionKey, StopView};
 use tokio::sync::watch;
 
 use crate::answer::{Answer, Progress};
+use crate::ledger::Ledger;
 use crate::result::Reply;
 
 /// How many runs that have ended can be read.
@@ -35,6 +37,7 @@ pub(crate) struct Execution {
     canceller: Canceller,
     handed_over: watch::Sender<bool>,
     standing: watch::Receiver<Standing>,
+    ledger: Ledger,
     outcome: watch::Receiver<Option<Arc<Reply>>>,
 }
 
@@ -67,6 +70,7 @@ pub(crate) struct Inside {
     /// Whether whoever asked for it does not wait any more.
     pub(crate) handed_over: watch::Receiver<bool>,
     pub(crate) standing: watch::Sender<Standing>,
+    pub(crate) ledger: Ledger,
 }
 
 /// Why somebody does not wait any more.
@@ -113,11 +117,22 @@ impl Executions {
         let (standing, seen) = watch::channel(Standing::default());
         let (tell, outcome) = watch::channel(None);
         let (handed_over, heard) = watch::channel(false);
-        let begun = Instant::now();
-        let execution =
-            Execution { id, title, session, turn, begun, canceller, handed_over, standing: seen, outcome };
+        let (begun, ledger) = (Instant::now(), Ledger::default());
+        let inside = Inside { cancel, handed_over: heard, standing, ledger: ledger.clone() };
+        let execution = Execution {
+            id,
+            title,
+            session,
+            turn,
+            begun,
+            canceller,
+            handed_over,
+            standing: seen,
+            ledger: ledger.clone(),
+            outcome,
+        };
         self.lock().push_back(execution.clone());
-        let running = run(Inside { cancel, handed_over: heard, standing });
+        let running = run(inside);
         let executions = self.clone();
         tokio::spawn(async move {
             // A fault of ours leaves no reply, and the receiver sees the end of it.
@@ -125,6 +140,7 @@ impl Executions {
                 tell.send_replace(Some(Arc::new(reply)));
             }
             drop(tell);
+            ledger.close();
             executions.forget();
         });
         execution
@@ -191,6 +207,11 @@ impl Execution {
 
     pub(crate) fn standing(&self) -> Standing {
         self.standing.borrow().clone()
+    }
+
+    /// How its cells stand, where it has several and has not ended.
+    pub(crate) fn summary(&self) -> Option<RunSummary> {
+        self.ledger.summary()
     }
 
     pub(crate) fn is_done(&self) -> bool {

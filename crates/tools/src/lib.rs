@@ -11,6 +11,7 @@ mod definition;
 mod editor;
 mod executions;
 mod glance;
+mod ledger;
 mod mode;
 mod nearby;
 pub mod prompt;

@@ -141,17 +141,6 @@ impl Ran {
         }
     }
 
-    /// How it ended, for the summary.
-    pub(crate) fn ending(&self) -> CellEnding {
-        match self.status {
-            Status::Ok => CellEnding::Ok,
-            Status::Error if self.is_expected => CellEnding::FailedAllowed,
-            Status::Error => CellEnding::Failed,
-            Status::Timeout => CellEnding::TimedOut,
-            Status::Cancelled => CellEnding::Interrupted,
-        }
-    }
-
     /// Whether there is nothing to read of it.
     pub(crate) fn is_silent(&self) -> bool {
         self.text.trim().is_empty() && self.notices.is_empty() && self.pictures.list.is_empty()
@@ -256,9 +245,21 @@ pub(crate) fn compose(before: Vec<String>, mut ran: Vec<Ran>, behind: Vec<String
 pub(crate) fn summary<'a>(ran: impl IntoIterator<Item = &'a Ran>) -> RunSummary {
     let mut summary = RunSummary::default();
     for ran in ran {
-        ran.cells.iter().for_each(|cell| summary.add(ran.ending(), *cell));
+        let ending = ending(ran.status, ran.is_expected);
+        ran.cells.iter().for_each(|cell| summary.add(ending, *cell));
     }
     summary
+}
+
+/// How a cell ended, for the summary.
+pub(crate) fn ending(status: Status, is_expected: bool) -> CellEnding {
+    match status {
+        Status::Ok => CellEnding::Ok,
+        Status::Error if is_expected => CellEnding::FailedAllowed,
+        Status::Error => CellEnding::Failed,
+        Status::Timeout => CellEnding::TimedOut,
+        Status::Cancelled => CellEnding::Interrupted,
+    }
 }
 
 /// Text without the module at its end, as Python puts it before the name of an exception: `json.decoder.`.

@@ -17,6 +17,7 @@ mod get_variables;
 mod listing;
 mod notebook;
 mod notebook_kernel;
+mod ongoing;
 mod open;
 mod python;
 mod read;

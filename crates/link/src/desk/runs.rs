@@ -120,7 +120,8 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         match error {
             RunError::Document(error) => error.into(),
-            RunError::Session(error) => error.into(),
+            // The client was told of the cells that ended as they did.
+            RunError::Session(error) | RunError::Stopped { error, .. } => error.into(),
         }
     }
 }

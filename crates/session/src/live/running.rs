@@ -1,6 +1,8 @@
 //! Runs cells of an open notebook in its kernel session, from their newest text, and writes what they show into the
 //! notebook while others go on editing it.
 
+mod resting;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -17,6 +19,7 @@ use crate::names;
 use crate::receipts::{Receipt, mark};
 use crate::run::{LANGUAGE, Observer, Shown, Step, TIMING, Timing, is_run, may_fail, title};
 use crate::sessions::{Call, CallView, Code, CodeReport, SessionError, Sessions};
+use resting::Resting;
 
 /// How often those who watch are shown something new.
 const TICK: Duration = Duration::from_millis(100);
@@ -63,6 +66,9 @@ pub enum RunError {
     Document(#[from] DocumentError),
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// The session refused a cell after others of the run had ended. The report has those; `cell` is the refused one.
+    #[error("{error}")]
+    Stopped { error: SessionError, cell: CellId, report: Box<RunReport> },
 }
 
 impl Document {
@@ -108,19 +114,25 @@ impl Document {
             observer,
         };
         let (mut reports, mut notices, mut status) = (Vec::new(), Vec::new(), Status::Ok);
+        let mut refused = None;
         for (position, id) in cells.iter().enumerate() {
             if cancel.is_asked() {
                 status = Status::Cancelled;
                 break;
             }
             run.position = (position, cells.len());
-            let report = match run.cell(id, &mut cancel, &mut notices).await? {
-                Ran::Done(report) => *report,
-                Ran::Gone => {
+            let report = match run.cell(id, &mut cancel, &mut notices).await {
+                Ok(Ran::Done(report)) => *report,
+                Err(RunError::Session(error)) if !reports.is_empty() => {
+                    (refused, status) = (Some((error, id.clone())), Status::Error);
+                    break;
+                }
+                Err(error) => return Err(error),
+                Ok(Ran::Gone) => {
                     notices.push(format!("cell {id} was deleted while the notebook ran, and was not run"));
                     continue;
                 }
-                Ran::Unwanted => {
+                Ok(Ran::Unwanted) => {
                     status = Status::Cancelled;
                     break;
                 }
@@ -148,7 +160,7 @@ impl Document {
         if let Err(error) = &saved {
             notices.push(error.to_string());
         }
-        Ok(RunReport {
+        let report = RunReport {
             notebook: self.path().to_owned(),
             status,
             saved: saved.is_ok(),
@@ -158,7 +170,11 @@ impl Document {
             failed: count_failed(&reports),
             cells: reports,
             notices,
-        })
+        };
+        match refused {
+            None => Ok(report),
+            Some((error, cell)) => Err(RunError::Stopped { error, cell, report: Box::new(report) }),
+        }
     }
 }
 
@@ -366,24 +382,6 @@ impl Run<'_, '_> {
         let outputs = kept.saved().into_owned();
         self.document.set_outputs(id.clone(), outputs, count, has_ended, self.author.clone()).await?;
         Ok(())
-    }
-}
-
-/// Cells that wait or run, until it is dropped.
-struct Resting<'a> {
-    document: &'a Document,
-    cells: &'a [CellId],
-}
-
-impl Resting<'_> {
-    async fn done(self) -> Result<(), DocumentError> {
-        self.document.mark_resting(self.cells.to_vec()).await
-    }
-}
-
-impl Drop for Resting<'_> {
-    fn drop(&mut self) {
-        self.document.mark_resting_soon(self.cells.to_vec());
     }
 }
 

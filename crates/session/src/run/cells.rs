@@ -49,7 +49,7 @@ fn range(name: &str) -> Option<(i64, i64)> {
 }
 
 /// Whether a cell has anything to run.
-pub(crate) fn is_run(cell: &Cell) -> bool {
+pub fn is_run(cell: &Cell) -> bool {
     cell.cell_type() == CellType::Code && !cell.source().trim().is_empty() && !cell.has_tag(SKIP)
 }
 
@@ -82,7 +82,7 @@ fn why(notebook: &Notebook, chosen: &[CellId]) -> String {
 }
 
 /// Whether a cell may fail without ending the run.
-pub(crate) fn may_fail(cell: &Cell) -> bool {
+pub fn may_fail(cell: &Cell) -> bool {
     cell.has_tag(MAY_FAIL)
 }
 

@@ -1,8 +1,9 @@
 //! A reply as it is put together: lines, then a section for each cell with its pictures, then lines, and the summary.
 
-use cellist_output::{RunSummary, notices};
+use cellist_output::{CellEnding, RunSummary, notices};
 use cellist_session::execution::Pictures;
 
+use crate::answer::Answer;
 use crate::sent::OutputMark;
 
 /// A reply before its pictures were made to fit and its text was cut to a budget.
@@ -50,6 +51,15 @@ impl Composed {
     /// A reply that is a text.
     pub(crate) fn text(text: String, is_failure: bool) -> Composed {
         Composed { top: vec![text], is_failure, ..Composed::default() }
+    }
+
+    /// A failure before any of several cells ran, with its text as a caller reads it.
+    pub(crate) fn not_run(failure: &Answer, cells: impl IntoIterator<Item = usize>) -> Composed {
+        let mut summary = RunSummary::default();
+        cells.into_iter().for_each(|cell| summary.add(CellEnding::NotRun, cell));
+        let mut composed = Composed::text(failure.all_text(), true);
+        composed.summary = Some(summary).filter(|summary| summary.count() > 1);
+        composed
     }
 
     /// It is a failure, for another reason than that code failed.

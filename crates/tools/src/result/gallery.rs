@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 
 use super::picture::{self, Fitted};
 use super::reply::ShownPictures;
-use super::{Budget, Composed, Reply};
+use super::{Composed, Reply};
 use crate::answer::Block;
 
 /// How many pictures a reply has.
@@ -46,19 +46,15 @@ impl Gallery {
         Gallery { artifacts, turn: Arc::new(Semaphore::new(1)) }
     }
 
-    /// The reply with its pictures, where they are wanted. `origin` says where they came from.
-    pub(crate) async fn reply(&self, mut composed: Composed, budget: Budget, origin: &Origin) -> Reply {
+    /// The reply with its pictures; each answer decides whether to show them. `origin` says where they came from.
+    pub(crate) async fn reply(&self, mut composed: Composed, origin: &Origin) -> Reply {
         let (mut hanging, mut shown) = (Hanging::default(), Vec::with_capacity(composed.sections.len()));
         let is_in_notebook = composed.is_in_notebook;
         for section in &mut composed.sections {
             let Pictures { list, left_out } = std::mem::take(&mut section.pictures);
-            let is_withheld = !budget.has_images() && !list.is_empty();
-            let mut pictures = ShownPictures { is_withheld, ..ShownPictures::default() };
-            if budget.has_images() {
-                pictures.more = left_out;
-                for picture in list {
-                    self.hang(Arc::new(picture), &mut pictures, &mut hanging, is_in_notebook, origin).await;
-                }
+            let mut pictures = ShownPictures { more: left_out, ..ShownPictures::default() };
+            for picture in list {
+                self.hang(Arc::new(picture), &mut pictures, &mut hanging, is_in_notebook, origin).await;
             }
             shown.push(pictures);
         }

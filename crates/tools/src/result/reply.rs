@@ -41,14 +41,19 @@ pub(super) struct ShownPictures {
     pub(super) notes: Vec<String>,
     /// How many more there are.
     pub(super) more: usize,
-    /// Whether there are pictures that the caller does not want.
-    pub(super) is_withheld: bool,
 }
 
 impl From<Answer> for Reply {
     /// A reply that is told to every caller alike.
     fn from(answer: Answer) -> Reply {
-        Reply::new(Composed::text(answer.all_text(), answer.is_failure), Vec::new())
+        Composed::text(answer.all_text(), answer.is_failure).into()
+    }
+}
+
+impl From<Composed> for Reply {
+    /// A reply without pictures, and without an artifact for text that is left out.
+    fn from(composed: Composed) -> Reply {
+        Reply::new(composed, Vec::new())
     }
 }
 
@@ -88,9 +93,10 @@ impl Reply {
     pub(crate) async fn answer(&self, budget: Budget, agent: &Agent) -> Answer {
         let Composed { sections, .. } = &self.composed;
         let skipped: Vec<bool> = sections.iter().map(|section| self.is_known(section, agent)).collect();
-        let full: Vec<String> = (0..sections.len()).map(|at| self.text(at, skipped[at])).collect();
+        let images = budget.has_images();
+        let full: Vec<String> = (0..sections.len()).map(|at| self.text(at, skipped[at], images)).collect();
         let all = vec![Extent::Full; sections.len()];
-        let more = self.more_pictures(&all, &skipped);
+        let more = self.more_pictures(&all, &skipped).filter(|_| images);
         let mut page = Page::new(&self.composed, budget.bytes());
         let size = |text: &String| text.len() + 1;
         let pictures = more.as_ref().map_or(0, size);
@@ -108,14 +114,14 @@ impl Reply {
         };
         for (at, view) in views.iter().enumerate() {
             match (extents[at], &view.short) {
-                (Extent::Full, _) => page.section(&view.full, self.blocks(at, skipped[at])),
+                (Extent::Full, _) => page.section(&view.full, self.blocks(at, skipped[at] || !images)),
                 (Extent::Short, Some(short)) => page.section(short, &[]),
                 (Extent::Short, None) | (Extent::Nothing, _) => {}
             }
         }
-        let more = self.more_pictures(&extents, &skipped);
+        let more = self.more_pictures(&extents, &skipped).filter(|_| images);
         cut.iter().chain(&more).for_each(|notice| page.line(notice));
-        self.note_sent(&extents, &skipped, agent);
+        self.note_sent(&extents, &skipped, images, agent);
         page.answer(&self.composed)
     }
 
@@ -128,12 +134,12 @@ impl Reply {
             && section.mark.as_ref().is_some_and(|mark| agent.sent().was_sent(mark, self.id))
     }
 
-    fn note_sent(&self, extents: &[Extent], skipped: &[bool], agent: &Agent) {
+    fn note_sent(&self, extents: &[Extent], skipped: &[bool], images: bool, agent: &Agent) {
         for (at, section) in self.composed.sections.iter().enumerate() {
             let is_whole = extents[at] == Extent::Full
                 && !skipped[at]
                 && self.shown[at].more == 0
-                && !self.shown[at].is_withheld
+                && (images || self.shown[at].blocks.is_empty())
                 && self.shown[at].notes.is_empty();
             if let Some(mark) = section.mark.clone().filter(|_| is_whole) {
                 agent.sent().add(mark, self.id);
@@ -141,14 +147,14 @@ impl Reply {
         }
     }
 
-    fn text(&self, at: usize, is_skipped: bool) -> String {
+    fn text(&self, at: usize, is_skipped: bool, images: bool) -> String {
         let Section { heading, text, notices, .. } = &self.composed.sections[at];
         let mut told = heading.clone().unwrap_or_default();
         match is_skipped {
             true => line(&mut told, UNCHANGED),
             false => block(&mut told, text),
         }
-        let notes = self.shown[at].notes.iter().filter(|_| !is_skipped);
+        let notes = self.shown[at].notes.iter().filter(|_| images && !is_skipped);
         notices.iter().chain(notes).for_each(|notice| line(&mut told, notice));
         told
     }
@@ -231,7 +237,7 @@ impl Reply {
             let mut writer = artifacts.begin(origin.clone(), 0);
             writer.keep_anyway();
             for at in 0..self.composed.sections.len() {
-                writer.write(format!("{}\n", self.text(at, false)));
+                writer.write(format!("{}\n", self.text(at, false, true)));
                 writer.room().await;
             }
             writer.finish().await.id.map(String::from)

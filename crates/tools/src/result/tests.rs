@@ -203,7 +203,7 @@ fn a_reply_that_leaves_cells_out_names_them_and_shows_every_error_and_the_summar
     composed.summary = Some(endings);
     let (_folder, artifacts, gallery) = gallery();
     let small = budget_of(2500);
-    let reply = now(gallery.reply(composed, small, &Origin::default()));
+    let reply = now(gallery.reply(composed, &Origin::default()));
     let text = now(reply.answer(small, &agent())).all_text();
     let id = artifacts.list().unwrap()[0].id.to_string();
     assert!(text.len() <= 2500, "{}", text.len());
@@ -273,16 +273,16 @@ async fn pictures_follow_the_text_of_their_cell() {
     let (_folder, artifacts, gallery) = gallery();
     let cell = |index: usize, count| Ran::new(pictured(count)).under(format!("[{index}]")).numbered(index);
     let composed = compose(Vec::new(), vec![cell(0, 1), cell(1, 0), cell(2, 2)], vec!["end".to_owned()]);
-    let reply = gallery.reply(composed.clone(), USUAL, &Origin::default()).await;
+    let reply = gallery.reply(composed, &Origin::default()).await;
     let answer = reply.answer(USUAL, &agent()).await;
     assert_eq!(
         blocks(&answer),
         ["[0]\n<Figure>", "image", "[1]\n<Figure>\n[2]\n<Figure>", "image", "image", "end"]
     );
     assert!(artifacts.list().unwrap().is_empty());
-    // A caller can do without.
+    // Another caller that reads the same reply can do without.
     let without = Budget { images: false, ..USUAL };
-    let answer = gallery.reply(composed, without, &Origin::default()).await.answer(without, &agent()).await;
+    let answer = reply.answer(without, &agent()).await;
     assert_eq!(blocks(&answer), ["[0]\n<Figure>\n[1]\n<Figure>\n[2]\n<Figure>\nend"]);
 }
 
@@ -293,7 +293,7 @@ async fn one_line_says_which_cells_have_more_pictures() {
         (0..20).map(|index| Ran::new(pictured(1)).under(format!("[{index}]")).numbered(index)).collect();
     let mut composed = compose(Vec::new(), cells, Vec::new());
     composed.is_in_notebook = true;
-    let reply = gallery.reply(composed, USUAL, &Origin::default()).await;
+    let reply = gallery.reply(composed, &Origin::default()).await;
     let answer = reply.answer(USUAL, &agent()).await;
     assert_eq!(images(&answer), 8);
     let text = answer.all_text();
@@ -305,7 +305,7 @@ async fn one_line_says_which_cells_have_more_pictures() {
     assert!(artifacts.list().unwrap().is_empty());
     // Pictures that are in no notebook are kept.
     let composed = compose(Vec::new(), vec![Ran::new(pictured(40))], Vec::new());
-    let answer = gallery.reply(composed, USUAL, &Origin::default()).await.answer(USUAL, &agent()).await;
+    let answer = gallery.reply(composed, &Origin::default()).await.answer(USUAL, &agent()).await;
     let text = answer.all_text();
     assert!(text.contains("[32 more images not shown (artifact://") && text.ends_with(", …)]"), "{text}");
     assert_eq!((images(&answer), artifacts.list().unwrap().len()), (8, 16));
@@ -318,7 +318,7 @@ async fn a_picture_that_cannot_be_shown_is_named_and_kept() {
     let pictures = Pictures { list: vec![broken], left_out: 0 };
     let origin = Origin { what: "plot()".to_owned(), ..Origin::default() };
     let composed = Composed::one(Section { pictures, ..Section::default() });
-    let answer = gallery.reply(composed, USUAL, &origin).await.answer(USUAL, &agent()).await;
+    let answer = gallery.reply(composed, &origin).await.answer(USUAL, &agent()).await;
     let rows = artifacts.list().unwrap();
     assert_eq!((rows.len(), rows[0].origin.what.as_str(), rows[0].bytes), (1, "image/png of plot()", 3));
     let text = answer.all_text();
@@ -343,7 +343,7 @@ async fn outputs_of_a_notebook_are_told_as_those_of_a_run_are() {
         },
     ];
     let ShownOutputs { section, .. } = shown(&outputs, USUAL.reading(), &artifacts, &Origin::default()).await;
-    let reply = gallery.reply(Composed::one(section), USUAL, &Origin::default()).await;
+    let reply = gallery.reply(Composed::one(section), &Origin::default()).await;
     let answer = reply.answer(USUAL, &agent()).await;
     assert_snapshot!(answer.all_text(), @r"
     100%

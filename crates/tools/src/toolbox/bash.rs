@@ -8,7 +8,7 @@ use cellist_session::sessions::{
 use cellist_session::settings::ToolMode;
 
 use super::python::origin;
-use super::runs::{Plan, call_limit, failure, folder_at, session_call};
+use super::runs::{Part, Plan, call_limit, failure, folder_at, session_call};
 use super::{Call, Toolbox};
 use crate::answer::Answer;
 use crate::caller::{Caller, ToolSet};
@@ -49,17 +49,17 @@ impl Toolbox {
         let toolbox = self.clone();
         let run = |mut inside| async move {
             let origin = origin(&work);
-            let CallReport { cells, mut notices, .. } = match toolbox.run_code(work, &mut inside, None).await
-            {
-                Ok(report) => report,
-                Err(failure) => return failure.into(),
-            };
+            let CallReport { cells, mut notices, .. } =
+                match toolbox.run_code(work, &mut inside, None, Part::default()).await {
+                    Ok(report) => report,
+                    Err(failure) => return failure.into(),
+                };
             notices.extend(said);
             let ran: Vec<Ran> = cells.into_iter().map(|cell| Ran::new(cell.report)).collect();
             if ran.is_empty() {
                 return Answer::failure(notices.join("\n")).into();
             }
-            toolbox.gallery.reply(compose(notices, ran, Vec::new()), budget, &origin).await
+            toolbox.gallery.reply(compose(notices, ran, Vec::new()), &origin).await
         };
         Ok(self.begin(call, plan, run).await)
     }

@@ -9,11 +9,11 @@ use cellist_session::orders::{CannotOrder, Wanted};
 use cellist_session::sessions::{Call as SessionCall, CallReport, Code, SessionKey};
 
 use super::python::{heading, origin, piece};
-use super::runs::{Plan, call_limit, failure, session_call};
+use super::runs::{Part, Plan, call_limit, failure, session_call};
 use super::{Call, Toolbox};
 use crate::answer::Answer;
 use crate::executions::Inside;
-use crate::result::{Budget, Ran, Reply, compose, summary};
+use crate::result::{Budget, Composed, Ran, Reply, compose, summary};
 
 /// Cells of one language that follow each other, in its session.
 struct Group {
@@ -47,7 +47,10 @@ impl Toolbox {
         let title = format!("eval in session {}", own.id);
         let plan = Plan { title, session: own.clone(), settings, budget, said: Vec::new() };
         let toolbox = self.clone();
-        let run = |inside| async move { toolbox.evaluate(groups, own, limit, budget, inside).await };
+        let run = |inside: Inside| {
+            inside.ledger.pieces(0, false, cells.len());
+            async move { toolbox.evaluate(groups, own, limit, inside).await }
+        };
         Ok(self.begin(call, plan, run).await)
     }
 
@@ -66,28 +69,24 @@ impl Toolbox {
     }
 
     /// Runs groups one after the other, until one fails.
-    async fn evaluate(
-        self,
-        groups: Vec<Group>,
-        own: SessionKey,
-        limit: Limit,
-        budget: Budget,
-        mut inside: Inside,
-    ) -> Reply {
+    async fn evaluate(self, groups: Vec<Group>, own: SessionKey, limit: Limit, mut inside: Inside) -> Reply {
         let count: usize = groups.iter().map(|group| group.work.cells.len()).sum();
         let from = origin(&groups[0].work);
         let (mut used, mut shown, mut index) = (Duration::ZERO, 0, 0);
-        let (mut ran, mut said, mut behind) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut ran, mut said, mut refused) = (Vec::new(), Vec::new(), None);
         for Group { language, mut work } in groups {
             let before = index;
             work.limit = rest(limit, used);
             let is_last = before + work.cells.len() == count;
             work.reading = work.reading.next(shown, is_last);
-            let report = match self.run_code(work, &mut inside, Some(&language)).await {
+            let part = Part { before, count };
+            let report = match self.run_code(work, &mut inside, Some(&language), part).await {
                 Ok(report) => report,
-                Err(failure) if ran.is_empty() => return failure.into(),
+                Err(failure) if ran.is_empty() => return Composed::not_run(&failure, 1..=count).into(),
                 Err(failure) => {
-                    behind.push(failure.all_text());
+                    let why = failure.all_text();
+                    let why = why.strip_prefix("Error: ").unwrap_or(&why);
+                    refused = Some(format!("{} {why}", heading(index, count, Some(&language), None)));
                     break;
                 }
             };
@@ -107,15 +106,16 @@ impl Toolbox {
             }
         }
         if ran.is_empty() {
-            said.extend(behind);
-            return Answer::failure(said.join("\n")).into();
+            return Composed::not_run(&Answer::failure(said.join("\n")), 1..=count).into();
         }
-        behind.push(format!("session {}", own.id));
         let mut endings = summary(&ran);
         (index..count).for_each(|index| endings.add(CellEnding::NotRun, index + 1));
-        let mut composed = compose(said, ran, behind);
+        let mut composed = compose(said, ran, vec![format!("session {}", own.id)]);
         composed.summary = Some(endings).filter(|_| count > 1);
-        self.gallery.reply(composed, budget, &from).await
+        if let Some(refused) = refused {
+            composed.fail(&refused);
+        }
+        self.gallery.reply(composed, &from).await
     }
 }
 

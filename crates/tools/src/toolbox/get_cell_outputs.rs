@@ -42,7 +42,7 @@ impl Toolbox {
         let section =
             Section { cells: vec![at], heading: Some(listing.heading(at)), mark: Some(mark), ..section };
         let composed = Composed { artifacts: artifact.into_iter().collect(), ..Composed::one(section) };
-        let reply = self.gallery.reply(composed, budget, &origin).await;
+        let reply = self.gallery.reply(composed, &origin).await;
         Ok(reply.answer(budget, call.agent).await)
     }
 }

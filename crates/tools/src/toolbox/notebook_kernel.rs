@@ -5,7 +5,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use cellist_output::notices;
 use cellist_session::sessions::{Interruption, SessionError, SessionKey, SessionState, SessionView};
 
-use super::runs::{failure, goes_on, in_words};
+use super::ongoing::{goes_on, in_words};
+use super::runs::failure;
 use super::{Call, Toolbox};
 use crate::answer::Answer;
 use crate::executions::{Execution, Waited};

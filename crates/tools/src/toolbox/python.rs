@@ -5,11 +5,12 @@ use cellist_session::artifact::{Origin, first_line};
 use cellist_session::orders::Wanted;
 use cellist_session::sessions::{Call as SessionCall, CallReport, Code, CodeReport};
 
-use super::runs::{Plan, call_limit, failure, session_call};
+use super::runs::{Part, Plan, call_limit, failure, session_call};
 use super::{Call, Toolbox};
 use crate::answer::Answer;
 use crate::arguments::Arguments;
-use crate::result::{Budget, Ran, Reply, compose, summary};
+use crate::executions::Inside;
+use crate::result::{Budget, Composed, Ran, Reply, compose, summary};
 
 impl Toolbox {
     pub(super) async fn python(&self, call: Call<'_>) -> Result<Answer, Answer> {
@@ -37,22 +38,27 @@ impl Toolbox {
         let title = format!("python in session {}", key.id);
         let plan = Plan { title, session: key, settings, budget, said: Vec::new() };
         let toolbox = self.clone();
-        let run = |mut inside| async move {
-            let origin = origin(&work);
-            match toolbox.run_code(work, &mut inside, None).await {
-                Ok(report) => toolbox.called(report, budget, &origin).await,
-                Err(failure) => failure.into(),
+        let part = Part { before: 0, count: work.cells.len() };
+        let run = |mut inside: Inside| {
+            inside.ledger.pieces(0, false, part.count);
+            async move {
+                let origin = origin(&work);
+                match toolbox.run_code(work, &mut inside, None, part).await {
+                    Ok(report) => toolbox.called(report, &origin).await,
+                    Err(failure) => Composed::not_run(&failure, 1..=part.count).into(),
+                }
             }
         };
         Ok(self.begin(call, plan, run).await)
     }
 
     /// What is told of code that ran in one session.
-    async fn called(&self, report: CallReport, budget: Budget, origin: &Origin) -> Reply {
+    async fn called(&self, report: CallReport, origin: &Origin) -> Reply {
         let CallReport { session, cells, not_run, mut notices, .. } = report;
         let count = cells.len() + not_run;
         if cells.is_empty() {
-            return Answer::failure(format_args!("{}\nsession {}", notices.join("\n"), session.id)).into();
+            let failure = Answer::failure(format_args!("{}\nsession {}", notices.join("\n"), session.id));
+            return Composed::not_run(&failure, 1..=count).into();
         }
         let mut ran = Vec::new();
         for (index, cell) in cells.into_iter().enumerate() {
@@ -68,7 +74,7 @@ impl Toolbox {
         (count - not_run..count).for_each(|index| endings.add(CellEnding::NotRun, index + 1));
         let mut composed = compose(notices, ran, vec![format!("session {}", session.id)]);
         composed.summary = Some(endings).filter(|_| count > 1);
-        self.gallery.reply(composed, budget, origin).await
+        self.gallery.reply(composed, origin).await
     }
 }
 

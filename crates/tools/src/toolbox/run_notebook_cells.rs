@@ -11,23 +11,21 @@ use cellist_session::artifact::Origin;
 use cellist_session::execution::{CellReport, Limit, RunReport, Status};
 use cellist_session::live::{Batch, Document, RunError, Standing as RunStanding};
 use cellist_session::orders::Wanted;
-use cellist_session::run::why_nothing;
-use cellist_session::sessions::{Call as SessionCall, Kind, SessionKey};
+use cellist_session::run::{is_run, may_fail, why_nothing};
+use cellist_session::sessions::{Call as SessionCall, Kind, SessionError, SessionKey, Stage};
 use tokio::sync::watch;
 
 use super::changes::Done;
 use super::listing::seconds;
+use super::ongoing::standing;
 use super::open::Open;
-use super::runs::{Plan, failure, not_within, session_call, standing};
+use super::runs::{Plan, failure, not_within, session_call};
 use super::{Call, Toolbox};
 use crate::agent::Agent;
 use crate::answer::{Answer, Block};
 use crate::executions::Inside;
-use crate::result::{Budget, Ran, Reply, compose, summary};
+use crate::result::{Budget, Composed, Ran, Reply, compose, summary};
 use crate::sent::OutputMark;
-
-/// A cell that may fail without that being a failure.
-const MAY_FAIL: &str = "raises-exception";
 
 /// What is run, and for whom it is told.
 struct Work {
@@ -38,7 +36,6 @@ struct Work {
     batch: Batch,
     /// What is said before all else.
     said: Vec<String>,
-    budget: Budget,
 }
 
 impl Toolbox {
@@ -95,9 +92,13 @@ impl Toolbox {
         let title = format!("cells of {name}");
         let plan = Plan { title, session: key, settings, budget, said: said.clone() };
         let agent = Arc::clone(call.agent);
-        let work = Work { agent, document, name, batch, said, budget };
+        let work = Work { agent, document, name, batch, said };
         let toolbox = self.clone();
-        Ok(self.begin(call, plan, |inside| async move { toolbox.carry_out(work, inside).await }).await)
+        let run = |inside: Inside| {
+            inside.ledger.open(work.document.clone(), &work.batch.cells);
+            async move { toolbox.carry_out(work, inside).await }
+        };
+        Ok(self.begin(call, plan, run).await)
     }
 
     /// Runs a cell that was changed, where the call wants that.
@@ -131,12 +132,14 @@ impl Toolbox {
     }
 
     async fn carry_out(self, mut work: Work, inside: Inside) -> Reply {
-        let Inside { cancel, standing: told, .. } = inside;
+        let Inside { cancel, standing: told, mut ledger, .. } = inside;
+        let seen_by = ledger.clone();
         let (watcher, mut seen) = watch::channel(None::<RunStanding>);
         work.batch.watcher = Some(watcher);
         let (author, key) = (work.agent.caller().author(), work.batch.call.key.clone());
         let document = work.document.clone();
-        let running = document.run(&self.sessions, work.batch.clone(), author, cancel);
+        let (batch, observer) = (work.batch.clone(), Some(&mut ledger as _));
+        let running = document.run_watched(&self.sessions, batch, author, cancel, observer);
         tokio::pin!(running);
         let mut is_attached = false;
         let outcome = loop {
@@ -150,6 +153,7 @@ impl Toolbox {
                         1 => format!("cell {index}"),
                         _ => format!("cell {index} ({} of {count})", position + 1),
                     };
+                    seen_by.runs(index, matches!(cell.stage, Stage::Running { .. }));
                     told.send_replace(standing(&cell, Some(&label)));
                     // The session is there by now, and stays as long as the agent does.
                     if !std::mem::replace(&mut is_attached, true) {
@@ -159,21 +163,34 @@ impl Toolbox {
             }
         };
         match outcome {
-            Ok(report) => self.ran(work, report).await,
+            Ok(report) => self.ran(work, report, None).await,
+            Err(RunError::Stopped { error, cell, report }) => {
+                self.ran(work, *report, Some((self.as_told(error), cell))).await
+            }
             Err(RunError::Session(error)) => {
-                let failed = failure(&format_args!("{}: {error}", work.name), error.hint());
-                with_said(failed, &work.said).into()
+                let error = self.as_told(error);
+                work.not_run(failure(&format_args!("{}: {error}", work.name), error.hint()))
             }
             Err(RunError::Document(error)) => {
                 let failed = Answer::failure(format_args!("{}: {error}", work.name));
-                with_said(failed, &work.said).into()
+                let mut composed = Composed::text(with_said(failed, &work.said).all_text(), true);
+                composed.summary = seen_by.summary();
+                composed.into()
             }
         }
     }
 
-    /// What is told of a run.
-    async fn ran(&self, work: Work, report: RunReport) -> Reply {
-        let Work { agent, document, name, batch, mut said, budget } = work;
+    /// What is told of a run; `refused` is the cell that its session did not take after others had run.
+    async fn ran(&self, work: Work, report: RunReport, refused: Option<(SessionError, CellId)>) -> Reply {
+        if report.cells.is_empty() {
+            let why = match report.status {
+                Status::Ok => "nothing ran",
+                Status::Error | Status::Timeout | Status::Cancelled => "it was cancelled before anything ran",
+            };
+            let notices = std::iter::once(why.to_owned()).chain(report.notices).collect::<Vec<_>>();
+            return work.not_run(Answer::failure(format_args!("{}: {}", work.name, notices.join("\n"))));
+        }
+        let Work { agent, document, name, batch, mut said } = work;
         let revision = document.tell(agent.caller().author().actor).await.ok().map(|told| told.revision);
         let view = document.view();
         let key = &batch.call.key;
@@ -181,27 +198,34 @@ impl Toolbox {
         if let (Some(kernel), Some(cell)) = (kernel.and_then(|view| view.kernel_id), report.cells.first()) {
             said.extend(self.introduced.line(&kernel, &cell.report.kernel));
         }
-        let RunReport { status, saved, cells, not_run, notices, .. } = report;
+        let RunReport { status, saved, mut cells, not_run, notices, .. } = report;
         said.extend(notices);
-        if cells.is_empty() {
-            let why =
-                if status == Status::Ok { "nothing ran" } else { "it was cancelled before anything ran" };
-            return Answer::failure(format_args!("{name}: {why}\n{}", said.join("\n"))).into();
+        let mut done = Vec::with_capacity(cells.len());
+        for cell in &mut cells {
+            let id = cell.id.as_deref().map(CellId::from);
+            // Others may have inserted cells above it meanwhile.
+            cell.index = id.as_ref().and_then(|id| view.notebook.position(id)).unwrap_or(cell.index);
+            done.extend(id);
         }
-        let done: Vec<CellId> = cells
-            .iter()
-            .filter_map(|cell| Some(view.notebook.cells().get(cell.index)?.id().clone()))
-            .collect();
         let behind = stale_line(&view, &done).into_iter().chain(last_line(revision)).collect();
         let ran = told(cells, &name, document.path(), &view.notebook);
         let mut endings = summary(&ran);
-        if not_run > 0 {
-            let left = not_run_cells(&view.notebook, &batch.cells, &done);
-            left.into_iter().for_each(|index| endings.add(CellEnding::NotRun, index));
+        let stopped_at = refused.as_ref().and_then(|(_, cell)| view.notebook.position(cell));
+        let left = if not_run > 0 { not_run_cells(&view.notebook, &batch.cells, &done) } else { Vec::new() };
+        for index in left {
+            // A fault of the session may have met the cell while it ran.
+            let has_failed = matches!(refused, Some((SessionError::Failed { .. }, _)));
+            let is_lost = has_failed && stopped_at == Some(index);
+            endings.add(if is_lost { CellEnding::Failed } else { CellEnding::NotRun }, index);
         }
         let mut composed = compose(said, ran, behind);
         composed.is_in_notebook = true;
         composed.summary = Some(endings).filter(|endings| endings.count() > 1);
+        if let Some((error, cell)) = refused {
+            let place = stopped_at.map_or(format!("cell {cell}"), |index| format!("cell {index} ({cell})"));
+            let hint = error.hint().map(|hint| format!("\n{hint}")).unwrap_or_default();
+            composed.fail(&format!("{name}: {place}: {error}{hint}"));
+        }
         if !saved {
             composed.fail(&format!("{name}: the cells ran, but their outputs are not on disk yet"));
         } else if status == Status::Cancelled && !composed.is_failure {
@@ -209,7 +233,15 @@ impl Toolbox {
         }
         let origin =
             Origin { what: name, session: Some(key.id.clone()), notebook: Some(document.path().to_owned()) };
-        self.gallery.reply(composed, budget, &origin).await
+        self.gallery.reply(composed, &origin).await
+    }
+}
+
+impl Work {
+    /// The reply to a run of which no cell ran.
+    fn not_run(&self, failure: Answer) -> Reply {
+        let cells = not_run_cells(&self.document.view().notebook, &self.batch.cells, &[]);
+        Composed::not_run(&with_said(failure, &self.said), cells).into()
     }
 }
 
@@ -243,7 +275,7 @@ fn told(cells: Vec<CellReport>, name: &str, path: &Path, now: &Notebook) -> Vec<
         let heading = format!("[{index}] id={named} · {how} {}", seconds(report.duration_ms));
         let mut told =
             Ran::new(report).under(heading).at(format!("{name}: cell {index} ({named})")).numbered(index);
-        if cell.is_some_and(|cell| cell.has_tag(MAY_FAIL)) {
+        if cell.is_some_and(may_fail) {
             told = told.expected();
         }
         if let Some(cell) = cell.filter(|cell| cell.has_outputs() && cell.id().as_str() == named) {
@@ -265,7 +297,7 @@ fn told(cells: Vec<CellReport>, name: &str, path: &Path, now: &Notebook) -> Vec<
 fn not_run_cells(notebook: &Notebook, wanted: &[CellId], done: &[CellId]) -> Vec<usize> {
     let done: HashSet<&CellId> = done.iter().collect();
     let left = wanted.iter().filter(|id| !done.contains(id)).filter_map(|id| notebook.position(id));
-    left.filter(|at| why_nothing(notebook, &[notebook.cells()[*at].id().clone()]).is_none()).collect()
+    left.filter(|at| is_run(&notebook.cells()[*at])).collect()
 }
 
 /// Which other cells show something that is not up to date any more.

@@ -1,26 +1,25 @@
-//! What all tools that run code have in common: in which session and by which order, how long their caller waits, and what
-//! is told of a run that goes on.
+//! The common part of all tools that run code: in which session and by which order, and how long their caller waits.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use cellist_output::notices;
 use cellist_session::aside::aside;
 use cellist_session::execution::{KernelReport, Limit, Status};
 use cellist_session::order::Order;
 use cellist_session::orders::{self, CannotOrder, Job, Wanted};
 use cellist_session::sessions::{
-    Call as SessionCall, CallReport, CallView, Code, ExecutionId, Kind, OwnerId, Principal, SessionError,
-    SessionKey, Stage, StopView, Ticket,
+    Call as SessionCall, CallReport, Code, ExecutionId, Kind, OwnerId, Principal, SessionError, SessionKey,
+    Stage, Ticket,
 };
 use cellist_session::settings::Settings;
 
+use super::ongoing::{handed_over, standing};
 use super::{Call, Toolbox};
-use crate::answer::{Answer, Progress};
+use crate::answer::Answer;
 use crate::caller::Caller;
-use crate::executions::{Execution, Inside, Standing, Waited};
+use crate::executions::{Execution, Inside, Waited};
 use crate::result::{self, Budget, Reply};
 
 /// How many kernels are remembered as told of.
@@ -67,6 +66,15 @@ pub(super) struct Plan {
     pub(super) budget: Budget,
     /// Changes made before the run, for a caller that does not wait until its end.
     pub(super) said: Vec<String>,
+}
+
+/// The place of a call among the pieces of code of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Part {
+    /// How many pieces ran in calls before it.
+    pub(super) before: usize,
+    /// How many pieces the run has.
+    pub(super) count: usize,
 }
 
 impl Toolbox {
@@ -156,6 +164,7 @@ impl Toolbox {
         call: SessionCall,
         inside: &mut Inside,
         label: Option<&str>,
+        part: Part,
     ) -> Result<CallReport, Answer> {
         let (key, owner) = (call.key.clone(), call.owner.clone());
         // Kept until it was idle for long, and as long as whoever calls is there.
@@ -164,14 +173,14 @@ impl Toolbox {
             // A session that ended meanwhile needs nobody.
             let _ = self.sessions.attach(owner, &key);
         }
-        follow(&ticket, inside, label).await.map_err(|error| {
+        follow(&ticket, inside, label, part).await.map_err(|error| {
             let error = self.as_told(error);
             failure(&error, error.hint())
         })
     }
 
     /// An error with the name under which agents know the execution that it is about.
-    fn as_told(&self, error: SessionError) -> SessionError {
+    pub(super) fn as_told(&self, error: SessionError) -> SessionError {
         match error {
             SessionError::Busy { id, execution } => {
                 let known = self.executions.find(&execution.to_string());
@@ -195,7 +204,7 @@ impl Toolbox {
         let (id, session) = (ticket.id().clone(), ticket.session().clone());
         let title = format!("code in session {}", session.id);
         let run = |mut inside| async move {
-            match follow(&ticket, &mut inside, None).await {
+            match follow(&ticket, &mut inside, None, Part::default()).await {
                 Ok(report) => ended(report).into(),
                 Err(error) => failure(&error, error.hint()).into(),
             }
@@ -209,6 +218,7 @@ async fn follow(
     ticket: &Ticket,
     inside: &mut Inside,
     label: Option<&str>,
+    part: Part,
 ) -> Result<CallReport, SessionError> {
     let (mut view, done) = (ticket.watch(), ticket.done());
     tokio::pin!(done);
@@ -227,8 +237,13 @@ async fn follow(
             }
             changed = view.changed(), if is_open => {
                 is_open = changed.is_ok();
-                let standing = standing(&view.borrow_and_update(), label);
-                inside.standing.send_replace(standing);
+                let view = view.borrow_and_update();
+                match view.stage {
+                    Stage::Queued { .. } | Stage::Starting => inside.ledger.pieces(part.before, false, part.count),
+                    Stage::Running { cell, .. } => inside.ledger.pieces(part.before + cell, true, part.count),
+                    Stage::Ended => {}
+                }
+                inside.standing.send_replace(standing(&view, label));
             }
         }
     }
@@ -289,101 +304,6 @@ pub(super) fn call_limit(call: &Call<'_>) -> Limit {
     match call.arguments.seconds("timeout") {
         Some(timeout) => Limit::Given(Duration::from_secs_f64(timeout.clamp(1.0, 600.0))),
         None => Limit::Usual(Duration::from_secs(30)),
-    }
-}
-
-/// Lets a run go on without its caller. The answer says so, and lists the changes made before the run. A run that was
-/// to stop and did not is a failure of the call.
-fn handed_over(execution: &Execution, said: &[String], budget: Budget) -> Answer {
-    execution.hand_over();
-    let told = goes_on(execution, budget).all_text();
-    let lines = |lines: &[&[String]]| lines.concat().join("\n");
-    match execution.standing().is_overdue() {
-        true => Answer::failure(lines(&[&[told], said])),
-        false => Answer::text(lines(&[said, &[told]])),
-    }
-}
-
-/// What is told of a run that goes on.
-pub(super) fn goes_on(execution: &Execution, budget: Budget) -> Answer {
-    let standing = execution.standing();
-    let (id, age, title) = (execution.id(), execution.age().as_secs(), execution.title());
-    let mut told = match standing.stopping {
-        Some(StopView { is_overdue: true, timeout_s }) => {
-            let why = match timeout_s {
-                Some(seconds) => notices::timed_out(seconds),
-                None => "Execution was interrupted".to_owned(),
-            };
-            let (not_stopped, state) = (notices::not_stopped(id.as_str()), notices::state_unknown());
-            format!("{why}\n{not_stopped} {state}\n{title}, {age} s.")
-        }
-        _ => format!("Still running as execution {id} after {age} s: {title}."),
-    };
-    if let Some(progress) = in_words(&standing) {
-        told.push_str(&format!(" {progress}."));
-    }
-    let Standing { text, .. } = &standing;
-    let how = match standing.is_overdue() {
-        true => format!(
-            "`wait` with execution {id} waits for its end; `notebook_kernel` with it and action interrupt asks again, and with \
-             `force` kills the kernel if it does not stop, which loses its variables."
-        ),
-        false => format!(
-            "`wait` with execution {id} waits for its end; `notebook_kernel` with it and action interrupt stops it."
-        ),
-    };
-    let room = budget.bytes().saturating_sub(told.len() + how.len() + 2 * notices::GAP.len());
-    let text = result::fit(text.trim_end(), room);
-    if !text.is_empty() {
-        told.push_str(&format!("\n{text}"));
-    }
-    Answer::text(format!("{told}\n{how}"))
-}
-
-/// The progress of a run, unless its output shows it.
-pub(super) fn in_words(standing: &Standing) -> Option<String> {
-    let Progress { message, done, total } = &standing.progress;
-    match (done, total) {
-        (Some(done), Some(total)) => Some(format!("{message} {done}/{total}")),
-        (Some(done), None) => Some(format!("{message} {done}")),
-        (None, _) if standing.text.trim().is_empty() => Some(message.clone()),
-        (None, _) => None,
-    }
-}
-
-/// How a call in a session stands, for whoever waits for it.
-pub(super) fn standing(view: &CallView, label: Option<&str>) -> Standing {
-    const LONGEST: usize = 160;
-    let last =
-        || view.text.lines().rev().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('['));
-    let bar = view.bar.as_ref();
-    let message = match &view.stage {
-        Stage::Queued { behind: Some(execution), .. } => {
-            format!("waiting for execution {execution}, which was interrupted and has not stopped")
-        }
-        Stage::Queued { before: 0, .. } | Stage::Starting => "starting the kernel".to_owned(),
-        Stage::Queued { before, .. } => format!("waiting for {before} before it in the session"),
-        Stage::Running { cell, count } => {
-            let said = bar.map(|bar| bar.label.as_str()).filter(|label| !label.is_empty());
-            let said = result::short(said.or_else(last).unwrap_or("running"), LONGEST);
-            match count {
-                0 | 1 => said,
-                _ => format!("cell {} of {count}: {said}", cell + 1),
-            }
-        }
-        Stage::Ended => "ended".to_owned(),
-    };
-    let message = match label {
-        Some(label) => format!("{label}: {message}"),
-        None => message,
-    };
-    let (done, total) = (bar.map(|bar| bar.done), bar.and_then(|bar| bar.total));
-    Standing {
-        progress: Progress { message, done, total },
-        text: view.text.clone(),
-        stopping: view.stopping,
-        behind: view.behind().cloned(),
-        call: Some(view.execution.clone()),
     }
 }
 

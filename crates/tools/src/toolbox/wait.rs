@@ -1,6 +1,7 @@
 //! `wait`: goes on waiting for a run that a call has handed over.
 
-use super::runs::{goes_on, seconds};
+use super::ongoing::goes_on;
+use super::runs::seconds;
 use super::{Call, Toolbox};
 use crate::answer::Answer;
 use crate::executions::Waited;

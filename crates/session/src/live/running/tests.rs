@@ -36,15 +36,7 @@ impl Desk {
     }
 
     async fn run_until(&self, cells: &[&str], cancel: Cancel) -> RunReport {
-        let batch = Batch {
-            cells: cells.iter().map(|cell| CellId::from(*cell)).collect(),
-            call: call("nb", &[]),
-            allow_errors: false,
-            max_output: None,
-            timing: true,
-            watcher: None,
-        };
-        self.document.run(&self.kernels.sessions, batch, ann(), cancel).await.unwrap()
+        self.document.run(&self.kernels.sessions, batch(cells), ann(), cancel).await.unwrap()
     }
 
     async fn submit(&self, op: Op) {
@@ -64,6 +56,17 @@ impl Desk {
         drop(self.document);
         self.documents.close().await;
         self.kernels.sessions.close().await;
+    }
+}
+
+fn batch(cells: &[&str]) -> Batch {
+    Batch {
+        cells: cells.iter().map(|cell| CellId::from(*cell)).collect(),
+        call: call("nb", &[]),
+        allow_errors: false,
+        max_output: None,
+        timing: true,
+        watcher: None,
     }
 }
 
@@ -250,5 +253,35 @@ async fn a_cell_that_was_interrupted_has_not_failed() {
     let view = desk.document.view();
     let last = view.cells()[&CellId::from("a")].last.clone().unwrap();
     assert_eq!((last.status, last.status.word(), last.success), (Status::Cancelled, "interrupted", false));
+    desk.close().await;
+}
+
+/// Kills the kernel when a cell has ended, and lets no other start.
+struct Saboteur(Arc<crate::sessions::tests::bed::Mill>);
+
+impl Observer for Saboteur {
+    fn started(&mut self, _: &Step) {}
+    fn shows(&mut self, _: String, _: Option<&crate::run::Bar>) {}
+    fn finished(&mut self, _: &CellReport) {
+        let error = cellist_kernel::Error::CannotStart { program: "python".into(), reason: "gone".into() };
+        self.0.failures.lock().unwrap().push_back(error);
+        self.0.kill_last();
+    }
+}
+
+#[tokio::test]
+async fn a_cell_that_the_session_refuses_does_not_lose_the_report_of_those_before() {
+    let desk = Desk::new(&["out a", "out b", "out c"]).await;
+    let mut saboteur = Saboteur(Arc::clone(&desk.kernels.mill));
+    let (sessions, cells) = (&desk.kernels.sessions, batch(&["a", "b", "c"]));
+    let observer = Some(&mut saboteur as _);
+    let ran = desk.document.run_watched(sessions, cells, ann(), Cancel::never(), observer).await;
+    let Err(RunError::Stopped { error, cell, report }) = ran else { panic!("{ran:?}") };
+    assert!(matches!(error, SessionError::CannotStart { .. }) && cell.as_str() == "b", "{error}");
+    assert_eq!((report.status, report.cells.len(), report.not_run), (Status::Error, 1, 2));
+    assert!(report.saved && report.cells[0].report.status == Status::Ok);
+    assert_eq!(desk.texts(), ["a", "", ""]);
+    let view = desk.document.view();
+    assert!(["a", "b", "c"].iter().all(|cell| activity(&view, cell) == Activity::Idle));
     desk.close().await;
 }

@@ -1,6 +1,7 @@
+use cellist_session::sessions::SessionKey;
 use serde_json::json;
 
-use super::desk::{BOTH, Desk};
+use super::desk::{BOTH, Desk, waits_for};
 
 #[tokio::test]
 async fn a_restart_loses_the_variables_and_the_next_answer_says_so() {
@@ -151,16 +152,58 @@ async fn a_cell_that_does_not_stop_is_told_of_with_its_notebook_and_a_restart_en
         let run = json!({ "notebook": "nb.ipynb", "timeout": 1, "soft_wait": 600 });
         let told = desk.refused("run_notebook_cells", run).await;
         assert!(told.contains("Not stopped yet: still running as execution "), "{told}");
+        assert!(told.ends_with("\n1 ok, still running: 1; not run: 2"), "{told}");
         let listed = desk.told("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await;
         assert!(listed.contains("running"), "{listed}");
-        let behind = json!({ "notebook": "nb.ipynb", "cells": ["c"], "soft_wait": 0.2 });
+        let behind = json!({ "notebook": "nb.ipynb", "cells": ["a", "c"], "soft_wait": 0.2 });
         let busy = desk.refused("run_notebook_cells", behind).await;
-        assert!(busy.contains("busy: session "), "{busy}");
+        assert!(busy.contains("busy: session ") && busy.ends_with("\nnot run: 0, 2"), "{busy}");
         let restarted =
             desk.told("notebook_kernel", json!({ "notebook": "nb.ipynb", "action": "restart" })).await;
         assert!(restarted.contains("its variables and imports are gone"), "{restarted}");
         let next = desk.told("run_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": ["c"] })).await;
         assert!(next.contains("\n1\n"), "{next}");
+        desk.bed.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_cell_that_is_refused_as_busy_does_not_hide_the_cells_that_ran() {
+    for backend in BOTH {
+        let desk = Desk::with(backend, |caller| {
+            caller.asker.set = vec!["python.interrupt_grace=0.2".to_owned()];
+        });
+        let go = desk.signal("go");
+        let first = format!("print('first', flush=True)\n{}", waits_for(&go));
+        let path = desk.bed.notebook("nb.ipynb", &[("a", &first), ("b", "2"), ("c", "3")]);
+        let run = json!({ "notebook": "nb.ipynb", "soft_wait": 600 });
+        let mut calling = desk.start("run_notebook_cells", run);
+        calling.until(|progress| progress.message == "cell 0 (1 of 3): first").await;
+        // Waits in the queue before the second cell does, and does not stop when it is interrupted.
+        let session = SessionKey::of_notebook(&path.canonicalize().unwrap()).id;
+        let code = stubborn(&desk.signal("never"));
+        let mut stuck = desk
+            .start("python", json!({ "session": session, "code": code, "timeout": 600, "soft_wait": 600 }));
+        stuck.until(|progress| progress.message.starts_with("waiting for 1 before it")).await;
+        std::fs::write(&go, "").unwrap();
+        stuck.until(|progress| progress.message == "begun").await;
+        stuck.canceller.cancel();
+        let told = stuck.answer().await.all_text();
+        assert!(told.contains("Not stopped yet"), "{told}");
+        calling
+            .until(|progress| progress.message.ends_with("which was interrupted and has not stopped"))
+            .await;
+        // As the end of the soft wait does.
+        calling.canceller.withdraw();
+        let answer = calling.answer().await;
+        let text = answer.all_text();
+        assert!(
+            answer.is_failure && text.starts_with("Error: nb.ipynb: cell 1 (b): busy: session "),
+            "{text}"
+        );
+        assert!(text.contains("[0] id=a · ok") && text.contains("\nfirst\n"), "{text}");
+        assert!(text.ends_with("\n1 ok, not run: 1–2"), "{text}");
+        desk.told("notebook_kernel", json!({ "notebook": "nb.ipynb", "action": "restart" })).await;
         desk.bed.close().await;
     }
 }

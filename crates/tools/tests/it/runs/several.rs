@@ -131,3 +131,20 @@ async fn a_cell_that_is_added_and_runs_on_is_named_at_once() {
     assert!(told.contains(&format!("[1] id={id} · ok")) && told.contains("\ndone\n"), "{told}");
     desk.bed.close().await;
 }
+
+#[tokio::test]
+async fn pieces_of_code_that_run_on_are_told_with_those_that_ended_and_those_that_wait() {
+    let desk = Desk::new("runner");
+    let signal = desk.signal("go");
+    let cells = json!([{ "code": "1" }, { "code": waits_for(&signal) }, { "code": "3" }]);
+    let id = execution(&desk.told("python", json!({ "cells": cells, "soft_wait": 0 })).await);
+    let mut waiting = desk.start("wait", json!({ "execution": id, "timeout": 600 }));
+    waiting.until(|progress| progress.message.starts_with("cell 2 of 3: ")).await;
+    waiting.canceller.cancel();
+    let still = waiting.answer().await.all_text();
+    assert!(still.ends_with("\n1 ok, still running: 2; not run: 3"), "{still}");
+    std::fs::write(&signal, "").unwrap();
+    let told = desk.told("wait", json!({ "execution": id, "timeout": 100 })).await;
+    assert!(told.ends_with("\n3 ok"), "{told}");
+    desk.bed.close().await;
+}

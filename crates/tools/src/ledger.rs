@@ -1,0 +1,114 @@
+//! How the cells of a run stand while it goes on, for replies that are made before its end.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cellist_notebook::CellId;
+use cellist_output::{CellEnding, RunSummary};
+use cellist_session::execution::{Bar, CellReport};
+use cellist_session::live::Document;
+use cellist_session::run::{Observer, Step, is_run, may_fail};
+
+use crate::result::ending;
+
+/// The cells of a run. Cheap to clone; all clones are one. An empty one is of a run that has no cells.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledger(Arc<Mutex<Entries>>);
+
+#[derive(Debug, Default)]
+struct Entries {
+    ended: RunSummary,
+    /// The cell whose turn it is, and whether its code runs.
+    current: Option<(usize, bool)>,
+    left: Left,
+}
+
+/// The cells whose turn has not come yet.
+#[derive(Debug, Default)]
+enum Left {
+    #[default]
+    None,
+    /// Cells of a notebook, in which others may insert and delete meanwhile; all of the run, and how many have begun.
+    Notebook { document: Document, cells: Vec<CellId>, begun: usize },
+    /// Pieces of code by their numbers.
+    Pieces(std::ops::RangeInclusive<usize>),
+}
+
+impl Ledger {
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a run of these cells of a notebook, which the ledger observes.
+    pub(crate) fn open(&self, document: Document, cells: &[CellId]) {
+        let notebook = document.view().notebook.clone();
+        let runs = |id: &&CellId| notebook.position(id).is_some_and(|at| is_run(&notebook.cells()[at]));
+        let cells = cells.iter().filter(runs).cloned().collect();
+        self.lock().left = Left::Notebook { document, cells, begun: 0 };
+    }
+
+    /// Notes whether the code of a cell runs. Until then it waits for the kernel.
+    pub(crate) fn runs(&self, cell: usize, is_running: bool) {
+        let mut entries = self.lock();
+        if let Some((current, runs)) = &mut entries.current
+            && *current == cell
+        {
+            *runs = is_running;
+        }
+    }
+
+    /// Notes how far a run of `count` pieces of code is, which ends at the first that fails. `done` have ended well.
+    pub(crate) fn pieces(&self, done: usize, is_running: bool, count: usize) {
+        let mut ended = RunSummary::default();
+        (1..=done).for_each(|piece| ended.add(CellEnding::Ok, piece));
+        let current = (done < count).then_some((done + 1, is_running));
+        *self.lock() = Entries { ended, current, left: Left::Pieces(done + 2..=count) };
+    }
+
+    /// How the cells stand now, where there are several.
+    pub(crate) fn summary(&self) -> Option<RunSummary> {
+        let entries = self.lock();
+        let mut summary = entries.ended.clone();
+        if let Some((cell, is_running)) = entries.current {
+            summary.add(if is_running { CellEnding::Running } else { CellEnding::NotRun }, cell);
+        }
+        match &entries.left {
+            Left::None => {}
+            Left::Notebook { document, cells, begun } => {
+                let notebook = document.view().notebook.clone();
+                let left = cells.iter().skip(*begun).filter_map(|id| notebook.position(id));
+                left.for_each(|cell| summary.add(CellEnding::NotRun, cell));
+            }
+            Left::Pieces(left) => left.clone().for_each(|piece| summary.add(CellEnding::NotRun, piece)),
+        }
+        Some(summary).filter(|summary| summary.count() > 1)
+    }
+
+    /// Forgets the run, which has ended, and lets go of its notebook.
+    pub(crate) fn close(&self) {
+        *self.lock() = Entries::default();
+    }
+}
+
+impl Observer for Ledger {
+    fn started(&mut self, step: &Step) {
+        let mut entries = self.lock();
+        entries.current = Some((step.index, false));
+        if let Left::Notebook { begun, .. } = &mut entries.left {
+            *begun = step.position + 1;
+        }
+    }
+
+    fn shows(&mut self, _: String, _: Option<&Bar>) {}
+
+    fn finished(&mut self, report: &CellReport) {
+        let mut entries = self.lock();
+        entries.current = None;
+        let is_expected = match &entries.left {
+            Left::Notebook { document, .. } => {
+                document.view().notebook.cells().get(report.index).is_some_and(may_fail)
+            }
+            Left::None | Left::Pieces(_) => false,
+        };
+        entries.ended.add(ending(report.report.status, is_expected), report.index);
+    }
+}

@@ -1,0 +1,119 @@
+//! What is told of a run that goes on: its name, its progress and output so far, and how its cells stand.
+
+use cellist_output::notices;
+use cellist_session::sessions::{CallView, Stage, StopView};
+
+use crate::answer::{Answer, Progress};
+use crate::executions::{Execution, Standing};
+use crate::result::{self, Budget};
+
+/// How long the summary of cells may be.
+const SUMMARY: usize = 300;
+
+/// Lets a run go on without its caller. The answer says so, and lists the changes made before the run. A run that was
+/// to stop and did not is a failure of the call.
+pub(super) fn handed_over(execution: &Execution, said: &[String], budget: Budget) -> Answer {
+    execution.hand_over();
+    let summary = summary(execution, budget);
+    let told = [told(execution, budget, summary.as_deref())];
+    match execution.standing().is_overdue() {
+        true => Answer::failure([&told, said, summary.as_slice()].concat().join("\n")),
+        false => Answer::text([said, &told, summary.as_slice()].concat().join("\n")),
+    }
+}
+
+/// The answer about a run that goes on.
+pub(super) fn goes_on(execution: &Execution, budget: Budget) -> Answer {
+    let summary = summary(execution, budget);
+    let told = [told(execution, budget, summary.as_deref())];
+    Answer::text([told.as_slice(), summary.as_slice()].concat().join("\n"))
+}
+
+/// How the cells of a run stand, where it has several.
+fn summary(execution: &Execution, budget: Budget) -> Option<String> {
+    Some(execution.summary()?.line((budget.bytes() / 5).min(SUMMARY)))
+}
+
+/// All but the summary, with room left for it.
+fn told(execution: &Execution, budget: Budget, summary: Option<&str>) -> String {
+    let standing = execution.standing();
+    let (id, age, title) = (execution.id(), execution.age().as_secs(), execution.title());
+    let mut told = match standing.stopping {
+        Some(StopView { is_overdue: true, timeout_s }) => {
+            let why = match timeout_s {
+                Some(seconds) => notices::timed_out(seconds),
+                None => "Execution was interrupted".to_owned(),
+            };
+            let (not_stopped, state) = (notices::not_stopped(id.as_str()), notices::state_unknown());
+            format!("{why}\n{not_stopped} {state}\n{title}, {age} s.")
+        }
+        _ => format!("Still running as execution {id} after {age} s: {title}."),
+    };
+    if let Some(progress) = in_words(&standing) {
+        told.push_str(&format!(" {progress}."));
+    }
+    let Standing { text, .. } = &standing;
+    let how = match standing.is_overdue() {
+        true => format!(
+            "`wait` with execution {id} waits for its end; `notebook_kernel` with it and action interrupt asks again, and with \
+             `force` kills the kernel if it does not stop, which loses its variables."
+        ),
+        false => format!(
+            "`wait` with execution {id} waits for its end; `notebook_kernel` with it and action interrupt stops it."
+        ),
+    };
+    let said = told.len() + how.len() + summary.map_or(0, str::len);
+    let room = budget.bytes().saturating_sub(said + 2 * notices::GAP.len());
+    let text = result::fit(text.trim_end(), room);
+    if !text.is_empty() {
+        told.push_str(&format!("\n{text}"));
+    }
+    format!("{told}\n{how}")
+}
+
+/// The progress of a run, unless its output shows it.
+pub(super) fn in_words(standing: &Standing) -> Option<String> {
+    let Progress { message, done, total } = &standing.progress;
+    match (done, total) {
+        (Some(done), Some(total)) => Some(format!("{message} {done}/{total}")),
+        (Some(done), None) => Some(format!("{message} {done}")),
+        (None, _) if standing.text.trim().is_empty() => Some(message.clone()),
+        (None, _) => None,
+    }
+}
+
+/// How a call in a session stands, for whoever waits for it.
+pub(super) fn standing(view: &CallView, label: Option<&str>) -> Standing {
+    const LONGEST: usize = 160;
+    let last =
+        || view.text.lines().rev().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('['));
+    let bar = view.bar.as_ref();
+    let message = match &view.stage {
+        Stage::Queued { behind: Some(execution), .. } => {
+            format!("waiting for execution {execution}, which was interrupted and has not stopped")
+        }
+        Stage::Queued { before: 0, .. } | Stage::Starting => "starting the kernel".to_owned(),
+        Stage::Queued { before, .. } => format!("waiting for {before} before it in the session"),
+        Stage::Running { cell, count } => {
+            let said = bar.map(|bar| bar.label.as_str()).filter(|label| !label.is_empty());
+            let said = result::short(said.or_else(last).unwrap_or("running"), LONGEST);
+            match count {
+                0 | 1 => said,
+                _ => format!("cell {} of {count}: {said}", cell + 1),
+            }
+        }
+        Stage::Ended => "ended".to_owned(),
+    };
+    let message = match label {
+        Some(label) => format!("{label}: {message}"),
+        None => message,
+    };
+    let (done, total) = (bar.map(|bar| bar.done), bar.and_then(|bar| bar.total));
+    Standing {
+        progress: Progress { message, done, total },
+        text: view.text.clone(),
+        stopping: view.stopping,
+        behind: view.behind().cloned(),
+        call: Some(view.execution.clone()),
+    }
+}
