@@ -362,7 +362,7 @@ mod tests {
         );
         assert_eq!(
             refused(update, json!({ "cell": 1, "content": "x", "colour": "red" })),
-            "there is no argument `colour`: update_notebook_cell takes notebook, cell, content, run, revision, max_output, soft_wait"
+            "there is no argument `colour`: update_notebook_cell takes notebook, cell, content, run, revision, timeout, max_output, images, soft_wait"
         );
         assert_eq!(
             refused(ToolName::AddNotebookCell, json!({ "type": "cod", "content": "" })),

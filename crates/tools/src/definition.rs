@@ -172,7 +172,7 @@ mod tests {
             assert_eq!(definition.name, name);
             assert!(!definition.description.is_empty());
             assert!(definition.description.len() <= 420, "{name}: {}", definition.description.len());
-            assert!(definition.fields.len() <= 10, "{name}");
+            assert!(definition.fields.len() <= 11, "{name}");
         }
     }
 
@@ -232,6 +232,22 @@ mod tests {
             let all = ToolName::ALL.into_iter().flat_map(|tool| Definition::of(tool).fields);
             let first = all.filter(|field| field.name == name).find(|field| !field.description.is_empty());
             assert!(first.is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_tool_that_runs_cells_takes_the_same_limits() {
+        let runs = |name: &ToolName| {
+            let has_run = Definition::of(*name).fields.iter().any(|field| field.name == "run");
+            has_run || [ToolName::RunNotebookCells, ToolName::Python, ToolName::Eval].contains(name)
+        };
+        let tools: Vec<ToolName> = ToolName::ALL.into_iter().filter(runs).collect();
+        assert_eq!(tools.len(), 6);
+        for tool in tools {
+            for name in ["timeout", "max_output", "images", "soft_wait"] {
+                let mut fields = Definition::of(tool).fields.iter();
+                assert!(fields.any(|field| field.name == name), "{tool}.{name}");
+            }
         }
     }
 

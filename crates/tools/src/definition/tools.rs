@@ -15,7 +15,7 @@ const REVISION: Field = Field::new("revision", Kind::Text, "As read");
 const MAX_OUTPUT: Field = Field::new("max_output", Kind::Whole(200), "");
 const IMAGES: Field = Field::new("images", Kind::Flag, "");
 const SOFT_WAIT: Field = Field::new("soft_wait", Kind::Seconds, "");
-const TIMEOUT: Field = Field::new("timeout", Kind::Seconds, "Seconds per cell");
+const TIMEOUT: Field = Field::new("timeout", Kind::Seconds, "Seconds");
 const CALL_TIMEOUT: Field = Field::new("timeout", Kind::Seconds, "Seconds, 1 to 600; default 30");
 const CWD: Field = Field::new("cwd", Kind::Text, "");
 const SESSION: Field = Field::new("session", Kind::Text, "Left out: your own").also(&["kernelId"]);
@@ -34,16 +34,15 @@ pub(super) fn of(name: ToolName) -> &'static Definition {
 static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     Definition {
         name: ToolName::GetNotebookCells,
-        description: "Text and state of cells; without `cells`, a long notebook as an outline. Returns the revision that edits are \
-                      based on.",
+        description: "Text and state of cells; without `cells`, a long notebook as an outline. Returns the revision for edits.",
         fields: &[
             Field { description: "Path; left out: the active notebook", ..NOTEBOOK },
-            Field { description: "Ids, 0-based indexes or ranges \"3-7\", mixed", ..CELLS },
+            Field { description: "Ids, 0-based indexes, ranges \"3-7\"", ..CELLS },
         ],
     },
     Definition {
         name: ToolName::GetCellOutputs,
-        description: "Saved outputs of a cell, and whether they are stale.",
+        description: "Saved outputs of a cell, and whether stale.",
         fields: &[
             NOTEBOOK,
             Field { description: "Id or 0-based index", ..CELL },
@@ -53,24 +52,23 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::SearchNotebook,
-        description: "Finds lines in cells: returns cell, line number and line.",
+        description: "Finds lines in cells, with cell and line number.",
         fields: &[
             NOTEBOOK,
             Field::new("query", Kind::Text, "").required(),
             Field::new("regex", Kind::Flag, ""),
-            Field::new("outputs", Kind::Flag, "Search outputs too"),
+            Field::new("outputs", Kind::Flag, "Outputs too"),
         ],
     },
     Definition {
         name: ToolName::RunNotebookCells,
-        description: "Runs cells in the notebook's kernel and order, returns outputs and saves them. Stops at the first cell that \
-                      fails.",
+        description: "Runs cells in order, returns outputs and saves them. Stops at the first cell that fails.",
         fields: &[
             NOTEBOOK,
-            Field { description: "Left out: all code cells", ..CELLS },
-            Field::new("restart", Kind::Flag, "Restart the kernel first"),
+            Field { description: "Default: all", ..CELLS },
+            Field::new("restart", Kind::Flag, ""),
             Field::new("continue_on_error", Kind::Flag, ""),
-            TIMEOUT,
+            Field { description: "Seconds per cell", ..TIMEOUT },
             MAX_OUTPUT,
             IMAGES,
             Field { description: "Seconds", ..SOFT_WAIT },
@@ -82,19 +80,21 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
         fields: &[
             NOTEBOOK,
             TYPE,
-            Field::new("index", Kind::Whole(-1), "Left out: at the end"),
-            Field::new("after", Kind::Cell, "Or behind this cell"),
+            Field::new("index", Kind::Whole(-1), "Default: at the end"),
+            Field::new("after", Kind::Cell, ""),
             CONTENT,
             RUN,
-            REVISION,
+            Field { description: "As read; later changes by others are merged", ..REVISION },
+            TIMEOUT,
             MAX_OUTPUT,
+            IMAGES,
             SOFT_WAIT,
         ],
     },
     Definition {
         name: ToolName::UpdateNotebookCell,
         description: "Replaces the text of a cell. Outputs stay.",
-        fields: &[NOTEBOOK, CELL, CONTENT, RUN, REVISION, MAX_OUTPUT, SOFT_WAIT],
+        fields: &[NOTEBOOK, CELL, CONTENT, RUN, REVISION, TIMEOUT, MAX_OUTPUT, IMAGES, SOFT_WAIT],
     },
     Definition {
         name: ToolName::DeleteNotebookCells,
@@ -103,7 +103,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::MoveNotebookCell,
-        description: "Moves a cell to stand at `index`.",
+        description: "Moves a cell to `index`.",
         fields: &[NOTEBOOK, CELL, Field::new("index", Kind::Whole(0), "").required(), REVISION],
     },
     Definition {
@@ -112,7 +112,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
         fields: &[
             NOTEBOOK,
             Field::new("turn", Kind::Text, "A whole turn"),
-            Field::new("since", Kind::Text, "Your changes since this revision"),
+            Field::new("since", Kind::Text, "A revision"),
         ],
     },
     Definition {
@@ -122,18 +122,18 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::NotebookKernel,
-        description: "State of a kernel; interrupts its code (variables stay) or restarts it (variables are lost).",
+        description: "State of a kernel; interrupts (variables stay) or restarts it (variables are lost).",
         fields: &[
             NOTEBOOK,
             Field::new("session", Kind::Text, "Instead of a notebook").also(&["kernelId"]),
             Field::new("execution", Kind::Text, "Only this execution"),
             Field::new("action", Kind::Choice(&["status", "interrupt", "restart"]), "").required(),
-            Field::new("force", Kind::Flag, "Kill the kernel if need be"),
+            Field::new("force", Kind::Flag, "Kill it if need be"),
         ],
     },
     Definition {
         name: ToolName::Notebook,
-        description: "Compact form of add, update and delete: one action, or `operations`, all or none, with indexes as before.",
+        description: "Compact form of add, update and delete: one action, or `operations`, all or none, indexes as before.",
         fields: &[
             PATH,
             ACTION,
@@ -155,37 +155,38 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::Read,
-        description: "A notebook as text with `# %% [type] cell:N` before each cell. `nb.ipynb:12-40`: lines, `nb.ipynb#ID`: a cell, \
-                      `nb.ipynb:raw`: its JSON.",
+        description: "A notebook as text with `# %% [type] cell:N` before each cell. `nb.ipynb:12-40`: lines, `…#ID`: a cell, `…:raw`: \
+                      its JSON.",
         fields: &[PATH],
     },
     Definition {
         name: ToolName::Edit,
-        description: "Replaces a piece of the text that `read` shows. Without `replace_all` it must occur once.",
+        description: "Replaces text that `read` shows. Without `replace_all` it must occur once.",
         fields: &[
             PATH,
             Field::new("old", Kind::Text, "").required(),
             Field::new("new", Kind::Text, "").required(),
             Field::new("replace_all", Kind::Flag, ""),
-            Field { description: "Also run changed cells", ..RUN },
+            Field { description: "Run changed cells", ..RUN },
             REVISION,
+            TIMEOUT,
             MAX_OUTPUT,
+            IMAGES,
             SOFT_WAIT,
         ],
     },
     Definition {
         name: ToolName::Write,
-        description: "Writes the text that `read` shows. Cells named by `cell:N` keep id, metadata and outputs; those not named are \
-                      deleted.",
+        description: "Writes the text that `read` shows. Cells named by `cell:N` keep id, metadata and outputs; others are deleted.",
         fields: &[PATH, CONTENT, REVISION],
     },
     Definition {
         name: ToolName::Python,
-        description: "Runs Python. Variables last in the session. Long output is cut; an artifact has all of it. `helpers()` lists \
-                      helpers for files, search, shell and tools. For a notebook use its own tools.",
+        description: "Runs Python. Variables last in the session. An artifact has all of long output. `helpers()` lists helpers for \
+                      files, search, shell and tools. For a notebook use its own tools.",
         fields: &[
             Field::new("code", Kind::Text, ""),
-            Field::new("cells", Kind::Objects(&[CODE, TITLE]), "Or several; stops at the first that fails"),
+            Field::new("cells", Kind::Objects(&[CODE, TITLE]), "Or several, to the first that fails"),
             SESSION,
             RESET,
             CWD,
@@ -197,7 +198,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::Eval,
-        description: "Runs code in `py` or the language of an installed kernel, as `python` does.",
+        description: "As `python`, in `py` or the language of an installed kernel.",
         fields: &[
             Field::new(
                 "cells",
@@ -220,12 +221,12 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::Bash,
-        description: "Runs a shell command. Output streams and is cut; all of it is in an artifact.",
+        description: "Runs a shell command. An artifact has all of long output.",
         fields: &[Field::new("command", Kind::Text, "").required(), CWD, CALL_TIMEOUT, MAX_OUTPUT, SOFT_WAIT],
     },
     Definition {
         name: ToolName::GetVariables,
-        description: "Variables of a kernel: types, shapes, columns, previews; named ones with head, NaN counts and ranges.",
+        description: "Variables of a kernel: types, shapes, previews; named ones with head, NaNs, ranges.",
         fields: &[
             NOTEBOOK,
             Field::new("session", Kind::Text, "").also(&["kernelId"]),
@@ -235,15 +236,11 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     Definition {
         name: ToolName::Wait,
         description: "Waits for an execution.",
-        fields: &[
-            Field::new("execution", Kind::Text, "").required(),
-            Field::new("timeout", Kind::Seconds, "Seconds"),
-            MAX_OUTPUT,
-        ],
+        fields: &[Field::new("execution", Kind::Text, "").required(), TIMEOUT, MAX_OUTPUT, IMAGES],
     },
     Definition {
         name: ToolName::ReadArtifact,
-        description: "Output that was cut: some lines, its end, or lines that match.",
+        description: "Output that was cut: lines, its end, or matches.",
         fields: &[
             Field::new("id", Kind::Text, "").required(),
             Field::new("lines", Kind::Text, "As 100-180"),

@@ -148,3 +148,36 @@ async fn pieces_of_code_that_run_on_are_told_with_those_that_ended_and_those_tha
     assert!(told.ends_with("\n3 ok"), "{told}");
     desk.bed.close().await;
 }
+
+#[tokio::test]
+async fn every_tool_that_runs_cells_leaves_pictures_out_where_they_are_not_wanted() {
+    let desk = Desk::new("runner");
+    desk.bed.notebook("nb.ipynb", &[("a", "import matplotlib.pyplot as plt")]);
+    desk.told("run_notebook_cells", json!({ "notebook": "nb.ipynb", "soft_wait": 600 })).await;
+    let plot = |n: u32| format!("plt.plot([{n}])\nplt.show()");
+    for (with, count) in [(true, 1), (false, 0)] {
+        let how = json!({ "run": true, "images": with, "timeout": 600, "soft_wait": 600 });
+        let call = |more: serde_json::Value| {
+            let mut arguments = how.clone();
+            arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            arguments
+        };
+        let add = call(json!({ "notebook": "nb.ipynb", "type": "code", "index": 1, "content": plot(1) }));
+        assert_eq!(images(&desk.call("add_notebook_cell", add).await).len(), count);
+        let update = call(json!({ "notebook": "nb.ipynb", "cell": 1, "content": plot(2) }));
+        assert_eq!(images(&desk.call("update_notebook_cell", update).await).len(), count);
+        let edit = call(json!({ "path": "nb.ipynb", "old": "[2]", "new": "[3]" }));
+        assert_eq!(images(&desk.call("edit", edit).await).len(), count);
+        desk.told("delete_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": [1] })).await;
+    }
+    // Each wait for the same run decides for itself.
+    let add = json!({
+        "notebook": "nb.ipynb", "type": "code", "content": plot(4), "run": true, "images": false, "soft_wait": 0,
+    });
+    let id = execution(&desk.told("add_notebook_cell", add).await);
+    for (with, count) in [(false, 0), (true, 1)] {
+        let wait = json!({ "execution": id, "timeout": 100, "images": with });
+        assert_eq!(images(&desk.call("wait", wait).await).len(), count);
+    }
+    desk.bed.close().await;
+}
