@@ -101,7 +101,9 @@ fn defined(source: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for statement in statements(source) {
         for name in bound(&statement) {
-            if !name.starts_with('_') && names.iter().all(|known| known != name) {
+            // `_` takes a value that nobody reads.
+            let is_read = name.contains(|letter| letter != '_');
+            if is_read && names.iter().all(|known| known != name) {
                 names.push(name.to_owned());
             }
         }
@@ -268,13 +270,14 @@ mod tests {
         check("df = (\n    load()\n    .query(\"a = 1\")\n)\nout = !ls", "df out");
         check("%matplotlib inline\n%%time\nz = 1", "z");
         check("%%time\nz = 1", "z");
+        check("_cache = {}\ndef _load(): pass\na, _ = pair", "_cache _load a");
     }
 
     #[test]
     fn statements_that_bind_no_new_name_are_left_out() {
         check("x += 1\ndf['a'] = 1\ndf.b = 2\nx == 1\nf(a=1)\nprint(x, end='')", "");
         check("if a:\n    x = 1\nfor i in y:\n    z = i", "");
-        check("\"\"\"\nx = 1\n\"\"\"\n'y = 2'\n# z = 3\n_hidden = 1", "");
+        check("\"\"\"\nx = 1\n\"\"\"\n'y = 2'\n# z = 3\n_ = f()\n__ = 2", "");
         check("%%bash\nx=1", "");
         check("table[a, b] = 1\nif (n := 3) > 2: pass\nx: int", "");
     }

@@ -13,7 +13,7 @@ use crate::sketch::CellSketch;
 const NOT_RUN: &str = "not run";
 const HAS_OUTPUT: &str = "has output";
 /// An outline gives the length of cells with more lines than this.
-const SHORT: usize = 8;
+const SHORT: usize = 5;
 
 /// What is shown of a notebook's cells.
 pub(super) struct Listing<'a> {

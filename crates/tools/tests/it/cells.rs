@@ -363,7 +363,7 @@ async fn an_outline_tells_sizes_kinds_of_output_and_the_names_that_cells_define(
     };
     let mut cells = vec![
         cell(0, "# load\nimport pandas as pd\ndf = pd.read_csv('a')", json!([text, image, text])),
-        cell(1, "def clean(df):\n    kept = 1\n\n\n\n\n\n\n\nresult = clean(df)", json!([table])),
+        cell(1, "def clean(df):\n    kept = 1\n\n\n_cache = {}\nresult = clean(df)", json!([table])),
         cell(2, "1 / 0", json!([error])),
     ];
     cells.extend((3..25).map(|n| cell(n, "", json!([]))));
@@ -375,7 +375,7 @@ async fn an_outline_tells_sizes_kinds_of_output_and_the_names_that_cells_define(
         lines,
         [
             "0 c0 · In[1] · text+image | # load → pd df",
-            "1 c1 10 lines · In[1] · table | def clean(df): → result",
+            "1 c1 6 lines · In[1] · table | def clean(df): → _cache result",
             "2 c2 · In[1] · error | 1 / 0",
             "3 c3 · In[1] | ",
         ]
