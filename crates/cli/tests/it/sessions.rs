@@ -123,6 +123,24 @@ fn what_one_command_leaves_the_next_one_finds() {
 }
 
 #[test]
+fn the_list_says_when_a_session_ends_that_nobody_uses() {
+    let bed = Bed::new(Backend::BareRunner);
+    bed.start("x = 1");
+    until("the command has left the session", || bed.sessions()[0]["ends"].is_u64());
+    let listed = bed.run(&["sessions"]).ok();
+    let mut lines = listed.lines();
+    let at = lines.next().and_then(|heading| heading.find("ends in")).unwrap_or_else(|| panic!("{listed}"));
+    let session = lines.find(|line| line.starts_with("s ")).unwrap_or_else(|| panic!("{listed}"));
+    let words: Vec<&str> = session[at..].split_whitespace().take(2).collect();
+    let left: u64 = words[0].parse().unwrap_or_else(|_| panic!("{listed}"));
+    assert!(left > 0 && ["s", "min"].contains(&words[1]), "{listed}");
+    let client = bed.begin(UNTIL_GO);
+    assert_eq!(bed.sessions()[0]["ends"], Value::Null);
+    bed.desk.write("go", "");
+    client.wait_with_output().unwrap();
+}
+
+#[test]
 fn a_shell_that_waits_for_the_output_of_the_command_that_starts_the_host_gets_it() {
     let bed = Bed::new(Backend::BareRunner);
     let cellist = env!("CARGO_BIN_EXE_cellist");

@@ -264,3 +264,41 @@ async fn undo_and_json_keep_names() {
     assert_eq!(sources(&path), ["a = 10", "b = 20", "c = 30", "print(b)"]);
     bed.close().await;
 }
+
+#[tokio::test]
+async fn a_pending_review_stays_with_its_cell() {
+    use cellist_session::live::{Actor, ActorKind, Scope, Verdict, Was};
+    let bed = Bed::new();
+    let path = bed.write(NB, old_format(FOUR));
+    let names = listed(&bed).await;
+    bed.told("update_notebook_cell", update(&names[1], "b = 20")).await;
+    let check = async |expected: &[&str]| {
+        absorbed(&bed, &path).await;
+        let view = bed.documents.open(&path).await.unwrap().view();
+        let pending: Vec<(&str, &Was)> =
+            view.review.cells.iter().map(|(cell, waiting)| (cell.as_str(), &waiting.was)).collect();
+        let [(cell, Was::There { source, .. })] = pending.as_slice() else { panic!("{pending:?}") };
+        assert_eq!((*cell, source.as_str()), (names[1].as_str(), "b = 2"));
+        let at = view.notebook.position(&names[1].as_str().into()).unwrap();
+        assert_eq!(view.notebook.cells()[at].source(), "b = 20");
+        assert_eq!(sources(&path), expected);
+    };
+    rewrite(&path, |cells| cells.insert(0, markdown("# By a person")));
+    check(&["# By a person", "a = 1", "b = 20", "c = 3", "print(a)"]).await;
+    bed.documents.close().await;
+    check(&["# By a person", "a = 1", "b = 20", "c = 3", "print(a)"]).await;
+    bed.documents.close().await;
+    rewrite(&path, |cells| cells.insert(0, markdown("# While it was closed")));
+    check(&["# While it was closed", "# By a person", "a = 1", "b = 20", "c = 3", "print(a)"]).await;
+    // What is taken back is the agent's change of that cell.
+    let document = bed.documents.open(&path).await.unwrap();
+    let person = Actor::new(ActorKind::Person, "ann").into();
+    let scope = Scope::Cell { cell: names[1].as_str().into() };
+    document.judge(Verdict::Undo, scope, person).await.unwrap();
+    document.save().await.unwrap();
+    assert!(document.view().review.cells.is_empty());
+    drop(document);
+    let now = ["# While it was closed", "# By a person", "a = 1", "b = 2", "c = 3", "print(a)"];
+    assert_eq!(sources(&path), now);
+    bed.close().await;
+}

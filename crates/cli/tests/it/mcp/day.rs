@@ -89,6 +89,24 @@ impl Day<'_> {
         cells.iter().map(|cell| (text(&cell["id"]), text(&cell["source"]))).collect()
     }
 
+    /// Runs and changes cells that were there, by the names that it is told.
+    #[track_caller]
+    fn works_on_cells_of_another_program(&mut self) {
+        let names: Vec<String> = self.sources().into_iter().map(|(name, _)| name).collect();
+        let listed = self.told("get_notebook_cells", json!({ "notebook": NB }));
+        assert!(names.iter().all(|name| listed.contains(&format!("id={name} "))), "{listed}");
+        let told = self.told("run_notebook_cells", json!({ "notebook": NB, "soft_wait": 300 }));
+        assert!(told.contains("'edited in JupyterLab'\n") && told.ends_with("\n2 ok"), "{told}");
+        self.another_program_writes_on_top("# Written in the morning");
+        let mut ours = updated(&names[2], "y = 3\ny");
+        (ours["run"], ours["soft_wait"]) = (json!(true), json!(300));
+        let told = self.told("update_notebook_cell", ours);
+        assert!(told.contains(&format!("[3] id={} · ok", names[2])) && told.contains("\n3\n"), "{told}");
+        let now: Vec<String> = self.sources().into_iter().map(|(_, source)| source).collect();
+        assert_eq!(now[0], "# Written in the morning");
+        assert_eq!(now[1..], ["# From before ids\ntext", "x = 'edited in JupyterLab'\nx", "y = 3\ny"]);
+    }
+
     /// Another program puts a Markdown cell on top of the file.
     fn another_program_writes_on_top(&self, source: &str) {
         let mut notebook = self.desk.notebook_json(NB);
@@ -126,6 +144,8 @@ enum Format {
     Ids,
     /// 4.4, in which they have none.
     NoIds,
+    /// 4.4 as well, with cells that JupyterLab has written.
+    Foreign,
 }
 
 #[track_caller]
@@ -140,12 +160,21 @@ fn a_day_on(backend: Backend, format: Format) {
         Format::NoIds => {
             desk.write(NB, r#"{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}"#);
         }
+        Format::Foreign => {
+            desk.write(NB, std::fs::read(testkit::fixture("saved/jupyterlab-from-4.4")).unwrap());
+            day.works_on_cells_of_another_program();
+        }
     }
+    // The cells of this day come behind those that are there.
+    let before = day.sources().len();
+    let at: [usize; 6] = std::array::from_fn(|index| before + index);
     day.told("add_notebook_cell", json!({ "notebook": NB, "type": "markdown", "content": "# Sales" }));
     let sales = day.adds("import math\nsales = [3, 1, 4]\nprint(len(sales))");
     let broken = day.refused("add_notebook_cell", added("total = sum(sale)\ntotal"));
-    assert!(broken.starts_with("Error: day.ipynb: cell 2 (") && broken.contains("NameError"), "{broken}");
-    let total = after(&broken, "cell 2 (").trim_end_matches("):").to_owned();
+    let place = format!("cell {} (", at[2]);
+    assert!(broken.starts_with(&format!("Error: day.ipynb: {place}")), "{broken}");
+    assert!(broken.contains("NameError"), "{broken}");
+    let total = after(&broken, &place).trim_end_matches("):").to_owned();
     let mut repair = updated(&total, "total = sum(sales)\ntotal");
     repair["run"] = json!(true);
     let told = day.told("update_notebook_cell", repair);
@@ -166,7 +195,7 @@ fn a_day_on(backend: Backend, format: Format) {
     assert!(told.contains("row 2502\n") && told.contains("row 2503"), "{told}");
     let told = day.told("read", json!({ "path": format!("artifact://{artifact}:1-2") }));
     assert!(told.contains("row 0\nrow 1"), "{told}");
-    let told = day.told("get_cell_outputs", json!({ "notebook": NB, "cell": 3, "max_output": 600 }));
+    let told = day.told("get_cell_outputs", json!({ "notebook": NB, "cell": at[3], "max_output": 600 }));
     assert!(told.len() <= 600 && told.matches("[…]").count() == 1 && told.contains("artifact://"), "{told}");
 
     // A picture comes as one.
@@ -184,7 +213,7 @@ fn a_day_on(backend: Backend, format: Format) {
     assert!(told.contains("interrupted"), "{told}");
     let told = day.refused("wait", json!({ "execution": execution, "timeout": 300 }));
     assert!(told.contains("cancelled"), "{told}");
-    let told = day.told("delete_notebook_cells", json!({ "notebook": NB, "cells": [5] }));
+    let told = day.told("delete_notebook_cells", json!({ "notebook": NB, "cells": [at[5]] }));
     assert!(told.contains("time.sleep"), "{told}");
     let told = day.told("get_variables", json!({ "notebook": NB, "names": ["total"] }));
     assert!(told.contains("total: int = 8"), "{told}");
@@ -192,25 +221,25 @@ fn a_day_on(backend: Backend, format: Format) {
     // An edit of the text, and edits of cells that a person changes at the same time.
     day.told("read", json!({ "path": NB }));
     let told = day.told("edit", json!({ "path": NB, "old": "[3, 1, 4]", "new": "[3, 1, 4, 1, 5]" }));
-    assert!(told.contains(&format!("changed 1 ({sales})")), "{told}");
+    assert!(told.contains(&format!("changed {} ({sales})", at[1])), "{told}");
     day.person_writes(&sales, "import math, sys\nsales = [3, 1, 4, 1, 5]\nprint(len(sales))");
     let ours = updated(&sales, "import math\nsales = [3, 1, 4, 1, 5]\nprint(len(sales), 'sales')");
     let told = day.told("update_notebook_cell", ours);
     let merged = "import math, sys\nsales = [3, 1, 4, 1, 5]\nprint(len(sales), 'sales')";
     assert!(
-        told.contains(&format!("Merged with what others changed there. Cell 1 is now:\n{merged}\n")),
+        told.contains(&format!("Merged with what others changed there. Cell {} is now:\n{merged}\n", at[1])),
         "{told}"
     );
     day.person_writes(&total, "total = sum(sales) + 1\ntotal");
     let told = day.refused("update_notebook_cell", updated(&total, "total = sum(sales) - 1\ntotal"));
     assert!(told.contains("sum(sales) - 1") && told.contains("sum(sales) + 1"), "{told}");
     let told = day.refused("update_notebook_cell", updated(&total, "total = sum(sales)\ntotal"));
-    assert!(told.starts_with("Error: day.ipynb: Changed nothing: code cell 2 ("), "{told}");
-    assert!(told.contains("Cell 2 is now:\ntotal = sum(sales) + 1\ntotal\n"), "{told}");
+    assert!(told.starts_with(&format!("Error: day.ipynb: Changed nothing: code {place}")), "{told}");
+    assert!(told.contains(&format!("Cell {} is now:\ntotal = sum(sales) + 1\ntotal\n", at[2])), "{told}");
     let told = day.told("update_notebook_cell", updated(&total, "total = sum(sales)\ntotal"));
-    assert!(told.starts_with("Replaced the source of code cell 2 ("), "{told}");
+    assert!(told.starts_with(&format!("Replaced the source of code {place}")), "{told}");
 
-    if format == Format::NoIds {
+    if format != Format::Ids {
         // Another program writes the file; the names mean the same cells, and one that is gone is refused.
         let gone = day.adds("pass");
         day.told("delete_notebook_cells", json!({ "notebook": NB, "cells": [gone] }));
@@ -230,11 +259,12 @@ fn a_day_on(backend: Backend, format: Format) {
     // All of it, as nbclient would have left it.
     day.runs_all_as_nbclient(backend);
     let evening = day.sources();
-    assert_eq!(evening[1], (sales.clone(), merged.to_owned()));
+    assert_eq!(evening[at[1]], (sales.clone(), merged.to_owned()));
 
     // The agent finds its way and takes its own change back.
     let told = day.told("search_notebook", json!({ "notebook": NB, "query": "len(sales)" }));
-    assert!(told.contains(&format!("[1] id={sales} code\n3: print(len(sales), 'sales')")), "{told}");
+    let found = format!("[{}] id={sales} code\n3: print(len(sales), 'sales')", at[1]);
+    assert!(told.contains(&found), "{told}");
     day.told("update_notebook_cell", updated(&sales, "sales = [0]"));
     let told = day.told("undo", json!({ "notebook": NB }));
     assert!(told.starts_with(&format!("Took back 1 change: edited cell {sales}.")), "{told}");
@@ -270,4 +300,9 @@ fn a_working_day_on_ipykernel() {
 #[test]
 fn a_working_day_in_a_notebook_without_ids() {
     a_day_on(Backend::Runner, Format::NoIds);
+}
+
+#[test]
+fn a_working_day_in_a_notebook_of_another_program_without_ids() {
+    a_day_on(Backend::Runner, Format::Foreign);
 }

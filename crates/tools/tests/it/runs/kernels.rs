@@ -207,3 +207,15 @@ async fn a_cell_that_is_refused_as_busy_does_not_hide_the_cells_that_ran() {
         desk.bed.close().await;
     }
 }
+
+#[tokio::test]
+async fn the_status_tells_when_an_idle_kernel_ends() {
+    let desk = Desk::new("runner");
+    desk.bed.notebook("nb.ipynb", &[("a", "1")]);
+    desk.told("run_notebook_cells", json!({ "notebook": "nb.ipynb", "soft_wait": 600 })).await;
+    let status = desk.told("notebook_kernel", json!({ "notebook": "nb.ipynb", "action": "status" })).await;
+    let left = status.split(" · ends in ").nth(1).unwrap_or_else(|| panic!("{status}"));
+    let minutes = left.strip_suffix(" min if nobody uses it").unwrap_or_else(|| panic!("{status}"));
+    assert!((1..=60).contains(&minutes.parse::<u32>().unwrap()), "{status}");
+    desk.bed.close().await;
+}

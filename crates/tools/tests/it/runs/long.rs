@@ -119,9 +119,31 @@ async fn progress_bars_become_progress() {
         let mut calling = desk.start("python", json!({ "code": code, "soft_wait": 600, "timeout": 600 }));
         let progress = calling.until(|progress| progress.done.is_some_and(|done| done >= 1.0)).await;
         assert_eq!((progress.total, progress.message.contains("work")), (Some(40.0), true), "{progress:?}");
+        let status = desk.told("notebook_kernel", json!({ "session": "robot-1", "action": "status" })).await;
+        assert!(status.contains(": work ") && status.ends_with("/40"), "{status}");
         std::fs::write(&signal, "").unwrap();
         let answer = calling.answer().await;
         assert!(!answer.is_failure, "{}", answer.all_text());
+        desk.bed.close().await;
+    }
+}
+
+#[tokio::test]
+async fn the_status_of_a_kernel_tells_how_far_a_run_is() {
+    for backend in BOTH {
+        let desk = Desk::new(backend);
+        let signal = desk.signal("go");
+        let code = format!("print('half', flush=True)\n{}print('done')", waits_for(&signal));
+        desk.bed.notebook("nb.ipynb", &[("a", "x = 1"), ("b", &code)]);
+        let run = json!({ "notebook": "nb.ipynb", "soft_wait": 600 });
+        let mut calling = desk.start("run_notebook_cells", run);
+        calling.until(|progress| progress.message == "cell 1 (2 of 2): half").await;
+        let status =
+            desk.told("notebook_kernel", json!({ "notebook": "nb.ipynb", "action": "status" })).await;
+        assert!(status.starts_with("nb.ipynb: kernel busy · "), "{status}");
+        assert!(status.ends_with(" · cells of nb.ipynb: cell 1 (2 of 2): half"), "{status}");
+        std::fs::write(&signal, "").unwrap();
+        assert!(!calling.answer().await.is_failure);
         desk.bed.close().await;
     }
 }

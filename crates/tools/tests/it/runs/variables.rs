@@ -55,6 +55,29 @@ async fn a_busy_kernel_is_not_disturbed() {
 }
 
 #[tokio::test]
+async fn a_notebook_whose_cell_runs_is_called_busy_before_the_cell_ends() {
+    for backend in BOTH {
+        let desk = Desk::new(backend);
+        let signal = desk.signal("go");
+        desk.bed.notebook("nb.ipynb", &[("a", &waits_for(&signal))]);
+        let run = json!({ "notebook": "nb.ipynb", "soft_wait": 0 });
+        let id = execution(&desk.told("run_notebook_cells", run).await);
+        let mut waiting = desk.start("wait", json!({ "execution": id, "timeout": 600 }));
+        waiting.until(|progress| progress.message == "cell 0: running").await;
+        let busy = desk.refused("get_variables", json!({ "notebook": "nb.ipynb" })).await;
+        assert!(busy.contains(&format!("nb.ipynb: the kernel is busy with execution {id} ")), "{busy}");
+        // The cell cannot have ended: the file that it waits for comes now.
+        let still = desk.told("wait", json!({ "execution": id, "timeout": 0 })).await;
+        assert!(still.starts_with("Still running"), "{still}");
+        std::fs::write(&signal, "").unwrap();
+        assert!(!waiting.answer().await.is_failure);
+        let told = desk.told("get_variables", json!({ "notebook": "nb.ipynb" })).await;
+        assert!(told.contains("modules: os, time"), "{told}");
+        desk.bed.close().await;
+    }
+}
+
+#[tokio::test]
 async fn a_variable_that_is_named_is_described_without_code_of_its_own() {
     for backend in BOTH {
         let desk = Desk::new(backend);
