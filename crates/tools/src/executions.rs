@@ -119,21 +119,12 @@ impl Executions {
         let (handed_over, heard) = watch::channel(false);
         let (begun, ledger) = (Instant::now(), Ledger::default());
         let inside = Inside { cancel, handed_over: heard, standing, ledger: ledger.clone() };
-        let execution = Execution {
-            id,
-            title,
-            session,
-            turn,
-            begun,
-            canceller,
-            handed_over,
-            standing: seen,
-            ledger: ledger.clone(),
-            outcome,
-        };
+        let standing = seen;
+        let execution =
+            Execution { id, title, session, turn, begun, canceller, handed_over, standing, ledger, outcome };
         self.lock().push_back(execution.clone());
         let running = run(inside);
-        let executions = self.clone();
+        let (executions, ledger) = (self.clone(), execution.ledger.clone());
         tokio::spawn(async move {
             // A fault of ours leaves no reply, and the receiver sees the end of it.
             if let Ok(reply) = contained(running).await {
