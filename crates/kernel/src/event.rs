@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use cellist_output::{MimeBundle, RawJson, StreamName};
+use cellist_output::{MimeBundle, MimeData, RawJson, StreamName};
 
 pub use cellist_output::notices::Death;
 
@@ -103,6 +103,36 @@ pub enum Event {
     Done(Outcome),
     /// The kernel died while the code ran.
     Died(Death),
+}
+
+impl Event {
+    /// About how many bytes of memory it takes.
+    pub fn size(&self) -> usize {
+        match self {
+            Event::Display { data, .. } | Event::UpdateDisplay { data, .. } | Event::Result { data, .. } => {
+                data.iter()
+                    .map(|(_, data)| match data {
+                        MimeData::Text(text) => text.len(),
+                        MimeData::Json(json) => json.get().len(),
+                    })
+                    .sum()
+            }
+            Event::Error { message, traceback, .. } => {
+                message.len() + traceback.iter().map(String::len).sum::<usize>()
+            }
+            Event::Stream { bytes, .. } => bytes.len(),
+            Event::Late { event, .. } => event.size(),
+            Event::Started { .. }
+            | Event::ClearOutput { .. }
+            | Event::InputRequested
+            | Event::Progress { .. }
+            | Event::WidgetText { .. }
+            | Event::OutputLost
+            | Event::OutputRefused { .. }
+            | Event::Done(_)
+            | Event::Died(_) => 0,
+        }
+    }
 }
 
 /// How a piece of code ended.

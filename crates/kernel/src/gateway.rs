@@ -22,6 +22,7 @@ use tokio::sync::watch;
 
 use crate::current::Current;
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::jupyter::front::{Front, only_joined};
 use crate::jupyter::trace::Tracer;
 use crate::kernel::{
@@ -263,6 +264,10 @@ impl Kernel for GatewayKernel {
             request.variables.retain(|(name, _)| !name.starts_with(BRIDGE));
         }
         Box::pin(self.front.execute(request))
+    }
+
+    fn late(&self) -> Future<'_, Event> {
+        Box::pin(self.front.late())
     }
 
     fn interrupt(&self, execution: ExecutionId) -> Future<'_, Result<()>> {

@@ -28,6 +28,16 @@ pub trait Kernel: Send + Sync {
     /// does not stop the code.
     fn execute(&self, request: Request) -> Future<'_, Result<Execution>>;
 
+    /// Returns the next output of an earlier execution that comes while no execution takes it, as [`Event::Late`]; it
+    /// does not return where none comes. It may be dropped at any time, and still has the last output of a kernel that
+    /// has ended.
+    ///
+    /// Only output with a tag comes here. An execution that has a tag itself takes what waits with its own events, and so
+    /// it does with all that comes while it runs. Code that writes more than fits waits, where its kernel can be made to.
+    fn late(&self) -> Future<'_, Event> {
+        Box::pin(std::future::pending())
+    }
+
     /// Interrupts the execution if it is the one that runs now, and returns at once; the execution's own
     /// events tell whether it stopped.
     fn interrupt(&self, execution: ExecutionId) -> Future<'_, Result<()>>;
@@ -132,7 +142,8 @@ pub struct Request {
     pub hidden: bool,
     /// Environment variables to set in the kernel's process first, or to remove (`None`).
     pub variables: Vec<(String, Option<String>)>,
-    /// A name for it. Output that comes after its end carries the name, where the kernel knows whose output it is.
+    /// A name for it. Output that comes after its end carries the name, where the kernel knows whose output it is. An
+    /// execution with a name hears such output of others.
     pub tag: Option<Arc<str>>,
 }
 
@@ -140,6 +151,11 @@ impl Request {
     /// Code that counts as an execution.
     pub fn new(code: impl Into<String>) -> Request {
         Request { code: code.into(), ..Request::default() }
+    }
+
+    /// Whether its listener is told the late output of other executions.
+    pub(crate) fn takes_late(&self) -> bool {
+        !self.hidden && self.tag.is_some()
     }
 
     /// Code of our own, that no one sees.

@@ -19,6 +19,7 @@ pub mod guard;
 mod jupyter;
 mod kernel;
 pub mod kernelspec;
+mod late;
 mod launch;
 pub mod order;
 pub mod prelude;
@@ -30,6 +31,7 @@ pub mod scripted;
 pub mod shell;
 pub mod stream;
 mod trace;
+mod waiting;
 pub mod zmq;
 
 pub use error::{Error, Result};

@@ -20,18 +20,20 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::current::Current;
 use crate::error::{Error, Result};
-use crate::event::Death;
+use crate::event::{Death, Event};
 use crate::fault;
 use crate::guard::Guard;
 use crate::kernel::{
     Backend, Completeness, Completion, Execution, ExecutionId, Future, Identity, Inspection, Kernel, Request,
     State,
 };
+use crate::late::LateOutput;
 use crate::launch::{Launch, Started};
 use crate::process::{Process, Spawn};
+use crate::waiting::EVENTS;
 use boot::Boot;
 use frames::{Ask, Hello, PROTOCOL, Reply};
-use link::{Command, EVENTS, Link, Opening, Pipes};
+use link::{Command, Link, Opening, Pipes};
 
 /// How long an idle runner may think about an answer.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -76,6 +78,7 @@ struct Live {
     hello: Hello,
     pid: u32,
     commands: mpsc::Sender<Command>,
+    late: LateOutput,
 }
 
 impl Live {
@@ -118,14 +121,16 @@ impl Live {
         let pid = process.id();
         let (commands, receiver) = mpsc::channel(COMMANDS);
         let (within, state, trace) = (launch.startup_timeout, state.clone(), launch.trace.clone());
-        let ready = Link::spawn(Opening { process, pipes, token, first, within, state, trace }, receiver);
+        let late = LateOutput::default();
+        let opening = Opening { process, pipes, token, first, within, late: late.clone(), state, trace };
+        let ready = Link::spawn(opening, receiver);
         let hello = ready.await.map_err(|_| Error::Dead { death: Death::Unknown })?;
         let hello = hello.map_err(|error| or_no_python(python, error))?;
         if hello.protocol != PROTOCOL {
             let what = format!("protocol {} where {PROTOCOL} is spoken", hello.protocol);
             return Err(Error::Protocol { what });
         }
-        Ok(Live { hello, pid, commands })
+        Ok(Live { hello, pid, commands, late })
     }
 
     /// Ends the process, gently if it is idle.
@@ -205,6 +210,11 @@ impl Kernel for Runner {
             answer.await.map_err(|_| self.gone())??;
             Ok(Execution { id, events })
         })
+    }
+
+    fn late(&self) -> Future<'_, Event> {
+        let late = self.live.get().late.clone();
+        Box::pin(async move { late.next().await })
     }
 
     fn interrupt(&self, execution: ExecutionId) -> Future<'_, Result<()>> {

@@ -19,6 +19,7 @@ use tokio::sync::watch;
 
 use crate::current::Current;
 use crate::error::{Error, Result};
+use crate::event::Event;
 use crate::guard::Guard;
 use crate::jupyter::front::{Front, only_joined};
 use crate::jupyter::trace::Tracer;
@@ -180,6 +181,10 @@ impl Kernel for ZmqKernel {
 
     fn execute(&self, request: Request) -> Future<'_, Result<Execution>> {
         Box::pin(self.front.execute(request))
+    }
+
+    fn late(&self) -> Future<'_, Event> {
+        Box::pin(self.front.late())
     }
 
     fn interrupt(&self, execution: ExecutionId) -> Future<'_, Result<()>> {

@@ -62,6 +62,7 @@ pub struct Keeping {
 impl Desk {
     /// A desk that keeps these sessions, notebooks and artifacts.
     pub fn new(sessions: Sessions, documents: Documents, artifacts: Artifacts) -> Desk {
+        sessions.tell_notebooks(Arc::new(documents.clone()));
         let toolbox = Toolbox::new(sessions.clone(), documents.clone(), artifacts);
         let (held, callers, runs, chats) =
             (Held::default(), Callers::default(), Runs::default(), Chats::default());

@@ -40,6 +40,9 @@ pub(crate) const LANGUAGE: &str = "language_info";
 /// How long code may take to stop after it was interrupted, when nothing else is said.
 pub const GRACE: Duration = Duration::from_secs(5);
 
+/// How many late outputs are taken after the last cell, before the kernel ends.
+const MOST_LATE: usize = 1024;
+
 /// How a notebook is to be run.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -162,6 +165,7 @@ pub async fn run(
         saving: None,
         rhythm: Rhythm::new(Instant::now()),
         notices: Vec::new(),
+        max_output: plan.max_output,
     };
     let mut reports: Vec<CellReport> = Vec::new();
     let mut status = Status::Ok;
@@ -269,6 +273,7 @@ pub async fn run(
         run.rhythm.ended();
         run.save_in_between(None);
     }
+    run.drain_late(kernel).await;
     let save_error = run.save().await.err();
     let Running { document, mut notices, .. } = run;
     if save_error.is_some()
@@ -298,6 +303,7 @@ struct Running<'a> {
     saving: Option<Saving>,
     rhythm: Rhythm,
     notices: Vec<String>,
+    max_output: Option<usize>,
 }
 
 impl Running<'_> {
@@ -308,14 +314,32 @@ impl Running<'_> {
         if let Some(event) = mine {
             record.kept.apply(event);
         }
+        self.put_late();
+    }
+
+    /// Puts late output into the cells that it belongs to.
+    fn put_late(&mut self) {
+        let Running { document, shown, max_output, .. } = self;
         for (owner, event) in shown.take_late() {
             let id = CellId::from(&*owner);
             let Some(index) = document.find(&id) else { continue };
             let cell = &document.notebook().cells()[index];
             let count = cell.execution_count().and_then(|count| u64::try_from(count).ok());
-            let outputs = shown.add_late(&id, vec![event], || cell.outputs());
+            let outputs = shown.add_late(&id, vec![event], *max_output, || cell.outputs());
             document.set_outputs(&id, &outputs, count);
         }
+    }
+
+    /// Puts late output into its cells that has come since the last cell ended.
+    async fn drain_late(&mut self, kernel: &dyn Kernel) {
+        for _ in 0..MOST_LATE {
+            tokio::select! {
+                biased;
+                event = kernel.late() => drop(self.shown.hear(event, |_, _, _| {})),
+                () = std::future::ready(()) => break,
+            }
+        }
+        self.put_late();
     }
 
     /// Saves beside what runs, if it is time to. Of the cell that runs it has what that showed so far.

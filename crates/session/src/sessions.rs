@@ -9,6 +9,7 @@ mod file;
 mod gone;
 mod key;
 mod known;
+mod late;
 mod launcher;
 mod look;
 mod policy;
@@ -21,7 +22,7 @@ mod view;
 mod workplace;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use cellist_kernel::{Completion, Inspection, Order};
@@ -42,6 +43,7 @@ pub use call::{Call, CallReport, Code, CodeReport, KernelMode, Kind, Principal};
 pub use error::SessionError;
 pub use file::Whereabouts;
 pub use key::{ExecutionId, OwnerId, SessionKey};
+pub use late::{LateOutputs, Notebooks};
 pub use launcher::{Launcher, Means};
 pub use policy::Policy;
 pub use retry::RetryOnCrash;
@@ -59,6 +61,7 @@ struct Inner {
     means: Means,
     book: Mutex<Book>,
     known: Mutex<Known>,
+    notebooks: OnceLock<Arc<dyn Notebooks>>,
 }
 
 impl Inner {
@@ -82,7 +85,8 @@ impl Sessions {
         };
         file::sweep(&means.home);
         let book = Mutex::new(Book::after(known.keys().cloned()));
-        let inner = Arc::new(Inner { policy, means, book, known: Mutex::new(known) });
+        let inner =
+            Arc::new(Inner { policy, means, book, known: Mutex::new(known), notebooks: OnceLock::new() });
         let swept = Arc::downgrade(&inner);
         tokio::spawn(async move {
             let mut ticks = interval_at(Instant::now() + policy.sweep, policy.sweep);
@@ -96,6 +100,12 @@ impl Sessions {
             }
         });
         Sessions(inner)
+    }
+
+    /// Names the open notebooks that hear what happens in their sessions between runs: late output, and the end of a
+    /// kernel, whatever the cause. Those that are named first stay.
+    pub fn tell_notebooks(&self, notebooks: Arc<dyn Notebooks>) {
+        let _ = self.0.notebooks.set(notebooks);
     }
 
     /// Hands a call in. It runs when those before it in its session have ended; what comes of it, also that it cannot be

@@ -25,6 +25,7 @@ use crate::jupyter::pending::Pending;
 use crate::jupyter::setup::{Given, Sign};
 use crate::jupyter::trace::Tracer;
 use crate::kernel::State;
+use crate::late::LateOutput;
 use crate::launch::Launch;
 
 /// How long a gateway may take to end a kernel: it waits for one that is busy before it kills it.
@@ -123,6 +124,7 @@ impl Live {
         };
         let form = socket.form();
         let (link, source) = link.begin(socket);
+        let late = LateOutput::default();
         let listener = Listener {
             source,
             session: session.clone(),
@@ -134,6 +136,7 @@ impl Live {
             farewell: if ours { Farewell::Message(control.clone()) } else { Farewell::None },
             heard,
             taken: taking,
+            late: late.clone(),
         };
         let tasks =
             Tasks { link: tokio::spawn(link), listener: Mutex::new(Some(tokio::spawn(listener.run()))) };
@@ -143,6 +146,7 @@ impl Live {
             control,
             pending,
             commands,
+            late,
             info: KernelInfo::default(),
             presumed_language: String::new(),
             taken,

@@ -15,6 +15,7 @@ use super::message::{Message, Session};
 use super::pending::Pending;
 use super::setup::{self, Given};
 use crate::error::{Error, Result};
+use crate::late::LateOutput;
 
 /// Commands that wait for the listener, which is never long away.
 pub(crate) const COMMANDS: usize = 64;
@@ -31,6 +32,7 @@ pub(crate) struct Client {
     pub(crate) control: Lane,
     pub(crate) pending: Arc<Pending>,
     pub(crate) commands: mpsc::Sender<Command>,
+    pub(crate) late: LateOutput,
     pub(crate) info: KernelInfo,
     /// The language as whoever started it knows it, for kernels that do not say.
     pub(crate) presumed_language: String,

@@ -16,7 +16,7 @@ use super::listener::{Begin, Command, EVENTS};
 use super::setup;
 use crate::current::Current;
 use crate::error::{Error, Result};
-use crate::event::Death;
+use crate::event::{Death, Event};
 use crate::kernel::{Completeness, Completion, Execution, ExecutionId, Inspection, Request, State};
 
 /// How long an idle kernel may think about an answer. The first completion of a process loads libraries, which takes
@@ -103,10 +103,15 @@ impl Front {
         let (message, frames) = client.session.build("execute_request", None, &content);
         messages.push(frames);
         let (sender, events) = mpsc::channel(EVENTS);
-        let (tag, hidden) = (request.tag, request.hidden);
-        let begin = Begin { id, request: message, tag, messages, hidden, python, events: sender };
+        let (takes_late, tag, hidden) = (request.takes_late(), request.tag, request.hidden);
+        let begin = Begin { id, request: message, tag, takes_late, messages, hidden, python, events: sender };
         place.send(Command::Begin(begin));
         Ok(Execution { id, events })
+    }
+
+    pub(crate) async fn late(&self) -> Event {
+        let client = self.client();
+        client.late.next().await
     }
 
     pub(crate) async fn interrupt(&self, execution: ExecutionId) -> Result<()> {

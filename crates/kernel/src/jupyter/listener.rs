@@ -16,6 +16,7 @@ use super::reading::{Item, Reading};
 use super::setup;
 use crate::event::{Death, Event};
 use crate::kernel::{ExecutionId, State};
+use crate::late::LateOutput;
 use crate::process::{Process, Signal};
 
 /// Events that an execution's reader may be behind before they wait here: enough that a reader that keeps up is
@@ -73,6 +74,7 @@ pub(crate) struct Begin {
     /// The request, and before it what must be done first.
     pub(crate) messages: Vec<Vec<Bytes>>,
     pub(crate) tag: Option<Arc<str>>,
+    pub(crate) takes_late: bool,
     pub(crate) hidden: bool,
     pub(crate) python: bool,
     pub(crate) events: mpsc::Sender<Event>,
@@ -134,6 +136,8 @@ pub(crate) struct Listener<S> {
     pub(crate) heard: watch::Sender<bool>,
     /// Whether the kernel works for someone else.
     pub(crate) taken: watch::Sender<bool>,
+    /// Where output goes that comes between executions.
+    pub(crate) late: LateOutput,
 }
 
 impl<S: Source> Listener<S> {
@@ -142,6 +146,7 @@ impl<S: Source> Listener<S> {
         let mut task = Task {
             reading: Reading::default(),
             delivery: None,
+            late: self.late,
             interrupt: Interrupt::No,
             begun: None,
             limit: LARGE,
@@ -161,6 +166,7 @@ impl<S: Source> Listener<S> {
 struct Task {
     reading: Reading,
     delivery: Option<Delivery>,
+    late: LateOutput,
     interrupt: Interrupt,
     /// When the kernel said that it begins.
     begun: Option<Instant>,
@@ -196,7 +202,11 @@ impl Task {
         let mut dying: Option<Death> = None;
         let mut hung_up = false;
         loop {
-            let has_room = self.delivery.as_ref().is_none_or(|delivery| delivery.held < self.limit);
+            // Between executions the kernel waits for the reader of late output, unless it is about to end.
+            let late = self.late.clone();
+            let has_late_room = self.reading.is_running() || dying.is_some() || late.has_room();
+            let has_room =
+                self.delivery.as_ref().is_none_or(|delivery| delivery.held < self.limit) && has_late_room;
             let waiting = self.delivery.as_ref().and_then(Delivery::waits_for);
             let silence = match (&dying, self.interrupt) {
                 (Some(_), _) => LAST_WORDS,
@@ -224,6 +234,7 @@ impl Task {
                     // Nobody listens: what waits for them goes.
                     Err(_) => if let Some(delivery) = &mut self.delivery { delivery.clear() },
                 },
+                () = late.until_room(), if !has_late_room => {}
                 next = source.next(has_room) => match next {
                     Heard::Message(message) => {
                         heard.send_if_modified(|heard| !std::mem::replace(heard, true));
@@ -240,7 +251,7 @@ impl Task {
                 death = until_dead(&mut death), if dying.is_none() => dying = Some(death),
                 // All that a dead kernel had said was read before its connection ended; what it said to nobody
                 // need not be read.
-                () = std::future::ready(()), if dying.is_some() && (!self.reading.is_running() || hung_up && has_room) => {
+                () = std::future::ready(()), if dying.is_some() && (!self.reading.may_be_heard() || hung_up && has_room) => {
                     break;
                 }
                 () = tokio::time::sleep(silence), if has_room && (dying.is_some() || self.reading.is_ending()) => {
@@ -263,11 +274,14 @@ impl Task {
 
     async fn obey(&mut self, command: Command) {
         match command {
-            Command::Begin(Begin { id, request, tag, messages, hidden, python, events }) => {
+            Command::Begin(Begin { id, request, tag, takes_late, messages, hidden, python, events }) => {
                 (self.interrupt, self.begun) = (Interrupt::No, None);
                 self.reading.begin(request, tag, hidden, python);
                 self.release();
                 self.delivery = Some(Delivery::new(id, events));
+                if takes_late {
+                    self.late.take().into_iter().for_each(|event| self.tell(Item::Event(event), 0));
+                }
                 for message in messages {
                     self.shell.send(message).await;
                 }
@@ -385,6 +399,16 @@ impl Task {
     }
 
     fn tell(&mut self, item: Item, size: usize) {
+        let item = match item {
+            Item::Event(event @ Event::Late { .. }) if !self.reading.takes_late() => {
+                self.late.push(event);
+                if self.reading.is_running() {
+                    self.late.shorten();
+                }
+                return;
+            }
+            item => item,
+        };
         if let Some(delivery) = &mut self.delivery {
             delivery.push(item, size);
         }

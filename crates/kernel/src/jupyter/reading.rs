@@ -87,6 +87,16 @@ impl Reading {
         self.running.is_some()
     }
 
+    /// Whether the execution that runs is told late output of those before it.
+    pub(super) fn takes_late(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| !running.hidden && running.tag.is_some())
+    }
+
+    /// Whether output may come that has a reader: of the request that runs, or late output of one with a tag.
+    pub(super) fn may_be_heard(&self) -> bool {
+        self.running.is_some() || self.earlier.iter().any(|earlier| earlier.tag.is_some())
+    }
+
     /// Whether the kernel has said that it works on the request.
     pub(super) fn has_started(&self) -> bool {
         self.running.as_ref().is_some_and(|running| running.started)
@@ -155,7 +165,7 @@ impl Reading {
     }
 
     /// Output of an earlier execution of ours: where the tag is known, it goes back to that execution. Otherwise its text
-    /// is kept, its displays may be updated, and the rest has no place any more.
+    /// is kept for the next one, its displays may be updated, and the rest has no place any more.
     fn hear_late(&mut self, message: &Message, tag: Option<Arc<str>>, items: &mut Vec<Item>) {
         let kind = message.kind.as_str();
         let is_placed = matches!(kind, "display_data" | "execute_result" | "clear_output" | "error");
@@ -170,19 +180,24 @@ impl Reading {
             }
             _ => return,
         };
-        let told = events.into_iter().map(|event| match &tag {
-            Some(owner) => Event::Late { owner: owner.clone(), event: Box::new(event) },
-            None => event,
-        });
-        if self.running.as_ref().is_some_and(|running| !running.hidden) {
-            self.start(None, items);
+        if let Some(owner) = tag {
+            if self.takes_late() {
+                self.start(None, items);
+            }
+            let told =
+                events.into_iter().map(|event| Event::Late { owner: owner.clone(), event: event.into() });
             items.extend(told.map(Item::Event));
             return;
         }
-        self.late.extend(told);
-        let mut held: usize = self.late.iter().map(size).sum();
+        if self.running.as_ref().is_some_and(|running| !running.hidden) {
+            self.start(None, items);
+            items.extend(events.into_iter().map(Item::Event));
+            return;
+        }
+        self.late.extend(events);
+        let mut held: usize = self.late.iter().map(Event::size).sum();
         while held > LATE && self.late.len() > 1 {
-            held -= self.late.pop_front().as_ref().map_or(0, size);
+            held -= self.late.pop_front().as_ref().map_or(0, Event::size);
         }
     }
 
@@ -296,16 +311,6 @@ fn late_text(message: &Message) -> Vec<Event> {
     let Some(Item::Text { name, mut text, .. }) = stream(message) else { return Vec::new() };
     let pieces = std::iter::from_fn(|| text.next_piece());
     pieces.map(|bytes| Event::Stream { name, bytes, late: true }).collect()
-}
-
-/// How much an output that waits takes.
-fn size(event: &Event) -> usize {
-    match event {
-        Event::Stream { bytes, .. } => bytes.len(),
-        Event::Late { event, .. } => size(event),
-        Event::Display { data, .. } | Event::Result { data, .. } => data.readable().len(),
-        _ => 0,
-    }
 }
 
 const INTERRUPTS: [&str; 2] = ["KeyboardInterrupt", "CancelledError"];

@@ -4,7 +4,6 @@
 mod owners;
 mod pipes;
 mod start;
-mod waiting;
 
 use std::collections::HashMap;
 use std::io;
@@ -23,15 +22,13 @@ use crate::bars::Bars;
 use crate::error::{Error, Result};
 use crate::event::{Death, Event};
 use crate::kernel::{ExecutionId, Request, State};
+use crate::late::LateOutput;
 use crate::process::{Process, Signal};
 use crate::trace::Trace;
+use crate::waiting::{Closed, Waiting, room};
 use owners::Owners;
 use pipes::{FrameReader, Stream};
 use start::Start;
-use waiting::{Closed, Waiting, room};
-
-/// Events that a listener may be behind before they wait here.
-pub(super) const EVENTS: usize = 64;
 
 /// Frames that may wait for their place among the text: their marks are in the pipes already.
 const FRAMES: usize = 64;
@@ -81,6 +78,8 @@ pub(super) struct Opening {
     pub(super) first: Vec<u8>,
     /// How long it may take to get ready.
     pub(super) within: Duration,
+    /// Where output goes that comes between executions.
+    pub(super) late: LateOutput,
     pub(super) state: Arc<watch::Sender<State>>,
     pub(super) trace: Option<Trace>,
 }
@@ -97,6 +96,7 @@ pub(super) struct Link {
     events: Option<mpsc::Sender<Event>>,
     waiting: Waiting,
     owners: Owners,
+    late: LateOutput,
     answers: HashMap<u64, oneshot::Sender<Reply>>,
     interrupt: Option<(ExecutionId, Instant)>,
     bars: Bars,
@@ -107,7 +107,8 @@ pub(super) struct Link {
 
 struct Running {
     id: ExecutionId,
-    hidden: bool,
+    /// Whether late output of others is told to its listener.
+    takes_late: bool,
     started: bool,
 }
 
@@ -117,7 +118,7 @@ impl Link {
         opening: Opening,
         commands: mpsc::Receiver<Command>,
     ) -> oneshot::Receiver<Result<Hello>> {
-        let Opening { process, pipes, token, first, within, state, trace } = opening;
+        let Opening { process, pipes, token, first, within, late, state, trace } = opening;
         let (start, hello) = Start::new(within);
         let link = Link {
             process,
@@ -134,6 +135,7 @@ impl Link {
             events: None,
             waiting: Waiting::default(),
             owners: Owners::default(),
+            late,
             answers: HashMap::new(),
             interrupt: None,
             bars: Bars::default(),
@@ -147,7 +149,10 @@ impl Link {
 
     async fn run(mut self, mut commands: mpsc::Receiver<Command>) {
         let death = loop {
-            let has_room = self.waiting.has_room();
+            // Between executions the program waits for the reader of late output. Code that runs never does.
+            let late = self.late.clone();
+            let has_late_room = self.running.is_some() || late.has_room();
+            let has_room = self.waiting.has_room() && has_late_room;
             let reads_frames = has_room && self.order.waiting_frames() < FRAMES;
             let large = self.waiting.next_is_large();
             let (listener, has_events) = (self.events.clone(), !self.waiting.is_empty());
@@ -167,6 +172,7 @@ impl Link {
                 },
                 room = room(listener.as_ref(), large), if has_events => self.send(room),
                 death = self.process.wait() => break death,
+                () = late.until_room(), if !has_late_room => {}
                 ready = stdout.readable(), if has_room => if ready { self.read(0); },
                 ready = stderr.readable(), if has_room => if ready { self.read(1); },
                 ready = self.frames.readable(), if reads_frames => if ready { self.read_frames(); },
@@ -229,10 +235,11 @@ impl Link {
         // The last of an execution whose reader is slow; what came later is told to the new one.
         self.end_of_events();
         self.events = Some(events);
-        self.running = Some(Running { id, hidden: request.hidden, started: false });
+        let takes_late = request.takes_late();
+        self.running = Some(Running { id, takes_late, started: false });
         self.owners.begin(id, request);
-        if !request.hidden {
-            self.owners.parked().for_each(|event| self.waiting.event(event));
+        if takes_late {
+            self.late.take().into_iter().for_each(|event| self.waiting.event(event));
         }
         self.ask(&Ask::execute(id, request));
         self.state.send_replace(State::Busy(id));
@@ -318,10 +325,12 @@ impl Link {
 
     fn late(&mut self, owner: Arc<str>, event: Event) {
         let event = Event::Late { owner, event: Box::new(event) };
-        match self.running.as_ref().is_some_and(|running| running.hidden) {
-            // Callers do not read the output of hidden code, so late output waits for visible code.
-            true => self.owners.park(event),
-            false => self.waiting.event(event),
+        match self.running.as_ref().is_some_and(|running| running.takes_late) {
+            true => self.waiting.event(event),
+            false => self.late.push(event),
+        }
+        if self.running.is_some() {
+            self.late.shorten();
         }
     }
 
@@ -429,6 +438,7 @@ impl Link {
                 if self.events.is_none() {
                     self.waiting = Waiting::default();
                 }
+                self.late.shorten();
             }
         }
         self.process.kill_tree().await

@@ -30,6 +30,7 @@ use crate::jupyter::setup::{Given, Sign};
 use crate::jupyter::trace::Tracer;
 use crate::kernel::State;
 use crate::kernelspec::expand;
+use crate::late::LateOutput;
 use crate::launch::Launch;
 use crate::process::{Process, Spawn};
 use signs::{BEAT, beat, watch_beats, watch_death};
@@ -201,6 +202,7 @@ impl Live {
         };
         let farewell =
             child.as_ref().map_or(Farewell::None, |(_, _, private)| Farewell::Sign(private.heard()));
+        let late = LateOutput::default();
         let listener = Listener {
             source: Published {
                 socket: Some(iopub),
@@ -218,6 +220,7 @@ impl Live {
             farewell,
             heard,
             taken: taking,
+            late: late.clone(),
         };
         let listener = tokio::spawn(listener.run());
         let mut client = Client {
@@ -226,6 +229,7 @@ impl Live {
             control,
             pending,
             commands,
+            late,
             info: KernelInfo::default(),
             presumed_language: child
                 .as_ref()

@@ -169,7 +169,6 @@ impl Bench<'_> {
     pub(super) async fn restart(self, document: &Document) -> Result<(), Failure> {
         self.runs.cancel(document.path());
         self.sessions.restart(&SessionKey::of_notebook(document.path())).await?;
-        document.lose_kernel().await?;
         Ok(())
     }
 }

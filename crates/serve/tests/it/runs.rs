@@ -242,3 +242,34 @@ async fn who_follows_a_long_notebook_is_told_the_cells_that_change_and_no_others
     assert!(last.len() + 2000 < text.len() / 20);
     end(&bed, host).await;
 }
+
+#[tokio::test]
+async fn a_session_that_is_ended_or_restarted_by_another_client_leaves_no_cell_of_an_open_notebook_current() {
+    let bed = Bed::new();
+    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let path = notebook(&bed, &["x = 1"]);
+    let (one, other) = (attached(&bed).await, attached(&bed).await);
+    let open = async || {
+        let ask = OnNotebook { path: path.clone(), ask: NotebookAsk::Open };
+        let Reply::Notebook(NotebookReply::State(state)) =
+            soon(one.ask(Request::Notebook(Box::new(ask)))).await.unwrap()
+        else {
+            panic!("it is not open")
+        };
+        state.cells[0].1.clone().unwrap()
+    };
+    let stale = async || {
+        let cell = open().await;
+        assert!(cell.last.is_some());
+        cell.stale.iter().map(|stale| stale.words()).collect::<Vec<_>>()
+    };
+    assert!(open().await.last.is_none());
+    let session = || Named { id: "nb".into(), cwd: Some(bed.scratch.path().to_owned()) };
+    for end in [Request::Restart(session()), Request::End(session())] {
+        ran(soon(one.ask(run(&bed, &path, &["a"], Some(order(&bed))))).await.unwrap());
+        assert!(stale().await.is_empty());
+        soon(other.ask(end)).await.unwrap();
+        assert_eq!(stale().await, ["its kernel is gone"]);
+    }
+    end(&bed, host).await;
+}

@@ -64,9 +64,14 @@ impl Kept {
     }
 
     /// The outputs that a cell has, to which more can come.
-    pub(crate) fn of(outputs: Vec<Output>) -> Kept {
-        let mut kept = Kept::new(None);
-        outputs.into_iter().for_each(|output| kept.push(output));
+    pub(crate) fn of(limit: Option<usize>, outputs: Vec<Output>) -> Kept {
+        let mut kept = Kept::new(limit);
+        for output in outputs {
+            match output {
+                Output::Stream { name, text } => kept.text(name, &text),
+                output => kept.push(output),
+            }
+        }
         kept
     }
 

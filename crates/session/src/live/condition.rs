@@ -6,7 +6,9 @@ use std::sync::Arc;
 use cellist_notebook::{Cell, CellId, CellType, Notebook};
 use serde::{Deserialize, Serialize};
 
+use super::actor::Author;
 use crate::execution::Status;
+use crate::names;
 use crate::receipts::{Freshness, Receipt, Stale, freshness, mark};
 
 /// What a cell does.
@@ -53,12 +55,37 @@ pub struct LastRun {
 pub(crate) struct Conditions {
     /// The cells that wait or run.
     active: HashMap<CellId, Activity>,
-    /// The tags of the last runs of cells, by which late output finds them.
-    tags: HashMap<CellId, Arc<str>>,
+    /// The last runs of cells, which late output finds by their tags.
+    runs: HashMap<CellId, CellRun>,
     /// What ran, in order, the last run of each cell.
     ran: Vec<Receipt>,
     /// The kernel that is there.
     kernel: Option<String>,
+    /// The kernel that was lost last. Callers that saw it alive may say so later.
+    lost: Option<String>,
+}
+
+/// A run of a cell.
+#[derive(Clone, Debug)]
+pub(crate) struct CellRun {
+    /// Its name, which its late output carries.
+    pub(crate) tag: Arc<str>,
+    /// Who asked for it.
+    pub(crate) author: Author,
+    /// How many bytes of outputs the notebook gets.
+    pub(crate) max_output: Option<usize>,
+}
+
+impl CellRun {
+    /// A tag for a run of a cell.
+    pub(crate) fn new_tag(cell: &CellId) -> Arc<str> {
+        format!("{cell}\n{}", names::random()).into()
+    }
+
+    /// The cell that a tag was made for.
+    pub(crate) fn cell_of(tag: &str) -> Option<CellId> {
+        tag.split_once('\n').map(|(cell, _)| cell.into())
+    }
 }
 
 impl Conditions {
@@ -103,21 +130,35 @@ impl Conditions {
     }
 
     /// A cell runs.
-    pub(crate) fn begin(&mut self, cell: &CellId, tag: Arc<str>) {
+    pub(crate) fn begin(&mut self, cell: &CellId, run: CellRun) {
         self.active.insert(cell.clone(), Activity::Running);
-        self.tags.insert(cell.clone(), tag);
+        self.runs.insert(cell.clone(), run);
     }
 
-    /// Whether the last run of a cell has this tag and has ended.
-    pub(crate) fn is_last_run(&self, cell: &CellId, tag: &str) -> bool {
-        let is_last = self.tags.get(cell).is_some_and(|last| **last == *tag);
-        is_last && self.active.get(cell) != Some(&Activity::Running)
+    /// Whether cells wait or run.
+    pub(crate) fn is_active(&self) -> bool {
+        !self.active.is_empty()
+    }
+
+    /// Whether the last run of a cell has this tag.
+    pub(crate) fn has_run(&self, tag: &str) -> bool {
+        let run = CellRun::cell_of(tag).and_then(|cell| self.runs.get(&cell));
+        run.is_some_and(|run| *run.tag == *tag)
+    }
+
+    /// The last run of a cell, where it has this tag and has ended.
+    pub(crate) fn last_run(&self, cell: &CellId, tag: &str) -> Option<&CellRun> {
+        let is_running = self.active.get(cell) == Some(&Activity::Running);
+        self.runs.get(cell).filter(|last| !is_running && *last.tag == *tag)
     }
 
     /// A cell has run. The kernel that is there then is the one that ran it, unless that is lost.
     pub(crate) fn end(&mut self, cell: &CellId, receipt: Receipt, is_lost: bool) {
         self.active.remove(cell);
-        self.kernel = (!is_lost).then(|| receipt.kernel.clone());
+        match is_lost {
+            true => self.lose_kernel(&receipt.kernel),
+            false => self.meet_kernel(receipt.kernel.clone()),
+        }
         self.note(receipt);
     }
 
@@ -130,12 +171,17 @@ impl Conditions {
 
     /// This kernel is there. Earlier runs on it still hold, from every client.
     pub(crate) fn meet_kernel(&mut self, kernel: String) {
-        self.kernel = Some(kernel);
+        if self.lost.as_ref() != Some(&kernel) {
+            self.kernel = Some(kernel);
+        }
     }
 
-    /// The kernel is gone, with all that ran on it.
-    pub(crate) fn lose_kernel(&mut self) {
-        self.kernel = None;
+    /// This kernel is gone, with all that ran on it.
+    pub(crate) fn lose_kernel(&mut self, kernel: &str) {
+        if self.kernel.as_deref() == Some(kernel) {
+            self.kernel = None;
+        }
+        self.lost = Some(kernel.to_owned());
     }
 
     fn note(&mut self, receipt: Receipt) {
@@ -185,6 +231,7 @@ mod tests {
     use cellist_notebook::Ids;
 
     use super::*;
+    use crate::live::actor::{Actor, ActorKind};
     use crate::live::state::tests::state;
 
     fn receipt(cell: &str, source: &str, kernel: &str) -> Receipt {
@@ -219,7 +266,8 @@ mod tests {
             states.values().map(|state| state.activity).collect::<Vec<_>>()
         };
         conditions.wait(&["a".into(), "b".into()]);
-        conditions.begin(&"a".into(), "t".into());
+        let author = Actor::new(ActorKind::Person, "ann").into();
+        conditions.begin(&"a".into(), CellRun { tag: "t".into(), author, max_output: None });
         assert_eq!(activity(&conditions), [Activity::Running, Activity::Pending]);
         conditions.end(&"a".into(), receipt("a", "1", "k"), false);
         conditions.rest(&["b".into()]);
@@ -269,5 +317,21 @@ mod tests {
         );
         conditions.end(&"c".into(), receipt("c", "3", "l"), true);
         assert_eq!(conditions.states(state.notebook())[&CellId::from("a")].stale, [Stale::KernelGone]);
+    }
+
+    #[test]
+    fn a_kernel_that_was_lost_is_not_met_again_and_another_stays() {
+        let state = state(&["1"]);
+        let mut conditions = Conditions::default();
+        conditions.lose_kernel("k");
+        // The session lost it before the end of the cell was noted, or before a client that saw it asked.
+        conditions.end(&"a".into(), receipt("a", "1", "k"), false);
+        conditions.meet_kernel("k".into());
+        assert_eq!(stale(&conditions, state.notebook()), ["a: its kernel is gone"]);
+        conditions.end(&"a".into(), receipt("a", "1", "l"), false);
+        conditions.lose_kernel("k");
+        assert!(stale(&conditions, state.notebook()).is_empty());
+        conditions.lose_kernel("l");
+        assert_eq!(stale(&conditions, state.notebook()), ["a: its kernel is gone"]);
     }
 }

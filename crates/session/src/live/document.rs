@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::actor::{Actor, Author};
-use super::condition::{CellState, Conditions};
+use super::condition::{CellRun, CellState, Conditions};
 use super::journal::{Entry, Undo};
 use super::op::{Change, Refusal, Submission};
 use super::review::{Review, Scope, Verdict};
@@ -24,7 +24,7 @@ use super::state::{Edited, PartlyUndone, State, Unchanged};
 use crate::error::Error;
 use crate::receipts::{Receipt, Receipts};
 use crate::run::is_run;
-use crate::sessions::{SessionKey, SessionState, Sessions};
+use crate::sessions::{LateOutputs, SessionKey, SessionState, Sessions};
 use crate::store::Store;
 
 /// What an open notebook is at a moment. Whoever looks rarely sees only the newest.
@@ -300,9 +300,9 @@ impl Document {
         }
     }
 
-    /// The kernel is gone, with all that ran on it.
-    pub async fn lose_kernel(&self) -> Result<(), DocumentError> {
-        self.ask(|state, _| (state.conditions_mut().lose_kernel(), Then::Nothing)).await
+    /// This kernel is gone, with all that ran on it.
+    pub(super) async fn lose_kernel(&self, kernel: String) -> Result<(), DocumentError> {
+        self.ask(move |state, _| (state.conditions_mut().lose_kernel(&kernel), Then::Nothing)).await
     }
 
     /// Says that cells wait for their turn.
@@ -312,7 +312,11 @@ impl Document {
 
     /// Says that cells do not wait or run any more.
     pub async fn mark_resting(&self, cells: Vec<CellId>) -> Result<(), DocumentError> {
-        self.ask(move |state, _| (state.conditions_mut().rest(&cells), Then::Nothing)).await
+        self.ask(move |state, now| {
+            state.conditions_mut().rest(&cells);
+            (state.put_late(now), Then::Save(Urgency::Soon))
+        })
+        .await
     }
 
     /// Says so as soon as there is time.
@@ -327,14 +331,14 @@ impl Document {
     pub(super) async fn begin_cell(
         &self,
         cell: CellId,
-        tag: Arc<str>,
+        run: CellRun,
     ) -> Result<Option<String>, DocumentError> {
         self.ask(move |state, _| {
             let at = state.notebook().position(&cell);
             let found = at.map(|at| &state.notebook().cells()[at]);
             let source = found.filter(|cell| is_run(cell)).map(|cell| cell.source().into_owned());
             if source.is_some() {
-                state.conditions_mut().begin(&cell, tag);
+                state.conditions_mut().begin(&cell, run);
             }
             (source, Then::Nothing)
         })
@@ -349,13 +353,23 @@ impl Document {
         tag: Arc<str>,
     ) -> Result<Option<(Vec<Output>, Option<u64>)>, DocumentError> {
         self.ask(move |state, _| {
-            let is_last = state.conditions_mut().is_last_run(&cell, &tag);
+            let is_last = state.conditions().last_run(&cell, &tag).is_some();
             let at = state.notebook().position(&cell).filter(|_| is_last);
             let found = at.map(|at| &state.notebook().cells()[at]);
             let count = |cell: &Cell| cell.execution_count().and_then(|count| u64::try_from(count).ok());
             (found.map(|cell| (cell.outputs(), count(cell))), Then::Nothing)
         })
         .await
+    }
+
+    /// Takes output that came after the end of its run, while the session had nothing to do. It is on disk within a second.
+    pub(super) async fn hear_late(&self, late: LateOutputs) -> Result<(), DocumentError> {
+        self.ask(move |state, now| (state.hear_late(late, now), Then::Save(Urgency::Soon))).await
+    }
+
+    /// Takes the late output that came between two cells of a run, for the run to write.
+    pub(super) async fn take_late(&self) -> Result<Vec<LateOutputs>, DocumentError> {
+        self.ask(|state, _| (state.take_late(), Then::Nothing)).await
     }
 
     /// Notes what came of a cell, and whether its kernel is lost.
@@ -365,7 +379,11 @@ impl Document {
         receipt: Receipt,
         is_lost: bool,
     ) -> Result<(), DocumentError> {
-        self.ask(move |state, _| (state.conditions_mut().end(&cell, receipt, is_lost), Then::Nothing)).await
+        self.ask(move |state, now| {
+            state.conditions_mut().end(&cell, receipt, is_lost);
+            (state.put_late(now), Then::Save(Urgency::Soon))
+        })
+        .await
     }
 
     /// Who did what, oldest first.

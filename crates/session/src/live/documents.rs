@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use cellist_kernel::Future;
 use cellist_kernel::aside::{NotDone, aside};
 use tokio::sync::{mpsc, watch};
 
@@ -15,6 +16,7 @@ use super::task::Task;
 use super::watcher::FolderWatch;
 use crate::error::{Error, Problem, Result};
 use crate::receipts::Receipts;
+use crate::sessions::{LateOutputs, Notebooks};
 use crate::store::Store;
 
 /// Those who ask wait when this many questions are open; each is answered in well under a millisecond.
@@ -183,6 +185,28 @@ impl Documents {
             drop(end);
         });
         Ok(Document { commands, view, path, store: self.store.clone() })
+    }
+}
+
+/// A notebook that is closed in between learns the rest when it is opened.
+impl Notebooks for Documents {
+    fn put_late(&self, late: Vec<LateOutputs>) -> Future<'_, ()> {
+        Box::pin(async move {
+            let open = self.list();
+            for late in late {
+                if let Some(document) = open.iter().find(|open| open.view().conditions.has_run(&late.tag)) {
+                    let _ = document.hear_late(late).await;
+                }
+            }
+        })
+    }
+
+    fn lose_kernel<'a>(&'a self, kernel: &'a str) -> Future<'a, ()> {
+        Box::pin(async move {
+            for document in self.list() {
+                let _ = document.lose_kernel(kernel.to_owned()).await;
+            }
+        })
     }
 }
 

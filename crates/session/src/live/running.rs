@@ -3,7 +3,6 @@
 
 mod resting;
 
-use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use cellist_kernel::Event;
@@ -13,12 +12,12 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::sleep_until;
 
 use super::actor::Author;
+use super::condition::CellRun;
 use super::document::{Document, DocumentError, now};
 use crate::execution::{Cancel, CellReport, Kept, KernelState, RunReport, Status, count_failed};
-use crate::names;
 use crate::receipts::{Receipt, mark};
 use crate::run::{LANGUAGE, Observer, Shown, Step, TIMING, Timing, is_run, may_fail, title};
-use crate::sessions::{Call, CallView, Code, CodeReport, SessionError, Sessions};
+use crate::sessions::{Call, CallView, Code, CodeReport, LateOutputs, SessionError, Sessions};
 use resting::Resting;
 
 /// How often those who watch are shown something new.
@@ -213,8 +212,10 @@ impl Run<'_, '_> {
         notices: &mut Vec<String>,
     ) -> Result<Ran, RunError> {
         // Late output finds its cell by this, unless the cell has run again since.
-        let tag: Arc<str> = format!("{id}\n{}", names::random()).into();
-        let begun = self.document.begin_cell(id.clone(), tag.clone()).await?;
+        let tag = CellRun::new_tag(id);
+        let (author, max_output) = (self.author.clone(), self.batch.max_output);
+        let run = CellRun { tag: tag.clone(), author, max_output };
+        let begun = self.document.begin_cell(id.clone(), run).await?;
         let Some(source) = begun else { return Ok(Ran::Gone) };
         let notebook = self.document.view().notebook.clone();
         let Some(index) = notebook.position(id) else { return Ok(Ran::Gone) };
@@ -304,7 +305,7 @@ impl Run<'_, '_> {
         let outcome = ticket.done().await;
         let mut outcome = outcome?;
         notices.append(&mut outcome.notices);
-        let Some(CodeReport { language_info, report, .. }) = outcome.cells.pop() else {
+        let Some(CodeReport { language_info, report, kernel_id, .. }) = outcome.cells.pop() else {
             return Ok(Ran::Unwanted);
         };
         self.written += report.text.len();
@@ -322,7 +323,7 @@ impl Run<'_, '_> {
             cell: id.to_string(),
             source: ran,
             execution_count: number,
-            kernel: self.kernel(),
+            kernel: kernel_id,
             backend: report.kernel.backend,
             python: report.kernel.python.clone(),
             started_ms,
@@ -339,31 +340,18 @@ impl Run<'_, '_> {
 
     /// Puts late output into the cells that it belongs to.
     async fn put_late(&mut self) -> Result<(), RunError> {
-        let mut late: Vec<(Arc<str>, Vec<Event>)> = Vec::new();
-        for (tag, event) in self.shown.take_late() {
-            match late.iter_mut().find(|(known, _)| *known == tag) {
-                Some((_, events)) => events.push(event),
-                None => late.push((tag, vec![event])),
-            }
-        }
-        for (tag, events) in late {
-            let Some((id, _)) = tag.split_once('\n') else { continue };
-            let id = CellId::from(id);
+        let mut late = self.document.take_late().await?;
+        late.extend(LateOutputs::by_tag(self.shown.take_late()));
+        for LateOutputs { tag, events } in late {
+            let Some(id) = CellRun::cell_of(&tag) else { continue };
             // One that has run again since, or is gone, has no place for it.
             let Some((known, count)) = self.document.late_outputs(id.clone(), tag.clone()).await? else {
                 continue;
             };
-            let outputs = self.shown.add_late(&id, events, || known);
+            let outputs = self.shown.add_late(&id, events, self.batch.max_output, || known);
             self.document.set_outputs(id, outputs, count, true, self.author.clone()).await?;
         }
         Ok(())
-    }
-
-    /// The kernel that is there now, or a name for one that has just gone.
-    fn kernel(&self) -> String {
-        let key = &self.batch.call.key;
-        let session = self.sessions.list().into_iter().find(|view| view.id == key.id && view.cwd == key.cwd);
-        session.and_then(|session| session.kernel_id).unwrap_or_else(names::random)
     }
 
     async fn write_down(&self, receipt: Receipt) {

@@ -1,6 +1,7 @@
 //! An open notebook without the world around it: all changes in one order, each with a version, who made it and
 //! how to take it back. It knows no files, clocks or tasks.
 
+mod late;
 mod submissions;
 mod undoing;
 mod verdicts;
@@ -22,6 +23,7 @@ use super::journal::{Entry, Journal, NothingToUndo};
 use super::log::Log;
 use super::op::{Change, Refusal};
 use super::review::Review;
+use late::Late;
 pub use undoing::PartlyUndone;
 use undoing::RevisionMarks;
 
@@ -50,6 +52,7 @@ pub(crate) struct State {
     /// What each actor was told last.
     last_told: HashMap<String, Revision>,
     marks: RevisionMarks,
+    late: Late,
 }
 
 /// Why nothing was changed.
@@ -101,6 +104,7 @@ impl State {
             told: VecDeque::new(),
             last_told: HashMap::new(),
             marks: RevisionMarks::default(),
+            late: Late::default(),
         };
         Arc::make_mut(&mut state.review).settle(&state.notebook);
         state

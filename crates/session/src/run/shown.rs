@@ -47,19 +47,20 @@ impl Shown {
         Some(event)
     }
 
-    /// Adds late output to a cell, and returns the outputs that the cell has then. `known` are those that it has in the
-    /// notebook.
+    /// Adds late output to a cell, and returns the outputs that the cell has then, up to a limit. `known` are those that it
+    /// has in the notebook.
     pub(crate) fn add_late(
         &mut self,
         id: &CellId,
         events: Vec<Event>,
+        limit: Option<usize>,
         known: impl FnOnce() -> Vec<Output>,
     ) -> Vec<Output> {
         let mut read;
         let kept = match self.0.iter_mut().find(|(shown, _, _)| shown == id) {
             Some((_, _, kept)) => kept,
             None => {
-                read = Kept::of(known());
+                read = Kept::of(limit, known());
                 &mut read
             }
         };

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use cellist_kernel::contained::{Panicked, contained};
 use cellist_kernel::process::has_files_for_a_kernel;
-use cellist_kernel::{Death, Error, Kernel, Order, Started, State};
+use cellist_kernel::{Death, Error, Event, Kernel, Order, Started, State};
 use tokio::sync::Notify;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::book::{Newcomer, Next};
 use super::bridge::{Pass, equip};
@@ -14,6 +14,7 @@ use super::call::Call;
 use super::error::SessionError;
 use super::file::{SessionFile, variables};
 use super::gone::Gone;
+use super::late::Gathered;
 use super::seat::{Job, Seat};
 use super::view::SessionState;
 use super::{Inner, all_gone};
@@ -26,6 +27,8 @@ pub(super) struct Task {
     pub(super) seat: u64,
     news: Arc<Notify>,
     pub(super) live: Option<Live>,
+    /// Late output that came between runs.
+    pub(super) late: Gathered,
     /// What the last kernel was started by.
     order: Option<Order>,
     /// Why the kernel is gone that the session's last result stood on.
@@ -49,6 +52,17 @@ pub(super) struct Live {
     _pass: Option<Pass>,
 }
 
+/// An event that a session with nothing to do meets.
+enum Met {
+    /// There is something to do, or late output to write.
+    News,
+    Late(Event),
+    Beat {
+        silent: bool,
+    },
+    Death(Death),
+}
+
 /// Why there is no kernel.
 pub(super) enum NotReady {
     /// It does not start.
@@ -65,6 +79,7 @@ impl Task {
             seat: newcomer.seat,
             news,
             live: None,
+            late: Gathered::default(),
             order: None,
             has_result: newcomer.before.is_some(),
             gone: newcomer.before,
@@ -156,7 +171,8 @@ impl Task {
         self.show(|seat| seat.rest(state));
     }
 
-    /// Waits until there is something to do. Now and then the kernel is asked whether it is there.
+    /// Waits until there is something to do. Late output is gathered meanwhile, and now and then the kernel is asked whether
+    /// it is there.
     async fn wait(&mut self) {
         let Some(live) = &self.live else { return self.news.notified().await };
         let mut state = live.kernel.state();
@@ -164,31 +180,50 @@ impl Task {
             sleep(self.inner.policy.heartbeat).await;
             live.kernel.beat().await
         };
-        let death = tokio::select! {
+        let (due, gathers) = (self.late.due(), self.late.has_room());
+        let met = tokio::select! {
             biased;
-            () = self.news.notified() => None,
-            dead = state.wait_for(|state| matches!(state, State::Dead(_))) => Some(death(dead.as_deref().ok())),
-            answer = beat => match answer {
-                Err(Error::Dead { death }) => Some(death),
-                // One that does not answer may be stopped, or at work in a thread: that is no reason to end it.
-                answer => {
-                    let silent = matches!(answer, Err(Error::NoAnswer { .. }));
-                    let state = if silent { SessionState::Silent } else { SessionState::Idle };
-                    self.show(|seat| if !seat.is_busy() { seat.state = state });
-                    None
-                }
+            () = self.news.notified() => Met::News,
+            dead = state.wait_for(|state| matches!(state, State::Dead(_))) => {
+                Met::Death(death(dead.as_deref().ok()))
             }
+            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Met::News,
+            event = live.kernel.late(), if gathers => Met::Late(event),
+            answer = beat => match answer {
+                Err(Error::Dead { death }) => Met::Death(death),
+                // One that does not answer may be stopped, or at work in a thread: that is no reason to end it.
+                answer => Met::Beat { silent: matches!(answer, Err(Error::NoAnswer { .. })) },
+            },
         };
-        if let Some(death) = death {
-            self.lose(Gone::Died(death)).await;
-            self.show(|seat| seat.state = SessionState::Dead);
+        match met {
+            Met::News => self.put_late().await,
+            Met::Late(event) => self.late.hear(event),
+            Met::Beat { silent } => {
+                let state = if silent { SessionState::Silent } else { SessionState::Idle };
+                self.show(|seat| {
+                    if !seat.is_busy() {
+                        seat.state = state
+                    }
+                });
+            }
+            Met::Death(death) => {
+                self.lose(Gone::Died(death)).await;
+                self.show(|seat| seat.state = SessionState::Dead);
+            }
         }
     }
 
     /// Lets go of the kernel and of all that it started.
     pub(super) async fn lose(&mut self, why: Gone) {
-        let Some(live) = self.live.take() else { return };
+        self.drain_late().await;
+        let Some(live) = &self.live else { return };
+        if let Some(notebooks) = self.inner.notebooks.get() {
+            notebooks.lose_kernel(&live.id).await;
+        }
         live.kernel.shutdown().await;
+        // Its last output.
+        self.drain_late().await;
+        self.live = None;
         if self.has_result && self.gone.is_none() {
             self.gone = Some(why);
         }

@@ -4,6 +4,7 @@ mod artifacts;
 mod bed;
 mod crash;
 mod files;
+mod gone;
 mod keep;
 mod late;
 mod queue;

@@ -187,18 +187,11 @@ impl Toolbox {
 
     /// Gives a session a new kernel. `false` where it had none; `name` is its name in errors.
     pub(super) async fn restart_kernel(&self, key: &SessionKey, name: &str) -> Result<bool, Answer> {
-        let notebook = self.view(key).and_then(|view| view.notebook);
         match self.sessions.restart(key).await {
-            Ok(()) => {}
-            Err(SessionError::NoSuchSession { .. }) => return Ok(false),
-            Err(error) => return Err(failure(&format_args!("{name}: {error}"), error.hint())),
+            Ok(()) => Ok(true),
+            Err(SessionError::NoSuchSession { .. }) => Ok(false),
+            Err(error) => Err(failure(&format_args!("{name}: {error}"), error.hint())),
         }
-        let open = self.documents.list().into_iter().find(|open| notebook.as_deref() == Some(open.path()));
-        if let Some(document) = open {
-            // One that was closed meanwhile learns it when it is opened.
-            let _ = document.lose_kernel().await;
-        }
-        Ok(true)
     }
 }
 

@@ -3,20 +3,16 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::event::Event;
 use crate::kernel::{ExecutionId, Request};
 
 /// How many executions are remembered by their tags.
 const REMEMBERED: usize = 1000;
-/// How many outputs wait while hidden code runs; past it the oldest goes.
-const PARKED: usize = 1000;
 
 #[derive(Default)]
 pub(super) struct Owners {
     tags: VecDeque<(ExecutionId, Option<Arc<str>>)>,
     /// The earlier execution whose text comes, as the runner says.
     writer: Option<ExecutionId>,
-    parked: VecDeque<Event>,
 }
 
 impl Owners {
@@ -53,18 +49,5 @@ impl Owners {
     pub(super) fn tag_of(&self, execution: u64) -> Option<Arc<str>> {
         let known = self.tags.iter().rev().find(|(id, _)| id.0 == execution);
         known.and_then(|(_, tag)| tag.clone())
-    }
-
-    /// Keeps late output until code runs whose output is looked at.
-    pub(super) fn park(&mut self, event: Event) {
-        if self.parked.len() == PARKED {
-            self.parked.pop_front();
-        }
-        self.parked.push_back(event);
-    }
-
-    /// Takes the late output that was kept.
-    pub(super) fn parked(&mut self) -> std::vec::IntoIter<Event> {
-        self.parked.drain(..).collect::<Vec<_>>().into_iter()
     }
 }

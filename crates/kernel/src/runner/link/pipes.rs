@@ -8,12 +8,9 @@ use cellist_output::StreamName;
 use memchr::memchr;
 use tokio::net::unix::pipe;
 
-use super::waiting::LARGE;
 use crate::runner::frames::LARGEST_FRAME;
 use crate::runner::marks::{Marks, Piece};
-
-/// How much is read at once.
-pub(super) const CHUNK: usize = 64 * 1024;
+use crate::waiting::{CHUNK, LARGE};
 
 /// One of the output pipes.
 pub(super) struct Stream {

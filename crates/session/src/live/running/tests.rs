@@ -6,6 +6,7 @@ use testkit::Scratch;
 use super::*;
 use crate::live::{Activity, Actor, ActorKind, Documents, Op, Submission, View};
 use crate::receipts::Stale;
+use crate::sessions::SessionKey;
 use crate::sessions::tests::bed::{Bed, call};
 use crate::{Home, Store};
 
@@ -28,7 +29,9 @@ impl Desk {
         let path = scratch.write("nb.ipynb", notebook.to_bytes());
         let documents = Documents::new(Store::new(Home::at(scratch.path().join("home"))));
         let document = documents.open(&path).await.unwrap();
-        Desk { scratch, documents, document, kernels: Bed::new() }
+        let kernels = Bed::new();
+        kernels.sessions.tell_notebooks(Arc::new(documents.clone()));
+        Desk { scratch, documents, document, kernels }
     }
 
     async fn run(&self, cells: &[&str]) -> RunReport {
@@ -36,7 +39,10 @@ impl Desk {
     }
 
     async fn run_until(&self, cells: &[&str], cancel: Cancel) -> RunReport {
-        self.document.run(&self.kernels.sessions, batch(cells), ann(), cancel).await.unwrap()
+        let key = SessionKey::of_notebook(self.document.path());
+        let batch = batch(cells);
+        let batch = Batch { call: Call { key, ..batch.call }, ..batch };
+        self.document.run(&self.kernels.sessions, batch, ann(), cancel).await.unwrap()
     }
 
     async fn submit(&self, op: Op) {
@@ -201,7 +207,7 @@ async fn what_ran_is_stale_when_the_kernel_is_gone_or_a_cell_above_ran_later() {
     desk.run(&["a"]).await;
     assert!(stale(&desk.document.view(), "a").is_empty());
     assert!(stale(&desk.document.view(), "b").contains(&Stale::KernelGone));
-    desk.document.lose_kernel().await.unwrap();
+    desk.kernels.sessions.stop(&SessionKey::of_notebook(desk.document.path())).await.unwrap();
     assert_eq!(stale(&desk.document.view(), "a"), [Stale::KernelGone]);
     desk.close().await;
 }
