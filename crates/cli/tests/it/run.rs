@@ -430,3 +430,18 @@ fn a_notebook_whose_kernel_is_not_installed_says_what_it_runs_on() {
     let ran = desk.run(&["run", "nb.ipynb"]);
     assert!(ran.err.contains("the notebook's kernel `myenv` is not installed; it runs on "), "{}", ran.all());
 }
+
+#[test]
+fn output_of_a_thread_while_a_later_cell_runs_is_in_the_file_with_the_cell_that_started_it() {
+    for backend in BOTH {
+        let starts = "import threading\ngo, said = threading.Event(), threading.Event()\ndef late():\n    go.wait()\n    \
+                      print('late')\n    said.set()\nthreading.Thread(target=late).start()\nprint('first')";
+        let desk = Desk::with(&[starts, "print('between')", "go.set()\nsaid.wait()\nprint('third')"]);
+        let ran = desk.run_on(backend, &["run", "nb.ipynb"]);
+        assert_eq!(ran.exit, 0, "{}", ran.all());
+        let texts: Vec<Value> = (0..3).map(|cell| desk.outputs(cell)).collect();
+        let text = |lines: &[&str]| json!([{ "output_type": "stream", "name": "stdout", "text": lines }]);
+        let expected = [text(&["first\n", "late\n"]), text(&["between\n"]), text(&["third\n"])];
+        assert_eq!(texts, expected, "{backend:?}");
+    }
+}

@@ -1,5 +1,7 @@
 //! Limits, cancels and ends of real kernels: what stops by itself, and what has to be killed.
 
+use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 use cellist_session::execution::{KernelState, Limit, OnStuck, Status};
@@ -11,11 +13,67 @@ const SLEEP: &str = "print('ready', flush=True)\nimport time\nwhile True:\n    t
 /// Cannot be interrupted.
 const DEAF: &str = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n\
                     print('ready', flush=True)\nwhile True:\n    time.sleep(1)";
+/// Waits in C for a lock, for up to 20 seconds. The call keeps Python's lock, and a signal does not end it.
+const IN_C: &str = "held(20)\ntime.sleep(600)\nprint('nev' + 'er')";
 const LOST: &str = "The kernel's state was lost: variables and imports are gone.";
 
-#[tokio::test]
+/// A lock in a file, which one program waits for in C until another one opens it.
+struct Lock(PathBuf);
+
+impl Lock {
+    /// A lock that is taken, and a function `held` in a session that waits for it.
+    async fn new(bed: &Bed) -> Lock {
+        let lock = Lock(bed.scratch.path().join("lock"));
+        let code = "import ctypes, mmap, time\nfile = open(LOCK, 'w+b')\nfile.truncate(4096)\n\
+                    shared = mmap.mmap(file.fileno(), 4096)\nlock = ctypes.byref(ctypes.c_char.from_buffer(shared))\n\
+                    c, kind = ctypes.PyDLL(None), ctypes.create_string_buffer(64)\n\
+                    c.pthread_mutexattr_init(kind), c.pthread_mutexattr_setpshared(kind, 1)\n\
+                    c.pthread_mutex_init(lock, kind), c.pthread_mutex_lock(lock)\n\
+                    def held(seconds):\n    until = (ctypes.c_long * 2)(int(time.time()) + seconds, 0)\n    \
+                    c.pthread_mutex_timedlock(lock, until)";
+        let report = bed.run("s", &code.replace("LOCK", &format!("{:?}", lock.0))).await;
+        assert_eq!(report.status, Status::Ok, "{}", report.text);
+        lock
+    }
+
+    /// Returns when a program waits for it, by the lock's own word: 2 says that one does.
+    async fn until_waited_for(&self) {
+        until(|| std::fs::read(&self.0).is_ok_and(|bytes| bytes.starts_with(&[2, 0, 0, 0]))).await;
+    }
+
+    fn open(&self) {
+        let code = "import ctypes, mmap, sys\nfile = open(sys.argv[1], 'r+b')\nshared = mmap.mmap(file.fileno(), 4096)\n\
+                    ctypes.PyDLL(None).pthread_mutex_unlock(ctypes.byref(ctypes.c_char.from_buffer(shared)))";
+        let opened = Command::new(testkit::python("nbformat")).arg("-c").arg(code).arg(&self.0).status();
+        assert!(opened.unwrap().success());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_on_a_call_in_c_reports_that_it_goes_on_and_the_state_survives() {
+    for backend in ALL {
+        let bed = Bed::new(backend);
+        bed.run("s", "precious = 42").await;
+        let lock = Lock::new(&bed).await;
+        let mut call = bed.call("s", &[IN_C]);
+        (call.limit, call.grace) = (Limit::Given(Duration::from_secs(1)), Duration::from_millis(50));
+        let ticket = bed.sessions.call(call);
+        let so_far = last(in_time(ticket.overdue()).await);
+        assert_eq!((so_far.still_running, so_far.kernel.state), (true, KernelState::Unknown), "{backend:?}");
+        assert!(so_far.notices.contains(&"Command timed out after 1 seconds".to_owned()), "{}", so_far.text);
+        lock.open();
+        let report = last(in_time(done(&ticket)).await);
+        assert_eq!((report.status, report.kernel.state), (Status::Timeout, KernelState::Kept), "{backend:?}");
+        assert!(report.text.ends_with("The kernel's state was kept."), "{backend:?}: {}", report.text);
+        assert!(!report.text.contains("never"), "{}", report.text);
+        assert_eq!(bed.run("s", "print(precious)").await.text, "42\n", "{backend:?}");
+        bed.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_limit_interrupts_and_the_state_survives() {
-    for backend in BOTH {
+    for backend in ALL {
         let bed = Bed::new(backend);
         bed.run("s", "x = 1").await;
         let mut call = bed.call("s", &[SLEEP]);
@@ -60,29 +118,32 @@ async fn an_interrupt_never_costs_the_state_however_late_the_code_stops() {
         let bed = Bed::new(backend);
         bed.run("s", "precious = 42").await;
         let enough = bed.key("s").cwd.join("enough");
-        // Its output could come when the call is over: C code keeps the interpreter's lock.
         let ready = bed.key("s").cwd.join("ready");
-        // A gateway may pass the interrupt on when the call is over; then it ends the sleep.
-        let in_c = format!(
-            "import time\nopen({ready:?}, 'w').close()\nsum(range(3 * 10**8))\ntime.sleep(600)\nprint('nev' + 'er')"
-        );
+        let lock = Lock::new(&bed).await;
         let catches = format!(
             "import os, time\nopen({ready:?}, 'w').close()\nwhile True:\n    try:\n        while not \
              os.path.exists({enough:?}):\n            time.sleep(0.01)\n        break\n    except \
              KeyboardInterrupt:\n        pass"
         );
-        for code in [in_c, catches] {
-            let mut call = bed.call("s", &[&code]);
+        // A gateway may pass the interrupt on when the call in C is over; then it ends the sleep behind it.
+        for code in [IN_C, &catches] {
+            let mut call = bed.call("s", &[code]);
             call.grace = Duration::from_millis(50);
             let ticket = bed.sessions.call(call);
-            until(|| ready.exists()).await;
+            match code == IN_C {
+                true => lock.until_waited_for().await,
+                false => until(|| ready.exists()).await,
+            }
             let taken = in_time(ticket.interrupt(false)).await;
             assert_eq!(taken, Interruption::NotStopped(ticket.id().clone()), "{backend:?}: {code}");
             let so_far = last(ticket.overdue().await);
             assert_eq!((so_far.still_running, so_far.kernel.state), (true, KernelState::Unknown));
             let running = format!("Not stopped yet: still running as execution {}.", ticket.id());
             assert!(so_far.notices.contains(&running), "{}", so_far.text);
-            std::fs::write(&enough, "").unwrap();
+            match code == IN_C {
+                true => lock.open(),
+                false => std::fs::write(&enough, "").unwrap(),
+            }
             let report = last(in_time(done(&ticket)).await);
             assert_eq!(
                 (report.status, report.kernel.state),
@@ -95,8 +156,6 @@ async fn an_interrupt_never_costs_the_state_however_late_the_code_stops() {
                 report.text
             );
             assert!(!report.text.contains("never"), "{}", report.text);
-            std::fs::remove_file(&enough).unwrap();
-            std::fs::remove_file(&ready).unwrap();
             assert_eq!(bed.run("s", "print(precious)").await.text, "42\n", "{backend:?}: {code}");
         }
         for code in ["import time\ntime.sleep(600)", "import asyncio\nawait asyncio.sleep(600)"] {
@@ -113,31 +172,40 @@ async fn an_interrupt_never_costs_the_state_however_late_the_code_stops() {
 async fn force_and_restart_end_code_that_does_not_stop_and_say_that_the_state_is_lost() {
     for backend in ALL {
         let bed = Bed::new(backend);
-        bed.run("s", "precious = 42").await;
-        let stuck = || {
-            let mut call = bed.call("s", &[DEAF]);
-            call.grace = Duration::from_millis(50);
-            bed.sessions.call(call)
-        };
-        let ticket = stuck();
-        until_shown(&ticket, "ready").await;
-        assert_eq!(in_time(ticket.interrupt(false)).await, Interruption::NotStopped(ticket.id().clone()));
-        assert_eq!(in_time(ticket.interrupt(true)).await, Interruption::Lost, "{backend:?}");
-        assert!(last(done(&ticket).await).text.ends_with(LOST));
-        let report = bed.run("s", "print('precious' in globals())").await;
-        assert!(report.text.starts_with("False\n[New kernel: the last one did not stop"), "{}", report.text);
-        let ticket = stuck();
-        until_shown(&ticket, "ready").await;
-        in_time(ticket.interrupt(false)).await;
-        in_time(bed.sessions.restart(&bed.key("s"))).await.unwrap();
-        assert!(last(done(&ticket).await).text.ends_with(LOST));
+        for code in [DEAF, IN_C] {
+            let stuck = async || {
+                bed.run("s", "precious = 42").await;
+                let lock = Lock::new(&bed).await;
+                let mut call = bed.call("s", &[code]);
+                call.grace = Duration::from_millis(50);
+                let ticket = bed.sessions.call(call);
+                match code == IN_C {
+                    true => lock.until_waited_for().await,
+                    false => until_shown(&ticket, "ready").await,
+                }
+                let taken = in_time(ticket.interrupt(false)).await;
+                assert_eq!(taken, Interruption::NotStopped(ticket.id().clone()), "{backend:?}: {code}");
+                ticket
+            };
+            let ticket = stuck().await;
+            assert_eq!(in_time(ticket.interrupt(true)).await, Interruption::Lost, "{backend:?}: {code}");
+            assert!(last(done(&ticket).await).text.ends_with(LOST));
+            let report = bed.run("s", "print('precious' in globals())").await;
+            let new = "False\n[New kernel: the last one did not stop";
+            assert!(report.text.starts_with(new), "{backend:?}: {}", report.text);
+            let ticket = stuck().await;
+            in_time(bed.sessions.restart(&bed.key("s"))).await.unwrap();
+            assert!(last(done(&ticket).await).text.ends_with(LOST));
+            let report = bed.run("s", "print('precious' in globals())").await;
+            assert!(report.text.starts_with("False\n[New kernel: a restart"), "{backend:?}: {}", report.text);
+        }
         bed.end().await;
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_cancel_interrupts_and_the_state_survives() {
-    for backend in BOTH {
+    for backend in ALL {
         let bed = Bed::new(backend);
         bed.run("s", "x = 1").await;
         let ticket = bed.start("s", SLEEP);
