@@ -24,7 +24,7 @@ use tokio::time::sleep;
 use crate::log::note;
 use crate::peer;
 use counted::Counted;
-pub(crate) use crowd::{Closing, Crowd, Seat};
+pub(crate) use crowd::{Closing, Crowd, Seat, Visit};
 pub(crate) use spare::Spare;
 
 /// How long a connection may take until a request of its was let in.
@@ -79,20 +79,16 @@ pub(crate) fn failed(what: &str, error: &io::Error) {
 /// A request's connection shows that it is not a stranger's: it will not give way to newer ones.
 pub(crate) fn known(extensions: &Extensions) {
     if let Some(visit) = extensions.get::<Visit>() {
-        visit.0.known();
+        visit.known();
     }
 }
-
-/// The connection that a request came on.
-#[derive(Clone)]
-struct Visit(crowd::Visit);
 
 /// Serves one connection until it ends or has to.
 async fn connection(stream: TcpStream, router: Router, seat: Seat) {
     let visit = seat.visit();
     let mut orders = seat.orders();
     let service = TowerToHyperService::new(router);
-    let extension = Visit(visit.clone());
+    let extension = visit.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(extension.clone());
         answer(service.call(request))
@@ -111,7 +107,7 @@ async fn connection(stream: TcpStream, router: Router, seat: Seat) {
     loop {
         tokio::select! {
             // The reason for which a connection ends is its client's business.
-            _ = serving.as_mut() => break,
+            _ = serving.as_mut() => return,
             () = &mut patience, if is_stranger => match visit.is_stranger() {
                 true => return,
                 false => is_stranger = false,
@@ -122,7 +118,6 @@ async fn connection(stream: TcpStream, router: Router, seat: Seat) {
             },
         }
     }
-    visit.upgraded();
 }
 
 /// A handler that panics answers with an error, and its connection goes on.

@@ -45,8 +45,8 @@ enum Standing {
     Known,
     /// It was asked to end after its response.
     Leaving,
-    /// It is a socket now.
-    Upgraded,
+    /// It is a socket on which a page has proven itself.
+    Proven,
 }
 
 /// How a connection is to end.
@@ -96,7 +96,7 @@ impl Crowd {
         if state.count(Standing::Stranger) > self.most_strangers {
             state.close_oldest_stranger();
         }
-        Seat { visit: Visit { crowd: self.clone(), number }, orders }
+        Seat { visit: Visit { crowd: self.clone(), number, orders } }
     }
 
     /// Ends all connections, each after its response.
@@ -176,7 +176,6 @@ impl State {
 #[derive(Debug)]
 pub(crate) struct Seat {
     visit: Visit,
-    orders: watch::Receiver<Option<Closing>>,
 }
 
 impl Seat {
@@ -187,7 +186,7 @@ impl Seat {
 
     /// What it is told to do.
     pub(crate) fn orders(&self) -> Orders {
-        Orders(self.orders.clone())
+        self.visit.orders()
     }
 }
 
@@ -217,9 +216,15 @@ impl Orders {
 pub(crate) struct Visit {
     crowd: Arc<Crowd>,
     number: u64,
+    orders: watch::Receiver<Option<Closing>>,
 }
 
 impl Visit {
+    /// What it is told to do, from the beginning.
+    pub(crate) fn orders(&self) -> Orders {
+        Orders(self.orders.clone())
+    }
+
     /// A request of it was let in.
     pub(crate) fn known(&self) {
         self.crowd.state().know(self.number, self.crowd.most_known);
@@ -231,10 +236,10 @@ impl Visit {
         state.guests.get(&self.number).is_some_and(|guest| guest.standing == Standing::Stranger)
     }
 
-    /// It has no requests any more.
-    pub(crate) fn upgraded(&self) {
+    /// It is a socket, and its page has proven itself. Until then a socket counts as its request did, and gives way.
+    pub(crate) fn proven(&self) {
         if let Some(guest) = self.crowd.state().guests.get_mut(&self.number) {
-            guest.standing = Standing::Upgraded;
+            guest.standing = Standing::Proven;
         }
     }
 }
@@ -253,14 +258,15 @@ mod tests {
     use super::*;
 
     fn order(seat: &Seat) -> Option<Closing> {
-        *seat.orders.borrow()
+        *seat.visit.orders.borrow()
     }
 
     #[test]
     fn the_oldest_connection_that_showed_nothing_gives_way() {
         let crowd = Crowd::new(2, 2);
-        let (page, first, second) = (crowd.seat(), crowd.seat(), crowd.seat());
+        let page = crowd.seat();
         page.visit().known();
+        let (first, second) = (crowd.seat(), crowd.seat());
         assert_eq!([order(&page), order(&first), order(&second)], [None; 3]);
         let third = crowd.seat();
         assert_eq!([order(&page), order(&second), order(&third)], [None; 3]);
@@ -275,13 +281,23 @@ mod tests {
         let crowd = Crowd::new(9, 2);
         let seats: Vec<Seat> = (0..4).map(|_| crowd.seat()).collect();
         seats[3].visit().known();
-        seats[3].visit().upgraded();
+        seats[3].visit().proven();
         for used in [0, 1, 0, 2] {
             seats[used].visit().known();
         }
         let orders: Vec<_> = seats.iter().map(order).collect();
         assert_eq!(orders, [None, Some(Closing::AfterResponse), None, None]);
         assert!(crowd.is_full());
+    }
+
+    #[test]
+    fn a_socket_gives_way_until_its_page_has_proven_itself() {
+        let crowd = Crowd::new(2, 9);
+        let (page, socket) = (crowd.seat(), crowd.seat());
+        page.visit().proven();
+        let others = [crowd.seat(), crowd.seat()];
+        assert_eq!([order(&page), order(&others[0]), order(&others[1])], [None; 3]);
+        assert_eq!(order(&socket), Some(Closing::Now));
     }
 
     #[test]

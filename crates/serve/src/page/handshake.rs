@@ -138,14 +138,9 @@ pub(super) async fn meet(socket: &mut WebSocket, page: &Page, hello: &Hello, has
     if send(socket, &said).await.is_err() || standing == Standing::SignedOut {
         return false;
     }
-    let proof = loop {
-        match timeout(PATIENCE, socket.recv()).await {
-            Ok(Some(Ok(Message::Text(text)))) => break serde_json::from_str::<PageProof>(&text),
-            Ok(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => {}
-            Ok(Some(_) | None) | Err(_) => return false,
-        }
-    };
-    if !proof.is_ok_and(|PageProof { proof }| meeting.is_proof(Side::Page, &proof)) {
+    // However often it pings meanwhile.
+    let proof = timeout(PATIENCE, first_proof(socket)).await.ok().flatten();
+    if !proof.is_some_and(|PageProof { proof }| meeting.is_proof(Side::Page, &proof)) {
         return false;
     }
     match standing {
@@ -163,6 +158,17 @@ async fn send(socket: &mut WebSocket, said: &serde_json::Value) -> Result<(), ax
 
 #[cfg(test)]
 mod tests {
+/// The first message of the page, where it is a proof.
+async fn first_proof(socket: &mut WebSocket) -> Option<PageProof> {
+    loop {
+        match socket.recv().await {
+            Some(Ok(Message::Text(text))) => return serde_json::from_str(&text).ok(),
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+            Some(_) | None => return None,
+        }
+    }
+}
+
     use super::*;
 
     #[test]

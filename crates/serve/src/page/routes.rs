@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, Request, State, WebSocketUpgrade};
+use axum::extract::{Extension, Query, Request, State, WebSocketUpgrade};
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, SET_COOKIE, USER_AGENT};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{self, Next};
@@ -140,6 +140,7 @@ async fn exchange(State(page): State<Arc<Page>>, ticket: String) -> Response {
 async fn connect(
     State(page): State<Arc<Page>>,
     hello: Result<Query<Hello>, QueryRejection>,
+    Extension(connection): Extension<listen::Visit>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
@@ -148,7 +149,7 @@ async fn connect(
     };
     let upgrade = upgrade.max_message_size(PAGE_MESSAGE).max_frame_size(PAGE_MESSAGE);
     let signed_in = page.browser(&headers);
-    upgrade.on_upgrade(move |stream| socket::serve(stream, page, hello, signed_in))
+    upgrade.on_upgrade(move |stream| socket::serve(stream, connection, page, hello, signed_in))
 }
 
 async fn frame() -> Response {

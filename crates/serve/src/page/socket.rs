@@ -24,6 +24,7 @@ use super::handshake::{self, Hello};
 use super::history::turns;
 use super::kernel::Waiting;
 use super::wire::{Answer, Ask, ChatAsk, Down, Looking, News, Up};
+use crate::listen::{self, Closing};
 use crate::log::note;
 
 /// The least time between two pieces of news: what happens in between is told as one.
@@ -40,10 +41,23 @@ const ANSWERS: usize = 32;
 
 /// Serves a page until it goes, its browser is revoked, or the host leaves. `signed_in` is the browser that its cookie was
 /// given to.
-pub(super) async fn serve(mut socket: WebSocket, page: Arc<Page>, hello: Hello, signed_in: Option<String>) {
-    if !handshake::meet(&mut socket, &page, &hello, signed_in.is_some()).await {
+pub(super) async fn serve(
+    mut socket: WebSocket,
+    connection: listen::Visit,
+    page: Arc<Page>,
+    hello: Hello,
+    signed_in: Option<String>,
+) {
+    let mut orders = connection.orders();
+    let is_met = tokio::select! {
+        is_met = handshake::meet(&mut socket, &page, &hello, signed_in.is_some()) => is_met,
+        // Others came since, and this page has not proven itself.
+        Closing::Now | Closing::AfterResponse = orders.next() => false,
+    };
+    if !is_met {
         return;
     }
+    connection.proven();
     // A host that is about to leave lets nobody in.
     let Some(_attached) = page.shared.attached() else { return };
     let _open = page.door.visit(&hello.browser);

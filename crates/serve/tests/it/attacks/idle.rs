@@ -49,6 +49,34 @@ async fn five_thousand_idle_connections_lock_neither_the_owner_nor_a_page_out() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn sockets_that_prove_nothing_give_way_to_others() {
+    raise_open_files();
+    let site = Site::new().await;
+    let (mut page, _) = site.page().await;
+    // The host knows this browser, so its sockets may prove themselves for 20 seconds.
+    let (_, key) = site.sign_in().await;
+    let (hello, origin) = (key.hello(&"0".repeat(32)), format!("http://{}", site.host()));
+    let begun = Instant::now();
+    let mut held = JoinSet::new();
+    for _ in 0..ROOM {
+        let mut socket = site.socket("", &origin, &hello).await.unwrap();
+        assert_eq!(socket.heard().await["host"]["standing"], "returning");
+        held.spawn(socket.closed());
+    }
+    // The room of strangers is 256.
+    for _ in 0..ROOM - 260 {
+        soon(held.join_next()).await.unwrap().unwrap();
+    }
+    assert!(
+        begun.elapsed() < Duration::from_secs(20),
+        "they were closed for others, and not for their silence"
+    );
+    assert!(page.ask(json!({ "files": { "folder": null } })).await["Ok"].is_object());
+    let (mut other, _) = site.page().await;
+    assert!(other.ask(json!({ "files": { "folder": null } })).await["Ok"].is_object());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn silent_visitors_at_the_socket_give_way_to_the_owner() {
     raise_open_files();
     let bed = Bed::new();
