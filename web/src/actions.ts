@@ -237,8 +237,9 @@ export async function runCells(cells: string[]): Promise<void> {
 
 /** Says where a run of several cells ended before its end. That cell may be off the screen. */
 function tellStopped({ cell, error, not_run }: Stopped): void {
-  const place = doc.order.peek().indexOf(cell) + 1
   const rest = not_run === 0 ? '' : `; ${not_run} ${not_run === 1 ? 'cell' : 'cells'} not run`
+  if (cell === null) return say(`Stopped: ${error}${rest}`)
+  const place = doc.order.peek().indexOf(cell) + 1
   say(`Stopped at cell ${place}: ${error}${rest}`, { name: 'Show', then: () => select(cell) })
 }
 

@@ -3,11 +3,11 @@
 import { useComputed, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { runCells } from '../actions'
-import type { Present } from '../net/protocol'
+import type { Present, RunStatus } from '../net/protocol'
 import type { CellModel } from '../state/doc'
 
 export interface Standing {
-  word: 'idle' | 'queued' | 'running' | 'ok' | 'failed' | 'stale'
+  word: 'idle' | 'queued' | 'running' | 'ok' | 'failed' | 'stopped' | 'stale'
   /** For those who do not see the colours. */
   label: string
   /** Shown below the outputs. */
@@ -22,6 +22,13 @@ export function inWords(milliseconds: number): string {
   return `${minutes} min ${Math.round((milliseconds % 60_000) / 1000)} s`
 }
 
+/** How a run that did not come to its end is shown. An interrupt or a time limit is no failure. */
+const ENDED: Record<Exclude<RunStatus, 'ok'>, Pick<Standing, 'word' | 'label'> & { took: string }> = {
+  error: { word: 'failed', label: 'failed', took: 'failed in' },
+  timeout: { word: 'stopped', label: 'timed out', took: 'timed out after' },
+  cancelled: { word: 'stopped', label: 'interrupted', took: 'interrupted after' },
+}
+
 export function useStanding(cell: CellModel): Standing {
   return useComputed((): Standing => {
     const { activity, last, stale } = cell.state.value
@@ -30,8 +37,9 @@ export function useStanding(cell: CellModel): Standing {
     if (!last) return { word: 'idle', label: '', note: '' }
     const took = inWords(last.duration_ms)
     const isStale = stale.length > 0
-    if (!last.success) {
-      return { word: 'failed', label: 'failed', note: `failed in ${took}${isStale ? `, ${why(stale)}` : ''}` }
+    if (last.status !== 'ok') {
+      const ended = ENDED[last.status]
+      return { word: ended.word, label: ended.label, note: `${ended.took} ${took}${isStale ? `, ${why(stale)}` : ''}` }
     }
     if (isStale) return { word: 'stale', label: `stale: ${why(stale)}`, note: `ran in ${took}, ${why(stale)}` }
     return { word: 'ok', label: 'succeeded', note: `ran in ${took}` }

@@ -44,7 +44,8 @@ export type Output =
 export interface Folded { bytes: number; address: string }
 
 export type Activity = 'pending' | 'running' | 'idle'
-export interface LastRun { order: number | null; success: boolean; duration_ms: number; ended_ms: number }
+export type RunStatus = 'ok' | 'error' | 'timeout' | 'cancelled'
+export interface LastRun { order: number | null; status: RunStatus; duration_ms: number; ended_ms: number }
 /** Why what it showed does not hold any more, in words. */
 export interface CellState { activity: Activity; last: LastRun | null; stale: string[] }
 export interface Shown { outputs: Output[]; count: number | null }
@@ -228,8 +229,8 @@ export interface ChatNews {
   runs_on: boolean
 }
 
-/** The cell that ended a run, and how many cells behind it were not run. */
-export interface Stopped { cell: string; error: string; not_run: number }
+/** How a run ended before its end: the cell that ended it, null when the run was stopped between cells, and how many cells were not run. */
+export interface Stopped { cell: string | null; error: string; not_run: number }
 export interface Folder { path: string; parent: string | null; folders: string[]; notebooks: string[] }
 export type Answer =
   | { whole: Whole }

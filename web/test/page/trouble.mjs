@@ -102,3 +102,45 @@ test('a cell without code does not wait', async () => {
   await cell(page, 'b').locator('.standing.ok').waitFor()
   assert.equal(await page.locator('.queued, .standing.queued').count(), 0)
 })
+
+test('cells that were interrupted or took too long have not failed, and cells that a stopped run left out are counted', async () => {
+  bed.write('stopped.ipynb', notebook(code('a', 'print("begun", flush=True)\nimport time; time.sleep(600)'), code('b', '2'), code('c', '3')))
+  const page = await bed.open('stopped.ipynb')
+  const told = (id) => cell(page, id).locator('.standing.stopped')
+  await cell(page, 'a').locator('.run').click({ force: true })
+  await cell(page, 'a').locator('.outputs').getByText('begun').waitFor()
+  // A second run waits behind the first one; Stop ends both.
+  await page.getByRole('button', { name: 'Run all' }).click()
+  await cell(page, 'b').locator('.standing.queued').waitFor()
+  await page.getByRole('button', { name: 'Stop', exact: true }).click()
+  await told('a').getByText(/^interrupted after \d/).waitFor()
+  assert.equal(await cell(page, 'a').getAttribute('aria-label'), 'Cell 1 of 3, code, interrupted')
+  assert.equal(await cell(page, 'a').locator('.count.stopped').count(), 1)
+  assert.equal(await page.locator('.count.failed, .standing.failed').count(), 0)
+  await page.locator('.toast').getByText('Stopped: interrupted; 3 cells not run').waitFor()
+  // A time limit of another client.
+  assert.throws(() => bed.run('run', 'stopped.ipynb', '--timeout', '1'), /run stopped\.ipynb --timeout 1/)
+  await told('a').getByText(/^timed out after \d/).waitFor()
+  assert.equal(await cell(page, 'a').getAttribute('aria-label'), 'Cell 1 of 3, code, timed out')
+})
+
+test('the kernel is said to stay, to be stuck and to be gone, and why', async () => {
+  const stubborn = 'import os, time\nwhile not os.path.exists("stuck-go"):\n    try: time.sleep(0.02)\n    except KeyboardInterrupt: print("no", flush=True)'
+  bed.write('stuck.ipynb', notebook(code('a', stubborn)))
+  const page = await bed.open('stuck.ipynb')
+  const pill = page.locator('.kernel')
+  const says = (words, title) => until(async () => {
+    const [said, why] = [await pill.textContent(), await pill.getAttribute('title')]
+    return words.test(said) && title.test(why)
+  }, async () => `${words}, not ${await pill.textContent()} (${await pill.getAttribute('title')}),`)
+  await says(/no kernel yet$/, /no kernel yet$/)
+  await cell(page, 'a').locator('.run').click({ force: true })
+  await says(/busy$/, /^busy; stays for 60 minutes after the last page, agent or terminal has left$/)
+  await page.getByRole('button', { name: 'Stop', exact: true }).click()
+  await cell(page, 'a').locator('.outputs').getByText('no').first().waitFor()
+  await says(/does not stop$/, /^The code was interrupted and has not stopped\. Stop asks again; Restart ends it, and its variables are lost\.$/)
+  bed.write('stuck-go', {})
+  await says(/idle$/, /^idle; stays for 60 minutes /)
+  bed.run('sessions', 'stop', 'stuck.ipynb')
+  await says(/no kernel: the last one was stopped$/, /^no kernel: the last one was stopped$/)
+})

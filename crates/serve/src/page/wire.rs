@@ -233,11 +233,12 @@ pub(super) struct Turn {
     pub(super) is_undone: bool,
 }
 
-/// The cell that ended a run before its end.
+/// How a run ended before its end.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Stopped {
-    pub(super) cell: CellId,
-    /// How it ended, in a line.
+    /// The cell that ended it; none when it was stopped between cells.
+    pub(super) cell: Option<CellId>,
+    /// The reason, in a line.
     pub(super) error: String,
     pub(super) not_run: usize,
 }
