@@ -2,6 +2,7 @@
 
 import { effect, signal } from '@preact/signals'
 import type { ChatNews } from '../net/protocol'
+import { digest } from '../net/seal'
 import { ask, settled, sourceOf } from '../net/sync'
 import { inline } from '../state/assist'
 import { cells, connection } from '../state/doc'
@@ -13,8 +14,8 @@ interface Kept {
   cell: string
   /** Its name, once something was said. */
   chat: string | null
-  /** The text of the cell that was talked about last. */
-  base: string
+  /** The digest of the text that was talked about last. The text itself stays out of the browser's store. */
+  mark: string
   words: string
   /** What was said last, until it is answered. */
   said: string
@@ -25,6 +26,8 @@ export const talk = new Talk(announce)
 /** Whether something is on its way to the host. */
 export const isSending = signal(false)
 let kept = recall()
+/** The text of the cell that was talked about last; null when the page does not know it any more. */
+let text: string | null = null
 /** Whether the next that is heard is what was told before a reload. */
 let isBehind = kept !== null
 export const words = signal(kept?.words ?? '')
@@ -33,13 +36,14 @@ let early: ChatNews[] = []
 
 function recall(): Kept | null {
   try {
-    return JSON.parse(sessionStorage.getItem(name) ?? 'null') as Kept | null
+    const found = JSON.parse(sessionStorage.getItem(name) ?? 'null') as Kept | null
+    return found && { cell: found.cell, chat: found.chat, mark: found.mark, words: found.words, said: found.said }
   } catch {
     return null
   }
 }
 
-export const base = () => kept?.base ?? ''
+export const base = (): string | null => text
 
 function keep(): void {
   try {
@@ -54,7 +58,7 @@ function keep(): void {
 export function begin(cell: string): void {
   if (kept?.cell === cell) return
   end()
-  kept = { cell, chat: null, base: '', words: '', said: '' }
+  kept = { cell, chat: null, mark: '', words: '', said: '' }
   words.value = ''
   keep()
 }
@@ -83,16 +87,17 @@ export async function send(outputs: string[], said = words.peek().trim()): Promi
   if (connection.peek() !== 'open') return say('The host is not there; the message is kept')
   isSending.value = true
   await settled()
-  const before = mine.base
-  mine.base = sourceOf(mine.cell)
+  const before = text
+  const source = (text = sourceOf(mine.cell))
   const message = { words: said, mode: 'ask' as const, is_attached: true, attached: [], selected: [mine.cell], outputs }
   const answer = await ask({ chat: { inline: { cell: mine.cell, message } } })
   isSending.value = false
   if (answer === null || typeof answer !== 'object' || !('inline' in answer)) {
     // What was proposed before still stands.
-    mine.base = before
+    if (kept === mine) text = before
     return
   }
+  mine.mark = await digest(source)
   if (kept !== mine) return void ask({ chat: { inline_stop: answer.inline } })
   mine.chat = answer.inline
   mine.said = said
@@ -105,7 +110,7 @@ export async function send(outputs: string[], said = words.peek().trim()): Promi
 /** Ends it; nothing of it is applied. */
 export function end(): void {
   const chat = kept?.chat
-  kept = null
+  ;[kept, text] = [null, null]
   early = []
   talk.clear()
   keep()
@@ -141,8 +146,13 @@ function giveBack(mine: Kept | null): void {
   say('The host was ended before it answered; what you said is where you wrote it')
 }
 
-/** Takes up what a reload has interrupted. */
-export function takeUp(): void {
-  if (kept && cells.has(kept.cell)) inline.value ??= { cell: kept.cell, words: '', outputs: [], number: 0 }
-  else end()
+/** Takes up what a reload has interrupted. A cell that says the same as then has the text that was talked about. */
+export async function takeUp(): Promise<void> {
+  const mine = kept
+  if (!mine || !cells.has(mine.cell)) return end()
+  const source = sourceOf(mine.cell)
+  const isSame = (await digest(source)) === mine.mark
+  if (kept !== mine) return
+  if (isSame) text ??= source
+  inline.value ??= { cell: mine.cell, words: '', outputs: [], number: 0 }
 }

@@ -16,7 +16,7 @@ let isTaken = false
 effect(() => {
   if (!file.value || isTaken) return
   isTaken = true
-  about.takeUp()
+  void about.takeUp()
 })
 effect(() => {
   const calls = pane.talk.turns.value.at(-1)?.parts.value.filter((part) => part.kind === 'call') ?? []

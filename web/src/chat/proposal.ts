@@ -15,9 +15,9 @@ export class Proposal {
   private readonly view: EditorView
   private readonly stop: () => void
 
-  /** `fits` says whether it can still be done. */
+  /** `base` is the text that it was made for, null when it is not known any more; `fits` says whether it can still be done. */
   constructor(
-    private readonly cell: CellModel, private readonly base: string, private readonly proposed: string, host: HTMLElement,
+    private readonly cell: CellModel, private readonly base: string | null, private readonly proposed: string, host: HTMLElement,
     private readonly fits: Signal<boolean>,
   ) {
     this.view = new EditorView({ state: this.state(), parent: host })
@@ -26,7 +26,7 @@ export class Proposal {
 
   /** What would be done to the cell now; `null` when the cell has changed where the proposal changes it. */
   change(): ChangeSet | null {
-    return carried(this.base, this.proposed, this.cell.source)
+    return this.base === null ? null : carried(this.base, this.proposed, this.cell.source)
   }
 
   private state(): EditorState {

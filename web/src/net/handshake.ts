@@ -9,18 +9,23 @@ interface HostGreeting { challenge: string; standing: Standing; proof: string }
 /** Another program answers at the host's address. */
 export class Stranger extends Error {}
 
-const encoder = new TextEncoder()
-const hex = (bytes: Uint8Array) => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+export const encoder = new TextEncoder()
+export const hex = (bytes: Uint8Array) => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** The key of this page. The host put it into the page, and it stays in memory, where no other program finds it. */
-const { browser, salt, key } = takeKey()
+interface Keys { browser: string; salt: string; key: Promise<CryptoKey>; shared: Promise<CryptoKey> }
 
-function takeKey(): { browser: string; salt: string; key: Promise<CryptoKey> } {
+/** The key of this page, and the key that all pages of the user share. The host put them into the page, and they stay in memory, where no other program finds them. */
+const { browser, salt, key, shared } = takeKeys()
+export { shared as sharedKey }
+
+function takeKeys(): Keys {
   const meta = document.querySelector<HTMLMetaElement>('meta[name=page-key]')
-  const [browser = '', salt = '', secret = ''] = (meta?.content ?? '').split(' ')
+  const [browser = '', salt = '', secret = '', sharedSecret = ''] = (meta?.content ?? '').split(' ')
   meta?.remove()
   const key = crypto.subtle.importKey('raw', encoder.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
-  return { browser, salt, key }
+  const shared = crypto.subtle.digest('SHA-256', encoder.encode(sharedSecret))
+    .then((bytes) => crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt', 'decrypt']))
+  return { browser, salt, key, shared }
 }
 
 /** Takes the code of the opening link out of the address: it was used, and says nothing to a reader. */

@@ -1,6 +1,7 @@
 // Cells on their way to another place: in this tab, in other tabs, or through the system's clipboard.
 
 import type { Cell } from '../net/protocol'
+import { seal, unseal } from '../net/seal'
 
 /** A cell that was copied. Without `json` only the host that it came from knows all of it. */
 export interface Copied extends Cell { json: string | null }
@@ -9,8 +10,14 @@ export interface Clip { stamp: string; path: string; cells: Copied[] }
 
 /** The type of cells on the system's clipboard. */
 export const TYPE = 'application/x-cellist-cells+json'
-/** Tabs tell each other. Nothing stays in the browser's storage, where the next program at this port would find it. */
+/**
+ * Tabs tell each other. Nothing stays in the browser's storage, where the next program at this port would find it, and
+ * all messages are sealed: a page of that program hears this channel too.
+ */
 const channel = new BroadcastChannel('cellist:clipboard')
+
+/** Asks other tabs for the cells that they have. */
+const ANY = 'null'
 
 let clip: Clip | null = null
 
@@ -26,7 +33,13 @@ export function hold(path: string, cells: Copied[]): Clip {
 export function share(shared: Clip): void {
   const whole = JSON.stringify(shared)
   writeSystem(shared.cells.map(({ source }) => source).join('\n\n'), whole)
-  channel.postMessage(whole)
+  void tell(whole, () => clip === shared)
+}
+
+/** Tells other tabs, unless that is not wanted any more once the message is sealed. */
+async function tell(text: string, isWanted = () => true): Promise<void> {
+  const message = await seal(text)
+  if (isWanted()) channel.postMessage(message)
 }
 
 function writeSystem(text: string, whole: string): void {
@@ -43,11 +56,17 @@ function writeSystem(text: string, whole: string): void {
 
 /** Takes the cells that other tabs have copied, and gives ours to a tab that is new. */
 function listenToTabs(): void {
+  let heard = Promise.resolve()
   channel.onmessage = ({ data }) => {
-    if (data === null && clip) channel.postMessage(JSON.stringify(clip))
-    else if (typeof data === 'string') clip = read(data) ?? clip
+    // One after the other: the newest clip is the one that came last.
+    heard = heard.then(async () => take(await unseal(data)))
   }
-  channel.postMessage(null)
+  void tell(ANY)
+}
+
+function take(text: string | null): void {
+  if (text === ANY && clip) void tell(JSON.stringify(clip))
+  else if (text !== null) clip = read(text) ?? clip
 }
 
 /** Cells as another page wrote them. The clipboard may hold anything: other forms give null. */

@@ -103,7 +103,11 @@ test('a program that takes the port of a host gets nothing from an open page but
   await bed.saved('squatted.ipynb', (cells) => source(cells[0].source).endsWith('4711'))
   await cell(page, 'p').scrollIntoViewIfNeeded()
   await until(() => cell(page, 'p').locator('img').evaluate((image) => image.complete && image.naturalWidth > 0), 'the picture')
-  // Saved text does not stay in the browser.
+  // Neither outputs nor saved text stay in the browser.
+  const address = await cell(page, 'p').locator('img').getAttribute('src')
+  assert.match(address, /^\/output\?/)
+  const isCached = await page.evaluate((address) => fetch(address, { cache: 'only-if-cached', mode: 'same-origin' }).then(({ ok }) => ok, () => false), address)
+  assert.equal(isCached, false)
   await until(async () => !JSON.stringify(await stored(page)).includes('4711'), async () => `${JSON.stringify(await stored(page))} is in the store, which`)
 })
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { cell, code, edit, text, until } from '../kit.mjs'
+import { cell, code, edit, notebook, text, until } from '../kit.mjs'
 import { calls as asks, held, says } from '../models.mjs'
 import { answered, calls, choose, field, listen, models, offers, pane, results, talkAbout, told, turns } from './assistant.mjs'
 import { axe, faults } from './axe.mjs'
@@ -61,6 +61,31 @@ test('a proposal that is rejected leaves no trace, and one that is stopped neith
   await inline(page).waitFor({ state: 'detached' })
   assert.equal(await text(page, 'a'), 'a = 1')
   assert.deepEqual(sources(bed.read('reject.ipynb').cells), ['a = 1'])
+})
+
+test('a proposal outlives a reload without the text of its cell in the browser, and fits only the text that it was made for', async () => {
+  const page = await talkAbout('kept.ipynb', [code('a', 'private = 4711\nx = 1')])
+  await models.say(asks(['propose_change', { source: 'private = 4711\nx = 2' }]), says('So.'))
+  await sayInline(page, 'a', 'make it two')
+  const accept = inline(page).getByRole('button', { name: 'Accept' })
+  await accept.waitFor()
+  await inline(page).getByText('So.').waitFor()
+  const kept = () => page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))
+  await until(async () => (await kept()).includes('cellist:inline:'), 'the conversation in the store')
+  assert.ok(!(await kept()).includes('4711'), await kept())
+  await page.reload()
+  await accept.waitFor()
+  assert.ok(await accept.isEnabled())
+  assert.ok(!(await kept()).includes('4711'), await kept())
+  // The file was changed while no page was open.
+  await page.goto('about:blank')
+  bed.write('kept.ipynb', notebook(code('a', 'private = 4711\nx = 1\ny = 3')))
+  await page.goBack()
+  await accept.waitFor()
+  await inline(page).getByText('has changed here since').first().waitFor()
+  assert.ok(await accept.isDisabled())
+  await inline(page).getByRole('button', { name: 'Reject' }).click()
+  assert.equal(await text(page, 'a'), 'private = 4711\nx = 1\ny = 3')
 })
 
 test('a proposal for a place that was changed meanwhile is not mixed with it, and the keyboard stays where it can be seen', async () => {

@@ -74,6 +74,7 @@ for (const [format, original] of [['4.4 without ids', OLD], ['4.5', modern()]]) 
       await page.locator('[data-cell]').nth(at).evaluate((element) => element.focus())
       await until(() => page.locator('[data-cell]').nth(at).evaluate((element) => element === document.activeElement && element.classList.contains('active')), 'the focus')
     }
+    const bare = ({ id, ...rest }) => rest
     for (let at = 0; at < 5; at++) {
       await select(at)
       await press('d', 'd')
@@ -120,6 +121,11 @@ for (const [format, original] of [['4.4 without ids', OLD], ['4.5', modern()]]) 
     assert.deepEqual([halves[0].outputs.length, halves[0].execution_count, halves[1].outputs.length, halves[1].execution_count], [0, null, 1, 3])
     await press('Escape', 'z')
     await same('splitting')
+    await press('Shift+Z')
+    const { cells: again } = await count(6)
+    assert.deepEqual(again.map(bare), halves.map(bare))
+    await press('z')
+    await same('splitting again')
 
     // Merges keep the values of both.
     await select(1)
@@ -143,25 +149,38 @@ for (const [format, original] of [['4.4 without ids', OLD], ['4.5', modern()]]) 
     await select(0)
     await press('c', 'v')
     const { cells: six } = await count(6)
-    const bare = ({ id, ...rest }) => rest
     assert.deepEqual(bare(six[1]), bare(six[0]))
     await press('z')
     await same('copying')
 
+    // Cut, and undone or pasted at the same place.
+    for (const [at, key] of [[0, 'Shift+V'], [2, 'Shift+V'], [4, 'v']]) {
+      await select(at)
+      await press('x')
+      await count(4)
+      await press('z')
+      await same(`undoing the cut of ${at}`)
+      await select(at)
+      await press('x')
+      await count(4)
+      await press(key)
+      await same(`cutting and pasting ${at}`)
+    }
+
     // Cut here, pasted at the same place in another tab.
     const other = await bed.open(name)
-    await countClips(other)
+    await countOpened(other)
     await page.bringToFront()
     for (const [at, key, place] of [[0, 'Shift+V', 0], [4, 'v', 3]]) {
       await select(at)
-      const before = await clips(other)
+      const before = await opened(other)
       await press('x')
       await count(4)
       await other.bringToFront()
       await until(() => other.evaluate(() => document.querySelectorAll('[data-cell]').length === 4), 'the other tab')
       await other.locator('[data-cell]').nth(place).evaluate((element) => element.focus())
       await until(() => other.locator('[data-cell]').nth(place).evaluate((element) => element.classList.contains('active')), 'the focus')
-      await until(async () => (await clips(other)) > before, 'the clipboard')
+      await until(async () => (await opened(other)) > before, 'the clipboard')
       await other.keyboard.press(key)
       await same(`cutting ${at} and pasting in another tab`)
       await page.bringToFront()
@@ -169,12 +188,54 @@ for (const [format, original] of [['4.4 without ids', OLD], ['4.5', modern()]]) 
   })
 }
 
-/** Counts the cells that tabs tell each other of. */
-const countClips = (page) => page.evaluate(() => {
-  window.clips = 0
-  new BroadcastChannel('cellist:clipboard').onmessage = ({ data }) => (window.clips += typeof data === 'string' ? 1 : 0)
+/** Counts the messages that other tabs send and that this one can open. */
+const countOpened = (page) => page.evaluate(() => {
+  window.opened = 0
+  const decrypt = crypto.subtle.decrypt.bind(crypto.subtle)
+  crypto.subtle.decrypt = async (...given) => {
+    const plain = await decrypt(...given)
+    // Once the page has read it.
+    setTimeout(() => window.opened++)
+    return plain
+  }
 })
-const clips = (page) => page.evaluate(() => window.clips)
+const opened = (page) => page.evaluate(() => window.opened)
+
+/** Collects the messages that tabs send each other, as any page at this address can. */
+const hearTabs = (page) => page.evaluate(() => {
+  window.heard = []
+  window.tabs = new BroadcastChannel('cellist:clipboard')
+  window.tabs.onmessage = ({ data }) => window.heard.push(data)
+})
+const heard = (page) => page.evaluate(() => window.heard.length)
+
+test('a page without the key hears no cells from other tabs, and gives them none', async () => {
+  bed.write('told.ipynb', notebook(code('a', 'private = 4711'), code('b', '2')))
+  const page = await bed.open('told.ipynb')
+  await countOpened(page)
+  // Of our origin, as the page of a program that took the port is.
+  const stranger = await bed.context.newPage()
+  const address = `http://127.0.0.1:${bed.port}/stranger`
+  await stranger.route(address, (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html><title>stranger</title>' }))
+  await stranger.goto(address)
+  await hearTabs(stranger)
+  await page.bringToFront()
+  await page.keyboard.press('c')
+  await until(async () => (await heard(stranger)) > 0, 'the message')
+  const clip = JSON.stringify({ stamp: 's', path: '/x', cells: [{ id: 'x', kind: 'code', source: 'foreign', json: null }] })
+  await stranger.evaluate((clip) => {
+    for (const message of [null, 'null', clip, new TextEncoder().encode(clip).buffer, new ArrayBuffer(3)]) window.tabs.postMessage(message)
+    // It may send again what it heard; our page can open that, and so has read all before it.
+    window.tabs.postMessage(window.heard[0])
+  }, clip)
+  await until(async () => (await opened(page)) > 0, 'the last message')
+  const messages = await stranger.evaluate(() => window.heard.map((data) => (data instanceof ArrayBuffer ? new TextDecoder().decode(data) : String(data))))
+  assert.equal(messages.length, 1, 'a page without the key gets no answer')
+  for (const word of ['private', '4711', 'told.ipynb', 'source']) assert.ok(!messages[0].includes(word), messages[0])
+  await page.keyboard.press('v')
+  const { cells } = await bed.saved('told.ipynb', (cells) => cells.length === 3)
+  assert.deepEqual(sources(cells), ['private = 4711', 'private = 4711', '2'])
+})
 
 test('later edits of others are not undone', async () => {
   writeFileSync(join(bed.work, 'since.ipynb'), modern())
@@ -215,11 +276,11 @@ test('cells and plain text come through the system clipboard, and other content 
   writeFileSync(join(bed.work, 'from.ipynb'), modern())
   bed.write('to.ipynb', notebook(code('t', 'plain = "text"')))
   const from = await bed.open('from.ipynb')
-  await countClips(from)
+  await hearTabs(from)
   await from.keyboard.press('Shift+J')
   await from.keyboard.press('Control+c')
   await from.getByText('2 copied').waitFor({ state: 'attached' })
-  await until(async () => (await clips(from)) > 0, 'the clipboard')
+  await until(async () => (await heard(from)) > 0, 'the clipboard')
   const to = await bed.open('to.ipynb')
   await to.keyboard.press('Control+v')
   const { cells } = await bed.saved('to.ipynb', (cells) => cells.length === 3)

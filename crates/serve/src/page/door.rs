@@ -191,6 +191,11 @@ impl Door {
         handshake::key(&self.secret, browser, salt)
     }
 
+    /// The key that all pages share.
+    pub(crate) fn shared_key(&self) -> String {
+        handshake::shared_key(&self.secret)
+    }
+
     /// Counts a page for as long as the result is kept.
     pub(crate) fn visit(self: &Arc<Door>, browser: &str) -> OpenPage {
         let mut state = self.state();

@@ -78,6 +78,12 @@ pub(super) fn key(secret: &str, browser: &str, salt: &str) -> String {
     hex(&mac(secret.as_bytes(), &format!("cellist page {browser} {salt}")).finalize().into_bytes())
 }
 
+/// The key that all pages share, by which tabs of one browser seal the cells that they tell each other of. It is of the
+/// state folder and not of a browser: a link that is opened from a file makes a new browser for the same tabs.
+pub(super) fn shared_key(secret: &str) -> String {
+    hex(&mac(secret.as_bytes(), "cellist pages").finalize().into_bytes())
+}
+
 fn mac(key: &[u8], text: &str) -> Hmac<Sha256> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes a key of any length");
     mac.update(text.as_bytes());
@@ -152,12 +158,6 @@ pub(super) async fn meet(socket: &mut WebSocket, page: &Page, hello: &Hello, has
     }
 }
 
-async fn send(socket: &mut WebSocket, said: &serde_json::Value) -> Result<(), axum::Error> {
-    socket.send(Message::Text(said.to_string().into())).await
-}
-
-#[cfg(test)]
-mod tests {
 /// The first message of the page, where it is a proof.
 async fn first_proof(socket: &mut WebSocket) -> Option<PageProof> {
     loop {
@@ -169,6 +169,12 @@ async fn first_proof(socket: &mut WebSocket) -> Option<PageProof> {
     }
 }
 
+async fn send(socket: &mut WebSocket, said: &serde_json::Value) -> Result<(), axum::Error> {
+    socket.send(Message::Text(said.to_string().into())).await
+}
+
+#[cfg(test)]
+mod tests {
     use super::*;
 
     #[test]

@@ -95,7 +95,7 @@ async fn index(State(page): State<Arc<Page>>, Query(asked): Asked, headers: Head
     }
 }
 
-/// The page with a key of its own.
+/// The page with a key of its own, and the key that all pages share.
 fn whole_page(page: &Page, browser: &str) -> Response {
     let (Ok(nonce), Ok(salt)) = (random(), random()) else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
@@ -107,7 +107,7 @@ fn whole_page(page: &Page, browser: &str) -> Response {
     );
     let headers = [(CONTENT_TYPE, "text/html; charset=utf-8".to_owned()), (CONTENT_SECURITY_POLICY, policy)];
     let salt = &salt[..32];
-    let key = format!("{browser} {salt} {}", page.door.key(browser, salt));
+    let key = format!("{browser} {salt} {} {}", page.door.key(browser, salt), page.door.shared_key());
     (headers, INDEX.replace("NONCE", &nonce).replace("PAGE_KEY", &key)).into_response()
 }
 
@@ -172,9 +172,9 @@ async fn output(State(page): State<Arc<Page>>, Query(asked): Asked, headers: Hea
         .position(&CellId::from(part("cell")))
         .and_then(|at| value(&view.notebook.cells()[at], part("output").parse().ok()?, part("type")));
     match found {
-        // Its address changes with its content.
+        // A browser that kept it would show it to the next program at this port.
         Some((kind, bytes)) => {
-            ([(CONTENT_TYPE, kind.as_str()), (CACHE_CONTROL, "private, max-age=3600")], bytes).into_response()
+            ([(CONTENT_TYPE, kind.as_str()), (CACHE_CONTROL, "no-store")], bytes).into_response()
         }
         None => StatusCode::NOT_FOUND.into_response(),
     }

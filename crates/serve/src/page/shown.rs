@@ -65,7 +65,7 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Where one representation of it is. The size is in it, so that another picture has another address.
+    /// Where one representation of it is. A sum is in it, so that another picture has another address and is fetched.
     fn address(&self, mime: &str, text: &str) -> String {
         let sum = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
             (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
