@@ -302,6 +302,23 @@ mod tests {
     }
 
     #[test]
+    fn a_question_about_a_file_shows_its_path_spelled_out_and_the_content() {
+        let mut talk = Talk::new(false);
+        let arguments = json!({ "path": ".git/config", "content": "[core]\nfsmonitor = bad" });
+        talk.show(&Told::Call { id: "1".into(), tool: "write".into(), arguments }, SIZE);
+        let path = Some("/repo/.git/\u{1b}[2Jconfig".to_owned());
+        let shown = talk.show(&Told::Question { id: "1".into(), path }, SIZE);
+        assert!(shown.contains("other programs run or obey /repo/.git/"), "{shown:?}");
+        assert!(shown.contains("fsmonitor = bad") && !shown.contains("\u{1b}[2J"), "{shown:?}");
+        talk.show(
+            &Told::Call { id: "2".into(), tool: "python".into(), arguments: json!({ "code": "1" }) },
+            SIZE,
+        );
+        let shown = talk.show(&Told::Question { id: "2".into(), path: None }, SIZE);
+        assert!(!shown.contains("other programs"), "{shown:?}");
+    }
+
+    #[test]
     fn tokens_that_the_provider_does_not_count_are_not_told() {
         let usage = Usage { input: 7, output: 2, ..Usage::default() };
         assert_eq!(used(usage).as_deref(), Some("7 tokens read, 2 written"));

@@ -1,6 +1,8 @@
 // Answers on their way: stopped, reloaded, queued, asked about, taken back, and beside someone who types.
 
 import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { cell, code, edit, notebook, source, text, until } from '../kit.mjs'
 import { calls as asks, held, says } from '../models.mjs'
@@ -155,6 +157,33 @@ test('code runs once, always or not at all, as the person says', async () => {
   await say(page, 'Agent', 'again')
   await answered(page, 'Run in a new one.')
   await bed.saved('approve.ipynb', () => made() === 'ran 4\n')
+})
+
+test('a file that other programs run changes only after a question that names it', async () => {
+  account({ run_code: 'ask' })
+  const page = await talkAbout('consent.ipynb', [code('a', 'x = 1')])
+  const path = join(bed.work, '.vscode/tasks.json')
+  mkdirSync(join(bed.work, '.vscode'))
+  const write = (content) => ['write', { path: '.vscode/tasks.json', content }]
+  const question = pane(page).getByRole('group', { name: `May ${path} change?` })
+  const content = () => (existsSync(path) ? readFileSync(path, 'utf8') : null)
+  await models.say(asks(write('{"first": 1}')), says('Not changed.'))
+  await say(page, 'Agent', 'write the tasks')
+  await question.waitFor()
+  assert.equal(await question.locator('p').textContent(), `Other programs run or obey ${path}. May it change?`)
+  assert.equal(await question.locator('code').textContent(), path)
+  assert.deepEqual(await question.getByRole('button').allTextContents(), ['Allow in this conversation', 'Don’t change'])
+  // The person sees the content before deciding.
+  await calls(page, 'write').last().locator('.arguments').getByText('{"first": 1}').waitFor()
+  await question.getByRole('button', { name: 'Don’t change' }).click()
+  await answered(page, 'Not changed.')
+  assert.equal(content(), null)
+  await models.say(asks(write('{"second": 2}')), asks(write('{"third": 3}')), says('Changed.'))
+  await say(page, 'Agent', 'write them again')
+  await question.getByRole('button', { name: 'Allow in this conversation' }).click()
+  await answered(page, 'Changed.')
+  assert.equal(await question.count(), 0)
+  assert.equal(content(), '{"third": 3}')
 })
 
 test('restoring to a message takes back what it and all later ones changed, and the model is told', async () => {

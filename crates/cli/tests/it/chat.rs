@@ -160,6 +160,43 @@ fn a_conversation_on_a_terminal_streams_asks_and_takes_back() {
 }
 
 #[test]
+fn a_file_that_other_programs_run_is_named_on_the_terminal_and_changes_only_after_yes() {
+    let write = |content: &str| {
+        let arguments = json!({ "path": ".vscode/tasks.json", "content": content });
+        Said::call("write", arguments)
+    };
+    let script = [
+        write("first"),
+        Said::text(&["Not changed."]),
+        write("second"),
+        write("third"),
+        Said::text(&["Changed."]),
+    ];
+    let bed = Bed::new(&["x = 1"], script);
+    let file = bed.desk.path().canonicalize().unwrap().join(".vscode/tasks.json");
+    fs::create_dir(file.parent().unwrap()).unwrap();
+    // The whole path is in one line.
+    let mut screen = Terminal::start(&bed.command(&["--yes"]), (200, 40));
+    screen.wait_for("agent>");
+    screen.keys("write the tasks\r");
+    let shown = screen.wait_for("Change this file? [y] yes, in this conversation, [n] no:");
+    let named = format!("other programs run or obey {}", file.display());
+    assert!(shown.contains(&named) && shown.contains("first") && !shown.contains("Run this?"), "{shown}");
+    screen.keys("n\r");
+    screen.wait_for("Not changed.");
+    assert!(!file.exists());
+    screen.keys("write them again\r");
+    screen
+        .wait("the next question", |shown| shown.contains("second") && shown.trim_end().ends_with("[n] no:"));
+    screen.keys("y\r");
+    // The third call does not ask again.
+    screen.wait("the end", |shown| shown.lines().any(|line| line.trim() == "Changed."));
+    assert_eq!(fs::read_to_string(&file).unwrap(), "third");
+    screen.keys("/quit\r");
+    assert_eq!(screen.end().0, 0);
+}
+
+#[test]
 fn a_provider_that_fails_is_named_and_its_failure_is_the_exit_status() {
     let bed = Bed::new(&["x = 1"], [Said::refusal(401, "no such key")]);
     let ran = bed.ask(&["hello"]);
