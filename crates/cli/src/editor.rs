@@ -90,6 +90,8 @@ impl EditorFlags {
 /// has it.
 fn context(editor: &Editor) -> Result<Option<ContextTold>, CliError> {
     let Some(path) = editor.notebook() else { return Ok(None) };
+    // A person may have reported a notebook that agents must not see.
+    load::check_look(path)?;
     let redaction = redaction()?;
     let request = Request::Context { editor: Box::new(editor.clone()), redaction: redaction.clone() };
     if let Some(Reply::Context(told)) = ask_host(request) {
@@ -127,6 +129,8 @@ pub(crate) fn why_off(editor: &Editor) -> &'static str {
     }
 }
 
+/// The file itself, which an agent may look at.
 pub(crate) fn real(path: &Path) -> Result<PathBuf, CliError> {
+    load::check_look(path)?;
     fs::canonicalize(path).map_err(|error| CliError::unreadable(path, &error))
 }

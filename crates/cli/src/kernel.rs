@@ -17,6 +17,7 @@ use cellist_session::settings::{Faults, Resolved};
 use clap::{Args, ValueEnum};
 
 use crate::error::CliError;
+use crate::load;
 use crate::settings::{artifacts, settings_in};
 use crate::startup::{self, Stages};
 use crate::waiting::Waiting;
@@ -138,6 +139,7 @@ impl KernelFlags {
         let waiting = Waiting::new("looking for Python");
         let mut stages = Stages::new(&Variables::of_process());
         if let Some(file) = &particular.existing {
+            load::check_look(file)?;
             waiting.now("joining the kernel");
             return join(file, &mut stages).await;
         }

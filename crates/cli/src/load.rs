@@ -23,7 +23,15 @@ pub(crate) fn check_look(path: &Path) -> Result<(), CliError> {
     }
 }
 
-/// The same for a command that reads or changes one notebook and is done.
+/// Refuses an agent a file that it may not write.
+pub(crate) fn check_change(path: &Path) -> Result<(), CliError> {
+    match gate() {
+        Some(_) => Ok(store().check_use(path, Use::Change)?),
+        None => Ok(()),
+    }
+}
+
+/// The store of a command that reads or changes one notebook and is done.
 pub(crate) fn store_in_passing() -> Store {
     memory::prepare();
     store()

@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::answer::Answer;
 use crate::args::Cli;
 use crate::error::{CliError, reason};
+use crate::load;
 
 /// Print a manual page, or write all of them to a folder
 #[derive(Args, Debug)]
@@ -71,10 +72,16 @@ fn page(command: Command) -> Result<Page, CliError> {
 }
 
 fn write_all(all: &[Page], folder: &Path) -> Result<Answer, CliError> {
+    // A folder cannot be checked before the folder around it exists.
+    let made = folder.ancestors().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()).last();
+    if let Some(made) = made {
+        load::check_change(made)?;
+    }
     fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
-    for page in all {
-        let file = folder.join(format!("{}.1", page.name));
-        fs::write(&file, &page.text).map_err(|error| failed(&file, &error))?;
+    let files: Vec<PathBuf> = all.iter().map(|page| folder.join(format!("{}.1", page.name))).collect();
+    files.iter().try_for_each(|file| load::check_change(file))?;
+    for (page, file) in all.iter().zip(&files) {
+        fs::write(file, &page.text).map_err(|error| failed(file, &error))?;
     }
     let names: Vec<&str> = all.iter().map(|page| page.name.as_str()).collect();
     let text = format!("Wrote {} pages to {}.\n", all.len(), folder.display());

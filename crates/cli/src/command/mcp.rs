@@ -22,6 +22,7 @@ use crate::error::{CliError, Exit, reason};
 use crate::host;
 use crate::interrupts;
 use crate::kernel::KernelFlags;
+use crate::load;
 
 /// The variable with the token that clients over HTTP have to show.
 const TOKEN: &str = "CELLIST_MCP_TOKEN";
@@ -143,7 +144,7 @@ async fn over_http(address: SocketAddr, product: Product) -> Result<(), CliError
 impl Arguments {
     /// Agents, as they are set up here.
     fn caller(&self, cwd: PathBuf, settings: &Resolved) -> Result<Caller, CliError> {
-        let real = |path: &PathBuf| match fs::canonicalize(path) {
+        let real = |path: &PathBuf| match load::check_look(path).map(|()| fs::canonicalize(path))? {
             Ok(real) if real.is_file() && real.extension().is_some_and(|ending| ending == "ipynb") => {
                 Ok(real)
             }

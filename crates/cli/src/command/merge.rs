@@ -85,6 +85,10 @@ const MARK_HINT: &str = "pass --mark to get a notebook that holds both versions 
 
 fn drive(arguments: &Arguments) -> Result<Answer, CliError> {
     let Arguments { base, ours, theirs, .. } = arguments;
+    // A refusal must not pass for a side that is no notebook.
+    load::check_look(base)?;
+    load::check_look(theirs)?;
+    load::check_change(ours)?;
     let (Ok(our_side), Ok(their_side)) = (load::blob(ours), load::blob(theirs)) else {
         return merge_as_text(arguments);
     };

@@ -13,6 +13,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::answer::Answer;
+use crate::author::only_a_person;
 use crate::error::CliError;
 use crate::host::{self, unexpected};
 use crate::kernel::KernelFlags;
@@ -51,6 +52,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    only_a_person("the page")?;
     let (path, is_new) = match &arguments.notebook {
         Some(path) => open_or_create(path).map(|(path, is_new)| (Some(path), is_new))?,
         None => (None, false),

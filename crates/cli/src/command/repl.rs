@@ -51,6 +51,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    if let Some(notebook) = &arguments.notebook {
+        load::check_look(notebook)?;
+    }
     needs_terminal("repl")?;
     let Place { session, here, kind, wanted, is_owned } = arguments.place()?;
     let settings = arguments.flags.settings(&here)?.settings;

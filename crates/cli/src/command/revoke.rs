@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::answer::Answer;
+use crate::author::only_a_person;
 use crate::command::status::browsers::{ask, to_json};
 use crate::error::{CliError, Exit};
 
@@ -30,6 +31,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    only_a_person("the list of browsers")?;
     let wanted = arguments.browser;
     let gone = match ask(Request::Revoke(wanted.clone()))? {
         Some(gone) => gone,

@@ -12,6 +12,7 @@ use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::answer::{Answer, print_aside};
+use crate::author::only_a_person;
 use crate::command::open::asker;
 use crate::command::status::to_json;
 use crate::error::{CliError, Exit, reason};
@@ -47,6 +48,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    if arguments.port.is_some() {
+        only_a_person("the page")?;
+    }
     if arguments.background {
         let starter = host::starter()?;
         let state = host::wait(async { Ok(host::ours().start_in_background(&starter).await?) })?;

@@ -45,6 +45,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+    // The notebook can be edited on the screen, and the host that saves it knows nothing of this agent.
+    load::check_change(&arguments.notebook)?;
     needs_terminal("view")?;
     let target = Target { path: arguments.notebook.clone(), part: None };
     target.check_name()?;

@@ -11,7 +11,7 @@ use crate::desk::{Desk, Ran};
 
 impl Desk {
     /// Keeps an output and returns the id of its artifact.
-    fn artifact(&self, what: &str, bytes: &[u8]) -> String {
+    pub(crate) fn artifact(&self, what: &str, bytes: &[u8]) -> String {
         let artifacts = Artifacts::new(&Home::at(self.state()), Retention::default());
         let mut writer = artifacts.begin(Origin { what: what.into(), ..Origin::default() }, 0);
         writer.write(bytes.to_vec());

@@ -1,6 +1,7 @@
 //! What goes wrong on purpose or is tried by others, and that nothing else goes wrong with it.
 
 mod clients;
+mod commands;
 mod displays;
 mod faults;
 mod host_faults;

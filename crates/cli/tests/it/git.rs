@@ -18,6 +18,10 @@ fn repository(sources: &[&str]) -> Desk {
 }
 
 fn git(desk: &Desk, arguments: &str) -> Ran {
+    Ran::of(&mut git_command(desk, arguments))
+}
+
+fn git_command(desk: &Desk, arguments: &str) -> Command {
     let mut git = Command::new("git");
     git.args(arguments.split(' '));
     desk.prepare(&mut git);
@@ -25,7 +29,7 @@ fn git(desk: &Desk, arguments: &str) -> Ran {
     for who in ["AUTHOR", "COMMITTER"] {
         git.env(format!("GIT_{who}_NAME"), "A").env(format!("GIT_{who}_EMAIL"), "a@example.org");
     }
-    Ran::of(&mut git)
+    git
 }
 
 fn commit(desk: &Desk, message: &str) {
@@ -263,4 +267,26 @@ fn a_side_that_is_no_notebook_is_merged_as_text() {
     assert!(desk.text("nb.ipynb").contains("<<<<<<< ours"));
     git(&desk, "merge --abort").ok();
     assert_eq!(desk.sources(), ["two"]);
+}
+
+#[test]
+fn git_of_an_agent_merges_by_cells_and_as_text() {
+    let by_agent =
+        |desk: &Desk| Ran::of(git_command(desk, "merge side -m both").env("CELLIST_AGENT", "scribe"));
+    let desk = repository(&["one", "two"]);
+    branches(&desk, &["ONE", "two"], &["one", "TWO"]);
+    let merged = by_agent(&desk);
+    assert_eq!(merged.exit, 0, "{}", merged.all());
+    assert_eq!(desk.sources(), ["ONE", "TWO"]);
+
+    let desk = repository(&["one"]);
+    git(&desk, "checkout -q -b side").ok();
+    desk.write("nb.ipynb", "{}\n");
+    commit(&desk, "side");
+    git(&desk, "checkout -q main").ok();
+    desk.write("nb.ipynb", notebook(&["two"]));
+    commit(&desk, "main");
+    assert_eq!(by_agent(&desk).exit, 1);
+    assert!(desk.text("nb.ipynb").contains("<<<<<<< ours"));
+    git(&desk, "merge --abort").ok();
 }

@@ -13,6 +13,7 @@ use serde_json::json;
 use super::artifacts;
 use crate::answer::{Answer, Format};
 use crate::error::CliError;
+use crate::load;
 use crate::paint::{Ink, Paint, When};
 use crate::waiting::Waiting;
 
@@ -143,6 +144,7 @@ fn copy(
 }
 
 fn save(artifacts: &Artifacts, id: &ArtifactId, parts: &[Part], path: &Path) -> Result<Answer, CliError> {
+    load::check_change(path)?;
     // What cannot be read must not empty a file first.
     for part in parts {
         artifacts.read(id, *part, 0)?;

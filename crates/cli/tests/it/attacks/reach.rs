@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -33,6 +34,11 @@ const SECRETS: [&str; 20] = [
     ".bash_history",
 ];
 
+/// Why the table refuses a path: it is a state file, or a secret.
+fn denial(path: &str) -> &'static str {
+    if Path::new(path).is_absolute() { "belongs to cellist itself" } else { "is kept from models" }
+}
+
 /// A project with secrets in it, and a state folder that the agent was even given.
 fn desk() -> (Desk, Vec<String>) {
     let desk = Desk::unjudged();
@@ -49,9 +55,21 @@ fn desk() -> (Desk, Vec<String>) {
         let text = if name == "config.toml" { format!("# {SECRET}\n") } else { SECRET.to_owned() };
         fs::write(path, text).unwrap();
     }
-    // These a host has made itself by the time that they are tried.
-    let made = ["run/host.json", "run/page.json", "run/host.log", "run/host.sock", "trust", "run/none"];
-    let state = state.iter().chain(&made).map(|name| desk.state().join(name).to_str().unwrap().to_owned());
+    // A host and a person's commands make these.
+    desk.run(&["open", "--no-browser", "nb.ipynb"]).ok();
+    desk.write("project/.cellist/config.toml", "[python]\nkernel_mode = \"call\"\n");
+    desk.run(&["trust", "project"]).ok();
+    desk.run(&["cell", "edit", "nb.ipynb", "0", "--source", "x = 2"]).ok();
+    let first_in = |folder: &str| {
+        let first = fs::read_dir(desk.state().join(folder)).unwrap().next().unwrap().unwrap().file_name();
+        format!("{folder}/{}", first.to_str().unwrap())
+    };
+    let made = ["run/host.json", "run/page.json", "run/host.sock", "log/host.log"].map(str::to_owned);
+    let names =
+        state.iter().map(|name| (*name).to_owned()).chain(made).chain(["trust", "history"].map(first_in));
+    let state: Vec<String> = names.map(|name| desk.state().join(name).to_str().unwrap().to_owned()).collect();
+    let missing: Vec<&String> = state.iter().filter(|path| !Path::new(path).exists()).collect();
+    assert!(missing.is_empty(), "{missing:?}");
     let paths = SECRETS.iter().map(|name| (*name).to_owned()).chain(state);
     let paths = paths.chain(["e.ipynb".to_owned(), "h.ipynb".to_owned()]).collect();
     (desk, paths)
@@ -77,6 +95,13 @@ fn no_secret_and_no_state_file_is_read_over_mcp_in_any_mode_with_any_tools() {
                 ] {
                     let (text, failed) = client.call(tool, arguments);
                     assert!(failed && !text.contains(SECRET), "{mode} {tools} {tool} {path}: {text}");
+                    // The mode and the set of tools decide first.
+                    let is_offered =
+                        tool.ends_with("_notebook") || tool.ends_with("_cells") || tools == "all";
+                    let changes = matches!(tool, "edit" | "write");
+                    let may_change = mode == "agent" || mode == "edit" && !path.ends_with(".ipynb");
+                    let may = is_offered && (!changes || may_change);
+                    assert!(!may || text.contains(denial(path)), "{mode} {tools} {tool} {path}: {text}");
                 }
                 let read = client.ask("resources/read", json!({ "uri": format!("file://{path}") }));
                 assert!(read["error"].is_object() && !read.to_string().contains(SECRET), "{path}: {read}");
@@ -192,7 +217,8 @@ fn an_agent_in_a_shell_reaches_what_other_agents_reach_and_a_person_all_of_it() 
         told
     };
     for path in paths.iter().map(String::as_str).chain(["secret.ipynb"]) {
-        refused(&["read", &format!("{path}:raw")]);
+        let told = refused(&["read", &format!("{path}:raw")]);
+        assert!(told.contains(denial(path)), "{path}: {told}");
     }
     for words in [
         &["read", "secret.ipynb"][..],
@@ -216,7 +242,7 @@ fn an_agent_in_a_shell_reaches_what_other_agents_reach_and_a_person_all_of_it() 
         fs::create_dir_all(desk.path().join(".git")).unwrap();
         assert!(refused(words).contains("tools.allow_writes"), "{words:?}");
     }
-    for words in [&["trust"][..], &["status", "--token"], &["git-setup"]] {
+    for words in [&["trust"][..], &["status", "--token"], &["git-setup"], &["open"], &["revoke", "--all"]] {
         assert!(refused(words).contains("is for a person alone"), "{words:?}");
     }
     assert!(desk.text(".github/nb.ipynb").contains('x') && !desk.path().join(".git/new.ipynb").exists());
