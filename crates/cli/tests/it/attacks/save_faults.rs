@@ -2,6 +2,7 @@
 //! new one, whole; the exit status and the message are true; the next save works and leaves nothing behind.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -30,13 +31,18 @@ pub(super) struct Case {
 }
 
 impl Case {
+    /// The fault, in the words of strace.
+    pub(super) fn what(&self) -> String {
+        match self.fault {
+            Fault::Error(name) => format!("error={name}"),
+            Fault::Kill => "signal=KILL".into(),
+        }
+    }
+
     /// A command with the fault, and where its trace goes.
     pub(super) fn command(&self, desk: &Desk, arguments: &[&str]) -> (Command, PathBuf) {
         let trace = desk.state().join("trace");
-        let what = match self.fault {
-            Fault::Error(name) => format!("error={name}"),
-            Fault::Kill => "signal=KILL".into(),
-        };
+        let what = self.what();
         let mut command = strace(desk, &trace);
         // Quicker, but it delivers no signals.
         if matches!(self.fault, Fault::Error(_)) {
@@ -122,10 +128,10 @@ fn cases(calls: &BTreeMap<String, (usize, usize)>) -> Vec<Case> {
 }
 
 /// Runs all cases, two at a time, each worker at a desk of its own. Returns how many met their fault.
-pub(super) fn attack<T>(
-    cases: &[Case],
+pub(super) fn attack<T, C: Debug + Sync>(
+    cases: &[C],
     desk: impl Fn() -> T + Sync,
-    check: impl Fn(&T, &Case) -> Result<bool, String> + Sync,
+    check: impl Fn(&T, &C) -> Result<bool, String> + Sync,
 ) -> usize {
     let (next, met) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let failures = Mutex::new(Vec::new());
