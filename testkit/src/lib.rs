@@ -2,6 +2,8 @@
 //! Also keeps the tally of which test ran on which part. It knows no crate of the product.
 
 mod corpus;
+#[cfg(unix)]
+mod hostile;
 mod judge;
 mod jupyter;
 mod models;
@@ -12,6 +14,8 @@ mod target;
 mod terminal;
 
 pub use corpus::{fixture, fixtures, repo_root};
+#[cfg(unix)]
+pub use hostile::HostileKernel;
 pub use judge::{Invalid, assert_valid, validate, validate_bytes};
 pub use jupyter::{Flavour, Jupyter, TOKEN};
 pub use models::{Asked, Models, News, Said};

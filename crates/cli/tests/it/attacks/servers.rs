@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -133,8 +134,13 @@ impl Victim {
     /// Attacks the host by a command: what it says about it.
     #[track_caller]
     fn attacked(&self, words: &[&str]) -> Ran {
+        self.attacked_by(&mut self.desk.command(words))
+    }
+
+    #[track_caller]
+    fn attacked_by(&self, words: &mut Command) -> Ran {
         let (before, began) = (peak(self.pid), Instant::now());
-        let ran = self.desk.run(words);
+        let ran = Ran::of(words);
         let (grown, took) = (peak(self.pid).saturating_sub(before), began.elapsed());
         assert!(grown < ROOM, "{words:?} took {grown} bytes: {}", ran.err);
         assert!(took < Duration::from_secs(15), "{words:?} took {took:?}: {}", ran.err);
@@ -271,6 +277,30 @@ fn a_hostile_provider_ends_its_answer_and_not_the_chat() {
         |stream| stream.write_all(b"HTTP/1.1 400 No\r\nContent-Length: 1099511627776\r\n\r\n{"),
         "refused the request (400)",
     );
+}
+
+#[test]
+fn a_hostile_kernel_of_a_session_ends_that_session_and_takes_little_memory() {
+    let victim = Victim::new();
+    let hostile = testkit::HostileKernel::new(victim.desk.path());
+    let long = |flags: u8, length: u64| [&[flags | 2][..], &length.to_be_bytes()].concat();
+    let attacks = [
+        (long(0, 1 << 40), "of 1 TiB"),
+        (long(4, 1 << 40), "a command of 1 TiB"),
+        ([1, 1, 0].repeat(1 << 20), "parts without a delimiter"),
+        (vec![0xff; 100], "unknown flags"),
+    ];
+    for (number, (bytes, says)) in attacks.into_iter().enumerate() {
+        hostile.serve(move |stream| {
+            let _ = stream.write_all(&bytes);
+            let _ = std::io::copy(stream, &mut std::io::sink());
+        });
+        let session = format!("hostile{number}");
+        let words = ["exec", "--session", &session, "--kernel", "hostile", "1"];
+        let ran = victim.attacked_by(victim.desk.command(&words).env("JUPYTER_PATH", hostile.jupyter_path()));
+        assert_eq!(ran.exit, 3, "{says}: {}", ran.err);
+        assert!(ran.err.contains(says), "{says}: {}", ran.err);
+    }
 }
 
 /// The place of a socket in `/proc` is not needed here: the file says where a kernel is.
