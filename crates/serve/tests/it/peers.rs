@@ -6,6 +6,7 @@ use std::process::Command;
 
 use cellist_serve::Staying;
 
+use crate::attacks::users::require_root;
 use crate::bed::{Bed, soon};
 
 /// Says hello and prints what comes back.
@@ -38,11 +39,7 @@ async fn a_process_of_another_user_is_refused_even_where_it_can_reach_the_socket
         let ran = program.arg(&python).args(["-c", VISIT]).arg(&socket).output().unwrap();
         (String::from_utf8_lossy(&ran.stdout).into_owned(), String::from_utf8_lossy(&ran.stderr).into_owned())
     };
-    // Only root can become somebody else; for others the permissions above are all that can be seen.
-    if !rustix::process::geteuid().is_root() {
-        running.abort();
-        return;
-    }
+    require_root();
     let (said, error) = visit(Command::new("setpriv").args(["--reuid=65534", "--clear-groups"]));
     assert!(said.starts_with("65534 b''"), "{said}{error}");
     assert!(soon(bed.seen_by("1.0.0").state()).await.unwrap().is_some(), "it was not stopped");

@@ -53,9 +53,8 @@ fn a_host_with_few_files_answers_its_owner_whatever_is_held_open() {
 #[test]
 fn commands_of_a_user_without_processes_left_say_so_and_do_not_panic() {
     // Only root can become a user of whom nothing runs; nobody else can count on a limit of processes.
-    if !rustix::process::geteuid().is_root() {
-        return;
-    }
+    let is_root = rustix::process::geteuid().is_root();
+    assert!(is_root, "this test becomes another user: run the tests as root (see CONTRIBUTING.md)");
     let desk = Desk::unjudged();
     desk.write("nb.ipynb", notebook(&["x = 0"]));
     let user = format!("--reuid={}", 40_000 + std::process::id() % 20_000);

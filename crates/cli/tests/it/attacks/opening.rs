@@ -81,15 +81,10 @@ fn another_user_who_watches_all_command_lines_does_not_get_the_link() {
     let desk = Desk::new();
     let desktop = desk.desktop("firefox.desktop");
     let python = testkit::python("kernels");
-    // Only root can become somebody else; others watch themselves.
-    let mut watching = match rustix::process::geteuid().is_root() {
-        true => {
-            let mut command = Command::new("setpriv");
-            command.args(["--reuid=65534", "--clear-groups"]).arg(python);
-            command
-        }
-        false => Command::new(python),
-    };
+    let is_root = rustix::process::geteuid().is_root();
+    assert!(is_root, "this test becomes another user: run the tests as root (see CONTRIBUTING.md)");
+    let mut watching = Command::new("setpriv");
+    watching.args(["--reuid=65534", "--clear-groups"]).arg(python);
     let watching = watching.args(["-c", WATCH]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut watching = watching.spawn().unwrap();
     let mut said = BufReader::new(watching.stdout.take().unwrap());

@@ -17,6 +17,15 @@ except ConnectionError:
 print(os.getuid(), answer[:12])
 "#;
 
+/// Fails a test that cannot run: only root becomes another user, and a test that is passed over shows nothing.
+pub(crate) fn require_root() {
+    let is_root = rustix::process::geteuid().is_root();
+    assert!(
+        is_root,
+        "this test becomes another user, which only root can: run the tests as root (see CONTRIBUTING.md)"
+    );
+}
+
 pub(crate) fn visit(user: Option<u32>, address: &str, request: &str) -> String {
     let mut command = match user {
         Some(user) => {
@@ -32,10 +41,7 @@ pub(crate) fn visit(user: Option<u32>, address: &str, request: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_user_is_refused_at_every_port_before_a_byte_is_read_whatever_they_show() {
-    // Only root can become somebody else.
-    if !rustix::process::geteuid().is_root() {
-        return;
-    }
+    require_root();
     let site = Site::new().await;
     let (cookie, _key) = site.sign_in().await;
     let token = cellist_serve::token(&site.bed.home).unwrap();
