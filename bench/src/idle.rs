@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -48,13 +48,13 @@ pub(crate) fn run() -> Vec<Figure> {
 }
 
 /// A host with the usual limit of files.
-struct Host<'a> {
+pub(crate) struct Host<'a> {
     folder: &'a Path,
     process: Child,
 }
 
 impl<'a> Host<'a> {
-    fn start(folder: &'a Path) -> Host<'a> {
+    pub(crate) fn start(folder: &'a Path) -> Host<'a> {
         let mut command = Command::new("sh");
         command.args(["-c", "ulimit -n 1024; exec \"$0\" serve"]).arg(cellist());
         command.current_dir(folder).env("CELLIST_HOME", folder.join("home"));
@@ -65,9 +65,17 @@ impl<'a> Host<'a> {
         Host { folder, process }
     }
 
-    fn command(&self) -> Command {
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    pub(crate) fn state(&self) -> PathBuf {
+        self.folder.join("home")
+    }
+
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(cellist());
-        command.current_dir(self.folder).env("CELLIST_HOME", self.folder.join("home"));
+        command.current_dir(self.folder).env("CELLIST_HOME", self.state());
         command
     }
 }

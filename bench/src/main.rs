@@ -11,6 +11,7 @@ mod display;
 mod document;
 mod edit;
 mod flood;
+mod frames;
 mod gateway;
 mod idle;
 mod made;
@@ -51,6 +52,7 @@ const BENCHES: &[Bench] = &[
     ("terminal", "what a person sees on a terminal", terminal::run),
     ("page", "the live page in a real browser", page::run),
     ("idle", "the owner's socket while thousands of idle connections are held", idle::run),
+    ("frames", "frames that announce a terabyte, on each wire of the host", frames::run),
     ("chat", "the assistant on the page, with a provider on this machine", chat::run),
 ];
 
