@@ -29,6 +29,9 @@ struct Cost {
     bytes: u64,
 }
 
+/// A wire: the two promises, and an attack on it.
+type Wire = (&'static str, &'static str, fn(&Host<'_>) -> Vec<Cost>);
+
 /// Sends a frame, and measures until the other side closes the connection.
 fn attack(pid: u32, stream: &mut (impl Read + Write), frame: &[u8]) -> Cost {
     let before = peak_so_far(pid).expect("the host runs");
@@ -44,7 +47,7 @@ pub(crate) fn run() -> Vec<Figure> {
     let folder = tempfile::tempdir_in(testkit::target_dir()).expect("the target folder can be written");
     code_cells(&folder.path().join("nb.ipynb"), &["1"]);
     let host = Host::start(folder.path());
-    let wires: [(&str, &str, fn(&Host<'_>) -> Vec<Cost>); 4] = [
+    let wires: [Wire; 4] = [
         ("gateway, until the connection ends", "gateway, peak memory", gateway),
         ("ZeroMQ, until the connection ends", "ZeroMQ, peak memory", kernel),
         ("page, until the connection ends", "page, peak memory", page),
