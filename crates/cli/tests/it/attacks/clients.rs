@@ -20,7 +20,7 @@ const TOKEN: &str = "a-token-of-the-attacks";
 type Sending = dyn FnMut(&mut TcpStream) -> std::io::Result<()>;
 
 /// A program that ends with the test.
-struct Going(Child);
+pub(super) struct Going(pub(super) Child);
 
 impl Drop for Going {
     fn drop(&mut self) {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::clients::Going;
 use super::save_faults::{Case, Fault, attack, is_met};
 use crate::desk::{Desk, source};
 use crate::mcp::client::Client;
@@ -154,7 +155,7 @@ impl About {
 fn edit_later(about: About, case: &Case) -> Result<bool, String> {
     let desk = Desk::with(&["a = 1"]);
     let mut host = desk.command(&["serve"]);
-    let mut host = host.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut host = Going(host.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     until(|| desk.state().join("run/host.json").exists())?;
     let mut editing = Editing::new(&desk);
     if !editing.add("first = 0") {
@@ -162,14 +163,14 @@ fn edit_later(about: About, case: &Case) -> Result<bool, String> {
     }
     let trace = desk.state().join("trace");
     let mut command = Command::new("strace");
-    command.args(["-f", "-o"]).arg(&trace).args(["-p", &host.id().to_string()]);
+    command.args(["-f", "-o"]).arg(&trace).args(["-p", &host.0.id().to_string()]);
     if let Some(path) = about.path(&desk) {
         command.arg("-P").arg(path.canonicalize().unwrap());
     }
     command.args(["-e", &format!("trace={}", case.call)]);
     command.args(["-e", &format!("inject={}:{}:when={}", case.call, case.what(), case.number)]);
-    let mut strace = command.stderr(Stdio::piped()).spawn().unwrap();
-    let mut said = BufReader::new(strace.stderr.take().unwrap()).lines();
+    let mut strace = Going(command.stderr(Stdio::piped()).spawn().unwrap());
+    let mut said = BufReader::new(strace.0.stderr.take().unwrap()).lines();
     let attached = said.find(|line| line.as_ref().map_or(true, |line| line.contains("attached")));
     if !matches!(attached, Some(Ok(_))) {
         return Err("strace did not attach".into());
@@ -177,13 +178,13 @@ fn edit_later(about: About, case: &Case) -> Result<bool, String> {
     // What it says later must not fill the pipe.
     let rest = thread::spawn(move || said.for_each(drop));
     let checked = editing.check();
-    let _ = Command::new("kill").args(["-INT", &strace.id().to_string()]).status();
-    strace.wait().unwrap();
+    let _ = Command::new("kill").args(["-INT", &strace.0.id().to_string()]).status();
+    strace.0.wait().unwrap();
     rest.join().unwrap();
     checked?;
     let met = is_met(&trace);
-    editing.end(&host.id().to_string())?;
-    host.wait().unwrap();
+    editing.end(&host.0.id().to_string())?;
+    host.0.wait().unwrap();
     Ok(met)
 }
 
