@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::contained::{Panicked, catch};
-use crate::fault;
+use crate::fault::{self, Site};
 
 /// The most threads at once. What comes while all of them are at work waits.
 const MOST: usize = 128;
@@ -130,7 +130,7 @@ impl Pool {
     }
 
     fn take(&'static self, job: Job) {
-        if let Err(error) = fault::point(fault::Kind::Thread) {
+        if let Err(error) = fault::point(Site::AsideJob) {
             return job(Err(error));
         }
         let mut state = self.lock();
@@ -157,7 +157,7 @@ impl Pool {
     }
 
     fn begin(&'static self, state: &mut State) -> io::Result<()> {
-        thread::Builder::new().name("aside".into()).spawn(|| self.work())?;
+        fault::thread(Site::AsideThread, thread::Builder::new().name("aside".into()), || self.work())?;
         state.threads += 1;
         Ok(())
     }

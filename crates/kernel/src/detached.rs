@@ -9,6 +9,8 @@ use std::process::{Child, Stdio};
 use process_wrap::tokio::{CommandWrap, CommandWrapper, ProcessSession};
 use tokio::process::Command;
 
+use crate::fault::{self, Site};
+
 /// What it is started with. Nothing else of ours reaches it.
 #[derive(Debug)]
 pub struct Detached {
@@ -42,6 +44,6 @@ impl Detached {
             .stdout(stdout)
             .stderr(stderr);
         ProcessSession.pre_spawn(&mut command, &CommandWrap::from(Command::new(&program)))?;
-        command.into_std().spawn()
+        fault::process(Site::DetachedProcess, &mut command.into_std())
     }
 }

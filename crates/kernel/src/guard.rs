@@ -7,9 +7,10 @@ mod keeper;
 mod ledger;
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use held::{Change, What};
 use keeper::{Keeper, Message};
 use ledger::Ledger;
 
+use crate::fault::{self, Site};
 use crate::process::tree;
 
 /// The owner's end. Cheap to clone; the guard process starts with the first registration, in a thread of its
@@ -33,7 +35,15 @@ struct Owner {
     runtime_dir: Option<PathBuf>,
     log: Option<fn(&str)>,
     ledger: Mutex<LedgerSlot>,
-    changes: OnceLock<Sender<Message>>,
+    line: Mutex<Line>,
+}
+
+/// The way to the thread that keeps the guard process.
+#[derive(Debug, Default)]
+struct Line {
+    sender: Option<Sender<Message>>,
+    /// Changes that a thread gets which could not be had yet.
+    waiting: Vec<Change>,
 }
 
 #[derive(Debug, Default)]
@@ -58,7 +68,7 @@ impl Guard {
             runtime_dir: None,
             log: None,
             ledger: Mutex::default(),
-            changes: OnceLock::new(),
+            line: Mutex::default(),
         })))
     }
 
@@ -132,23 +142,39 @@ impl Guard {
 
     fn send(&self, message: Message) {
         let Some(owner) = &self.0 else { return };
-        let changes = owner.changes.get_or_init(|| {
-            let (sender, receiver) = channel();
-            let keeper = Keeper::new(
-                (owner.program.clone(), owner.arguments.clone()),
-                owner.runtime_dir.clone(),
-                owner.log,
-                sender.clone(),
-            );
-            // A thread that cannot be had leaves its receiver dropped: then there is no guard, as with `none`.
-            let _ = thread::Builder::new().name("guard".into()).spawn(move || keeper.serve(&receiver));
-            sender
-        });
-        let _ = changes.send(message);
+        let mut line = owner.line.lock().unwrap_or_else(PoisonError::into_inner);
+        if line.sender.is_none() {
+            line.sender = owner.start().ok();
+        }
+        match (&line.sender, message) {
+            (Some(sender), message) => {
+                let sender = sender.clone();
+                // The keeper serves until it is told to end.
+                let waiting = line.waiting.drain(..).map(Message::Change);
+                waiting.chain([message]).for_each(|message| drop(sender.send(message)));
+            }
+            (None, Message::Change(change)) => line.waiting.push(change),
+            // Without a thread nothing is swept, and nobody waits for it.
+            (None, _) => {}
+        }
     }
 }
 
 impl Owner {
+    /// Starts the thread that keeps a guard process. Where there is no thread now, the next change tries again.
+    fn start(&self) -> io::Result<Sender<Message>> {
+        let (sender, receiver) = channel();
+        let keeper = Keeper::new(
+            (self.program.clone(), self.arguments.clone()),
+            self.runtime_dir.clone(),
+            self.log,
+            sender.clone(),
+        );
+        let builder = thread::Builder::new().name("guard".into());
+        fault::thread(Site::GuardThread, builder, move || keeper.serve(&receiver))?;
+        Ok(sender)
+    }
+
     /// Writes a change into the ledger. Returns the path of one that is new.
     fn record(&self, change: &Change) -> Option<PathBuf> {
         let mut created = None;
@@ -172,8 +198,9 @@ impl Owner {
 impl Drop for Owner {
     fn drop(&mut self) {
         // The thread that watches the guard process has a sender too, so the channel does not close by itself.
-        if let Some(changes) = self.changes.get() {
-            let _ = changes.send(Message::End);
+        let line = self.line.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = &line.sender {
+            let _ = sender.send(Message::End);
         }
     }
 }

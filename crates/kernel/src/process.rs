@@ -26,7 +26,7 @@ pub use rustix::process::Signal;
 
 use crate::error::{Error, Result, is_out_of_files};
 use crate::event::Death;
-use crate::fault::{self, Kind};
+use crate::fault::{self, Site};
 use crate::guard::Guard;
 use tree::Member;
 
@@ -96,7 +96,7 @@ impl Process {
             command.fd_mappings(mappings).map_err(|collision| cannot_start(collision.to_string()))?;
         }
         let memory_kills = death::memory_kills();
-        let spawned = fault::point(Kind::Process).and_then(|()| command.spawn());
+        let spawned = fault::point(Site::KernelProcess).and_then(|()| command.spawn());
         let mut child = spawned.map_err(|source| match is_out_of_files(&source) {
             true => Error::Io { what: format!("{} cannot be started", program.display()), source },
             false => cannot_start(plain(&source)),

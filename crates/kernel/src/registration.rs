@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::fault::{self, Site};
+
 /// How long to wait before looking again at a lock.
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -147,7 +149,7 @@ impl Place {
         // Waiting in the system is fair where trying again and again is not. A thread that waits too long is left
         // behind; when it has the lock at last, nobody takes the file from it and that gives the lock back.
         let (sender, receiver) = mpsc::sync_channel(0);
-        thread::Builder::new().spawn(move || {
+        fault::thread(Site::TurnThread, thread::Builder::new(), move || {
             let locked = file.lock().map(|()| file);
             let _ = sender.send(locked);
         })?;
@@ -253,7 +255,9 @@ fn make(folder: &Path) -> io::Result<()> {
 
 fn open(folder: &Path, path: &Path) -> io::Result<File> {
     make(folder)?;
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    fault::open(Site::RegistrationFile, &options, path)
 }
 
 fn is_at(file: &File, path: &Path) -> bool {

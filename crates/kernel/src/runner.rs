@@ -21,7 +21,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::current::Current;
 use crate::error::{Error, Result};
 use crate::event::{Death, Event};
-use crate::fault;
+use crate::fault::{self, Site};
 use crate::guard::Guard;
 use crate::kernel::{
     Backend, Completeness, Completion, Execution, ExecutionId, Future, Identity, Inspection, Kernel, Request,
@@ -300,7 +300,7 @@ fn or_no_python(program: &Path, error: Error) -> Error {
 }
 
 fn pipe() -> Result<(io::PipeReader, io::PipeWriter)> {
-    fault::point(fault::Kind::File).and_then(|()| io::pipe()).map_err(no_pipe)
+    fault::pipe(Site::RunnerPipe).map_err(no_pipe)
 }
 
 fn reader(pipe: io::PipeReader) -> Result<pipe::Receiver> {

@@ -1,7 +1,6 @@
 //! Commands of a shell, as a kernel: each piece of code is a process of its own, in its own group, and nothing is kept from
 //! one to the next. Both streams go through one pipe, so that they stay in order.
 
-use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -18,6 +17,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::error::{Error, Result};
 use crate::event::{Death, Event, Outcome, Status};
+use crate::fault::{self, Site};
 use crate::guard::Guard;
 use crate::kernel::{Backend, Execution, ExecutionId, Future, Identity, Kernel, Request, State};
 use crate::launch::{Launch, Started};
@@ -102,7 +102,7 @@ impl Shell {
 
     fn spawn(&self, request: Request) -> Result<(Process, pipe::Receiver)> {
         let no_pipe = |source| Error::Io { what: "there is no pipe for the output".to_owned(), source };
-        let (reader, writer) = io::pipe().map_err(no_pipe)?;
+        let (reader, writer) = fault::pipe(Site::ShellPipe).map_err(no_pipe)?;
         let other = writer.try_clone().map_err(no_pipe)?;
         let output = pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(no_pipe)?;
         let mut environment = self.launch.environment.clone();

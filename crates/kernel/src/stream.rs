@@ -17,6 +17,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::aside::aside;
+use crate::fault::{self, Site};
 
 /// A connection to a server, encrypted where its address says so.
 pub struct Stream(Carrier);
@@ -54,6 +55,7 @@ impl Stream {
 
 /// Connects to a machine by its name or number. Names are looked up on a thread of ours, which may not be had.
 async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
+    fault::point(Site::ServerSocket)?;
     if let Ok(number) = host.parse::<IpAddr>() {
         return TcpStream::connect((number, port)).await;
     }

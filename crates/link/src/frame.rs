@@ -3,7 +3,7 @@
 use std::io;
 
 use cellist_output::wire::{self, HOST_FRAME, HOST_HELLO};
-use cellist_session::fault::{self, Kind};
+use cellist_session::fault::{self, Site};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -41,8 +41,7 @@ async fn read_within<T: DeserializeOwned>(
     while body.len() < length {
         if body.len() == body.capacity() {
             let more = body.len().max(FIRST).min(length - body.len());
-            fault::point(Kind::Memory)?;
-            body.try_reserve_exact(more).map_err(|_| io::ErrorKind::OutOfMemory)?;
+            fault::reserve(Site::HostFrame, &mut body, more)?;
         }
         if from.read_buf(&mut body).await? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());

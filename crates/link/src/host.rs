@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use cellist_session::Home;
 use cellist_session::aside::aside;
 use cellist_session::detached::Detached;
+use cellist_session::fault::{self, Site};
 use cellist_session::registration::{Found, Place};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
@@ -248,7 +249,7 @@ impl Host {
             .spawn()
             .map_err(|error| cannot(format!("{}: {}", starter.program.display(), plain(&error))))?;
         // Whoever started it and lives on reaps it. Where there is no thread for that, the system does later.
-        drop(std::thread::Builder::new().spawn(move || child.wait()));
+        drop(fault::thread(Site::ReaperThread, std::thread::Builder::new(), move || child.wait()));
         let heard = blocking(move || {
             let mut words = String::new();
             said.read_to_string(&mut words).map(|_| words)

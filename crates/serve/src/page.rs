@@ -28,6 +28,7 @@ use std::time::Instant;
 use axum::http::HeaderMap;
 use cellist_assistant::Keys;
 use cellist_link::{BrowserView, OpeningFile, PageAsk, PageLink};
+use cellist_session::fault::{self, Site};
 use cellist_session::live::Actor;
 use cellist_session::orders::Asker;
 use cellist_session::{Home, Store};
@@ -213,5 +214,6 @@ impl Page {
 }
 
 async fn bind(port: u16) -> io::Result<TcpListener> {
+    fault::point(Site::PageListener)?;
     TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await
 }

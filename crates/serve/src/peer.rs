@@ -68,6 +68,7 @@ mod linux {
     use std::io;
     use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
+    use cellist_session::fault::{self, Site};
     use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
     use rustix::net::{
         AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recvfrom, sendto, socket_with,
@@ -90,6 +91,7 @@ mod linux {
     }
 
     pub(super) fn by_netlink(from: SocketAddr, to: SocketAddr) -> io::Result<u32> {
+        fault::point(Site::Netlink)?;
         let socket =
             socket_with(AddressFamily::NETLINK, SocketType::DGRAM, SocketFlags::CLOEXEC, Some(SOCK_DIAG))?;
         sendto(&socket, &question(from, to), SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;

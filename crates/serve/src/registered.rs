@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use cellist_kernel::fault::{self, Site};
 use cellist_kernel::guard::Guard;
 use cellist_kernel::registration::Claim;
 use cellist_link::Address;
@@ -117,7 +118,7 @@ impl Registered {
 
 fn watcher(disturbed: Arc<Notify>) -> Option<RecommendedWatcher> {
     // The library panics where it gets no thread, so one is tried. Without a watcher, a look now and then has to do.
-    thread::Builder::new().spawn(|| ()).ok()?.join().ok()?;
+    fault::thread(Site::WatcherThread, thread::Builder::new(), || ()).ok()?.join().ok()?;
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let concerns = match event {
             Ok(event) => {

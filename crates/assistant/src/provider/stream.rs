@@ -1,5 +1,6 @@
 //! Server-sent events, taken apart as their bytes come.
 
+use cellist_kernel::fault::{self, Site};
 use cellist_output::wire::PROVIDER_EVENT;
 
 /// The bytes that did not make an event yet.
@@ -12,14 +13,20 @@ pub(super) struct Events {
     pub(super) lines: u64,
 }
 
-/// An event that is too long.
+/// Why an event cannot be read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct TooLong;
+pub(super) enum Unread {
+    /// It is too long.
+    TooLong,
+    /// There is no memory for it.
+    NoMemory,
+}
 
 impl Events {
     /// Takes bytes and gives the data of each event that they complete.
-    pub(super) fn take(&mut self, bytes: &[u8]) -> Result<Vec<String>, TooLong> {
+    pub(super) fn take(&mut self, bytes: &[u8]) -> Result<Vec<String>, Unread> {
         let mut events = Vec::new();
+        fault::reserve(Site::ProviderEvent, &mut self.line, bytes.len()).map_err(|_| Unread::NoMemory)?;
         for byte in bytes {
             match byte {
                 b'\n' if self.after_return => self.after_return = false,
@@ -33,7 +40,7 @@ impl Events {
                 }
             }
             if self.line.len() + self.data.len() > PROVIDER_EVENT {
-                return Err(TooLong);
+                return Err(Unread::TooLong);
             }
         }
         Ok(events)
@@ -75,6 +82,6 @@ mod tests {
         let mut events = Events::default();
         let piece = vec![b'x'; 1 << 20];
         let taken = (0..20).map(|_| events.take(&piece)).find(Result::is_err);
-        assert_eq!(taken, Some(Err(TooLong)));
+        assert_eq!(taken, Some(Err(Unread::TooLong)));
     }
 }

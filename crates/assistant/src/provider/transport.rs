@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::account::Account;
 use super::fault::Fault;
-use super::stream::Events;
+use super::stream::{Events, Unread};
 use super::{Event, Patience};
 
 /// How much of a refusal is read.
@@ -99,7 +99,13 @@ pub(super) async fn converse(
         received += bytes.len() as u64;
         check("an answer", received, PROVIDER_ANSWER)
             .map_err(|error| garbled(&format!("it sent {error}")))?;
-        let taken = pieces.take(&bytes).map_err(|_| garbled("one piece of its answer is too long"))?;
+        let taken = pieces.take(&bytes).map_err(|unread| match unread {
+            Unread::TooLong => garbled("one piece of its answer is too long"),
+            Unread::NoMemory => Fault::Broken {
+                host: host.clone(),
+                why: "there is no memory for a piece of its answer".to_owned(),
+            },
+        })?;
         if std::mem::replace(&mut lines, pieces.lines) != pieces.lines {
             silent_at = Instant::now() + patience.silence;
         }

@@ -7,6 +7,7 @@ mod faults;
 mod host_faults;
 mod kills;
 mod limits;
+mod missing;
 mod opening;
 mod reach;
 mod removed;

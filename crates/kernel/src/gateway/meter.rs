@@ -9,6 +9,11 @@ use std::time::{Duration, Instant};
 use cellist_output::wire::{self, COMMANDS, FRAGMENTED, FRAGMENTS, HEAD, KERNEL_MESSAGE};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::fault::{self, Site};
+
+/// Frames of fewer bytes are not asked about.
+const LARGE: u64 = 64 << 10;
+
 /// In which time pings are counted.
 const WINDOW: Duration = Duration::from_secs(10);
 
@@ -131,6 +136,16 @@ impl Meter {
             return violation("a masked frame");
         }
         let too_large = |error: wire::TooLarge| Violation(error.to_string());
+        // The library takes the room at once, and aborts where there is none.
+        let check_room = |length: u64| {
+            if length < LARGE {
+                return Ok(());
+            }
+            let bytes = usize::try_from(length).unwrap_or(usize::MAX);
+            fault::check_room(Site::GatewayMessage, bytes).map_err(|_| {
+                Violation(format!("a frame of {}, for which there is no memory", wire::Bytes(length)))
+            })
+        };
         match kind {
             0 => {
                 let Some((sum, count)) = &mut self.fragments else {
@@ -141,13 +156,18 @@ impl Meter {
                 if *count > FRAGMENTS {
                     return Err(Violation(format!("a message in more than {FRAGMENTS} fragments")));
                 }
+                check_room(length)?;
                 if is_last {
                     self.fragments = None;
                 }
             }
-            1 | 2 if is_last => wire::check("a frame", length, KERNEL_MESSAGE).map_err(too_large)?,
+            1 | 2 if is_last => {
+                wire::check("a frame", length, KERNEL_MESSAGE).map_err(too_large)?;
+                check_room(length)?;
+            }
             1 | 2 => {
                 wire::check("a message in fragments", length, FRAGMENTED).map_err(too_large)?;
+                check_room(length)?;
                 self.fragments = Some((length, 1));
             }
             8..=10 => {

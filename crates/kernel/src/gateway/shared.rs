@@ -18,6 +18,7 @@ use super::rest;
 use crate::aside::aside;
 use crate::detached::Detached;
 use crate::error::{Error, Result};
+use crate::fault::{self, Site};
 use crate::jupyter::message::random_hex;
 use crate::registration::{Claim, Found, Place, Turn};
 
@@ -220,7 +221,7 @@ impl SharedGateways {
         claim.announce(&announcement).map_err(|error| self.no_state(error))?;
         claim.hand_on();
         // Whoever started it and lives on reaps it.
-        drop(std::thread::Builder::new().spawn(move || child.wait()));
+        drop(fault::thread(Site::ReaperThread, std::thread::Builder::new(), move || child.wait()));
         Ok(Some(announcement.gateway()))
     }
 

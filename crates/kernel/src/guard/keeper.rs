@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::held::{Change, Held};
 use super::ledger;
+use crate::fault::{self, Site};
 use crate::process::seal_descriptors;
 
 /// A guard that lived for this long did not die of its own start.
@@ -143,12 +144,14 @@ impl Keeper {
     /// Starts a guard that knows all that is registered.
     fn start(&mut self) {
         self.due = None;
-        let started =
-            spawn(&self.command.0, &self.command.1, &self.held.records()).and_then(|(guard, pipe)| {
-                let (pid, own) = (guard.id(), self.own.clone());
-                let watcher = watch(guard, own)?;
-                Ok(Running { pid, pipe, began: Instant::now(), watcher })
-            });
+        let started = spawn(&self.command.0, &self.command.1).and_then(|(guard, mut pipe)| {
+            let (pid, own) = (guard.id(), self.own.clone());
+            let watcher = watch(guard, own)?;
+            // Only now: a guard that knows of kernels ends them when its pipe closes. One that has died meanwhile is
+            // noticed by its watcher.
+            let _ = pipe.write_all(&self.held.records());
+            Ok(Running { pid, pipe, began: Instant::now(), watcher })
+        });
         match started {
             Ok(running) => self.running = Some(running),
             Err(error) => {
@@ -190,25 +193,22 @@ fn pause(losses: u32) -> Duration {
     }
 }
 
-fn spawn(program: &Path, arguments: &[OsString], records: &[u8]) -> io::Result<(Child, io::PipeWriter)> {
+fn spawn(program: &Path, arguments: &[OsString]) -> io::Result<(Child, io::PipeWriter)> {
     seal_descriptors();
-    let (reader, mut writer) = io::pipe()?;
-    let guard = Command::new(program)
-        .args(arguments)
-        .env_clear()
-        .current_dir("/")
-        .stdin(reader)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?;
-    // One that has died meanwhile is noticed by its watcher.
-    let _ = writer.write_all(records);
+    let (reader, writer) = fault::pipe(Site::GuardPipe)?;
+    let mut command = Command::new(program);
+    command.args(arguments).env_clear().current_dir("/");
+    command.stdin(reader).stdout(Stdio::null()).stderr(Stdio::null());
+    let guard = fault::process(Site::GuardProcess, &mut command)?;
+    // The command owns our copy of the reader.
+    drop(command);
     Ok((guard, writer))
 }
 
 /// A thread that reaps the guard. Where there is none to be had the guard goes again: its pipe closes.
 fn watch(mut guard: Child, own: Sender<Message>) -> io::Result<JoinHandle<()>> {
-    thread::Builder::new().name("guard watch".into()).stack_size(64 * 1024).spawn(move || {
+    let builder = thread::Builder::new().name("guard watch".into()).stack_size(64 * 1024);
+    fault::thread(Site::GuardWatchThread, builder, move || {
         let pid = guard.id();
         let status = guard.wait();
         let _ = own.send(Message::Lost(pid, status));

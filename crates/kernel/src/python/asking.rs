@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Flaw, Interpreter, Shim};
 use crate::environment::Variables;
+use crate::fault::{self, Site};
 
 /// How long a shim may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -48,6 +49,7 @@ async fn ask(shim: &Shim, variables: &Variables, cwd: &Path) -> Option<PathBuf> 
     let mut command = tokio::process::Command::new(&shim.path);
     command.args(["-I", "-c", "import sys; print(sys.executable)"]).current_dir(cwd).env_clear();
     command.envs(variables.iter()).stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    fault::point(Site::InterpreterProcess).ok()?;
     let output = tokio::time::timeout(PATIENCE, command.output()).await.ok()?.ok()?;
     let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end());
     (output.status.success() && path.is_file()).then_some(path)

@@ -20,6 +20,7 @@ use super::zmtp::{Fault, Reader, Writer};
 use super::{InterruptMode, KernelCommand};
 use crate::error::{Error, Result};
 use crate::event::Death;
+use crate::fault::{self, Site};
 use crate::guard::Guard;
 use crate::jupyter::client::{COMMANDS, Client, KernelInfo};
 use crate::jupyter::lane::Channel;
@@ -329,7 +330,7 @@ fn spawn(
     guard: &Guard,
 ) -> Result<(Arc<Process>, Log)> {
     let failed = |source| Error::Io { what: "no pipe can be made".into(), source };
-    let (reader, writer) = std::io::pipe().map_err(failed)?;
+    let (reader, writer) = fault::pipe(Site::KernelLogPipe).map_err(failed)?;
     let log = Log::read(reader).map_err(failed)?;
     let mut argv = command.argv_for(&private.file).into_iter();
     let program = argv.next().unwrap_or_default();

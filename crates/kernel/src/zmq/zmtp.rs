@@ -10,6 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
 use super::connection::Place;
+use crate::fault::{self, Site};
 use crate::jupyter::message::DELIMITER;
 
 /// How much is read at a time.
@@ -78,6 +79,7 @@ pub(super) async fn connect(
     kind: SocketType,
     identity: &str,
 ) -> Result<(Reader, Writer), Fault> {
+    fault::point(Site::KernelSocket)?;
     let (reader, writer): (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>) =
         match place {
             Place::File(path) => {
@@ -336,7 +338,7 @@ impl Reader {
                 return Ok(Some(self.buffer.split_to(length).freeze()));
             }
             // Memory is taken as the bytes come; this reserves addresses for it.
-            let reserved = bytes.try_reserve_exact(length);
+            let reserved = fault::reserve(Site::KernelMessage, bytes, length);
             reserved.map_err(|_| {
                 Fault::Violation(format!(
                     "a message of {}, for which there is no memory",

@@ -131,8 +131,8 @@ impl Agent {
                 Err(Error::Lost) if may_repeat => may_repeat = false,
                 Err(Error::Lost) => {
                     return Answer::failure(
-                        "the host ended before it answered, and its kernels with it: whether the call was carried \
-                         out is not known. Look at what is there before you repeat it",
+                        "the connection to the host was lost before it answered: whether the call was carried out is \
+                         not known. Look at what is there before you repeat it",
                     );
                 }
                 Err(error) => return Answer::failure(Unreachable::from(error)),

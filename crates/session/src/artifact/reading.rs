@@ -5,6 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use memchr::{memchr_iter, memrchr_iter};
 
+use cellist_kernel::fault::{self, Site};
+
 use super::{ArtifactError, ArtifactId, Artifacts};
 
 /// What is read at once.
@@ -81,7 +83,8 @@ impl Reader {
             io::ErrorKind::NotFound => ArtifactError::NoSuchArtifact { id: id.clone() },
             _ => ArtifactError::Unreadable { id: id.clone(), error },
         };
-        let file = File::open(artifacts.path(id)).map_err(failed)?;
+        let options = File::options().read(true).to_owned();
+        let file = fault::open(Site::ArtifactRead, &options, &artifacts.path(id)).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
         Ok(Reader { id: id.clone(), file, length })
     }

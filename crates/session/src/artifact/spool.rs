@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
+use cellist_kernel::fault::{self, Site};
 use cellist_output::notices;
 use memchr::memchr_iter;
 use tokio::sync::Notify;
@@ -73,7 +74,8 @@ impl Spool {
         });
         let at_work = Arc::clone(&shared);
         let work = move || keep(&at_work, origin);
-        if let Err(error) = thread::Builder::new().name("artifact".into()).spawn(work) {
+        let builder = thread::Builder::new().name("artifact".into());
+        if let Err(error) = fault::thread(Site::ArtifactThread, builder, work) {
             let mut state = shared.lock();
             state.fail(&in_words(&error));
             state.kept = Some(state.outcome(&shared.artifacts));
@@ -241,7 +243,7 @@ fn create(artifacts: &Artifacts, note: &Note) -> io::Result<(ArtifactId, File)> 
         let id = ArtifactId::random();
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
-        match platform::private(&mut options).open(artifacts.path(&id)) {
+        match fault::open(Site::ArtifactFile, platform::private(&mut options), &artifacts.path(&id)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < TRIES => tries += 1,
             Err(error) => return Err(error),
             Ok(file) => {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cellist_kernel::contained::catch;
+use cellist_kernel::fault::{self, Site};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::Notify;
 
@@ -33,6 +34,7 @@ impl FolderWatch {
 fn watch(path: PathBuf, changed: Arc<Notify>) -> notify::Result<RecommendedWatcher> {
     let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
     let name = path.file_name().map(ToOwned::to_owned);
+    fault::point(Site::FolderWatch).map_err(notify::Error::io)?;
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let concerns = match event {
             Ok(event) if matches!(event.kind, EventKind::Access(_)) => false,

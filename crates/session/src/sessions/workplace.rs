@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use cellist_kernel::fault::{self, Kind};
+use cellist_kernel::fault::{self, Site};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::time::{Instant, sleep};
 
@@ -36,11 +36,10 @@ impl Workplace {
         // Files and threads may have run out.
         let runtime = match self {
             Workplace::Shared => None,
-            Workplace::OwnThread if fault::point(Kind::Thread).is_err() => None,
             Workplace::OwnThread => Builder::new_current_thread().enable_all().build().ok(),
         };
         let Some(runtime) = runtime else { return drop(tokio::spawn(work)) };
-        match thread::Builder::new().name("session".into()).spawn(begin) {
+        match fault::thread(Site::SessionThread, thread::Builder::new().name("session".into()), begin) {
             // It waits for just this.
             Ok(_) => drop(hand_over.send((runtime, work))),
             Err(_) => {

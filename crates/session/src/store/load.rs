@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use cellist_kernel::fault::{self, Site};
 use cellist_notebook::Notebook;
 
 use super::fresh_ids;
@@ -60,6 +61,7 @@ pub(super) fn read(path: &Path) -> io::Result<Reading> {
 }
 
 fn read_once(path: &Path) -> io::Result<(Vec<u8>, Mark, Mark)> {
+    fault::point(Site::NotebookFile)?;
     read_all(&platform::open_real(path)?)
 }
 
@@ -68,7 +70,7 @@ fn read_all(mut file: &File) -> io::Result<(Vec<u8>, Mark, Mark)> {
     let mut bytes = Vec::new();
     // One more than the file is long, so that reading its end does not double the buffer.
     let capacity = usize::try_from(metadata.len()).unwrap_or(usize::MAX).saturating_add(1);
-    bytes.try_reserve_exact(capacity).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    fault::reserve(Site::NotebookBuffer, &mut bytes, capacity)?;
     platform::prepare_large(&mut bytes);
     file.read_to_end(&mut bytes)?;
     Ok((bytes, platform::mark(&metadata), platform::mark(&file.metadata()?)))

@@ -5,12 +5,14 @@ mod forgotten;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use cellist_kernel::fault::{self, Site};
 
 use super::place::Place;
 use crate::error::{Problem, Result};
@@ -145,10 +147,10 @@ fn lock_key(place: &Place) -> String {
 }
 
 /// Opens and locks a file; `None` when someone else has the lock for too long.
-fn lock(path: &PathBuf, patience: Duration) -> io::Result<Option<File>> {
+fn lock(path: &Path, patience: Duration) -> io::Result<Option<File>> {
     let mut options = OpenOptions::new();
     platform::private(options.read(true).write(true).create(true).truncate(false));
-    let file = options.open(path)?;
+    let file = fault::open(Site::LockFile, &options, path)?;
     match file.try_lock() {
         Ok(()) => return Ok(Some(file)),
         Err(TryLockError::WouldBlock) => {}
@@ -157,7 +159,7 @@ fn lock(path: &PathBuf, patience: Duration) -> io::Result<Option<File>> {
     // Waiting in the kernel is fair where trying again and again is not. A thread that waits too long is left
     // behind; when it has the lock at last, nobody takes the file from it and that gives the lock back.
     let (sender, receiver) = mpsc::sync_channel(0);
-    thread::Builder::new().spawn(move || {
+    fault::thread(Site::LockThread, thread::Builder::new(), move || {
         let locked = file.lock().map(|()| file);
         let _ = sender.send(locked);
     })?;

@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cellist_kernel::fault::{self, Kind};
+use cellist_kernel::fault::{self, Site};
 use cellist_notebook::Notebook;
 
 use super::content;
@@ -72,8 +72,7 @@ impl Temporary {
             Access::Private => platform::private(&mut options),
             Access::Usual => &mut options,
         };
-        fault::point(Kind::File)?;
-        let file = options.open(&self.path)?;
+        let file = fault::open(Site::TemporaryFile, &options, &self.path)?;
         mark_in_use(&file);
         content::write(&file, notebook)?;
         Ok(file)

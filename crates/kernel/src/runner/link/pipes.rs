@@ -8,6 +8,7 @@ use cellist_output::StreamName;
 use memchr::memchr;
 use tokio::net::unix::pipe;
 
+use crate::fault::{self, Site};
 use crate::runner::frames::LARGEST_FRAME;
 use crate::runner::marks::{Marks, Piece};
 use crate::waiting::{CHUNK, LARGE};
@@ -94,6 +95,12 @@ impl FrameReader {
         let Some(pipe) = &self.pipe else { return Ok(false) };
         if self.buffer.len() > LARGEST_FRAME {
             return Err(format!("a frame is longer than {LARGEST_FRAME} bytes"));
+        }
+        let length = self.buffer.len();
+        if length >= CHUNK && self.buffer.capacity() - length < CHUNK {
+            // The buffer doubles, and aborts where there is no room for that.
+            fault::check_room(Site::RunnerFrame, 2 * length)
+                .map_err(|_| format!("there is no memory for a frame of more than {length} bytes"))?;
         }
         self.buffer.reserve(CHUNK);
         match pipe.try_read_buf(&mut self.buffer) {

@@ -4,6 +4,7 @@
 use std::io;
 use std::sync::Arc;
 
+use cellist_kernel::fault::{self, Site};
 use cellist_output::wire::{self, MCP_MESSAGE};
 use futures_util::SinkExt;
 use memchr::memchr;
@@ -26,7 +27,8 @@ pub(super) struct Lines<R, W> {
     reading: BufReader<R>,
     /// The line that is being read; a receiver may be dropped half-way.
     line: Vec<u8>,
-    is_too_long: bool,
+    /// Why it is not kept.
+    refusal: Option<Unread>,
     writing: Arc<Mutex<Option<Writer<W>>>>,
 }
 
@@ -34,40 +36,51 @@ impl<R: AsyncRead, W: AsyncWrite> Lines<R, W> {
     pub(super) fn new(reading: R, writing: W) -> Lines<R, W> {
         let writing = FramedWrite::new(writing, JsonRpcMessageCodec::default());
         let writing = Arc::new(Mutex::new(Some(writing)));
-        Lines { reading: BufReader::new(reading), line: Vec::new(), is_too_long: false, writing }
+        Lines { reading: BufReader::new(reading), line: Vec::new(), refusal: None, writing }
     }
 }
 
 impl<R: AsyncRead + Unpin, W> Lines<R, W> {
     /// The next line; none at the end. A line that is too long is read to its end and not kept.
-    async fn next(&mut self) -> Option<Result<Vec<u8>, TooLong>> {
+    async fn next(&mut self) -> Option<Result<Vec<u8>, Unread>> {
         loop {
             let bytes = self.reading.fill_buf().await.ok()?;
             let end = memchr(b'\n', bytes);
             let is_over = bytes.is_empty();
             let piece = &bytes[..end.unwrap_or(bytes.len())];
             if self.line.len() + piece.len() > MCP_MESSAGE {
-                (self.line, self.is_too_long) = (Vec::new(), true);
+                (self.line, self.refusal) = (Vec::new(), Some(Unread::TooLong));
             }
-            if !self.is_too_long {
+            if self.refusal.is_none() && self.line.capacity() - self.line.len() < piece.len() {
+                let more = self.line.len().max(piece.len());
+                if fault::reserve(Site::McpMessage, &mut self.line, more).is_err() {
+                    (self.line, self.refusal) = (Vec::new(), Some(Unread::NoMemory));
+                }
+            }
+            if self.refusal.is_none() {
                 self.line.extend_from_slice(piece);
             }
             let used = piece.len() + usize::from(end.is_some());
             self.reading.consume(used);
             if end.is_some() || is_over {
                 let line = std::mem::take(&mut self.line);
-                return match std::mem::take(&mut self.is_too_long) {
-                    true => Some(Err(TooLong)),
-                    false if is_over && line.is_empty() => None,
-                    false => Some(Ok(line)),
+                return match self.refusal.take() {
+                    Some(refusal) => Some(Err(refusal)),
+                    None if is_over && line.is_empty() => None,
+                    None => Some(Ok(line)),
                 };
             }
         }
     }
 }
 
-/// A line that is longer than a message may be.
-struct TooLong;
+/// Why a line was not kept.
+enum Unread {
+    /// It is longer than a message may be.
+    TooLong,
+    /// There is no memory for it.
+    NoMemory,
+}
 
 impl<R, W> Transport<RoleServer> for Lines<R, W>
 where
@@ -88,7 +101,10 @@ where
                     Line::Nothing => continue,
                     Line::Refused(error, id) => (error, id),
                 },
-                Err(TooLong) => {
+                Err(Unread::NoMemory) => {
+                    (ErrorData::internal_error("there is no memory for the message", None), None)
+                }
+                Err(Unread::TooLong) => {
                     let message = format!("the message is longer than {}", wire::Bytes(MCP_MESSAGE as u64));
                     (ErrorData::invalid_request(message, None), None)
                 }

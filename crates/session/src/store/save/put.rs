@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::SystemTime;
 
+use cellist_kernel::fault::{self, Site};
 use cellist_notebook::Notebook;
 
 use super::super::content::{Content, Expected};
@@ -36,7 +37,8 @@ enum Prepared {
 impl Save<'_> {
     /// One attempt to put `ours` where `expected` is.
     pub(super) fn round(&mut self, expected: &Expected, ours: &Arc<Notebook>, haste: Haste) -> Result<Round> {
-        let opened = match File::open(&self.place.real) {
+        let opened = fault::open(Site::SavedFile, File::options().read(true), &self.place.real);
+        let opened = match opened {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             opened => Some(opened.map_err(|error| self.place.error(unreadable(error)))?),
         };
@@ -72,7 +74,9 @@ impl Save<'_> {
             if ours.original().len() >= LARGE {
                 let revisions = || (expected.content.revision(), ours.revision());
                 // Without a thread they are worked out when they are asked for.
-                drop(thread::Builder::new().spawn_scoped(scope, revisions));
+                let started = fault::point(Site::RevisionThread)
+                    .and_then(|()| thread::Builder::new().spawn_scoped(scope, revisions));
+                drop(started);
             }
             temporary.write(Access::Private, ours)
         });
