@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use cellist_session::orders::Asker;
 use cellist_tools::{Definition, Field, Kind, Mode, ToolName, ToolSet};
 use serde_json::{Map, Value, json};
 
@@ -13,8 +14,10 @@ use crate::bed::Bed;
 const SECRET: &str = "s3cret-needle";
 /// The most that an answer may take, with what an answer says around its content.
 const MOST: usize = 400_000;
-/// How many calls are made of each tool.
-const CALLS: u64 = 60;
+/// How many calls are made of each tool in each mode.
+const CALLS: u64 = 30;
+/// The same of a tool that runs code, each of which may start a kernel.
+const RUNS: u64 = 10;
 
 /// Numbers that follow from a seed, so that a failure can be made again.
 struct Dice(u64);
@@ -164,16 +167,43 @@ fn content(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     all
 }
 
-/// Code that a hostile model runs can do all that a person can; it is not what is tried here.
-fn runs_code(tool: ToolName, arguments: &Value) -> bool {
+fn runs_code(tool: ToolName) -> bool {
     matches!(tool, ToolName::Python | ToolName::Eval | ToolName::Bash | ToolName::RunNotebookCells)
-        || arguments["run"] != Value::Null
+}
+
+/// Arguments with which code runs.
+fn sound(tool: ToolName) -> Value {
+    match tool {
+        ToolName::Python => json!({ "code": "1" }),
+        ToolName::Eval => json!({ "cells": [{ "language": "py", "code": "1" }] }),
+        ToolName::Bash => json!({ "command": "true" }),
+        _ => json!({ "notebook": "sound.ipynb" }),
+    }
+}
+
+/// Makes code harmless, and leaves the arguments around it: code can do all that a person can, and is not tried here. None
+/// of the texts does harm as a cell.
+fn disarm(arguments: &mut Value) {
+    for (name, harmless) in [("command", "true"), ("code", "1")] {
+        if arguments[name].is_string() {
+            arguments[name] = json!(harmless);
+        }
+    }
+    let cells = arguments.get_mut("cells").and_then(Value::as_array_mut);
+    cells.into_iter().flatten().filter(|cell| cell.is_object()).for_each(disarm);
 }
 
 #[tokio::test]
 async fn hostile_arguments_get_a_bounded_answer_and_reach_nothing() {
-    let bed = Bed::with(|caller| caller.tools = ToolSet::All);
+    let bed = Bed::with(|caller| {
+        caller.tools = ToolSet::All;
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let variables = vec![("PATH".into(), path), ("HOME".into(), caller.cwd.clone().into())];
+        caller.asker = Asker { variables, python: Some(testkit::python("kernels")), ..Asker::default() };
+        caller.asker.backend = serde_json::from_value("runner".into()).unwrap();
+    });
     bed.notebook("nb.ipynb", &[("aa", "x = 1"), ("bb", "y = 2")]);
+    bed.notebook("sound.ipynb", &[("aa", "1")]);
     bed.write("a.txt", "plain\n");
     let kept = [bed.write(".env", format!("KEY={SECRET}")), bed.write(".git/config", "[core]")];
     bed.scratch.write("home/run/page.json", format!("{{\"bearer\":\"{SECRET}\"}}"));
@@ -190,19 +220,27 @@ async fn hostile_arguments_get_a_bounded_answer_and_reach_nothing() {
     };
     let before = outside();
     let texts = texts();
-    let mut made = 0;
+    let (mut made, mut ran) = (0, 0);
     for tool in ToolName::ALL {
         let definition = Definition::of(tool);
-        for mode in [Mode::Ask, Mode::Agent] {
+        for mode in Mode::ALL {
             let agent = bed.also(|caller| caller.mode = mode);
-            for seed in 1..=CALLS / 2 {
+            let calls = if mode == Mode::Agent && runs_code(tool) { RUNS } else { CALLS };
+            for seed in 1..=calls {
                 let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ tool as u64);
-                let arguments = match dice.roll(12) {
+                let mut arguments = match dice.roll(12) {
+                    // Mostly one argument is hostile, so that code does run.
+                    3.. if mode == Mode::Agent && runs_code(tool) => {
+                        let field = dice.pick(definition.fields);
+                        let mut arguments = sound(tool);
+                        arguments[field.name] = value(field.kind, &mut dice, &texts);
+                        arguments
+                    }
                     0 => dice.pick(&[json!(null), json!([1]), json!("x"), json!({}), nested(120)]).clone(),
                     _ => object(definition.fields, &mut dice, &texts),
                 };
-                if mode == Mode::Agent && runs_code(tool, &arguments) {
-                    continue;
+                if runs_code(tool) && arguments.is_object() {
+                    disarm(&mut arguments);
                 }
                 let answer = bed.answer_to(&agent, tool.as_str(), arguments.clone()).await;
                 let told = serde_json::to_string(&answer).unwrap();
@@ -210,10 +248,15 @@ async fn hostile_arguments_get_a_bounded_answer_and_reach_nothing() {
                 assert!(!told.contains(SECRET), "{tool} {shown}: {told}");
                 assert!(told.len() < MOST, "{tool} {shown}: {} bytes", told.len());
                 made += 1;
+                ran += u64::from(mode == Mode::Agent && runs_code(tool) && !answer.is_failure);
+                if mode != Mode::Agent && runs_code(tool) {
+                    assert!(answer.is_failure, "{mode} {tool} {shown}: {told}");
+                }
             }
         }
     }
-    assert!(made > 900, "{made}");
+    assert!(made > 1_500, "{made}");
+    assert!(ran >= 4, "only {ran} calls ran code");
     assert_eq!(outside(), before);
     let left = fs::read_dir(bed.scratch.path()).unwrap().count();
     assert_eq!(left, 4, "around the project lie desk, home, around and outside.txt, and nothing new");
