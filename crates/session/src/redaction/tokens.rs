@@ -279,8 +279,8 @@ impl Run {
             letters.push_str(more);
             end = next + more.len();
         }
-        // A full stop ends a sentence.
-        let stops = letters.len() - letters.trim_end_matches('.').len();
+        // A full stop ends a sentence, unless it belongs to the prefix.
+        let stops = letters.len() - letters.trim_end_matches('.').len().max(prefix.len());
         letters.truncate(letters.len() - stops);
         Run { count: letters.len() - prefix.len(), letters, end: end - stops }
     }

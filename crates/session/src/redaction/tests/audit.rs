@@ -321,6 +321,7 @@ fn these_disguises_are_not_seen_through() {
 fn innocent_text_is_left_alone() {
     let (sha, uuid) = (hex(40), uuid());
     for text in [
+        "the state is SG. and so is SG..",
         "max_tokens=4096, token_count = 12, n_tokens: 512",
         "tokenizer = AutoTokenizer.from_pretrained('bert-base-uncased')",
         "pad_token='[PAD]', eos_token=\"<|endoftext|>\"",
@@ -366,27 +367,32 @@ fn innocent_text_is_left_alone() {
     }
 }
 
-/// Texts of the project itself: sources, docs and fixtures. Files that are about credentials have some on purpose.
+/// Files that hold credentials on purpose, because they are about them. All others are read.
+const ON_PURPOSE: &[&str] = &[
+    "crates/assistant/src/provider/account.rs",
+    "crates/cli/tests/it/chat.rs",
+    "crates/cli/tests/it/context.rs",
+    "crates/cli/tests/it/mcp/redaction.rs",
+    "crates/kernel/tests/tls/server.key",
+    "crates/session/src/redaction/assigned.rs",
+    "crates/session/src/redaction/names.rs",
+    "crates/session/src/redaction/places.rs",
+    "crates/session/src/redaction/tests.rs",
+    "crates/session/src/redaction/tests/audit.rs",
+    "crates/tools/tests/it/redaction.rs",
+    "crates/tools/tests/it/search.rs",
+    "web/test/page/assistant.mjs",
+];
+
+/// Texts of the project itself: sources, tests, docs, fixtures and notebooks.
 #[test]
 fn nothing_is_taken_out_of_this_project() {
-    const ABOUT: &[&str] = &[
-        "redaction",
-        "secret",
-        "tests",
-        "testkit",
-        "gitleaks",
-        "account.rs",
-        "target",
-        "node_modules",
-        ".git",
-    ];
+    /// Made by tools, and no part of the project.
+    const MADE: &[&str] = &["target", "node_modules", ".git", "dist"];
     fn walk(folder: &Path, files: &mut Vec<std::path::PathBuf>) {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if ABOUT.iter().any(|about| name.contains(about)) {
-                continue;
-            }
             match entry.path().is_dir() {
+                true if MADE.iter().any(|made| entry.file_name() == *made) => {}
                 true => walk(&entry.path(), files),
                 false => files.push(entry.path()),
             }
@@ -394,13 +400,19 @@ fn nothing_is_taken_out_of_this_project() {
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = Vec::new();
-    for folder in ["crates", "docs", "fixtures", "examples", "skills", "bench", "xtask"] {
+    for folder in [
+        "crates", "docs", "fixtures", "examples", "skills", "bench", "xtask", "testkit", "web/src",
+        "web/test",
+    ] {
         walk(&root.join(folder), &mut files);
     }
     files.extend(
         ["README.md", "CHANGELOG.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "Cargo.lock"]
             .map(|name| root.join(name)),
     );
+    let gone: Vec<&&str> = ON_PURPOSE.iter().filter(|name| !root.join(name).exists()).collect();
+    assert!(gone.is_empty(), "listed, and not there: {gone:?}");
+    files.retain(|file| !ON_PURPOSE.iter().any(|name| root.join(name) == *file));
     let (redaction, mut read, mut taken) = (Redaction::default(), 0, Vec::new());
     for file in &files {
         const LARGEST: u64 = 400_000;
@@ -412,6 +424,6 @@ fn nothing_is_taken_out_of_this_project() {
         let lines = seen.lines().filter(|line| line.contains("[redacted: ") && !before.contains(line));
         taken.extend(lines.map(|line| format!("{}: {line}", file.display())));
     }
-    assert!(read > 300, "{read} files");
+    assert!(read > 900, "{read} files");
     assert!(taken.is_empty(), "{}", taken.join("\n"));
 }
