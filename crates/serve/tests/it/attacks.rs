@@ -3,4 +3,5 @@
 mod cookies;
 mod frames;
 mod idle;
+mod reach;
 pub(crate) mod users;

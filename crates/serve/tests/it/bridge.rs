@@ -20,21 +20,21 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use crate::attacks::users::visit;
+use crate::attacks::users::{require_root, visit};
 use crate::bed::{Bed, LONG, soon};
 
 /// The kernels that every rule is tried on.
 const BOTH: [&str; 2] = ["runner", "jupyter"];
 
-struct Site {
+pub(crate) struct Site {
     /// The folder goes with it.
-    bed: Bed,
+    pub(crate) bed: Bed,
     desk: Desk,
-    agent: Arc<Agent>,
+    pub(crate) agent: Arc<Agent>,
 }
 
 impl Site {
-    async fn new(backend: &str, change: impl FnOnce(&mut Caller)) -> Site {
+    pub(crate) async fn new(backend: &str, change: impl FnOnce(&mut Caller)) -> Site {
         let bed = Bed::new();
         let desk = bed.desk();
         cellist_serve::bridge::open(&desk).await.unwrap();
@@ -97,14 +97,14 @@ impl Site {
     }
 
     /// Code in the runner, for someone else.
-    fn run_for(&self, caller: Option<Principal>, code: &str) -> Ticket {
+    pub(crate) fn run_for(&self, caller: Option<Principal>, code: &str) -> Ticket {
         let key = SessionKey::new("other", self.key().cwd);
         let way = Way::Runner { python: testkit::python("nbformat") };
         let order = Order { way, cwd: self.key().cwd, ..order() };
         self.desk.sessions().call(Call { key, order, caller, ..call(code) })
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.key().cwd.join(name)
     }
 
@@ -123,7 +123,7 @@ impl Site {
         (status, answer.split("\r\n\r\n").nth(1).unwrap_or_default().to_owned())
     }
 
-    async fn close(self) {
+    pub(crate) async fn close(self) {
         self.desk.close().await;
     }
 }
@@ -327,10 +327,9 @@ async fn who_has_no_token_or_that_of_another_session_is_turned_away() {
             "{hosts}: {told}"
         );
     }
-    if rustix::process::geteuid().is_root() {
-        let told = visit(Some(65534), address, &request(&ours));
-        assert!(told.starts_with("65534 b''"), "{told}");
-    }
+    require_root();
+    let told = visit(Some(65534), address, &request(&ours));
+    assert!(told.starts_with("65534 b''"), "{told}");
     soon(site.desk.sessions().stop(&site.key())).await.unwrap();
     check(token, None, call("own"), 401, "the token is missing or wrong").await;
     site.close().await;
@@ -416,46 +415,4 @@ fn call(code: &str) -> Call {
 
 fn order() -> Order {
     Order::new(Way::Runner { python: PathBuf::new() }, "")
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn code_that_calls_tools_reaches_no_secret_no_state_and_nothing_that_others_run() {
-    let site = Site::new("runner", |_| {}).await;
-    let secret = "s3cret-needle";
-    for name in [
-        ".env",
-        "id_rsa",
-        ".netrc",
-        ".aws/credentials",
-        "home/run/page.json",
-        "home/config.toml",
-        ".git/config",
-    ] {
-        let path = site.file(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let text = if name == "home/config.toml" { format!("# {secret}") } else { secret.to_owned() };
-        std::fs::write(path, text).unwrap();
-    }
-    std::os::unix::fs::symlink(site.file(".env"), site.file("e.ipynb")).unwrap();
-    let code = "\
-import itertools
-calls = [('read', {}), ('write', {'content': 'x'}), ('edit', {'old': 'n', 'new': 'x'})]
-names = ['.env', 'id_rsa', '.netrc', '.aws/credentials', 'home/run/page.json', 'home/config.toml', 'e.ipynb', 'e.ipynb:raw']
-told = []
-for (name, more), path in itertools.product(calls, names):
-    try:
-        told.append(getattr(tool, name)(path=path, **more))
-    except ToolError as error:
-        assert 's3cret' not in str(error), error
-print('got', len(told), told)
-try:
-    tool.write(path='.git/config', content='evil')
-except ToolError as error:
-    print(error)
-";
-    let told = site.told(code).await;
-    assert!(told.starts_with("got 0 []") && told.contains("tools.allow_writes"), "{told}");
-    assert_eq!(std::fs::read_to_string(site.file(".git/config")).unwrap(), secret);
-    assert_eq!(std::fs::read_to_string(site.file(".env")).unwrap(), secret);
-    site.close().await;
 }
