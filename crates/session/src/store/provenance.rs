@@ -62,7 +62,7 @@ pub(super) fn read_before(versions: &[Version], found: &Finding) -> Option<usize
     };
     let read = (first..versions.len())
         .rev()
-        .find(|&at| has_read(&versions[..=at], found))
+        .find(|&at| has_read(&versions[first..=at], found))
         .or_else(|| (first..versions.len() - 1).min_by_key(|&at| deleted(&versions[at])))?;
     (read + 1 < versions.len()).then_some(read)
 }
@@ -177,6 +177,9 @@ mod tests {
         let list = versions(&[&[9], &[1, 2], &[3], &[3, 1, 2, 5]]);
         assert_eq!(read_before(&list, &found(131, &[4])), Some(2));
         assert_eq!(read_before(&list, &found(131, &[4, 1, 2])), Some(1));
+        // The version before the window has the text, too: it shows nothing.
+        let list = versions(&[&[3, 8], &[3, 1, 8], &[8], &[8, 3, 1]]);
+        assert_eq!(read_before(&list, &found(131, &[7, 8])), Some(2));
         let alike = versions(&[&[1, 2], &[3], &[4], &[4, 1, 2]]);
         assert_eq!(read_before(&alike, &found(131, &[6])), Some(1), "the oldest of equals");
     }
