@@ -77,7 +77,7 @@ test('a program that takes the port of a host gets nothing from an open page but
   await page.keyboard.type(' $\\sqrt{4711}$')
   await page.keyboard.press('Escape')
   await page.keyboard.press('Control+Enter')
-  await page.keyboard.press('Control+j')
+  await page.keyboard.press('Control+l')
   const before = squatter.heard.length
   await until(() => squatter.heard.length > before, 'another attempt')
   assert.notEqual(await page.title(), 'owned')
