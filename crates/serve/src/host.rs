@@ -165,6 +165,9 @@ impl Host {
         if tokio::time::timeout(CLOSING, shared.desk.close()).await.is_err() {
             note("not all kernels ended in time; the guard ends them");
         }
+        if let Some(page) = shared.page.get() {
+            page.close();
+        }
         drop(claim);
         served
     }

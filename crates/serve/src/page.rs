@@ -170,12 +170,17 @@ impl Page {
         self.door.revoke(id)
     }
 
-    /// Removes codes that are too old, and all of them when the host leaves.
+    /// Drops all codes, with their files: the host leaves.
+    pub(crate) fn close(&self) {
+        self.door.close();
+    }
+
+    /// Removes codes that are too old.
     async fn watch_codes(self: Arc<Page>) {
         let mut ticks = tokio::time::interval(door::VALID / 10);
         loop {
             tokio::select! {
-                () = self.shared.left() => return self.door.close(),
+                () = self.shared.left() => return,
                 _ = ticks.tick() => self.door.expire(),
             }
         }
