@@ -5,47 +5,9 @@ use std::fs;
 use cellist_assistant::{Told, Verdict};
 use cellist_tools::Mode;
 use serde_json::json;
-use testkit::Said;
+use testkit::{SECRET, SECRETS, STATE_FILES, Said};
 
 use crate::bed::{Bed, results};
-
-const SECRET: &str = "s3cret-needle";
-const SECRETS: [&str; 20] = [
-    ".env",
-    "prod.env",
-    "id_rsa",
-    ".ssh/id_ed25519",
-    "server.pem",
-    "tls.key",
-    ".netrc",
-    ".pgpass",
-    ".aws/credentials",
-    ".kube/config",
-    ".docker/config.json",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    ".config/gcloud/application_default_credentials.json",
-    ".config/gh/hosts.yml",
-    "terraform.tfstate",
-    ".vault-token",
-    "office.ovpn",
-    ".bash_history",
-];
-const STATE: [&str; 12] = [
-    "config.toml",
-    "run/page.json",
-    "run/host.json",
-    "run/host.log",
-    "modules/a.py",
-    "prompts/a.md",
-    "trust",
-    "talks/a.json",
-    "read/a/last",
-    "history/a.jsonl",
-    "recovered/a.ipynb",
-    "recent/a.json",
-];
 
 #[tokio::test]
 async fn a_hostile_provider_reads_no_secret_and_no_state_file_in_any_mode() {
@@ -53,7 +15,7 @@ async fn a_hostile_provider_reads_no_secret_and_no_state_file_in_any_mode() {
         SECRETS
             .iter()
             .map(|name| (*name).to_owned())
-            .chain(STATE.iter().map(|name| format!("../home/{name}")))
+            .chain(STATE_FILES.iter().map(|name| format!("../home/{name}")))
     };
     let script = Mode::ALL.map(|_| {
         let mut said = Said::call("read", json!({ "path": "e.ipynb:raw" }));
@@ -78,7 +40,7 @@ async fn a_hostile_provider_reads_no_secret_and_no_state_file_in_any_mode() {
         ask.caller.roots = vec![bed.scratch.path().to_owned()];
         let (told, _) = bed.answer(ask).await;
         let results = results(&told);
-        assert_eq!(results.len(), 65, "{mode}");
+        assert_eq!(results.len(), 1 + 2 * paths().count(), "{mode}");
         assert!(results.iter().all(|(_, is_failure)| *is_failure), "{mode} {results:?}");
         assert!(!format!("{told:?}").contains(SECRET), "{mode}");
         assert!(!told.iter().any(|told| matches!(told, Told::Question { .. })), "nobody can consent to that");

@@ -3,9 +3,9 @@
 
 use std::fs;
 
-use crate::desk::{Desk, Ran, notebook};
+use testkit::SECRET;
 
-const SECRET: &str = "s3cret-needle";
+use crate::desk::{Desk, Ran, notebook};
 
 /// How a command uses the path that stands as `PATH` in its words.
 #[derive(Clone, Copy, Debug, PartialEq)]

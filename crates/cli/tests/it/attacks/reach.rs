@@ -6,33 +6,10 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use testkit::{SECRET, SECRETS};
 
 use crate::desk::{Desk, Ran, notebook};
 use crate::mcp::client::Client;
-
-const SECRET: &str = "s3cret-needle";
-const SECRETS: [&str; 20] = [
-    ".env",
-    "prod.env",
-    "id_rsa",
-    ".ssh/id_ed25519",
-    "server.pem",
-    "tls.key",
-    ".netrc",
-    ".pgpass",
-    ".aws/credentials",
-    ".kube/config",
-    ".docker/config.json",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    ".config/gcloud/application_default_credentials.json",
-    ".config/gh/hosts.yml",
-    "terraform.tfstate",
-    ".vault-token",
-    "office.ovpn",
-    ".bash_history",
-];
 
 /// Why the table refuses a path: it is a state file, or a secret.
 fn denial(path: &str) -> &'static str {
@@ -78,7 +55,7 @@ fn desk() -> (Desk, Vec<String>) {
 #[test]
 fn no_secret_and_no_state_file_is_read_over_mcp_in_any_mode_with_any_tools() {
     let (desk, paths) = desk();
-    assert_eq!(paths.len(), 34);
+    assert_eq!(paths.len(), SECRETS.len() + 12 + 2);
     let roots = format!("tools.roots={}", desk.state().display());
     for mode in ["ask", "edit", "agent"] {
         for tools in ["notebook", "all"] {

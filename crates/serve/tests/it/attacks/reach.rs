@@ -9,49 +9,10 @@ use cellist_session::execution::Status;
 use cellist_session::sessions::OwnerId;
 use cellist_tools::{Agent, Mode, ToolSet};
 use serde_json::json;
+use testkit::{SECRET, SECRETS, STATE_FILES};
 
 use crate::bed::soon;
 use crate::bridge::Site;
-
-const SECRET: &str = "s3cret-needle";
-
-const SECRETS: [&str; 20] = [
-    ".env",
-    "prod.env",
-    "id_rsa",
-    ".ssh/id_ed25519",
-    "server.pem",
-    "tls.key",
-    ".netrc",
-    ".pgpass",
-    ".aws/credentials",
-    ".kube/config",
-    ".docker/config.json",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    ".config/gcloud/application_default_credentials.json",
-    ".config/gh/hosts.yml",
-    "terraform.tfstate",
-    ".vault-token",
-    "office.ovpn",
-    ".bash_history",
-];
-
-const STATE: [&str; 12] = [
-    "home/config.toml",
-    "home/run/page.json",
-    "home/run/host.json",
-    "home/run/host.log",
-    "home/modules/helper.py",
-    "home/prompts/agent.md",
-    "home/trust",
-    "home/talks/one.json",
-    "home/keep/a.ipynb",
-    "home/read/abc/last",
-    "home/history/abc.jsonl",
-    "home/recovered/nb.ipynb",
-];
 
 /// Calls each tool on each path, and collects the answers and the refusals.
 const CODE: &str = "
@@ -84,15 +45,17 @@ fn is_of_mode(why: &str) -> bool {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn code_that_calls_tools_reaches_no_secret_and_no_state_file_in_any_mode() {
     let site = Site::new("runner", |_| {}).await;
-    for name in SECRETS.into_iter().chain(STATE) {
+    let state = STATE_FILES.map(|name| format!("home/{name}"));
+    let private: Vec<&str> = SECRETS.into_iter().chain(state.iter().map(String::as_str)).collect();
+    for name in &private {
         let path = site.file(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let text = if name == "home/config.toml" { format!("# {SECRET}") } else { SECRET.to_owned() };
+        let text = if *name == "home/config.toml" { format!("# {SECRET}") } else { SECRET.to_owned() };
         fs::write(path, text).unwrap();
     }
     symlink(site.file(".env"), site.file("e.ipynb")).unwrap();
     fs::hard_link(site.file("id_rsa"), site.file("h.ipynb")).unwrap();
-    let paths: Vec<&str> = SECRETS.into_iter().chain(STATE).chain(["e.ipynb", "h.ipynb"]).collect();
+    let paths: Vec<&str> = private.iter().copied().chain(["e.ipynb", "h.ipynb"]).collect();
     let code = CODE.replace("PATHS", &json!(paths).to_string());
     for mode in Mode::ALL {
         let mut caller = site.agent.caller().clone();
@@ -120,7 +83,7 @@ async fn code_that_calls_tools_reaches_no_secret_and_no_state_file_in_any_mode()
         let looks = refused.iter().filter(|(call, _)| call.starts_with("read ") || call.starts_with("get_"));
         assert!(looks.into_iter().all(|(_, why)| !is_of_mode(why.as_str().unwrap())), "{mode}");
     }
-    for name in SECRETS.into_iter().chain(STATE) {
+    for name in private {
         assert!(fs::read_to_string(site.file(name)).unwrap().ends_with(SECRET), "{name}");
     }
     site.close().await;

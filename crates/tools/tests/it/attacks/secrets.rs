@@ -5,61 +5,9 @@ use std::os::unix::fs::symlink;
 
 use cellist_tools::{Answer, Mode, ToolSet};
 use serde_json::{Value, json};
+use testkit::{SECRET, SECRETS, STATE_FILES};
 
 use crate::bed::Bed;
-
-/// What no answer may hold.
-const SECRET: &str = "s3cret-needle";
-
-/// Files that hold secrets by their name.
-const SECRETS: [&str; 30] = [
-    ".env",
-    ".env.production",
-    "prod.env",
-    "id_rsa",
-    ".ssh/id_ed25519",
-    ".ssh/config",
-    "server.pem",
-    "tls.key",
-    ".netrc",
-    ".pgpass",
-    ".aws/credentials",
-    ".kube/config",
-    ".docker/config.json",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    ".config/gcloud/application_default_credentials.json",
-    ".config/gh/hosts.yml",
-    "terraform.tfstate",
-    "prod.tfvars",
-    ".vault-token",
-    "wallet.dat",
-    ".mozilla/firefox/p/cookies.sqlite",
-    ".local/share/keyrings/login.keyring",
-    "office.ovpn",
-    ".gnupg/private.gpg",
-    ".cargo/credentials.toml",
-    ".codex/auth.json",
-    ".bash_history",
-    "secrets.toml",
-];
-
-/// Files of the state folder, as a host and its commands leave them.
-const STATE: [&str; 12] = [
-    "config.toml",
-    "run/page.json",
-    "run/host.json",
-    "run/host.sock.json",
-    "modules/helper.py",
-    "prompts/agent.md",
-    "trust",
-    "log/host.log",
-    "talks/one.json",
-    "read/abc/last",
-    "history/abc.jsonl",
-    "recovered/nb.ipynb",
-];
 
 fn notebook() -> String {
     let cell = json!({ "cell_type": "code", "execution_count": null, "id": "a", "metadata": {}, "outputs": [], "source": SECRET });
@@ -159,7 +107,7 @@ async fn no_secret_is_read_by_a_link_a_hard_link_or_another_spelling() {
 #[tokio::test]
 async fn the_state_folder_is_nobodys_even_for_an_agent_that_works_above_it() {
     let bed = Bed::new();
-    for name in STATE {
+    for name in STATE_FILES {
         bed.scratch.write(&format!("home/{name}"), notebook());
     }
     let home = bed.scratch.path().join("home");
@@ -168,8 +116,8 @@ async fn the_state_folder_is_nobodys_even_for_an_agent_that_works_above_it() {
     symlink(home.join("run/page.json"), above.join("page.ipynb")).unwrap();
     fs::hard_link(home.join("run/page.json"), above.join("hard.ipynb")).unwrap();
     fs::hard_link(home.join("config.toml"), above.join("hard.txt")).unwrap();
-    let mut paths: Vec<String> = STATE.iter().map(|name| format!("home/{name}")).collect();
-    paths.extend(STATE.iter().map(|name| format!("linked/{name}")));
+    let mut paths: Vec<String> = STATE_FILES.iter().map(|name| format!("home/{name}")).collect();
+    paths.extend(STATE_FILES.iter().map(|name| format!("linked/{name}")));
     paths.extend(
         ["page.ipynb", "hard.ipynb", "hard.txt", "home", "home/none/x.ipynb", "home/new.ipynb"]
             .map(str::to_owned),
@@ -194,7 +142,7 @@ async fn the_state_folder_is_nobodys_even_for_an_agent_that_works_above_it() {
     let agent = bed.also(|caller| (caller.tools, caller.cwd) = (ToolSet::All, above.clone()));
     let answer = bed.answer_to(&agent, "read", json!({ "path": "home/none/x.txt" })).await;
     assert!(answer.all_text().contains("belongs to cellist itself"), "{}", answer.all_text());
-    for name in STATE {
+    for name in STATE_FILES {
         assert_eq!(fs::read_to_string(home.join(name)).unwrap(), notebook(), "{name}");
     }
     assert!(!home.join("new.ipynb").exists());
