@@ -16,7 +16,6 @@ use cellist_session::sessions::SessionKey;
 use cellist_tools::{Answer, Block, NotCalled};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 
 use crate::guard::only;
 use crate::listen;
@@ -44,7 +43,7 @@ struct Bridge {
 
 /// Listens from now on, for the sessions of a desk. Needs a runtime, and ends with it.
 pub async fn open(desk: &Desk) -> io::Result<()> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let listener = listen::bind((Ipv4Addr::LOCALHOST, 0).into())?;
     let bridge = Bridge { desk: desk.clone(), host: listener.local_addr()?.to_string() };
     let url = format!("http://{}{PATH}", bridge.host);
     let router = Router::new().route(PATH, post(answer)).with_state(bridge);

@@ -6,6 +6,7 @@ mod crowd;
 mod spare;
 
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::sleep;
 
 use crate::log::note;
@@ -42,6 +43,17 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(50);
 /// open.
 const MOST_STRANGERS: usize = 256;
 const MOST_KNOWN: usize = 512;
+
+/// How many connections the system holds until they are accepted. Past it, clients wait for a second and try again.
+const BACKLOG: u32 = 4096;
+
+/// Listens at an address.
+pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
 
 /// Serves until `leaving` resolves; responses that were begun are finished.
 pub(crate) async fn serve(listener: TcpListener, router: Router, leaving: impl Future<Output = ()>) {

@@ -78,12 +78,12 @@ impl Page {
         let home = shared.home().clone();
         let (door, last) = Door::open(&home)?;
         let listener = match (ask.port, last) {
-            (Some(port), _) => bind(port).await?,
-            (None, Some(last)) => match bind(last).await {
+            (Some(port), _) => bind(port)?,
+            (None, Some(last)) => match bind(last) {
                 Ok(listener) => listener,
-                Err(_) => bind(0).await?,
+                Err(_) => bind(0)?,
             },
-            (None, None) => bind(0).await?,
+            (None, None) => bind(0)?,
         };
         let port = listener.local_addr()?.port();
         door.keep(port)?;
@@ -218,7 +218,7 @@ impl Page {
     }
 }
 
-async fn bind(port: u16) -> io::Result<TcpListener> {
+fn bind(port: u16) -> io::Result<TcpListener> {
     fault::point(Site::PageListener)?;
-    TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await
+    listen::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
 }

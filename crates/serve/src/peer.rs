@@ -67,6 +67,7 @@ mod linux {
     use std::fs;
     use std::io;
     use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use cellist_session::fault::{self, Site};
     use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
@@ -86,8 +87,21 @@ mod linux {
 
     /// The user of the socket that is bound to `from` and connected to `to`.
     pub(super) fn user(from: SocketAddr, to: SocketAddr) -> io::Result<u32> {
-        // A module for the question may be missing, which looks like a socket that is missing.
-        by_netlink(from, to).or_else(|_| by_table(from, to))
+        // A module for the question may be missing, which looks like a socket that is missing, until it has answered once.
+        // The table takes milliseconds where there are thousands of connections, and a program can hang up as often.
+        static ANSWERS: AtomicBool = AtomicBool::new(false);
+        match by_netlink(from, to) {
+            Ok(user) => {
+                ANSWERS.store(true, Ordering::Relaxed);
+                Ok(user)
+            }
+            Err(error) if is_gone(&error) && ANSWERS.load(Ordering::Relaxed) => Err(error),
+            Err(_) => by_table(from, to),
+        }
+    }
+
+    fn is_gone(error: &io::Error) -> bool {
+        matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotConnected)
     }
 
     pub(super) fn by_netlink(from: SocketAddr, to: SocketAddr) -> io::Result<u32> {

@@ -50,7 +50,7 @@ pub async fn listen<S: Source>(
         let message = format!("{address} can be reached from other machines; use 127.0.0.1 or [::1]");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
-    let listener = TcpListener::bind(address).await?;
+    let listener = listen::bind(address)?;
     let address = listener.local_addr()?;
     let guard = Guard::new(address.port(), door.token.as_deref());
     let router = router(another).layer(from_fn_with_state(guard, check));
