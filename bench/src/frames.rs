@@ -40,7 +40,8 @@ fn attack(pid: u32, stream: &mut (impl Read + Write), frame: &[u8]) -> Cost {
     let _ = stream.write_all(frame);
     let _ = io::copy(stream, &mut io::sink());
     let ms = begun.elapsed().as_secs_f64() * 1000.0;
-    Cost { ms, bytes: peak_so_far(pid).expect("the host runs") - before }
+    // The system sums up its counters of a process now and then, and a peak may look smaller than it was.
+    Cost { ms, bytes: peak_so_far(pid).expect("the host runs").saturating_sub(before) }
 }
 
 pub(crate) fn run() -> Vec<Figure> {
@@ -73,7 +74,7 @@ fn figure(promise: &'static str, ours: String, value: f64, unit: &'static str, m
 
 /// Runs code in a session of its own, which fails when its kernel is refused.
 fn exec(host: &Host<'_>, words: &[&str], jupyter: &Path, round: usize) {
-    let session = format!("{}{round}", words[0]);
+    let session = format!("{}{round}", words[0].trim_start_matches('-'));
     let mut command = host.command();
     command.args(["exec", "--session", &session]).args(words).arg("1").env("JUPYTER_PATH", jupyter);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
