@@ -42,7 +42,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::GetCellOutputs,
-        description: "Saved outputs of a cell, and whether stale.",
+        description: "Saved outputs of a cell, and whether they are stale.",
         fields: &[
             NOTEBOOK,
             Field { description: "Id or 0-based index", ..CELL },
@@ -182,7 +182,7 @@ static DEFINITIONS: [Definition; ToolName::ALL.len()] = [
     },
     Definition {
         name: ToolName::Python,
-        description: "Runs Python. Variables last in the session. An artifact has all of long output. `helpers()` lists helpers for \
+        description: "Runs Python. Variables last in the session. An artifact has long output whole. `helpers()` lists helpers for \
                       files, search, shell and tools. For a notebook use its own tools.",
         fields: &[
             Field::new("code", Kind::Text, ""),
