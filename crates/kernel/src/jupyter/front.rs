@@ -103,8 +103,8 @@ impl Front {
         let (message, frames) = client.session.build("execute_request", None, &content);
         messages.push(frames);
         let (sender, events) = mpsc::channel(EVENTS);
-        let (takes_late, tag, hidden) = (request.takes_late(), request.tag, request.hidden);
-        let begin = Begin { id, request: message, tag, takes_late, messages, hidden, python, events: sender };
+        let (tag, hidden) = (request.tag, request.hidden);
+        let begin = Begin { id, request: message, tag, messages, hidden, python, events: sender };
         place.send(Command::Begin(begin));
         Ok(Execution { id, events })
     }

@@ -74,7 +74,6 @@ pub(crate) struct Begin {
     /// The request, and before it what must be done first.
     pub(crate) messages: Vec<Vec<Bytes>>,
     pub(crate) tag: Option<Arc<str>>,
-    pub(crate) takes_late: bool,
     pub(crate) hidden: bool,
     pub(crate) python: bool,
     pub(crate) events: mpsc::Sender<Event>,
@@ -274,12 +273,12 @@ impl Task {
 
     async fn obey(&mut self, command: Command) {
         match command {
-            Command::Begin(Begin { id, request, tag, takes_late, messages, hidden, python, events }) => {
+            Command::Begin(Begin { id, request, tag, messages, hidden, python, events }) => {
                 (self.interrupt, self.begun) = (Interrupt::No, None);
                 self.reading.begin(request, tag, hidden, python);
                 self.release();
                 self.delivery = Some(Delivery::new(id, events));
-                if takes_late {
+                if self.reading.takes_late() {
                     self.late.take().into_iter().for_each(|event| self.tell(Item::Event(event), 0));
                 }
                 for message in messages {
