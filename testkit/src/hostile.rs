@@ -58,7 +58,7 @@ impl HostileKernel {
                         thread::spawn(move || {
                             let mut stream = stream.expect("a client connected");
                             // A client that has had enough hangs up at any moment.
-                            if greet(&mut stream).is_ok() {
+                            if greet_as_zmq(&mut stream).is_ok() {
                                 attack(&mut stream);
                             }
                         });
@@ -73,8 +73,11 @@ fn connection(folder: &Path) -> PathBuf {
     folder.join("connection.json")
 }
 
-/// Greets as a socket of ZeroMQ does.
-fn greet(stream: &mut UnixStream) -> io::Result<()> {
+/// Greets as a publishing ZeroMQ socket does.
+///
+/// # Errors
+/// When the client hangs up.
+pub fn greet_as_zmq(stream: &mut (impl Read + Write)) -> io::Result<()> {
     let mut greeting = [0; 64];
     (greeting[0], greeting[9], greeting[10]) = (0xff, 0x7f, 3);
     greeting[12..16].copy_from_slice(b"NULL");

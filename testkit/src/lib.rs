@@ -16,7 +16,7 @@ mod terminal;
 
 pub use corpus::{fixture, fixtures, repo_root};
 #[cfg(unix)]
-pub use hostile::HostileKernel;
+pub use hostile::{HostileKernel, greet_as_zmq};
 pub use judge::{Invalid, assert_valid, validate, validate_bytes};
 pub use jupyter::{Flavour, Jupyter, TOKEN};
 pub use models::{Asked, Models, News, Said};

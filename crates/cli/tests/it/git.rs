@@ -254,8 +254,8 @@ fn a_rebase_and_a_stash_merge_by_cells_too() {
     assert_eq!(desk.sources(), ["1", "2"]);
 }
 
-#[test]
-fn a_side_that_is_no_notebook_is_merged_as_text() {
+/// A repository whose branch `side` has something else in the place of the notebook.
+fn with_a_side_that_is_no_notebook() -> Desk {
     let desk = repository(&["one"]);
     git(&desk, "checkout -q -b side").ok();
     desk.write("nb.ipynb", "{}\n");
@@ -263,6 +263,12 @@ fn a_side_that_is_no_notebook_is_merged_as_text() {
     git(&desk, "checkout -q main").ok();
     desk.write("nb.ipynb", notebook(&["two"]));
     commit(&desk, "main");
+    desk
+}
+
+#[test]
+fn a_side_that_is_no_notebook_is_merged_as_text() {
+    let desk = with_a_side_that_is_no_notebook();
     assert_eq!(git(&desk, "merge side").exit, 1);
     assert!(desk.text("nb.ipynb").contains("<<<<<<< ours"));
     git(&desk, "merge --abort").ok();
@@ -279,13 +285,7 @@ fn git_of_an_agent_merges_by_cells_and_as_text() {
     assert_eq!(merged.exit, 0, "{}", merged.all());
     assert_eq!(desk.sources(), ["ONE", "TWO"]);
 
-    let desk = repository(&["one"]);
-    git(&desk, "checkout -q -b side").ok();
-    desk.write("nb.ipynb", "{}\n");
-    commit(&desk, "side");
-    git(&desk, "checkout -q main").ok();
-    desk.write("nb.ipynb", notebook(&["two"]));
-    commit(&desk, "main");
+    let desk = with_a_side_that_is_no_notebook();
     assert_eq!(by_agent(&desk).exit, 1);
     assert!(desk.text("nb.ipynb").contains("<<<<<<< ours"));
     git(&desk, "merge --abort").ok();

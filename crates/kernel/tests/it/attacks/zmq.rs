@@ -1,11 +1,11 @@
 //! A kernel that speaks ZeroMQ's protocol and breaks it: who joins it is told, at once, and takes no memory for it.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use cellist_kernel::{Death, Error, zmq};
-use testkit::Scratch;
+use testkit::{Scratch, greet_as_zmq};
 
 /// A kernel's five sockets; each gets these bytes once it was greeted, and then nothing.
 struct Hostile {
@@ -49,16 +49,6 @@ impl Hostile {
     }
 }
 
-/// Greets as a socket of ZeroMQ does.
-fn greet(stream: &mut TcpStream) -> std::io::Result<()> {
-    let mut greeting = [0; 64];
-    (greeting[0], greeting[9], greeting[10]) = (0xff, 0x7f, 3);
-    greeting[12..16].copy_from_slice(b"NULL");
-    stream.write_all(&greeting)?;
-    stream.read_exact(&mut greeting)?;
-    stream.write_all(b"\x04\x19\x05READY\x0bSocket-Type\0\0\0\x03PUB")
-}
-
 #[tokio::test]
 async fn a_frame_that_no_kernel_sends_is_told_at_once() {
     let parts = [1, 1, 0].repeat(1 << 12);
@@ -74,7 +64,7 @@ async fn a_frame_that_no_kernel_sends_is_told_at_once() {
     ];
     for (bytes, says) in attacks {
         let hostile = Hostile::start(move |stream| {
-            greet(stream)?;
+            greet_as_zmq(stream)?;
             stream.write_all(&bytes)
         });
         let began = Instant::now();
