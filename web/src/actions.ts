@@ -239,7 +239,7 @@ export async function runCells(cells: string[]): Promise<void> {
 function tellStopped({ cell, error, not_run }: Stopped): void {
   const rest = not_run === 0 ? '' : `; ${not_run} ${not_run === 1 ? 'cell' : 'cells'} not run`
   if (cell === null) return say(`Stopped: ${error}${rest}`)
-  const place = doc.order.peek().indexOf(cell) + 1
+  const place = doc.order.peek().indexOf(cell)
   say(`Stopped at cell ${place}: ${error}${rest}`, { name: 'Show', then: () => select(cell) })
 }
 

@@ -74,7 +74,7 @@ test('a run that stops names its cell and the cells not run, and shows it', asyn
   await page.locator('[data-cell]').last().evaluate((element) => element.focus())
   await page.getByRole('button', { name: 'Run all' }).click()
   const toast = page.locator('.toast')
-  await toast.getByText("Stopped at cell 3: KeyError: 'missing'; 27 cells not run").waitFor()
+  await toast.getByText("Stopped at cell 2: KeyError: 'missing'; 27 cells not run").waitFor()
   await toast.getByRole('button', { name: 'Show' }).click()
   await until(() => cell(page, 'c2').evaluate((element) => {
     const { top, bottom } = element.getBoundingClientRect()
