@@ -1,4 +1,7 @@
-//! Sixteen sessions for a minute with cancels, resets and kills at any moment; and a trivial cell beside a flood.
+//! Sixteen sessions through one MCP server; for a minute with cancels, resets and kills at any moment; and a trivial cell
+//! beside a flood.
+
+mod over_mcp;
 
 use std::future::Future;
 use std::path::Path;
@@ -10,12 +13,12 @@ use cellist_kernel::Order;
 use cellist_kernel::guard::Guard;
 use cellist_kernel::order::Way;
 use cellist_output::{Ansi, Limits};
-use cellist_session::Home;
-use cellist_session::artifact::{Artifacts, Retention};
 use cellist_session::execution::{Limit, Reader, Reading, Status};
 use cellist_session::sessions::{
     Call, Code, KernelMode, Kind, Means, Policy, RetryOnCrash, SessionError, SessionKey, Sessions, Ticket,
 };
+use cellist_settings::Home;
+use cellist_store::artifact::{Artifacts, Retention};
 use tokio::time::timeout;
 
 use crate::measure::{held_by, in_mb, in_ms, median};
@@ -34,10 +37,12 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 pub(crate) fn run() -> Vec<Figure> {
     // As the host does.
-    cellist_session::keep_memory_small();
+    cellist_platform::keep_memory_small();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let figures = over_mcp::figures();
     runtime.expect("a runtime").block_on(async {
-        let mut figures = crowd().await;
+        let mut figures = figures;
+        figures.extend(crowd().await);
         // As a task, not on the thread that started the runtime, which nothing but this would use.
         figures.push(tokio::spawn(beside_a_flood()).await.expect("it is measured"));
         figures
@@ -87,7 +92,7 @@ impl Place {
             reading: Reading { limits: Limits::for_screen(), ansi: Ansi::Remove, reader: Reader::default() },
             rights: None,
             caller: None,
-            listener: None,
+            outputs: None,
         }
     }
 

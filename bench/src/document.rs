@@ -5,8 +5,9 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use cellist_session::live::{Actor, ActorKind, Document, Documents};
-use cellist_session::{Home, Store};
+use cellist_live::{Actor, ActorKind, Document, Documents};
+use cellist_settings::Home;
+use cellist_store::Store;
 
 use crate::made;
 use crate::measure::{in_ms, median};
@@ -68,7 +69,7 @@ async fn edit(one: &Document, other: &Document, number: usize) -> Duration {
         Ok(())
     });
     let version = edited.await.expect("it can be saved").version;
-    let is_seen = |view: &std::sync::Arc<cellist_session::live::View>| view.saved >= version;
+    let is_seen = |view: &std::sync::Arc<cellist_live::View>| view.saved >= version;
     views.wait_for(is_seen).await.expect("it is open");
     start.elapsed()
 }

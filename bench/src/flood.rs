@@ -5,8 +5,8 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use cellist_session::Home;
-use cellist_session::artifact::{Artifacts, Retention};
+use cellist_settings::Home;
+use cellist_store::artifact::{Artifacts, Retention};
 use serde_json::Value;
 
 use crate::measure::{self, cellist, in_mb, in_ms, in_turn};

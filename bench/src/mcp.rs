@@ -3,7 +3,7 @@
 
 pub(crate) mod client;
 mod notebooks;
-mod place;
+pub(crate) mod place;
 mod tasks;
 
 use std::process::Command;

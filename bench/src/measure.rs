@@ -137,6 +137,17 @@ pub(crate) fn held_by(process: &str) -> Option<u64> {
     told_of(process, "VmRSS:")
 }
 
+/// The processor time that a process that runs has used.
+pub(crate) fn cpu_time(pid: u32) -> Duration {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("a system that tells of processes");
+    // The name, in parentheses, may have spaces; user and system time are the 12th and 13th field behind it.
+    let (_, behind) = stat.rsplit_once(')').expect("a name in parentheses");
+    let ticks: u32 =
+        behind.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u32>().ok()).sum();
+    // Linux counts in hundredths of a second, whatever its own tick is.
+    Duration::from_millis(10) * ticks
+}
+
 /// What the system tells of a process that runs.
 fn told_of(process: &str, what: &str) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;

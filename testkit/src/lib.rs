@@ -13,6 +13,7 @@ mod scratch;
 mod tally;
 mod target;
 mod terminal;
+mod waiting;
 
 pub use corpus::{fixture, fixtures, repo_root};
 #[cfg(unix)]
@@ -26,3 +27,4 @@ pub use scratch::Scratch;
 pub use tally::{TALLY, tally};
 pub use target::target_dir;
 pub use terminal::{Ended, Terminal};
+pub use waiting::{until, wait_until};

@@ -4,8 +4,9 @@ import { ChangeSet, Text } from '@codemirror/state'
 import { batch } from '@preact/signals'
 import { refocus } from './cell/focus'
 import { toJSON } from './net/change'
-import type { CellKind, Content, Op, Scope, Stopped } from './net/protocol'
-import { act, ask, freshName, settled, sourceOf } from './net/sync'
+import type { Op } from './net/cells'
+import type { CellType, Content, RunStop, Scope, Verdict } from './net/protocol'
+import { act, ask, freshName, notebook, settled, sourceOf, tell } from './net/sync'
 import * as assist from './state/assist'
 import { renamed, withNames } from './state/attachments'
 import { type Clip, type Copied, copied, hold, share, storedId } from './state/clipboard'
@@ -43,7 +44,7 @@ export function selectAll(): void {
   })
 }
 
-export function insert(place: 'above' | 'below', kind: CellKind = 'code', edits = false, source = ''): string {
+export function insert(place: 'above' | 'below', kind: CellType = 'code', edits = false, source = ''): string {
   const cell = freshName()
   const here = active.peek()
   const after = place === 'below' ? here : here ? before(here) : null
@@ -100,10 +101,8 @@ export function copy(): void {
 }
 
 async function complete(clip: Clip): Promise<void> {
-  const answer = await ask({ cells: { cells: clip.cells.map(({ id }) => id) } })
-  if (answer !== null && typeof answer === 'object' && 'cells' in answer) {
-    for (const [at, cell] of clip.cells.entries()) cell.json = answer.cells[at] ?? null
-  }
+  const cells = await ask(notebook({ cells: clip.cells.map(({ id }) => id) }), 'cells')
+  if (cells) for (const [at, cell] of clip.cells.entries()) cell.json = cells[at] ?? null
   if (copied() === clip) share(clip)
 }
 
@@ -150,7 +149,7 @@ export function shift(by: -1 | 1): void {
   else remember({ op: 'move', cell: all[last + 1]!, after: first > 0 ? all[first - 1]! : null })
 }
 
-export function retype(kind: CellKind): void {
+export function retype(kind: CellType): void {
   const ops = selected.peek().filter((id) => doc.cells.get(id)?.kind.peek() !== kind)
   remember(...ops.map((cell): Op => ({ op: 'retype', cell, kind })))
 }
@@ -201,9 +200,8 @@ export async function merge(): Promise<void> {
   if (cells.length === 1) cells = doc.order.peek().slice(index(), index() + 2)
   if (cells.length < 2) return
   const hasPictures = cells.slice(1).some((id) => sourceOf(id).includes('attachment:'))
-  const answer = hasPictures ? await ask({ cells: { cells } }, true) : null
-  const isTold = answer !== null && typeof answer === 'object' && 'cells' in answer
-  mergeCells(cells, isTold ? renamed(answer.cells) : [])
+  const whole = hasPictures ? await ask(notebook({ cells }), 'cells', true) : null
+  mergeCells(cells, whole ? renamed(whole) : [])
 }
 
 /** Merges cells into the first of them. `names` are those that pictures of the others get. */
@@ -231,12 +229,12 @@ export async function runCells(cells: string[]): Promise<void> {
   const code = cells.filter(runs)
   if (code.length === 0) return
   await settled()
-  const answer = await ask({ run: { cells: code } })
-  if (code.length > 1 && answer !== null && typeof answer === 'object' && 'ran' in answer && answer.ran) tellStopped(answer.ran)
+  const stopped = await ask(notebook({ run: code }), 'ran')
+  if (code.length > 1 && stopped) tellStopped(stopped)
 }
 
 /** Says where a run of several cells ended before its end. That cell may be off the screen. */
-function tellStopped({ cell, error, not_run }: Stopped): void {
+function tellStopped({ cell, error, not_run }: RunStop): void {
   const rest = not_run === 0 ? '' : `; ${not_run} ${not_run === 1 ? 'cell' : 'cells'} not run`
   if (cell === null) return say(`Stopped: ${error}${rest}`)
   const place = doc.order.peek().indexOf(cell)
@@ -257,19 +255,19 @@ export function run(then: 'stay' | 'next' | 'insert'): void {
 
 export const runAll = () => void runCells(doc.order.peek().slice())
 export const runBelow = () => void runCells(doc.order.peek().slice(Math.max(0, index())))
-export const interrupt = () => void ask('interrupt')
+export const interrupt = () => void tell(notebook('interrupt'))
 
 export function restart(): void {
   question.value = {
     text: 'Restart the kernel? Everything that it has in memory is lost.',
     yes: 'Restart',
-    then: () => void ask('restart'),
+    then: () => void tell(notebook('restart')),
   }
 }
 
 export async function save(): Promise<void> {
   await settled()
-  if ((await ask('save')) !== null) said.value = 'Saved'
+  if (await tell(notebook('save'))) said.value = 'Saved'
 }
 
 export function toggleOutput(): void {
@@ -300,13 +298,13 @@ export function toChange(by: -1 | 1): void {
   select(doc.order.peek()[to]!)
 }
 
-export async function judge(verdict: 'keep' | 'undo', scope: Scope): Promise<void> {
+export async function judge(verdict: Verdict, scope: Scope): Promise<void> {
   await settled()
-  if ((await ask({ judge: { verdict, scope } })) === null) return
+  if (!(await tell(notebook({ judge: { verdict, scope, author: null } })))) return
   said.value = verdict === 'keep' ? 'Kept' : 'Undone'
 }
 
-export function judgeActive(verdict: 'keep' | 'undo', isAll: boolean): void {
+export function judgeActive(verdict: Verdict, isAll: boolean): void {
   if (isAll) return void judge(verdict, 'all')
   const cell = active.peek()
   if (assist.proposed.peek() === cell && assist.parts.peek()?.judgeProposal(verdict === 'keep')) return

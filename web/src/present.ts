@@ -1,17 +1,17 @@
 // What is in front of the person is told to the host, for agents that ask and for what is said to the assistant.
 
 import { effect } from '@preact/signals'
-import { ask } from './net/sync'
+import { notebook, tell } from './net/sync'
 import { connection, file } from './state/doc'
 import { active, isEditing, selected } from './state/view'
 
 let telling: ReturnType<typeof setTimeout> | undefined
 
 /** Tells it now: of several windows, the one that is used is in front. */
-export function tellPresent(): void {
+export async function tellPresent(): Promise<void> {
   clearTimeout(telling)
   const present = { cell: active.peek(), selected: selected.peek(), editing: isEditing.peek() }
-  if (connection.peek() === 'open' && file.peek() && !document.hidden) void ask({ present })
+  if (connection.peek() === 'open' && file.peek() && !document.hidden) await tell(notebook({ present }))
 }
 
 export function listen(): void {
@@ -22,7 +22,7 @@ export function listen(): void {
     if (connection.value !== 'open' || !file.value) return
     clearTimeout(telling)
     // What others change in a window that nobody uses does not bring it to the front.
-    telling = setTimeout(() => document.hasFocus() && tellPresent(), 80)
+    telling = setTimeout(() => document.hasFocus() && void tellPresent(), 80)
   })
-  addEventListener('focus', tellPresent)
+  addEventListener('focus', () => void tellPresent())
 }

@@ -23,84 +23,84 @@ const built = await build({
 const { Talk, Outbox, needed } = await import(
   `data:text/javascript;base64,${Buffer.from(built.outputFiles[0].text).toString('base64')}`)
 
-const message = (words) => ({ words, mode: 'ask', is_attached: true, attached: [], selected: [], outputs: [] })
-const asked = (turn, words = turn, mode = 'ask') => ({ asked: { words, mode, model: 'm', turn, notebook_mode: true, notes: [], attached: [], selected: [], outputs: [] } })
+const message = (id, words = id) => ({ id, words, mode: 'ask', is_attached: true, attached: [], selected: [], outputs: [] })
+const asked = (id, words = id, mode = 'ask') => ({ asked: { message: id, words, mode, model: 'm', turn: id, notebook_mode: true, notes: [], attached: [], selected: [], outputs: [] } })
 const ended = { ended: { ending: 'done', usage: { input: 1, cached: 0, output: 1, cost: null } } }
-const news = (told, more = {}) => ({ chat: 'c', inline: null, from: 0, told, is_answering: true, waiting: [], runs_on: false, ...more })
-const rests = { is_answering: false }
+const news = (told, more = {}) => ({ told, answering: null, waiting: [], runs_on: false, next: told.length, mark: 1, is_over: false, ...more })
+const waiting = (...ids) => ids.map((id) => ({ message: id, words: id }))
 
 /** A conversation with what was told in it, and its outbox, as after a reload when it is of a known name. */
 function begin(told = [], name = String(Math.random())) {
   const talk = new Talk(() => {})
-  talk.take(news(told, rests))
+  talk.take(news(told), 0, 0)
   const outbox = new Outbox(name, talk, store)
-  const say = (words) => outbox.add(message(words), outbox.answersTo(words))
   const hear = (told, more) => {
-    talk.take(news(told, more))
+    talk.take(news(told, more), 0, 0)
     outbox.heard()
   }
   const back = (told, more) => {
-    talk.take(news(told, more), true)
+    talk.take(news(told, more), 0, told.length)
     return outbox.lost()
   }
-  return { name, outbox, say, hear, back }
+  return { name, outbox, hear, back }
 }
 
 test('what a killed host was to answer is lost once, also after a reload, though the same was said before', () => {
   const old = [asked('1', 'continue'), ended]
   const before = begin(old)
-  before.say('continue')
-  before.hear([...old, asked('2', 'continue'), { text: 'Half' }])
+  before.outbox.add(message('2', 'continue'))
+  before.hear([...old, asked('2', 'continue'), { text: 'Half' }], { answering: '2' })
   const { back } = begin([], before.name)
-  assert.deepEqual(back(old, rests), ['continue'])
-  assert.deepEqual(back(old, rests), [])
+  assert.deepEqual(back(old), ['continue'])
+  assert.deepEqual(back(old), [])
 })
 
 test('a message that was taken and of which nothing was told is given back', () => {
-  const { say, back } = begin()
-  say('hello')
-  assert.deepEqual(back([], rests), ['hello'])
+  const { outbox, back } = begin()
+  outbox.add(message('1', 'hello'))
+  assert.deepEqual(back([]), ['hello'])
 })
 
 test('nothing is lost where the host was there all the time', () => {
-  const { say, back } = begin([asked('1', 'one'), ended])
-  for (const words of ['two', 'three', 'three']) say(words)
+  const { outbox, back } = begin([asked('1', 'one'), ended])
+  for (const [id, words] of [['2', 'two'], ['3', 'three'], ['4', 'three']]) outbox.add(message(id, words))
   const told = [asked('1', 'one'), ended, asked('2', 'two')]
-  const waiting = [{ number: 3, words: 'three' }, { number: 4, words: 'three' }]
-  assert.deepEqual(back(told, { waiting }), [])
+  assert.deepEqual(back(told, { answering: '2', waiting: waiting('3', '4') }), [])
   // The first has ended, and the next is about to begin.
-  assert.deepEqual(back([...told, ended], { waiting: waiting.slice(1) }), [])
-  assert.deepEqual(back([...told, ended, asked('3', 'three')], { waiting: waiting.slice(1) }), [])
-  assert.deepEqual(back([...told, ended, asked('3', 'three'), ended], rests), ['three'])
+  assert.deepEqual(back([...told, ended], { answering: '3', waiting: waiting('4') }), [])
+  assert.deepEqual(back([...told, ended, asked('3', 'three')], { answering: '3', waiting: waiting('4') }), [])
+  assert.deepEqual(back([...told, ended, asked('3', 'three'), ended]), ['three'])
 })
 
 test('what was answered or withdrawn is not kept', () => {
-  const { name, outbox, say, hear } = begin()
-  say('one')
-  say('two')
-  say('three')
-  hear([asked('1', 'one')], { waiting: [{ number: 2, words: 'two' }, { number: 3, words: 'three' }] })
-  assert.ok(outbox.holds(message('one')) && outbox.holds(message('three')))
-  outbox.withdrawn('three')
-  hear([asked('1', 'one'), ended], { waiting: [{ number: 2, words: 'two' }] })
-  assert.deepEqual(['one', 'two', 'three'].map((words) => outbox.holds(message(words))), [false, true, false])
+  const { name, outbox, hear } = begin()
+  const ids = ['a.1', 'b.2', 'c.3']
+  for (const id of ids) outbox.add(message(id))
+  const held = () => ['a', 'b', 'c'].map((button) => outbox.holds(button))
+  // Nothing was heard yet since they were sent.
+  hear([])
+  assert.deepEqual(held(), [true, true, true])
+  hear([asked('a.1')], { answering: 'a.1', waiting: waiting('b.2', 'c.3') })
+  assert.deepEqual(held(), [true, true, true])
+  outbox.remove('c.3')
+  hear([asked('a.1'), ended], { answering: 'b.2' })
+  assert.deepEqual(held(), [false, true, false])
   // Another window has withdrawn it.
-  hear([asked('1', 'one'), ended], rests)
+  hear([asked('a.1'), ended])
   assert.equal(kept.has(name), false)
 })
 
 test('an answer that ends before the host has said that it took the message is none that is waited for', () => {
   const { outbox, hear } = begin()
-  const known = outbox.answersTo('quick')
-  hear([asked('1', 'quick'), ended], rests)
-  outbox.add(message('quick'), known)
-  assert.equal(outbox.holds(message('quick')), false)
+  outbox.add(message('quick.1'))
+  hear([asked('quick.1'), ended])
+  assert.equal(outbox.holds('quick'), false)
 })
 
 /** The mode that an answer of this needs. */
 function needs(mode, ...told) {
   const talk = new Talk(() => {})
-  talk.take(news([asked('t', 't', mode), ...told]))
+  talk.take(news([asked('t', 't', mode), ...told]), 0, 0)
   return needed(talk.turns.value[0])
 }
 const call = (id, needs_mode) => [

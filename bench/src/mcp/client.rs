@@ -54,18 +54,37 @@ impl Client {
         result["content"].as_array().cloned().unwrap_or_else(|| panic!("no answer of {tool}: {result}"))
     }
 
+    /// Sends a call and does not wait for its answer.
+    pub(crate) fn begin(&mut self, tool: &str, arguments: &Value) {
+        self.request("tools/call", json!({ "name": tool, "arguments": arguments }));
+    }
+
+    /// The result of whichever call is answered next.
+    pub(crate) fn next_result(&mut self) -> Value {
+        self.answer(|message| message.get("id").is_some())
+    }
+
     fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.request(method, params);
+        self.answer(|message| message["id"] == id)
+    }
+
+    fn request(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next;
         self.next += 1;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        // Servers also tell of progress, and some print what is no message at all.
+        id
+    }
+
+    /// The result of the next answer that is meant. Servers also report progress, and some print lines that are no message.
+    fn answer(&mut self, is_meant: impl Fn(&Value) -> bool) -> Value {
         let mut messages =
             self.lines.by_ref().map_while(Result::ok).filter_map(|line| serde_json::from_str(&line).ok());
         let answer: Option<Value> =
-            messages.find(|message: &Value| message["id"] == id && message.get("method").is_none());
+            messages.find(|message: &Value| message.get("method").is_none() && is_meant(message));
         match answer {
             Some(mut answer) if answer.get("result").is_some() => answer["result"].take(),
-            other => panic!("{method} is answered with {other:?}:\n{}", self.aside.text()),
+            other => panic!("the answer is {other:?}:\n{}", self.aside.text()),
         }
     }
 

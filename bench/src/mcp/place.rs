@@ -11,15 +11,15 @@ use super::client::Client;
 use crate::measure::cellist;
 
 /// The environment of the peers, and the Python that code runs on.
-pub(super) fn python() -> PathBuf {
+pub(crate) fn python() -> PathBuf {
     testkit::python("bench-mcp")
 }
 
 /// Ours: a folder whose host is stopped at the end.
-pub(super) struct Ours(TempDir);
+pub(crate) struct Ours(TempDir);
 
 impl Ours {
-    pub(super) fn new() -> Ours {
+    pub(crate) fn new() -> Ours {
         Ours(tempfile::tempdir_in(testkit::target_dir()).expect("the target folder can be written"))
     }
 
@@ -34,18 +34,18 @@ impl Ours {
     }
 
     /// The command that serves MCP, and which kernels it starts.
-    pub(super) fn mcp(&self, backend: &str) -> Command {
+    pub(crate) fn mcp(&self, backend: &str) -> Command {
         let mut command = self.command();
         command.args(["mcp", "--backend", backend, "--python"]).arg(python());
         command
     }
 
-    pub(super) fn client(&self, backend: &str) -> (Client, String) {
+    pub(crate) fn client(&self, backend: &str) -> (Client, String) {
         Client::start(&mut self.mcp(backend))
     }
 
     /// The host's process.
-    pub(super) fn host(&self) -> u32 {
+    pub(crate) fn host(&self) -> u32 {
         let text = fs::read(self.folder().join("home/run/host.json")).expect("a host runs");
         let said: serde_json::Value = serde_json::from_slice(&text).expect("it is JSON");
         said["pid"].as_u64().and_then(|pid| pid.try_into().ok()).expect("it names its process")

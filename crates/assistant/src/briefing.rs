@@ -5,11 +5,9 @@ use std::fmt::Write;
 use std::fs;
 use std::sync::Arc;
 
-use cellist_session::Home;
 use cellist_session::execution::Cancel;
-use cellist_tools::{
-    Agent, Answer, Caller, Definition, Editor, Mode, Offer, Reach, ToolName, Toolbox, references,
-};
+use cellist_settings::Home;
+use cellist_tools::{Agent, Answer, Caller, Editor, Mode, Offer, Reach, ToolName, Toolbox, references};
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -113,11 +111,8 @@ pub(crate) async fn brief(
         true => ask.words.clone(),
         false => format!("{}\n\n# What the person says\n\n{}", message.trim(), ask.words),
     };
-    let mut tools: Vec<Tool> = offer
-        .tool_names()
-        .into_iter()
-        .map(|name| Tool::from(Definition::in_mode(name, offer.mode)))
-        .collect();
+    let mut tools: Vec<Tool> =
+        offer.tool_names().into_iter().map(|name| Tool::from(name.in_mode(offer.mode))).collect();
     let instructions = match &ask.about {
         Some(cell) => {
             tools.push(proposal::tool());

@@ -15,9 +15,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use cellist_session::contained::contained;
+use cellist_platform::contained::contained;
 use cellist_session::sessions::OwnerId;
-use cellist_session::{Home, Talks};
+use cellist_settings::Home;
+use cellist_store::Talks;
 use cellist_tools::Toolbox;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{oneshot, watch};
@@ -29,7 +30,7 @@ pub use checkpoint::{CannotRestore, Restored};
 pub use deeds::{Deed, DeedKind};
 use kept::Keeper;
 pub use preview::{Seen, SeenMessage, SeenTool};
-pub use told::{Ask, Ending, Heard, Rules, Stop, Told, Verdict, Waiting};
+pub use told::{Approval, Ask, Ending, Heard, MessageId, Rules, Stop, Told, Waiting};
 use turn::Turn;
 
 /// A conversation. Cheap to clone; all clones are one.
@@ -52,8 +53,6 @@ struct State {
     told: Vec<Told>,
     history: Vec<Message>,
     waiting: VecDeque<Sent>,
-    /// How many messages were sent.
-    sent: u64,
     answering: Option<Answering>,
     is_over: bool,
     /// Counts up with all that a listener should hear of.
@@ -72,7 +71,6 @@ struct State {
 
 /// A message that waits.
 struct Sent {
-    number: u64,
     ask: Ask,
     owner: OwnerId,
 }
@@ -82,7 +80,7 @@ struct Sent {
 struct Past {
     turn: String,
     /// The notebooks that it used.
-    #[serde(with = "cellist_session::order")]
+    #[serde(with = "cellist_platform::portable_path")]
     notebooks: Vec<PathBuf>,
     /// Files that are no notebooks and that it changed, as it named them.
     #[serde(default)]
@@ -91,8 +89,9 @@ struct Past {
 }
 
 struct Answering {
+    message: MessageId,
     stop: watch::Sender<Option<Stop>>,
-    questions: HashMap<String, oneshot::Sender<Verdict>>,
+    questions: HashMap<String, oneshot::Sender<Approval>>,
 }
 
 /// How much of what was said before a model is told again.
@@ -145,16 +144,13 @@ impl Conversation {
         &self.0.notebook
     }
 
-    /// Says something, and tells the number of the message. What comes while an answer is under way waits for its turn.
-    /// Needs a runtime.
-    pub fn send(&self, ask: Ask, owner: OwnerId) -> u64 {
+    /// Says something. What comes while an answer is under way waits for its turn. Needs a runtime.
+    pub fn send(&self, ask: Ask, owner: OwnerId) {
         let mut state = self.0.lock();
-        state.sent += 1;
         if !state.accounts.contains(&ask.account) {
             state.accounts.push(ask.account.clone());
         }
-        let number = state.sent;
-        let sent = Sent { number, ask, owner };
+        let sent = Sent { ask, owner };
         state.latest = Instant::now();
         let begun = match &state.answering {
             Some(_) => {
@@ -162,7 +158,10 @@ impl Conversation {
                 None
             }
             // From here on it can be stopped, although its answer begins in a task of its own.
-            None => Some((sent, state.begin())),
+            None => {
+                let stop = state.begin(&sent);
+                Some((sent, stop))
+            }
         };
         drop(state);
         self.0.note();
@@ -170,14 +169,13 @@ impl Conversation {
             let inner = Arc::clone(&self.0);
             tokio::spawn(async move { inner.work(sent, stop).await });
         }
-        number
     }
 
     /// Takes a message back that waits for its turn. Tells whether it did.
-    pub fn withdraw(&self, number: u64) -> bool {
+    pub fn withdraw(&self, message: &MessageId) -> bool {
         let mut state = self.0.lock();
         let before = state.waiting.len();
-        state.waiting.retain(|sent| sent.number != number);
+        state.waiting.retain(|sent| sent.ask.id != *message);
         let is_gone = state.waiting.len() < before;
         drop(state);
         self.0.note();
@@ -202,7 +200,7 @@ impl Conversation {
     }
 
     /// Answers whether a call may run code. Tells whether that was asked.
-    pub fn approve(&self, call: &str, verdict: Verdict) -> bool {
+    pub fn approve(&self, call: &str, verdict: Approval) -> bool {
         let mut state = self.0.lock();
         let question = state.answering.as_mut().and_then(|answering| answering.questions.remove(call));
         question.is_some_and(|question| question.send(verdict).is_ok())
@@ -214,12 +212,14 @@ impl Conversation {
         let state = self.0.lock();
         let from = from.min(state.told.len());
         let told: Vec<Told> = state.told[from..].iter().take(AT_ONCE).cloned().collect();
-        let waiting =
-            state.waiting.iter().map(|sent| Waiting { number: sent.number, words: sent.ask.words.clone() });
+        let waiting = state
+            .waiting
+            .iter()
+            .map(|sent| Waiting { message: sent.ask.id.clone(), words: sent.ask.words.clone() });
         Heard {
             next: from + told.len(),
             told,
-            is_answering: state.answering.is_some(),
+            answering: state.answering.as_ref().map(|answering| answering.message.clone()),
             waiting: waiting.collect(),
             runs_on: state.answering.is_none()
                 && state.turns.iter().any(|past| self.0.toolbox.turn_runs_on(&past.turn)),
@@ -258,7 +258,6 @@ impl State {
             told: Vec::new(),
             history: Vec::new(),
             waiting: VecDeque::new(),
-            sent: 0,
             answering: None,
             is_over: false,
             mark: 0,
@@ -272,9 +271,9 @@ impl State {
     }
 
     /// An answer is under way from now on; the wish to stop it is heard here.
-    fn begin(&mut self) -> watch::Receiver<Option<Stop>> {
+    fn begin(&mut self, sent: &Sent) -> watch::Receiver<Option<Stop>> {
         let (stop, wish) = watch::channel(None);
-        self.answering = Some(Answering { stop, questions: HashMap::new() });
+        self.answering = Some(Answering { message: sent.ask.id.clone(), stop, questions: HashMap::new() });
         wish
     }
 }
@@ -343,7 +342,10 @@ impl Inner {
         if let (Some(Stop::Kernel), Some(past)) = (wish, state.turns.last()) {
             self.toolbox.interrupt_turn(&past.turn);
         }
-        let next = state.waiting.pop_front().map(|sent| (sent, state.begin()));
+        let next = state.waiting.pop_front().map(|sent| {
+            let stop = state.begin(&sent);
+            (sent, stop)
+        });
         drop(state);
         self.note();
         next

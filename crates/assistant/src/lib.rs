@@ -9,8 +9,8 @@ mod provider;
 mod setup;
 
 pub use conversation::{
-    Ask, CannotRestore, Conversation, Deed, DeedKind, Ending, Heard, Restored, Rules, Seen, SeenMessage,
-    SeenTool, Stop, Told, Verdict, Waiting,
+    Approval, Ask, CannotRestore, Conversation, Deed, DeedKind, Ending, Heard, MessageId, Restored, Rules,
+    Seen, SeenMessage, SeenTool, Stop, Told, Waiting,
 };
 pub use message::{Image, Message, Part, Role, ToolCall, ToolResult};
 pub use provider::{

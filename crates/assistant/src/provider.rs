@@ -69,8 +69,8 @@ pub struct Tool {
     pub schema: Value,
 }
 
-impl From<&'static Definition> for Tool {
-    fn from(definition: &'static Definition) -> Tool {
+impl From<Definition> for Tool {
+    fn from(definition: Definition) -> Tool {
         let Definition { name, description, .. } = definition;
         Tool { name: name.as_str(), description, schema: definition.schema() }
     }

@@ -4,15 +4,15 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use cellist_kernel::environment::Variables;
-use cellist_session::Home;
-use cellist_session::orders::Asker;
-use cellist_session::settings::{Chat, Faults, Settings, Sources, resolve};
+use cellist_platform::Variables;
+use cellist_session::orders::ClientEnvironment;
+use cellist_settings::{Chat, Faults, Home, Settings, Sources, resolve};
 use cellist_tools::prompt::{BadPrompt, FOLDER, Prompts};
+use cellist_tools::redaction::Redaction;
 use cellist_tools::{Caller, Editor, Mode, Reach, ToolSet, nearby_notebooks};
 use serde::{Deserialize, Serialize};
 
-use crate::conversation::{Ask, Rules};
+use crate::conversation::{Ask, MessageId, Rules};
 use crate::provider::{Account, NoAccount, Vendor};
 
 /// What lets a person into providers, out of their variables. It is kept in memory alone, and no kernel gets it.
@@ -44,7 +44,9 @@ pub struct Place {
     /// The folder that they work in.
     pub cwd: PathBuf,
     /// What decides which kernels they get.
-    pub asker: Asker,
+    pub environment: ClientEnvironment,
+    /// What is taken out of all that a model reads for them.
+    pub redaction: Redaction,
     /// What lets them into providers.
     pub keys: Keys,
     /// The notebook.
@@ -68,6 +70,8 @@ pub struct Setup {
 /// What a person says, and what is in front of them.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
+    /// The client's name for the message.
+    pub id: MessageId,
     /// What they say.
     pub words: String,
     /// How far the answer may go.
@@ -104,18 +108,19 @@ impl CannotAsk {
 impl Setup {
     /// Reads all of it, with what is wanted otherwise this time. Takes as long as a few files do.
     pub fn read(place: Place, change: impl FnOnce(&mut Chat)) -> Result<Setup, CannotAsk> {
-        let Place { home, cwd, mut asker, keys, notebook } = place;
-        let mut variables = asker.environment();
+        let Place { home, cwd, mut environment, mut redaction, keys, notebook } = place;
+        let mut variables = environment.variables();
         keys.0.into_iter().for_each(|(name, value)| variables.set(name, value));
-        let sources = Sources { home: &home, folder: Some(&cwd), variables: &variables, flags: &asker.set };
+        let sources =
+            Sources { home: &home, folder: Some(&cwd), variables: &variables, flags: &environment.set };
         let resolved = resolve(&sources)?;
         let mut settings = resolved.settings;
         change(&mut settings.chat);
         let account = Account::find(&settings.chat, &variables)?;
         let prompts = Prompts::with_folder(&home.path().join(FOLDER))?.with_files(&resolved.prompts)?;
-        let (tool_mode, said) = asker.tool_mode(&home, &cwd, &settings);
+        let (tool_mode, said) = environment.tool_mode(&home, &cwd, &settings);
         // Secrets stay with whoever asks; the key travels with the account alone.
-        asker.withhold(&settings);
+        redaction.withhold_from(&mut environment, &settings);
         let caller = Caller {
             name: "assistant".into(),
             session: format!("assistant-{}", stem(&notebook)),
@@ -130,7 +135,8 @@ impl Setup {
             excluded: settings.chat.exclude.clone(),
             allowed: settings.tools.allow_writes.clone(),
             attached: Vec::new(),
-            asker,
+            environment,
+            redaction,
         };
         let notices = resolved.notices.into_iter().chain(said).collect();
         Ok(Setup { settings, notices, account, caller, prompts, home })
@@ -143,8 +149,9 @@ impl Setup {
 
     /// A message.
     pub fn message(&self, words: Words) -> Ask {
-        let Words { words, mode, front, outputs } = words;
+        let Words { id, words, mode, front, outputs } = words;
         Ask {
+            id,
             words,
             caller: Caller { mode, front: Some(front), ..self.caller.clone() },
             account: self.account.clone(),
@@ -185,7 +192,14 @@ mod tests {
         let keys = Keys::among(&variables);
         assert!(!format!("{keys:?}").contains("hush"));
         let cwd = scratch.path().to_owned();
-        Place { home, notebook: cwd.join("nb.ipynb"), cwd, asker: Asker::default(), keys }
+        Place {
+            home,
+            notebook: cwd.join("nb.ipynb"),
+            cwd,
+            environment: ClientEnvironment::default(),
+            redaction: Redaction::default(),
+            keys,
+        }
     }
 
     #[test]

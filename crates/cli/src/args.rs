@@ -1,6 +1,6 @@
 //! The command line as a whole: which commands there are, and what holds for all of them.
 
-use cellist_session::Home;
+use cellist_settings::Home;
 use clap::{Parser, Subcommand};
 
 use crate::answer::{Answer, Format, print_aside};

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cellist_link::{Address, ContextTold, Host, Link, Reply, Request};
+use cellist_host::{Address, ContextTold, Host, HostClient, Reply, Request};
 use cellist_notebook::CellRef;
-use cellist_session::Home;
-use cellist_session::redaction::Redaction;
+use cellist_settings::Home;
 use cellist_tools::context::NotebookContext;
+use cellist_tools::redaction::Redaction;
 use cellist_tools::{Editor, Mode, Selection, UnknownMode};
 use clap::Args;
 use serde_json::json;
@@ -17,7 +17,7 @@ use crate::command::exec::working_folder;
 use crate::error::CliError;
 use crate::host::ours;
 use crate::kernel::KernelFlags;
-use crate::load;
+use crate::notebook_access::files;
 use crate::settings::settings_in;
 
 /// What is open, attached and selected.
@@ -73,7 +73,7 @@ impl EditorFlags {
             let selection = self.selection();
             let cells: Vec<CellRef> = selection.references().chain(selection.editing()).collect();
             if !cells.is_empty() {
-                let notebook = load::store().open(path)?.notebook;
+                let notebook = files::store().open(path)?.notebook;
                 let found: Result<Vec<usize>, _> = cells.iter().map(|cell| notebook.find(cell)).collect();
                 found.map_err(|error| CliError::notebook(path, &error))?;
             }
@@ -91,13 +91,13 @@ impl EditorFlags {
 fn context(editor: &Editor) -> Result<Option<ContextTold>, CliError> {
     let Some(path) = editor.notebook() else { return Ok(None) };
     // A person may have reported a notebook that agents must not see.
-    load::check_look(path)?;
+    files::check_look(path)?;
     let redaction = redaction()?;
     let request = Request::Context { editor: Box::new(editor.clone()), redaction: redaction.clone() };
     if let Some(Reply::Context(told)) = ask_host(request) {
         return Ok(told.map(|told| *told));
     }
-    let notebook = load::store().open(path)?.notebook;
+    let notebook = files::store().open(path)?.notebook;
     let context = NotebookContext::of(&notebook, path, None, &editor.selection, |_| None);
     let context = context.map_err(|error| CliError::notebook(path, &error))?.redacted(&notebook, &redaction);
     Ok(Some(ContextTold { json: json!(context), text: context.text() }))
@@ -106,9 +106,10 @@ fn context(editor: &Editor) -> Result<Option<ContextTold>, CliError> {
 /// What no model reads, as for the agents that are started here.
 fn redaction() -> Result<Redaction, CliError> {
     let settings = settings_in(&working_folder(None)?, &[])?;
-    let mut asker = KernelFlags::default().asker();
-    asker.withhold(&settings.settings);
-    Ok(asker.redaction)
+    let mut environment = KernelFlags::default().environment();
+    let mut redaction = Redaction::default();
+    redaction.withhold_from(&mut environment, &settings.settings);
+    Ok(redaction)
 }
 
 /// What the host answers, where one is running and can be asked. None is started for it.
@@ -116,7 +117,7 @@ fn ask_host(request: Request) -> Option<Reply> {
     // Mostly nobody has registered, and this look is all that it costs.
     Host::place(&Home::from_env()).said::<Address>()?;
     let runtime = Builder::new_current_thread().enable_all().build().ok()?;
-    runtime.block_on(async { Link::attach(&ours()).await.ok()?.ask(request).await.ok() })
+    runtime.block_on(async { HostClient::attach(&ours()).await.ok()?.ask(request).await.ok() })
 }
 
 /// Why no notebook is worked on, for people.
@@ -131,6 +132,6 @@ pub(crate) fn why_off(editor: &Editor) -> &'static str {
 
 /// The file itself, which an agent may look at.
 pub(crate) fn real(path: &Path) -> Result<PathBuf, CliError> {
-    load::check_look(path)?;
+    files::check_look(path)?;
     fs::canonicalize(path).map_err(|error| CliError::unreadable(path, &error))
 }

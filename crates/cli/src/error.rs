@@ -1,16 +1,15 @@
 //! What a command says when it could not be done: a kind for programs, a message, a hint, an exit status.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use cellist_link as link;
+use cellist_host::NotebookError;
 use cellist_notebook as notebook;
-use cellist_session as session;
+pub(crate) use cellist_platform::FailureKind;
 use cellist_session::orders::CannotOrder;
-use cellist_session::{ErrorKind, Problem};
+use cellist_store::{ErrorKind, Problem};
 use serde_json::{Value, json};
 
 /// How a command ended, as programs see it.
@@ -52,7 +51,7 @@ impl From<Exit> for ExitCode {
 #[derive(Debug)]
 pub(crate) struct CliError {
     /// A word for programs.
-    pub(crate) kind: Cow<'static, str>,
+    pub(crate) kind: FailureKind,
     /// What is wrong, with the values in it.
     pub(crate) message: String,
     /// What to do about it.
@@ -64,29 +63,29 @@ pub(crate) struct CliError {
 }
 
 impl CliError {
-    pub(crate) fn new(
-        kind: impl Into<Cow<'static, str>>,
-        exit: Exit,
-        message: impl Into<String>,
-    ) -> CliError {
-        CliError { kind: kind.into(), message: message.into(), hint: None, exit, details: Vec::new() }
+    pub(crate) fn new(kind: FailureKind, exit: Exit, message: impl Into<String>) -> CliError {
+        CliError { kind, message: message.into(), hint: None, exit, details: Vec::new() }
     }
 
     /// Input that nothing can be done with.
-    pub(crate) fn input(kind: &'static str, message: impl Into<String>) -> CliError {
+    pub(crate) fn input(kind: FailureKind, message: impl Into<String>) -> CliError {
         CliError::new(kind, Exit::BadInput, message)
     }
 
     /// A file that cannot be read.
     pub(crate) fn unreadable(path: &Path, error: &io::Error) -> CliError {
-        let kind = if error.kind() == io::ErrorKind::NotFound { "not_found" } else { "unreadable" };
+        let kind = if error.kind() == io::ErrorKind::NotFound {
+            FailureKind::NotFound
+        } else {
+            FailureKind::Unreadable
+        };
         CliError::input(kind, format!("{}: {}", path.display(), reason(error)))
     }
 
     /// A file that cannot be written.
     pub(crate) fn unwritable(path: &Path, error: &io::Error) -> CliError {
         let message = format!("{}: cannot be written: {}", path.display(), reason(error));
-        CliError::new("cannot_save", Exit::NotSaved, message)
+        CliError::new(FailureKind::CannotSave, Exit::NotSaved, message)
     }
 
     /// What is wrong with a notebook, or with what is asked of it.
@@ -103,7 +102,7 @@ impl CliError {
         let mut failure = CliError::new(kind_of(error), exit, error.to_string());
         failure.hint = error.hint();
         if let notebook::Error::Conflicts(conflicts) = error {
-            let conflicts = conflicts.iter().map(link::conflict_json).collect();
+            let conflicts = conflicts.iter().map(cellist_host::conflict_json).collect();
             failure.details.push(("conflicts", Value::Array(conflicts)));
         }
         failure
@@ -112,9 +111,9 @@ impl CliError {
     /// A kernel that does not start, or does not do what it is asked.
     pub(crate) fn kernel(error: &cellist_kernel::Error) -> CliError {
         let (kind, exit) = match error {
-            cellist_kernel::Error::NoFolder { .. } => ("no_such_folder", Exit::BadInput),
-            cellist_kernel::Error::Gateway { .. } => ("no_gateway", Exit::NoKernel),
-            _ => ("no_kernel", Exit::NoKernel),
+            cellist_kernel::Error::NoFolder { .. } => (FailureKind::NoSuchFolder, Exit::BadInput),
+            cellist_kernel::Error::Gateway { .. } => (FailureKind::NoGateway, Exit::NoKernel),
+            _ => (FailureKind::NoKernel, Exit::NoKernel),
         };
         let message = match error {
             cellist_kernel::Error::Io { what, source } => format!("{what}: {}", reason(source)),
@@ -161,20 +160,29 @@ impl fmt::Display for CliError {
     }
 }
 
-impl From<link::Error> for CliError {
-    fn from(error: link::Error) -> CliError {
+impl From<cellist_host::Error> for CliError {
+    fn from(error: cellist_host::Error) -> CliError {
         let exit = match error.class() {
-            link::Class::BadInput => Exit::BadInput,
-            link::Class::NoKernel => Exit::NoKernel,
-            link::Class::NotSaved => Exit::NotSaved,
+            cellist_host::Class::BadInput => Exit::BadInput,
+            cellist_host::Class::NoKernel => Exit::NoKernel,
+            cellist_host::Class::NotSaved => Exit::NotSaved,
         };
-        let mut failure = CliError::new(error.kind().to_owned(), exit, error.to_string());
+        let mut failure = CliError::new(error.kind(), exit, error.to_string());
         failure.hint = error.hint();
         match error {
-            link::Error::Refused(refused) if !refused.conflicts.is_empty() => {
+            cellist_host::Error::Refused(refused) if !refused.conflicts.is_empty() => {
                 failure.with_detail("conflicts", refused.conflicts)
             }
             _ => failure,
+        }
+    }
+}
+
+impl From<NotebookError> for CliError {
+    fn from(error: NotebookError) -> CliError {
+        match error {
+            NotebookError::File(error) => error.into(),
+            NotebookError::Host { path, error } => CliError::from(error).about(&path.display().to_string()),
         }
     }
 }
@@ -192,8 +200,8 @@ impl From<CannotOrder> for CliError {
     }
 }
 
-impl From<session::Error> for CliError {
-    fn from(error: session::Error) -> CliError {
+impl From<cellist_store::Error> for CliError {
+    fn from(error: cellist_store::Error) -> CliError {
         let about = |problem| CliError::notebook(error.path(), problem);
         match (error.kind(), error.problem()) {
             (_, Problem::NotANotebook(problem) | Problem::Refused(problem) | Problem::Conflict(problem)) => {
@@ -201,17 +209,22 @@ impl From<session::Error> for CliError {
             }
             (kind, _) => {
                 let (kind, exit) = match kind {
-                    ErrorKind::NotFound => ("not_found", Exit::BadInput),
-                    ErrorKind::Unreadable => ("unreadable", Exit::BadInput),
-                    ErrorKind::NotANotebook => ("invalid_notebook", Exit::BadInput),
-                    ErrorKind::BadInput => ("already_exists", Exit::BadInput),
-                    ErrorKind::Conflict => ("stale", Exit::NotSaved),
-                    ErrorKind::CannotSave => ("cannot_save", Exit::NotSaved),
+                    ErrorKind::NotFound => (FailureKind::NotFound, Exit::BadInput),
+                    ErrorKind::Unreadable => (FailureKind::Unreadable, Exit::BadInput),
+                    ErrorKind::NotANotebook => (FailureKind::InvalidNotebook, Exit::BadInput),
+                    ErrorKind::BadInput => match error.problem() {
+                        Problem::UnknownRevision { .. } => (FailureKind::UnknownRevision, Exit::BadInput),
+                        _ => (FailureKind::AlreadyExists, Exit::BadInput),
+                    },
+                    ErrorKind::Conflict => (FailureKind::Stale, Exit::NotSaved),
+                    ErrorKind::CannotSave => (FailureKind::CannotSave, Exit::NotSaved),
                 };
                 let mut failure = CliError::new(kind, exit, error.to_string());
                 failure.hint = error.hint();
                 match error.problem() {
-                    Problem::ChangedSince { base, current } => failure
+                    Problem::ChangedSince { base, current }
+                    | Problem::ChangedSinceRead { base, current }
+                    | Problem::UnknownRevision { base, current } => failure
                         .with_detail("base", base.to_string())
                         .with_detail("current", current.to_string()),
                     _ => failure,
@@ -223,10 +236,10 @@ impl From<session::Error> for CliError {
 
 /// The system's reason in our words.
 pub(crate) fn reason(error: &io::Error) -> String {
-    session::in_words(error)
+    cellist_platform::in_words(error)
 }
 
-fn kind_of(error: &notebook::Error) -> &'static str {
+fn kind_of(error: &notebook::Error) -> FailureKind {
     use notebook::Error as E;
     match error {
         E::NotUtf8 { .. }
@@ -244,22 +257,22 @@ fn kind_of(error: &notebook::Error) -> &'static str {
         | E::NoSource { .. }
         | E::BadSource { .. }
         | E::BadSourceLine { .. }
-        | E::NotACell { .. } => "invalid_notebook",
+        | E::NotACell { .. } => FailureKind::InvalidNotebook,
         E::NoSuchCell { .. }
         | E::NoSuchPosition { .. }
         | E::NoSuchTarget { .. }
         | E::NoSuchId { .. }
         | E::AmbiguousId { .. }
-        | E::CellGone { .. } => "no_such_cell",
-        E::MissingContent { .. } => "missing_content",
+        | E::CellGone { .. } => FailureKind::NoSuchCell,
+        E::MissingContent { .. } => FailureKind::MissingContent,
         E::NotOperations { .. }
         | E::BadOperation { .. }
         | E::AlreadyDeleted { .. }
-        | E::SameTarget { .. } => "invalid_operation",
-        E::TextBeforeMarker { .. } | E::BadMarker { .. } | E::EmptyText { .. } => "invalid_text",
-        E::BadSelector { .. } | E::OutOfRange { .. } => "invalid_selector",
-        E::EmptyOld | E::OldNotFound { .. } => "no_match",
-        E::OldNotUnique { .. } => "several_matches",
-        E::Conflicts(_) => "conflict",
+        | E::SameTarget { .. } => FailureKind::InvalidOperation,
+        E::TextBeforeMarker { .. } | E::BadMarker { .. } | E::EmptyText { .. } => FailureKind::InvalidText,
+        E::BadSelector { .. } | E::OutOfRange { .. } => FailureKind::InvalidSelector,
+        E::EmptyOld | E::OldNotFound { .. } => FailureKind::NoMatch,
+        E::OldNotUnique { .. } => FailureKind::SeveralMatches,
+        E::Conflicts(_) => FailureKind::Conflict,
     }
 }

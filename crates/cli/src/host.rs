@@ -2,15 +2,15 @@
 
 use std::future::Future;
 
+use cellist_host::{Host, HostClient, HostService, Reply, Starter};
 use cellist_kernel::guard::Guard;
-use cellist_link::{Desk, Host, Link, Reply, Starter};
-use cellist_session::live::Documents;
+use cellist_live::Documents;
 use cellist_session::sessions::{Means, Sessions};
-use cellist_session::settings::Settings;
-use cellist_session::{Home, Store};
+use cellist_settings::{Home, Settings};
+use cellist_store::Store;
 
 use crate::answer::print_aside;
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, FailureKind};
 use crate::kernel::guard;
 use crate::settings::artifacts;
 use crate::startup;
@@ -27,7 +27,7 @@ pub(crate) fn ours() -> Host {
 /// Our own binary, as a host in the background.
 pub(crate) fn starter() -> Result<Starter, CliError> {
     let program = std::env::current_exe().map_err(|error| {
-        CliError::new("system", Exit::NoKernel, format!("this program is not there: {error}"))
+        CliError::new(FailureKind::System, Exit::NoKernel, format!("this program is not there: {error}"))
     })?;
     Ok(Starter { program, arguments: vec!["serve".into(), "--detached".into()] })
 }
@@ -37,71 +37,71 @@ pub(crate) fn host_guard() -> Guard {
     guard().with_log(|line| cellist_serve::note(line))
 }
 
-/// A desk in this process, whose kernels end with it; one that remembers tells the next what was lost. Needs a
+/// A service in this process, whose kernels end with it; one that remembers tells the next what was lost. Needs a
 /// runtime.
-pub(crate) fn desk(home: &Home, settings: &Settings, remembers: bool) -> Desk {
+pub(crate) fn service(home: &Home, settings: &Settings, remembers: bool) -> HostService {
     let guard = if remembers { host_guard() } else { guard() };
     let mut means = Means::local(guard, Some(startup::trace()), home.clone(), artifacts(settings));
     means.remembers = remembers;
     let sessions = Sessions::new(settings.policy(), means);
     let documents = Documents::new(Store::new(home.clone())).reviewing(settings.notebook.review);
-    Desk::new(sessions, documents, artifacts(settings))
+    HostService::new(sessions, documents, artifacts(settings))
 }
 
-/// A desk for this process alone, whose code can call tools.
-pub(crate) async fn desk_here(settings: &Settings) -> Desk {
-    let desk = desk(&Home::from_env(), settings, false);
-    if let Err(error) = cellist_serve::bridge::open(&desk).await {
+/// A service for this process alone, whose code can call tools.
+pub(crate) async fn service_here(settings: &Settings) -> HostService {
+    let service = service(&Home::from_env(), settings, false);
+    if let Err(error) = cellist_serve::bridge::open(&service).await {
         print_aside(&format!("note: code cannot call tools: {error}"));
     }
-    desk
+    service
 }
 
 /// A way to whoever keeps sessions.
 pub(crate) struct Reach {
-    link: Link,
-    /// The desk, where that is in this process.
-    here: Option<Desk>,
+    client: HostClient,
+    /// The service, where that is in this process.
+    here: Option<HostService>,
 }
 
 impl Reach {
     /// To the host, which is started if need be; or to this process alone. Needs a runtime.
     pub(crate) async fn open(standalone: bool, settings: &Settings) -> Result<Reach, CliError> {
         if standalone {
-            let desk = desk_here(settings).await;
-            return Ok(Reach { link: Link::in_process(&desk), here: Some(desk) });
+            let service = service_here(settings).await;
+            return Ok(Reach { client: HostClient::in_process(&service), here: Some(service) });
         }
-        Ok(Reach { link: attached().await?, here: None })
+        Ok(Reach { client: attached().await?, here: None })
     }
 
-    pub(crate) fn link(&self) -> &Link {
-        &self.link
+    pub(crate) fn client(&self) -> &HostClient {
+        &self.client
     }
 
     /// Ends what is kept in this process.
     pub(crate) async fn close(self) {
-        if let Some(desk) = self.here {
-            desk.close().await;
+        if let Some(service) = self.here {
+            service.close().await;
         }
     }
 }
 
 /// The host, which is started if need be.
-pub(crate) async fn attached() -> Result<Link, CliError> {
+pub(crate) async fn attached() -> Result<HostClient, CliError> {
     let _waiting = Waiting::new("starting the host");
-    Ok(Link::attach_or_start(&ours(), &starter()?).await?)
+    Ok(HostClient::attach_or_start(&ours(), &starter()?).await?)
 }
 
 /// An answer to something that was not asked.
 pub(crate) fn unexpected(reply: &Reply) -> CliError {
-    let message = format!("the host answered something else: {reply:?}");
-    CliError::new("host_confused", Exit::NoKernel, message).with_hint("`cellist stop` ends it")
+    cellist_host::Error::Unexpected(Box::new(reply.clone())).into()
 }
 
 /// Runs what a command has to wait for. What still waits in a thread when it is done is left behind.
 pub(crate) fn wait<T>(work: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CliError::new("system", Exit::NoKernel, error.to_string()))?;
+    let runtime =
+        runtime.map_err(|error| CliError::new(FailureKind::System, Exit::NoKernel, error.to_string()))?;
     let done = runtime.block_on(work);
     runtime.shutdown_background();
     done

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use cellist_notebook as notebook;
 
-use crate::error::CliError;
-use crate::load;
+use crate::error::{CliError, FailureKind};
+use crate::notebook_access::files;
 
 /// No cell and no notebook is this large; something endless was piped in.
 const LARGEST: u64 = 512 * 1024 * 1024;
@@ -34,7 +34,7 @@ impl Content {
     pub(crate) fn bytes(&self, action: &'static str) -> Result<Vec<u8>, CliError> {
         match self {
             Content::File(path) => {
-                load::check_look(path)?;
+                files::check_look(path)?;
                 File::open(path)
                     .and_then(|file| {
                         let length = file.metadata().map_or(0, |metadata| metadata.len());
@@ -52,12 +52,8 @@ impl Content {
 
     /// The content as text.
     pub(crate) fn text(&self, action: &'static str) -> Result<String, CliError> {
-        String::from_utf8(self.bytes(action)?).map_err(|error| {
-            let (offset, bytes) = (error.utf8_error().valid_up_to(), error.as_bytes());
-            let line = bytes[..offset].iter().filter(|&&byte| byte == b'\n').count() + 1;
-            let problem = notebook::Error::NotUtf8 { line, offset };
-            CliError::input("invalid_text", problem.to_string()).about(&self.name())
-        })
+        notebook::utf8(self.bytes(action)?)
+            .map_err(|error| CliError::input(FailureKind::InvalidText, error.to_string()).about(&self.name()))
     }
 
     /// What to call it in messages.
@@ -87,5 +83,5 @@ fn read_bounded(reader: impl Read, length: u64) -> io::Result<Option<Vec<u8>>> {
 }
 
 fn too_large(name: &str) -> CliError {
-    CliError::input("too_large", format!("{name} is larger than {} MiB", LARGEST >> 20))
+    CliError::input(FailureKind::TooLarge, format!("{name} is larger than {} MiB", LARGEST >> 20))
 }

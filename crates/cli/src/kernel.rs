@@ -2,22 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use cellist_kernel::Kernel;
-use cellist_kernel::choice::Wish;
-use cellist_kernel::environment::Variables;
 use cellist_kernel::guard::Guard;
-use cellist_kernel::order::{Order, Way};
-use cellist_kernel::zmq;
-use cellist_session::Home;
-use cellist_session::orders::{Asker, Job, Running};
-use cellist_session::redaction::Redaction;
+use cellist_kernel::order::Order;
+use cellist_kernel::{Kernel, zmq};
+use cellist_platform::Variables;
+use cellist_session::orders::{ClientEnvironment, Job, Running};
 use cellist_session::run::Surroundings;
 use cellist_session::sessions::Whereabouts;
-use cellist_session::settings::{Faults, Resolved};
+use cellist_settings::{BackendWish, Faults, Home, Resolved};
 use clap::{Args, ValueEnum};
 
 use crate::error::CliError;
-use crate::load;
+use crate::notebook_access::files;
 use crate::settings::{artifacts, settings_in};
 use crate::startup::{self, Stages};
 use crate::waiting::Waiting;
@@ -109,17 +105,16 @@ impl KernelFlags {
     }
 
     /// Whoever gave these flags, with the variables of this process.
-    pub(crate) fn asker(&self) -> Asker {
-        Asker {
+    pub(crate) fn environment(&self) -> ClientEnvironment {
+        ClientEnvironment {
             variables: Variables::of_process().into_list(),
             withheld: Vec::new(),
-            backend: self.backend.map(Wish::from),
+            backend: self.backend.map(BackendWish::from),
             python: self.python.as_deref().map(absolute),
             gateway: self.gateway.clone(),
             gateway_token: None,
             pass_env: self.pass_env.clone(),
             set: self.set.clone(),
-            redaction: Redaction::default(),
         }
     }
 
@@ -139,7 +134,7 @@ impl KernelFlags {
         let waiting = Waiting::new("looking for Python");
         let mut stages = Stages::new(&Variables::of_process());
         if let Some(file) = &particular.existing {
-            load::check_look(file)?;
+            files::check_look(file)?;
             waiting.now("joining the kernel");
             return join(file, &mut stages).await;
         }
@@ -150,7 +145,7 @@ impl KernelFlags {
         let mut order = self.order(settings, job, &mut stages).await?;
         let whereabouts = Whereabouts::new(&home, &artifacts(&settings.settings), &cwd, notebook);
         whereabouts.equip(&mut order);
-        waiting.now(format!("starting {}", started_by(&order.way)));
+        waiting.now(format!("starting {}", order.way.in_words()));
         let ready = start(&order, &home).await?;
         stages.done("the kernel is ready");
         Ok(Ready { _whereabouts: Some(whereabouts), ..ready })
@@ -163,29 +158,19 @@ impl KernelFlags {
         job: Job,
         stages: &mut Stages,
     ) -> Result<Order, CliError> {
-        let order = self.asker().order(&Home::from_env(), settings, &job, |stage| stages.done(stage)).await;
+        let order =
+            self.environment().order(&Home::from_env(), settings, &job, |stage| stages.done(stage)).await;
         Ok(order?)
     }
 }
 
-/// What is started, as people call it.
-fn started_by(way: &Way) -> &'static str {
-    match way {
-        Way::Runner { .. } => "Python",
-        Way::Jupyter(_) => "the Jupyter kernel",
-        Way::Gateway(_) => "a kernel on the gateway",
-        Way::SharedGateway { .. } => "a kernel on the shared gateway",
-        Way::Shell { .. } => "a shell",
-    }
-}
-
-impl From<Backend> for Wish {
-    fn from(backend: Backend) -> Wish {
+impl From<Backend> for BackendWish {
+    fn from(backend: Backend) -> BackendWish {
         match backend {
-            Backend::Auto => Wish::Auto,
-            Backend::Runner => Wish::Runner,
-            Backend::Jupyter => Wish::Jupyter,
-            Backend::Gateway => Wish::Gateway,
+            Backend::Auto => BackendWish::Auto,
+            Backend::Runner => BackendWish::Runner,
+            Backend::Jupyter => BackendWish::Jupyter,
+            Backend::Gateway => BackendWish::Gateway,
         }
     }
 }

@@ -2,8 +2,6 @@
 
 mod answer;
 mod args;
-mod author;
-mod basis;
 mod clock;
 mod command;
 mod editor;
@@ -14,9 +12,8 @@ mod interrupts;
 mod kernel;
 mod limits;
 mod listing;
-mod load;
 mod memory;
-mod owner;
+mod notebook_access;
 mod paint;
 mod parameters;
 mod patch;
@@ -24,13 +21,13 @@ mod progress;
 mod report;
 mod settings;
 mod startup;
-mod target;
+mod typed;
 mod usage;
 mod waiting;
 
 use std::process::ExitCode;
 
-use cellist_session::contained::{catch, report_panics};
+use cellist_platform::contained::{catch, report_panics};
 use clap::Parser;
 
 fn main() -> ExitCode {

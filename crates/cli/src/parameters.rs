@@ -6,7 +6,7 @@ use std::str::FromStr;
 use cellist_session::run::Literal;
 use serde_json::Value;
 
-use crate::error::CliError;
+use crate::error::{CliError, FailureKind};
 use crate::input::Content;
 
 /// `NAME=VALUE`.
@@ -43,7 +43,7 @@ pub(crate) fn collect(
         let content = Content::of_file(Some(file.clone()));
         let text = content.text("run")?;
         for (name, value) in read(&text).map_err(|error| {
-            CliError::input("invalid_parameter", format!("{}: {error}", content.name()))
+            CliError::input(FailureKind::InvalidParameter, format!("{}: {error}", content.name()))
                 .with_hint("a file of parameters is a YAML or JSON mapping of names to values")
         })? {
             put(name, value);

@@ -12,11 +12,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use cellist_session::run::{Bar, CellReport, Observer, Step};
-use cellist_session::settings::Images;
+use cellist_settings::Images;
 
 use crate::answer::{print, print_drawn};
 use crate::paint::Paint;
 use live::Live;
+
 pub(crate) use live::picturing_for;
 
 /// How often the screen is drawn anew while something runs.

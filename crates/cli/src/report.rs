@@ -3,17 +3,18 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use cellist_link::NotebookEdited;
-use cellist_notebook::{Applied, Notebook};
-use cellist_session::Changed;
+use cellist_host::EditResult;
+use cellist_notebook::Notebook;
+use cellist_store::Changed;
 use serde_json::json;
 
 use crate::answer::Answer;
 use crate::memory;
 
 /// The answer of a command that wrote, or found nothing to write.
-pub(crate) fn applied(path: &Path, changed: Changed<(Applied, Vec<String>)>) -> Answer {
-    let Changed { value: (applied, mut notices), notebook, revision, written, notices: more } = changed;
+pub(crate) fn applied(path: &Path, changed: Changed<EditResult>) -> Answer {
+    let Changed { value, notebook, revision, written, notices: more } = changed;
+    let EditResult { applied, mut notices, .. } = value;
     notices.extend(more);
     let mut text = headline(path, &notebook, written);
     for (label, indexes) in [
@@ -40,12 +41,6 @@ pub(crate) fn applied(path: &Path, changed: Changed<(Applied, Vec<String>)>) -> 
     });
     memory::leave(notebook);
     Answer::new(text, json).with_notices(notices)
-}
-
-/// What a text did to a notebook that the host has open.
-pub(crate) fn applied_there(changed: Changed<NotebookEdited>) -> Changed<(Applied, Vec<String>)> {
-    let Changed { value, notebook, revision, written, notices } = changed;
-    Changed { value: (value.applied, Vec::new()), notebook, revision, written, notices }
 }
 
 /// The answer of a command that replaced the file's JSON.

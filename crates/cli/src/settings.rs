@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use cellist_kernel::environment::Variables;
 use cellist_output::Limits;
-use cellist_session::Home;
-use cellist_session::artifact::{Artifacts, Retention};
-use cellist_session::settings::{Fault, Faults, Resolved, Settings, Sources, resolve};
+use cellist_platform::Variables;
+use cellist_settings::{Fault, Faults, Home, Resolved, Settings, Sources, resolve};
+use cellist_store::artifact::{Artifacts, Retention};
 use serde_json::{Value, json};
 
-use crate::error::CliError;
+use crate::error::{CliError, FailureKind};
 
 /// The settings for work in a folder, with those given as flags.
 pub(crate) fn settings_in(folder: &Path, flags: &[String]) -> Result<Resolved, Faults> {
@@ -42,7 +41,8 @@ impl From<Faults> for CliError {
             .iter()
             .map(|fault| json!({ "message": fault.to_string(), "hint": fault.hint() }))
             .collect();
-        let mut failure = CliError::input("invalid_setting", faults.to_string()).with_detail("faults", all);
+        let mut failure =
+            CliError::input(FailureKind::InvalidSetting, faults.to_string()).with_detail("faults", all);
         failure.hint = faults.iter().find_map(Fault::hint).map(str::to_owned);
         failure
     }
@@ -50,7 +50,7 @@ impl From<Faults> for CliError {
 
 impl From<Fault> for CliError {
     fn from(fault: Fault) -> CliError {
-        let mut failure = CliError::input("invalid_setting", fault.to_string());
+        let mut failure = CliError::input(FailureKind::InvalidSetting, fault.to_string());
         failure.hint = fault.hint().map(str::to_owned);
         failure
     }

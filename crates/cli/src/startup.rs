@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cellist_kernel::Trace;
-use cellist_kernel::environment::Variables;
+use cellist_platform::Variables;
 
 use crate::answer::print_aside;
 

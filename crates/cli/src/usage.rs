@@ -5,7 +5,7 @@ use std::env;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::answer::{self, Format};
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, FailureKind};
 
 /// Prints help, the version, or what is wrong with the arguments.
 pub(crate) fn deliver(error: &clap::Error) -> Exit {
@@ -41,5 +41,5 @@ fn in_words(error: &clap::Error, text: &str) -> CliError {
         message = format!("{message} {}", missing.join(" "));
     }
     let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
-    CliError::input("usage", message).with_hint(tip.unwrap_or("see --help"))
+    CliError::input(FailureKind::Usage, message).with_hint(tip.unwrap_or("see --help"))
 }

@@ -1,17 +1,17 @@
 //! Which variables a kernel gets: what a program needs to run, and nothing that opens a door elsewhere.
 
 mod names;
-mod variables;
 
 use std::collections::BTreeSet;
 use std::env;
 use std::path::PathBuf;
 
+use cellist_platform::Variables;
+
 use crate::python::Interpreter;
 use names::{is_allowed, is_secret};
 
 pub use names::SECRET_WORDS;
-pub use variables::Variables;
 
 /// What gets past the filter because someone named it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

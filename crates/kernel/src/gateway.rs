@@ -20,15 +20,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
+use crate::Backend;
 use crate::current::Current;
 use crate::error::{Error, Result};
-use crate::event::Event;
-use crate::jupyter::front::{Front, only_joined};
+use crate::jupyter::client::Client;
+use crate::jupyter::kernel::{JupyterKernel, Restart, Transport};
 use crate::jupyter::trace::Tracer;
-use crate::kernel::{
-    Backend, Completeness, Completion, Execution, ExecutionId, Future, Identity, Inspection, Kernel, Request,
-    State,
-};
+use crate::kernel::{Future, Identity, Kernel, Request, State};
 use crate::launch::{Launch, Started};
 use crate::process::{FOR_A_KERNEL, open_files};
 use frames::Form;
@@ -71,7 +69,7 @@ pub enum Which {
     /// One that runs, by its id. It is never ended by us.
     Join(String),
     /// The one that a Jupyter Server has for this notebook. It is never ended by us.
-    OfNotebook(#[serde(with = "crate::order")] std::path::PathBuf),
+    OfNotebook(#[serde(with = "cellist_platform::portable_path")] std::path::PathBuf),
 }
 
 /// What a gateway can start; with that it has shown that it is well and lets us in.
@@ -134,9 +132,8 @@ pub async fn start(target: Target, launch: Launch) -> Result<Started> {
     };
     if let Some(kernel) = join {
         let live = Live::join(gateway, &kernel, &state, Tracer::new(launch.trace.clone())).await?;
-        state.send_replace(State::Idle);
-        let kernel = GatewayKernel::new(target, launch, Origin::Joined(kernel), live, state);
-        return Ok(Started { kernel: Box::new(kernel), notices: Vec::new() });
+        let kernel = GatewayTransport::kernel(target, launch, Origin::Joined(kernel), live, state);
+        return Ok(Started { kernel, notices: Vec::new() });
     }
     let wanted = match &target.kernel {
         Which::Start(wanted) => wanted.clone(),
@@ -147,9 +144,9 @@ pub async fn start(target: Target, launch: Launch) -> Result<Started> {
     let ours = Ours::create(&target, &name, &launch).await?;
     match ready(&target, &ours, &launch, &state, None).await {
         Ok((live, notices)) => {
-            state.send_replace(State::Idle);
-            let kernel = GatewayKernel::new(target, launch, Origin::Started(Box::new(ours)), live, state);
-            Ok(Started { kernel: Box::new(kernel), notices })
+            let kernel =
+                GatewayTransport::kernel(target, launch, Origin::Started(Box::new(ours)), live, state);
+            Ok(Started { kernel, notices })
         }
         Err(error) => {
             ours.end().await;
@@ -181,11 +178,10 @@ async fn named(gateway: &Gateway, id: &str) -> Result<Listed> {
     })
 }
 
-struct GatewayKernel {
+struct GatewayTransport {
     target: Target,
     launch: Launch,
     origin: Origin,
-    front: Front,
     live: Current<Live>,
 }
 
@@ -203,101 +199,60 @@ impl Origin {
     }
 }
 
-impl GatewayKernel {
-    fn new(
+impl GatewayTransport {
+    fn kernel(
         target: Target,
         launch: Launch,
         origin: Origin,
         live: Live,
         state: Arc<watch::Sender<State>>,
-    ) -> GatewayKernel {
-        let front = Front::new(live.client.clone(), state);
-        GatewayKernel { target, launch, origin, front, live: Current::new(live) }
-    }
-
-    async fn start_again(&self) -> Result<Vec<String>> {
-        let Origin::Started(ours) = &self.origin else { return Err(only_joined()) };
-        let _unless_ready = self.front.starting();
-        let last = self.live.get();
-        last.leave().await;
-        ours.restart(self.launch.startup_timeout).await?;
-        let form = Some(last.form);
-        let (live, notices) = ready(&self.target, ours, &self.launch, &self.front.state, form).await?;
+    ) -> Box<dyn Kernel> {
         let client = live.client.clone();
-        self.live.replace(live);
-        self.front.replace(client);
-        Ok(notices)
-    }
-
-    async fn is_there(&self) -> Result<()> {
-        const BEAT: Duration = Duration::from_secs(5);
-        if let Some(death) = self.front.death() {
-            return Err(Error::Dead { death });
-        }
-        let gateway = &self.target.gateway;
-        let path = format!("/api/kernels/{}", self.origin.kernel().id);
-        let beat = rest::ask(gateway, hyper::Method::GET, &path, None, BEAT).await;
-        beat.map(drop).map_err(|trouble| trouble.error(gateway, "looking for a kernel"))
+        let transport = GatewayTransport { target, launch, origin, live: Current::new(live) };
+        Box::new(JupyterKernel::new(transport, client, state))
     }
 }
 
-impl Kernel for GatewayKernel {
-    fn identity(&self) -> Identity {
-        let client = self.front.client();
-        Identity {
-            backend: Backend::Gateway,
-            name: self.origin.kernel().name.clone(),
-            language: client.language(),
-            version: client.version(),
-            python: None,
-            pid: None,
-            language_info: Some(client.info.language_info.clone()).filter(serde_json::Value::is_object),
-        }
+impl Transport for GatewayTransport {
+    fn identity(&self, client: &Client) -> Identity {
+        client.identity(Backend::Gateway, self.origin.kernel().name.clone())
     }
 
-    fn state(&self) -> watch::Receiver<State> {
-        self.front.state.subscribe()
-    }
-
-    fn execute(&self, mut request: Request) -> Future<'_, Result<Execution>> {
+    fn restrict(&self, request: &mut Request) {
         if !self.target.gateway.is_shared() {
             request.variables.retain(|(name, _)| !name.starts_with(BRIDGE));
         }
-        Box::pin(self.front.execute(request))
-    }
-
-    fn late(&self) -> Future<'_, Event> {
-        Box::pin(self.front.late())
-    }
-
-    fn interrupt(&self, execution: ExecutionId) -> Future<'_, Result<()>> {
-        Box::pin(self.front.interrupt(execution))
-    }
-
-    fn complete<'a>(&'a self, code: &'a str, cursor: usize) -> Future<'a, Result<Completion>> {
-        Box::pin(self.front.complete(code, cursor))
-    }
-
-    fn inspect<'a>(&'a self, code: &'a str, cursor: usize, detail: bool) -> Future<'a, Result<Inspection>> {
-        Box::pin(self.front.inspect(code, cursor, detail))
-    }
-
-    fn is_complete<'a>(&'a self, code: &'a str) -> Future<'a, Result<Completeness>> {
-        Box::pin(self.front.is_complete(code))
     }
 
     fn beat(&self) -> Future<'_, Result<()>> {
-        Box::pin(self.is_there())
+        const BEAT: Duration = Duration::from_secs(5);
+        Box::pin(async {
+            let gateway = &self.target.gateway;
+            let path = format!("/api/kernels/{}", self.origin.kernel().id);
+            let beat = rest::ask(gateway, hyper::Method::GET, &path, None, BEAT).await;
+            beat.map(drop).map_err(|trouble| trouble.error(gateway, "looking for a kernel"))
+        })
     }
 
-    fn restart(&self) -> Future<'_, Result<Vec<String>>> {
-        Box::pin(self.start_again())
+    fn restart<'a>(&'a self, state: &'a Arc<watch::Sender<State>>) -> Option<Restart<'a>> {
+        let Origin::Started(ours) = &self.origin else { return None };
+        Some(Box::pin(async move {
+            let last = self.live.get();
+            last.leave().await;
+            ours.restart(self.launch.startup_timeout).await?;
+            let (live, notices) = ready(&self.target, ours, &self.launch, state, Some(last.form)).await?;
+            let client = live.client.clone();
+            self.live.replace(live);
+            Ok((client, notices))
+        }))
     }
 
-    fn shutdown(&self) -> Future<'_, ()> {
-        Box::pin(async move {
-            self.live.get().leave().await;
-            self.front.end();
+    fn leave(&self, _is_idle: bool) -> Future<'_, ()> {
+        Box::pin(async { self.live.get().leave().await })
+    }
+
+    fn remove(&self) -> Future<'_, ()> {
+        Box::pin(async {
             if let Origin::Started(ours) = &self.origin {
                 ours.end().await;
             }

@@ -19,8 +19,8 @@ use held::{Change, What};
 use keeper::{Keeper, Message};
 use ledger::Ledger;
 
-use crate::fault::{self, Site};
 use crate::process::tree;
+use cellist_platform::fault::{self, Site};
 
 /// The owner's end. Cheap to clone; the guard process starts with the first registration, in a thread of its
 /// own, is replaced when it dies, and ends with the last clone.

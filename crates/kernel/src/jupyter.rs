@@ -3,7 +3,7 @@
 
 pub(crate) mod client;
 mod delivery;
-pub(crate) mod front;
+pub(crate) mod kernel;
 pub(crate) mod lane;
 pub(crate) mod listener;
 pub(crate) mod message;

@@ -1,12 +1,11 @@
 //! What every kernel can be asked.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use cellist_output::MimeBundle;
-use serde::{Deserialize, Serialize};
+use cellist_output::{Backend, MimeBundle};
+use serde::Serialize;
 use tokio::sync::{mpsc, watch};
 
 use crate::error::Result;
@@ -71,34 +70,6 @@ pub trait Kernel: Send + Sync {
 
     /// Ends the kernel and everything it started; for one that was only joined, lets go of it.
     fn shutdown(&self) -> Future<'_, ()>;
-}
-
-/// The way a kernel is run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Backend {
-    /// Our own runner, which needs nothing but Python.
-    Runner,
-    /// A Jupyter kernel over ZeroMQ.
-    Jupyter,
-    /// A Jupyter kernel behind a gateway.
-    Gateway,
-    /// A shell, whose commands are processes of their own.
-    Shell,
-    /// A recorded transcript.
-    Scripted,
-}
-
-impl fmt::Display for Backend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Backend::Runner => "runner",
-            Backend::Jupyter => "jupyter",
-            Backend::Gateway => "gateway",
-            Backend::Shell => "shell",
-            Backend::Scripted => "scripted",
-        })
-    }
 }
 
 /// What a kernel is, for people and for results.

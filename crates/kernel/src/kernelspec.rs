@@ -7,9 +7,9 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use cellist_platform::Variables;
 use serde::Deserialize;
 
-use crate::environment::Variables;
 use crate::zmq::{InterruptMode, KernelCommand};
 
 /// An installed kernel.

@@ -34,7 +34,7 @@ pub struct Module {
     /// The file's name without `.py`.
     pub name: String,
     /// The file.
-    #[serde(with = "crate::order")]
+    #[serde(with = "cellist_platform::portable_path")]
     pub path: PathBuf,
 }
 

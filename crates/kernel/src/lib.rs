@@ -3,17 +3,12 @@
 //! A backend turns its own protocol into [`Event`]s. Nothing above this crate knows how a kernel is reached:
 //! words like channel, message or header stop here.
 
-pub mod aside;
 mod bars;
 pub mod body;
-pub mod choice;
-pub mod contained;
 mod current;
-pub mod detached;
 pub mod environment;
 mod error;
 mod event;
-pub mod fault;
 pub mod gateway;
 pub mod guard;
 mod jupyter;
@@ -25,7 +20,6 @@ pub mod order;
 pub mod prelude;
 pub mod process;
 pub mod python;
-pub mod registration;
 pub mod runner;
 pub mod scripted;
 pub mod shell;
@@ -34,11 +28,11 @@ mod trace;
 mod waiting;
 pub mod zmq;
 
+pub use cellist_output::Backend;
 pub use error::{Error, Result};
 pub use event::{Death, Event, Outcome, Status};
 pub use kernel::{
-    Backend, Completeness, Completion, Execution, ExecutionId, Future, Identity, Inspection, Kernel, Request,
-    State,
+    Completeness, Completion, Execution, ExecutionId, Future, Identity, Inspection, Kernel, Request, State,
 };
 pub use launch::{Launch, Module, Started};
 pub use order::Order;

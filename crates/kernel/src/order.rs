@@ -1,8 +1,6 @@
 //! An order for a kernel: all that was decided about it, as data. Whoever asks for the kernel writes the order; whoever
 //! owns kernels starts it, in the same process or in another one, and adds nothing of its own.
 
-mod portable;
-
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,8 +15,6 @@ use crate::trace::Trace;
 use crate::zmq::{self, KernelCommand};
 use crate::{Backend, gateway, runner, shell};
 
-pub use portable::{Portable, deserialize, serialize};
-
 /// How long a kernel may take until it is ready, where nobody says otherwise.
 const STARTUP: Duration = Duration::from_secs(60);
 
@@ -28,10 +24,10 @@ pub struct Order {
     /// What runs the code.
     pub way: Way,
     /// The folder to run in.
-    #[serde(with = "crate::order")]
+    #[serde(with = "cellist_platform::portable_path")]
     pub cwd: PathBuf,
     /// The whole environment of the kernel, already filtered.
-    #[serde(with = "crate::order")]
+    #[serde(with = "cellist_platform::portable_path")]
     pub environment: Vec<(OsString, OsString)>,
     /// Names of variables that are set where the order was written and were kept from the kernel.
     pub hidden_variables: BTreeSet<String>,
@@ -59,7 +55,7 @@ pub enum Way {
     /// The embedded runner, in this interpreter.
     Runner {
         /// The interpreter.
-        #[serde(with = "crate::order")]
+        #[serde(with = "cellist_platform::portable_path")]
         python: PathBuf,
     },
     /// A Jupyter kernel over ZeroMQ.
@@ -69,17 +65,23 @@ pub enum Way {
     /// A Jupyter kernel behind the gateway that we share between processes.
     SharedGateway {
         /// The interpreter of both.
-        #[serde(with = "crate::order")]
+        #[serde(with = "cellist_platform::portable_path")]
         python: PathBuf,
         /// The state folder that it belongs to.
-        #[serde(with = "crate::order")]
+        #[serde(with = "cellist_platform::portable_path")]
         home: PathBuf,
     },
     /// A shell, for commands.
     Shell {
         /// The program.
-        #[serde(with = "crate::order")]
+        #[serde(with = "cellist_platform::portable_path")]
         program: PathBuf,
+    },
+    /// A Jupyter kernel that runs already and that another program ends.
+    Existing {
+        /// Its connection file.
+        #[serde(with = "cellist_platform::portable_path")]
+        connection_file: PathBuf,
     },
 }
 
@@ -105,6 +107,7 @@ impl Order {
     /// Starts the kernel in this process and returns when it is ready. `runtime_dir` is a private folder of ours
     /// that stays from one start to the next; messages go to `trace` if the order wants them written down.
     pub async fn start(&self, guard: &Guard, runtime_dir: &Path, trace: Option<Trace>) -> Result<Started> {
+        let trace = trace.filter(|_| self.traced);
         let launch = Launch {
             cwd: self.cwd.clone(),
             environment: self.environment.clone(),
@@ -112,7 +115,7 @@ impl Order {
             modules: self.modules.clone(),
             startup_timeout: self.startup_timeout,
             runtime_dir: runtime_dir.to_owned(),
-            trace: trace.filter(|_| self.traced),
+            trace: trace.clone(),
         };
         let mut started = match &self.way {
             Way::Runner { python } => runner::start(python, launch, guard).await?,
@@ -120,6 +123,7 @@ impl Order {
             Way::Gateway(target) => gateway::start(target.clone(), launch).await?,
             Way::SharedGateway { python, home } => gateway::start_shared(home, python, launch).await?,
             Way::Shell { program } => shell::start(program, launch, guard)?,
+            Way::Existing { connection_file } => zmq::join(connection_file, trace).await?,
         };
         started.notices.splice(0..0, self.notices.iter().cloned());
         Ok(started)
@@ -129,7 +133,11 @@ impl Order {
     pub async fn make_room(&self) -> bool {
         match &self.way {
             Way::SharedGateway { python, home } => gateway::end_shared_unless_busy(home, python).await,
-            Way::Runner { .. } | Way::Jupyter(_) | Way::Gateway(_) | Way::Shell { .. } => false,
+            Way::Runner { .. }
+            | Way::Jupyter(_)
+            | Way::Gateway(_)
+            | Way::Shell { .. }
+            | Way::Existing { .. } => false,
         }
     }
 
@@ -137,7 +145,7 @@ impl Order {
     pub fn backend(&self) -> Backend {
         match self.way {
             Way::Runner { .. } => Backend::Runner,
-            Way::Jupyter(_) => Backend::Jupyter,
+            Way::Jupyter(_) | Way::Existing { .. } => Backend::Jupyter,
             Way::Gateway(_) | Way::SharedGateway { .. } => Backend::Gateway,
             Way::Shell { .. } => Backend::Shell,
         }
@@ -151,7 +159,7 @@ impl Order {
             Way::Gateway(gateway::Target { kernel: gateway::Which::Start(wanted), .. }) => {
                 wanted.language.as_deref().unwrap_or("python")
             }
-            Way::Gateway(_) => "python",
+            Way::Gateway(_) | Way::Existing { .. } => "python",
             Way::Shell { .. } => "bash",
         }
     }
@@ -161,7 +169,21 @@ impl Order {
         match &self.way {
             Way::Runner { python } | Way::SharedGateway { python, .. } => Some(python),
             Way::Jupyter(command) => command.python.as_deref(),
-            Way::Gateway(_) | Way::Shell { .. } => None,
+            Way::Gateway(_) | Way::Shell { .. } | Way::Existing { .. } => None,
+        }
+    }
+}
+
+impl Way {
+    /// What is started, in words for people.
+    pub fn in_words(&self) -> &'static str {
+        match self {
+            Way::Runner { .. } => "Python",
+            Way::Jupyter(_) => "the Jupyter kernel",
+            Way::Gateway(_) => "a kernel on the gateway",
+            Way::SharedGateway { .. } => "a kernel on the shared gateway",
+            Way::Shell { .. } => "a shell",
+            Way::Existing { .. } => "the kernel that runs",
         }
     }
 }

@@ -13,6 +13,7 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 
+use cellist_platform::without_number;
 use command_fds::{CommandFdExt, FdMapping};
 use process_wrap::tokio::{CommandWrap, CommandWrapper, ProcessSession};
 use rustix::process::{Pid, kill_process_group};
@@ -26,8 +27,8 @@ pub use rustix::process::Signal;
 
 use crate::error::{Error, Result, is_out_of_files};
 use crate::event::Death;
-use crate::fault::{self, Site};
 use crate::guard::Guard;
+use cellist_platform::fault::{self, Site};
 use tree::Member;
 
 /// What a process is started with. Nothing else of ours reaches it: no variable, no descriptor.
@@ -99,7 +100,7 @@ impl Process {
         let spawned = fault::point(Site::KernelProcess).and_then(|()| command.spawn());
         let mut child = spawned.map_err(|source| match is_out_of_files(&source) {
             true => Error::Io { what: format!("{} cannot be started", program.display()), source },
-            false => cannot_start(plain(&source)),
+            false => cannot_start(why_not_started(&source)),
         })?;
         // The command owns our ends of what the child inherited: a reader must see the end when the child closes it.
         drop(command);
@@ -218,12 +219,12 @@ fn number(group: Pid) -> u32 {
     group.as_raw_nonzero().get().unsigned_abs()
 }
 
-/// The system's words without its number.
-fn plain(error: &io::Error) -> String {
+/// Why a program does not start.
+fn why_not_started(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such program".into(),
         io::ErrorKind::PermissionDenied => "it is not a program, or may not be run".into(),
-        _ => error.to_string(),
+        _ => without_number(error),
     }
 }
 

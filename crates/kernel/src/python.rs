@@ -9,9 +9,8 @@ mod shim;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use cellist_platform::{Variables, project_folders};
 use serde::Serialize;
-
-use crate::environment::Variables;
 
 pub use asking::settle;
 pub use files::{Disk, Files, Kind};
@@ -206,29 +205,14 @@ fn searched_folders(around: &Surroundings<'_>) -> Vec<PathBuf> {
     let own = around.variables.path("HOME");
     let mut folders: Vec<PathBuf> = Vec::new();
     for start in around.folders {
-        for folder in project_folders(around.files, start, own.as_deref()) {
+        let is_there = |path: &Path| around.files.kind(path) != Kind::Missing;
+        for folder in project_folders(start, own.as_deref(), is_there) {
             if !folders.iter().any(|known| known == folder) {
                 folders.push(folder.to_owned());
             }
         }
     }
     folders
-}
-
-/// A folder and those above it, up to the root of its repository or to the user's own folder. Elsewhere what lies
-/// above belongs to someone else.
-pub fn project_folders<'a>(
-    files: &dyn Files,
-    start: &'a Path,
-    own: Option<&'a Path>,
-) -> impl Iterator<Item = &'a Path> + use<'a> {
-    let root = start.ancestors().find(|folder| files.kind(&folder.join(".git")) != Kind::Missing);
-    let last = match (root, own) {
-        (Some(root), _) => root,
-        (None, Some(own)) if start.starts_with(own) => own,
-        (None, _) => start,
-    };
-    start.ancestors().take_while(move |folder| folder.starts_with(last))
 }
 
 fn in_environment(files: &dyn Files, folder: &Path, origin: Origin) -> Candidate {

@@ -14,18 +14,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use cellist_platform::fault::{self, Site};
 use serde_json::json;
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::Backend;
 use crate::current::Current;
 use crate::error::{Error, Result};
 use crate::event::{Death, Event};
-use crate::fault::{self, Site};
 use crate::guard::Guard;
 use crate::kernel::{
-    Backend, Completeness, Completion, Execution, ExecutionId, Future, Identity, Inspection, Kernel, Request,
-    State,
+    Completeness, Completion, Execution, ExecutionId, Future, Identity, Inspection, Kernel, Request, State,
 };
 use crate::late::LateOutput;
 use crate::launch::{Launch, Started};

@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{mpsc, watch};
 
+use crate::Backend;
 use crate::error::{Error, Result};
 use crate::event::{Death, Event};
-use crate::kernel::{Backend, Execution, ExecutionId, Future, Identity, Kernel, Request, State};
+use crate::kernel::{Execution, ExecutionId, Future, Identity, Kernel, Request, State};
 
 pub use transcript::{Recorded, Step, Transcript};
 

@@ -10,16 +10,17 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use cellist_output::StreamName;
+use cellist_platform::fault::{self, Site};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout_at};
 
+use crate::Backend;
 use crate::error::{Error, Result};
 use crate::event::{Death, Event, Outcome, Status};
-use crate::fault::{self, Site};
 use crate::guard::Guard;
-use crate::kernel::{Backend, Execution, ExecutionId, Future, Identity, Kernel, Request, State};
+use crate::kernel::{Execution, ExecutionId, Future, Identity, Kernel, Request, State};
 use crate::launch::{Launch, Started};
 use crate::process::{Process, Signal, Spawn};
 

@@ -8,6 +8,8 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
+use cellist_platform::aside::aside;
+use cellist_platform::fault::{self, Site};
 use hyper::Uri;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -15,9 +17,6 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-
-use crate::aside::aside;
-use crate::fault::{self, Site};
 
 /// A connection to a server, encrypted where its address says so.
 pub struct Stream(Carrier);

@@ -17,16 +17,14 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
+use crate::Backend;
 use crate::current::Current;
-use crate::error::{Error, Result};
-use crate::event::Event;
+use crate::error::Result;
 use crate::guard::Guard;
-use crate::jupyter::front::{Front, only_joined};
+use crate::jupyter::client::Client;
+use crate::jupyter::kernel::{JupyterKernel, Restart, Transport};
 use crate::jupyter::trace::Tracer;
-use crate::kernel::{
-    Backend, Completeness, Completion, Execution, ExecutionId, Future, Identity, Inspection, Kernel, Request,
-    State,
-};
+use crate::kernel::{Future, Identity, Kernel, State};
 use crate::launch::{Launch, Started};
 use crate::trace::Trace;
 use connection::Connection;
@@ -36,10 +34,10 @@ use live::Live;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelCommand {
     /// The program and its arguments; `{connection_file}` stands for the file that it must read.
-    #[serde(with = "crate::order")]
+    #[serde(with = "cellist_platform::portable_path")]
     pub argv: Vec<OsString>,
     /// Variables on top of those of the launch; `${NAME}` in a value stands for one of them.
-    #[serde(with = "crate::order")]
+    #[serde(with = "cellist_platform::portable_path")]
     pub env: Vec<(OsString, OsString)>,
     /// The name of the kernelspec, such as `python3`.
     pub name: String,
@@ -48,7 +46,7 @@ pub struct KernelCommand {
     /// The language, as the kernelspec has it.
     pub language: String,
     /// The interpreter, where it is a local Python.
-    #[serde(with = "crate::order")]
+    #[serde(with = "cellist_platform::portable_path")]
     pub python: Option<PathBuf>,
     /// How it is interrupted.
     pub interrupt_mode: InterruptMode,
@@ -109,10 +107,9 @@ fn fill_in(argument: &OsString, file: &Path) -> OsString {
 pub async fn start(command: KernelCommand, launch: Launch, guard: &Guard) -> Result<Started> {
     let state = Arc::new(watch::Sender::new(State::Starting));
     let (live, notices) = Live::start(&command, &launch, guard, &state).await?;
-    state.send_replace(State::Idle);
     let origin =
         Origin::Started { command: Box::new(command), launch: Box::new(launch), guard: guard.clone() };
-    Ok(Started { kernel: Box::new(ZmqKernel::new(origin, live, state)), notices })
+    Ok(Started { kernel: kernel(origin, live, state), notices })
 }
 
 /// Connects to a kernel that runs already, which is not set up, and never ended, by us.
@@ -120,14 +117,12 @@ pub async fn join(connection_file: &Path, trace: Option<Trace>) -> Result<Starte
     let connection = Connection::read(connection_file)?;
     let state = Arc::new(watch::Sender::new(State::Starting));
     let live = Live::join(&connection, &state, Tracer::new(trace)).await?;
-    state.send_replace(State::Idle);
     let origin = Origin::Joined { name: connection.kernel_name };
-    Ok(Started { kernel: Box::new(ZmqKernel::new(origin, live, state)), notices: Vec::new() })
+    Ok(Started { kernel: kernel(origin, live, state), notices: Vec::new() })
 }
 
-struct ZmqKernel {
+struct ZmqTransport {
     origin: Origin,
-    front: Front,
     live: Current<Live>,
 }
 
@@ -136,94 +131,38 @@ enum Origin {
     Joined { name: String },
 }
 
-impl ZmqKernel {
-    fn new(origin: Origin, live: Live, state: Arc<watch::Sender<State>>) -> ZmqKernel {
-        let front = Front::new(live.client.clone(), state);
-        ZmqKernel { origin, front, live: Current::new(live) }
-    }
-
-    async fn start_again(&self) -> Result<Vec<String>> {
-        let Origin::Started { command, launch, guard } = &self.origin else {
-            return Err(only_joined());
-        };
-        let _unless_ready = self.front.starting();
-        self.live.get().end(false).await;
-        let (live, notices) = Live::start(command, launch, guard, &self.front.state).await?;
-        let client = live.client.clone();
-        self.live.replace(live);
-        self.front.replace(client);
-        Ok(notices)
-    }
+fn kernel(origin: Origin, live: Live, state: Arc<watch::Sender<State>>) -> Box<dyn Kernel> {
+    let client = live.client.clone();
+    Box::new(JupyterKernel::new(ZmqTransport { origin, live: Current::new(live) }, client, state))
 }
 
-impl Kernel for ZmqKernel {
-    fn identity(&self) -> Identity {
-        let live = self.live.get();
+impl Transport for ZmqTransport {
+    fn identity(&self, client: &Client) -> Identity {
         let (name, python) = match &self.origin {
             Origin::Started { command, .. } => (command.name.clone(), command.python.clone()),
             Origin::Joined { name } => (name.clone(), None),
         };
-        let client = &live.client;
-        Identity {
-            backend: Backend::Jupyter,
-            name,
-            language: client.language(),
-            version: client.version(),
-            python,
-            pid: live.process.as_ref().map(|process| process.id()),
-            language_info: Some(client.info.language_info.clone()).filter(serde_json::Value::is_object),
-        }
-    }
-
-    fn state(&self) -> watch::Receiver<State> {
-        self.front.state.subscribe()
-    }
-
-    fn execute(&self, request: Request) -> Future<'_, Result<Execution>> {
-        Box::pin(self.front.execute(request))
-    }
-
-    fn late(&self) -> Future<'_, Event> {
-        Box::pin(self.front.late())
-    }
-
-    fn interrupt(&self, execution: ExecutionId) -> Future<'_, Result<()>> {
-        Box::pin(self.front.interrupt(execution))
-    }
-
-    fn complete<'a>(&'a self, code: &'a str, cursor: usize) -> Future<'a, Result<Completion>> {
-        Box::pin(self.front.complete(code, cursor))
-    }
-
-    fn inspect<'a>(&'a self, code: &'a str, cursor: usize, detail: bool) -> Future<'a, Result<Inspection>> {
-        Box::pin(self.front.inspect(code, cursor, detail))
-    }
-
-    fn is_complete<'a>(&'a self, code: &'a str) -> Future<'a, Result<Completeness>> {
-        Box::pin(self.front.is_complete(code))
+        let pid = self.live.get().process.as_ref().map(|process| process.id());
+        Identity { python, pid, ..client.identity(Backend::Jupyter, name) }
     }
 
     fn beat(&self) -> Future<'_, Result<()>> {
-        Box::pin(async move {
-            if let Some(death) = self.front.death() {
-                return Err(Error::Dead { death });
-            }
-            // Not a question on the shell's channel: what threads print would be taken for a part of the answer.
-            self.live.get().beat().await
-        })
+        // Not a question on the shell's channel: what threads print would be taken for a part of the answer.
+        Box::pin(async { self.live.get().beat().await })
     }
 
-    fn restart(&self) -> Future<'_, Result<Vec<String>>> {
-        Box::pin(self.start_again())
+    fn restart<'a>(&'a self, state: &'a Arc<watch::Sender<State>>) -> Option<Restart<'a>> {
+        let Origin::Started { command, launch, guard } = &self.origin else { return None };
+        Some(Box::pin(async move {
+            self.live.get().end(false).await;
+            let (live, notices) = Live::start(command, launch, guard, state).await?;
+            let client = live.client.clone();
+            self.live.replace(live);
+            Ok((client, notices))
+        }))
     }
 
-    fn shutdown(&self) -> Future<'_, ()> {
-        Box::pin(async move {
-            let live = self.live.get();
-            // What runs would keep the kernel from leaving by itself.
-            let idle = *self.front.state.borrow() == State::Idle;
-            live.end(idle).await;
-            self.front.end();
-        })
+    fn leave(&self, is_idle: bool) -> Future<'_, ()> {
+        Box::pin(async move { self.live.get().end(is_idle).await })
     }
 }

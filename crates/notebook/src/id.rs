@@ -133,11 +133,13 @@ impl Ids {
 }
 
 /// What a caller wrote to mean a cell.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum CellRef {
     /// A position, counted from 0.
     Index(i64),
-    /// A position counted back from the end: 1 is the last cell.
+    /// A position counted back from the end: 1 is the last cell. JSON has no such thing.
+    #[serde(skip)]
     FromEnd(usize),
     /// An id, or digits that are an index unless some cell has them as its id.
     Name(String),

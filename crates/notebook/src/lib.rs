@@ -37,7 +37,7 @@ pub use id::{CellId, CellRef, Ids};
 pub use identity::{Tombstone, Tombstones};
 pub use lines::{Hunk, hunks, merge_text, split};
 pub use merge::{Merged, OnConflict, merge};
-pub use notebook::{Notebook, Version};
+pub use notebook::{Notebook, Version, utf8};
 pub use operation::{Action, Effect, Operation, Outcome};
 pub use reinstate::Reinstated;
 pub use replace::{replace_all, replace_all_in_cells, replace_once};

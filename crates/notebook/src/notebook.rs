@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::str::Utf8Error;
 use std::sync::Arc;
 
 use crate::cell::{Cell, CellType, Place, Position};
@@ -60,10 +61,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 impl Notebook {
     /// Reads a notebook. Fresh ids for cells to come are taken from `ids`.
     pub fn parse(text: Vec<u8>, ids: Ids) -> Result<Notebook> {
-        if let Err(error) = std::str::from_utf8(&text) {
-            let offset = error.valid_up_to();
-            return Err(Error::NotUtf8 { line: line_at(&text, offset), offset });
-        }
+        std::str::from_utf8(&text).map_err(|error| not_utf8(&text, error))?;
         let index = Index::read(&text).map_err(|syntax| invalid_json(&text, &syntax))?;
         let Some(top) = index.top else {
             return Err(Error::NotAnObject { found: index.kind.with_article() });
@@ -355,6 +353,16 @@ fn invalid_json(text: &[u8], syntax: &Syntax) -> Error {
         column: before.chars().count() + 1,
         problem: syntax.problem,
     }
+}
+
+/// Bytes that must be text.
+pub fn utf8(bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|error| not_utf8(error.as_bytes(), error.utf8_error()))
+}
+
+fn not_utf8(bytes: &[u8], error: Utf8Error) -> Error {
+    let offset = error.valid_up_to();
+    Error::NotUtf8 { line: line_at(bytes, offset), offset }
 }
 
 fn line_at(text: &[u8], offset: usize) -> usize {

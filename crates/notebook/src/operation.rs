@@ -16,19 +16,29 @@ use crate::notebook::Notebook;
 pub use outcome::{Effect, Outcome};
 
 /// One change of a cell. Positions are those before the change, or before the whole batch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "action", rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the fields are named for what they are")]
 pub enum Operation {
     /// Replace the source; type, metadata, attachments and outputs stay.
     Edit { cell: CellRef, source: String },
     /// Put a new cell before the one at `index`; the number of cells puts it last.
-    Insert { index: i64, kind: CellType, source: String },
+    Insert {
+        index: i64,
+        #[serde(rename = "type")]
+        kind: CellType,
+        source: String,
+    },
     /// Take a cell out.
     Delete { cell: CellRef },
     /// Let a cell stand at `index` afterwards.
     Move { cell: CellRef, index: i64 },
     /// Change the type.
-    Retype { cell: CellRef, kind: CellType },
+    Retype {
+        cell: CellRef,
+        #[serde(rename = "type")]
+        kind: CellType,
+    },
     /// Take outputs and execution count off.
     Clear { cell: CellRef },
 }
@@ -244,6 +254,24 @@ fn arrange(
 }
 
 impl Operation {
+    /// Names a cell that is counted from the end of `count` cells by its index, which JSON can express. One that does
+    /// not exist stays as it is.
+    pub fn count_from_start(&mut self, count: usize) {
+        let (Operation::Edit { cell, .. }
+        | Operation::Delete { cell }
+        | Operation::Move { cell, .. }
+        | Operation::Retype { cell, .. }
+        | Operation::Clear { cell }) = self
+        else {
+            return;
+        };
+        if let CellRef::FromEnd(back) = cell
+            && let Some(index) = count.checked_sub(*back).and_then(|index| i64::try_from(index).ok())
+        {
+            *cell = CellRef::Index(index);
+        }
+    }
+
     /// The cell that it is about, unless it makes one.
     fn cell(&self) -> Option<&CellRef> {
         match self {

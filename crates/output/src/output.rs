@@ -107,19 +107,32 @@ impl Output {
         }
     }
 
-    /// The representations, to be changed.
-    pub fn data_mut(&mut self) -> Option<&mut MimeBundle> {
-        match self {
-            Output::Display { data, .. } | Output::Result { data, .. } => Some(data),
-            Output::Stream { .. } | Output::Error { .. } => None,
-        }
-    }
-
     /// The name by which a later update finds this display or result.
     pub fn display_id(&self) -> Option<&str> {
         match self {
             Output::Display { display_id, .. } | Output::Result { display_id, .. } => display_id.as_deref(),
             Output::Stream { .. } | Output::Error { .. } => None,
+        }
+    }
+
+    /// Replaces the data and metadata of a display or result with this id, and says whether it is one.
+    pub fn update_display(&mut self, id: &str, new: &MimeBundle, new_metadata: &RawJson) -> bool {
+        let is_meant = self.display_id() == Some(id);
+        if let Output::Display { data, metadata, .. } | Output::Result { data, metadata, .. } = self
+            && is_meant
+        {
+            data.clone_from(new);
+            metadata.clone_from(new_metadata);
+        }
+        is_meant
+    }
+
+    /// Gives the display of a widget another text.
+    pub fn set_widget_text(&mut self, model: &str, text: &str) {
+        if let Output::Display { data, .. } | Output::Result { data, .. } = self
+            && data.widget_model().as_deref() == Some(model)
+        {
+            data.insert("text/plain", text);
         }
     }
 }

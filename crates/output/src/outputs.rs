@@ -49,33 +49,7 @@ impl Outputs {
     /// Replaces the data and metadata of every display and result with this id, and says how many there
     /// were. An update is not new output: a delayed clear stays delayed.
     pub fn update_display(&mut self, id: &str, data: &MimeBundle, metadata: &RawJson) -> usize {
-        let mut updated = 0;
-        for output in &mut self.list {
-            match output {
-                Output::Display { data: old, metadata: old_metadata, display_id: Some(known) }
-                | Output::Result { data: old, metadata: old_metadata, display_id: Some(known), .. }
-                    if known == id =>
-                {
-                    old.clone_from(data);
-                    old_metadata.clone_from(metadata);
-                    updated += 1;
-                }
-                Output::Stream { .. }
-                | Output::Display { .. }
-                | Output::Result { .. }
-                | Output::Error { .. } => {}
-            }
-        }
-        updated
-    }
-
-    /// Gives the displays of a widget another text.
-    pub fn set_widget_text(&mut self, model: &str, text: &str) {
-        for data in self.list.iter_mut().filter_map(Output::data_mut) {
-            if data.widget_model().as_deref() == Some(model) {
-                data.insert("text/plain", text);
-            }
-        }
+        self.list.iter_mut().map(|output| usize::from(output.update_display(id, data, metadata))).sum()
     }
 
     /// Removes all outputs: now, or (`wait`) when the next one comes.

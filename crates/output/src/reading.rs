@@ -9,6 +9,7 @@ use crate::html;
 use crate::mime::{MimeBundle, MimeData, RawJson};
 use crate::notices;
 use crate::output::Output;
+use crate::preference::{PICTURES, TEXT};
 use crate::status::StatusEvent;
 use crate::tree::{TreeLimits, json_tree};
 
@@ -55,9 +56,6 @@ impl ImageType {
     }
 }
 
-/// What is a picture, the best for a reader first.
-const PICTURES: [&str; 5] = ["image/png", "image/jpeg", "image/svg+xml", "image/webp", "image/gif"];
-
 impl Image<'_> {
     /// How many bytes the base64 text stands for.
     pub fn decoded_len(&self) -> usize {
@@ -86,32 +84,13 @@ impl Output {
 }
 
 impl MimeBundle {
-    /// The text for a reader: Markdown, else plain text, else HTML as Markdown, else what the rest can be
-    /// said to be. Status events have none.
+    /// The text for a reader: the best representation that can be read, else a line about the others. Status events
+    /// have none.
     pub fn readable(&self) -> Cow<'_, str> {
-        let plain = self.get_text("text/plain");
-        if let Some(markdown) = self.get_text("text/markdown") {
-            return without_data(Cow::Borrowed(markdown));
+        if let Some(text) = TEXT.into_iter().find_map(|mime| self.readable_as(mime)) {
+            return text;
         }
-        if let Some(plain) = plain.filter(|plain| !is_stand_in(plain)) {
-            return Cow::Borrowed(plain);
-        }
-        if let Some(html) = self.get_text("text/html") {
-            let markdown = html::to_markdown(html);
-            if !markdown.is_empty() {
-                return without_data(Cow::Owned(markdown));
-            }
-        }
-        if let Some(latex) = self.get_text("text/latex") {
-            return Cow::Borrowed(latex);
-        }
-        if let Some(MimeData::Json(json)) = self.get("application/json") {
-            return Cow::Owned(json_tree(json.get(), TreeLimits::default()));
-        }
-        if let Some(image) = self.image() {
-            return Cow::Owned(notices::image(image.kind.mime(), image.decoded_len()));
-        }
-        if let Some(plain) = plain {
+        if let Some(plain) = self.get_text("text/plain") {
             return Cow::Borrowed(plain);
         }
         if let Some((mime, data)) = self.picture() {
@@ -123,19 +102,34 @@ impl MimeBundle {
         }
     }
 
+    /// One representation as text, where it says something.
+    fn readable_as(&self, mime: &str) -> Option<Cow<'_, str>> {
+        match (mime, self.get(mime)?) {
+            ("text/markdown", MimeData::Text(markdown)) => Some(without_data(Cow::Borrowed(markdown))),
+            ("text/plain", MimeData::Text(plain)) if is_stand_in(plain) => None,
+            ("text/html", MimeData::Text(html)) => {
+                let markdown = html::to_markdown(html);
+                (!markdown.is_empty()).then(|| without_data(Cow::Owned(markdown)))
+            }
+            ("application/json", MimeData::Json(json)) => {
+                Some(Cow::Owned(json_tree(json.get(), TreeLimits::default())))
+            }
+            ("application/json", MimeData::Text(_)) | (_, MimeData::Json(_)) => None,
+            (mime, MimeData::Text(text)) => Some(match self.image_of(mime) {
+                Some(image) => Cow::Owned(notices::image(mime, image.decoded_len())),
+                None => Cow::Borrowed(text),
+            }),
+        }
+    }
+
     /// The data beside the text, in the order JSON, images, status.
     pub fn beside(&self) -> Vec<Beside<'_>> {
         let json = match self.get("application/json") {
             Some(MimeData::Json(json)) => Some(Beside::Json(json)),
             Some(MimeData::Text(_)) | None => None,
         };
-        let images = ImageType::ALL.into_iter().filter_map(|kind| self.image_of(kind)).map(Beside::Image);
+        let images = PICTURES.into_iter().filter_map(|mime| self.image_of(mime)).map(Beside::Image);
         json.into_iter().chain(images).chain(StatusEvent::find(self).map(Beside::Status)).collect()
-    }
-
-    /// The first image.
-    pub fn image(&self) -> Option<Image<'_>> {
-        ImageType::ALL.into_iter().find_map(|kind| self.image_of(kind))
     }
 
     /// The picture that a reader of pictures gets, and its type: base64, or the text of a drawing.
@@ -155,8 +149,10 @@ impl MimeBundle {
         PICTURES.into_iter().filter_map(|mime| self.get_text(mime)).map(str::len).sum()
     }
 
-    fn image_of(&self, kind: ImageType) -> Option<Image<'_>> {
-        self.get_text(kind.mime()).map(|base64| Image { kind, base64 })
+    /// The image of a type, where it is one that travels as data.
+    pub fn image_of(&self, mime: &str) -> Option<Image<'_>> {
+        let kind = ImageType::ALL.into_iter().find(|kind| kind.mime() == mime)?;
+        self.get_text(mime).map(|base64| Image { kind, base64 })
     }
 }
 

@@ -10,7 +10,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use cellist_link::Desk;
+use cellist_host::HostService;
 use cellist_session::execution::{Cancel, Canceller};
 use cellist_session::sessions::SessionKey;
 use cellist_tools::{Answer, Block, NotCalled};
@@ -34,21 +34,21 @@ struct Asked {
     arguments: Value,
 }
 
-/// The desk that carries calls out, and the one name that calls reach it by.
+/// The service that carries calls out, and the one name that calls reach it by.
 #[derive(Clone)]
 struct Bridge {
-    desk: Desk,
+    service: HostService,
     host: String,
 }
 
-/// Listens from now on, for the sessions of a desk. Needs a runtime, and ends with it.
-pub async fn open(desk: &Desk) -> io::Result<()> {
+/// Listens from now on, for the sessions of a service. Needs a runtime, and ends with it.
+pub async fn open(service: &HostService) -> io::Result<()> {
     let listener = listen::bind((Ipv4Addr::LOCALHOST, 0).into())?;
-    let bridge = Bridge { desk: desk.clone(), host: listener.local_addr()?.to_string() };
+    let bridge = Bridge { service: service.clone(), host: listener.local_addr()?.to_string() };
     let url = format!("http://{}{PATH}", bridge.host);
     let router = Router::new().route(PATH, post(answer)).with_state(bridge);
     tokio::spawn(listen::serve(listener, router, std::future::pending()));
-    desk.sessions().bridge().open(url);
+    service.sessions().bridge().open(url);
     Ok(())
 }
 
@@ -83,7 +83,7 @@ async fn carry_out(bridge: &Bridge, request: Request) -> Result<Answer, (StatusC
     }
     let (canceller, cancel) = Cancel::channel();
     let _given_up = GivenUp(canceller);
-    let called = bridge.desk.toolbox().call_from(&key, &tool, &arguments, cancel).await;
+    let called = bridge.service.toolbox().call_from(&key, &tool, &arguments, cancel).await;
     called.map_err(|not| match &not {
         NotCalled::Nobody { .. } => (StatusCode::CONFLICT, not.to_string()),
         NotCalled::Unknown { .. } => (StatusCode::NOT_FOUND, not.to_string()),
@@ -91,14 +91,17 @@ async fn carry_out(bridge: &Bridge, request: Request) -> Result<Answer, (StatusC
 }
 
 /// The session that calls. A page that a browser shows has no business here.
-fn visitor(Bridge { desk, host }: &Bridge, headers: &HeaderMap) -> Result<SessionKey, (StatusCode, String)> {
+fn visitor(
+    Bridge { service, host }: &Bridge,
+    headers: &HeaderMap,
+) -> Result<SessionKey, (StatusCode, String)> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let is_ours = only(headers, &header::HOST) == Ok(Some(host));
     if !is_ours || headers.contains_key(header::ORIGIN) {
         return Err((StatusCode::FORBIDDEN, "only code in a kernel may call".to_owned()));
     }
     let token = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
-    token.and_then(|token| desk.sessions().bridge().session(token.trim())).ok_or_else(|| {
+    token.and_then(|token| service.sessions().bridge().session(token.trim())).ok_or_else(|| {
         let why = "the token is missing or wrong: send `Authorization: Bearer TOKEN`";
         (StatusCode::UNAUTHORIZED, why.to_owned())
     })

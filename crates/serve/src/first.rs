@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 
-use cellist_link::FirstWords;
+use cellist_host::FirstWords;
 
 /// Says it on standard output and closes that, so that the starter need not wait.
 pub fn say(words: &FirstWords) -> io::Result<()> {

@@ -5,13 +5,15 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
+use cellist_host::FailureKind;
+use cellist_host::hello::HostState;
+use cellist_host::{BrowserView, Failure, HostService, PageAsk, PageLink};
 use cellist_kernel::guard::Guard;
 use cellist_kernel::process::raise_open_files;
-use cellist_link::hello::HostState;
-use cellist_link::{BrowserView, Desk, Failure, PageAsk, PageLink};
-use cellist_session::Home;
+use cellist_platform::clock::now_ms;
+use cellist_settings::Home;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{OnceCell, watch};
 use tokio::time::Instant;
@@ -71,7 +73,7 @@ pub struct Host {
 
 /// What all parts of a host share.
 pub(crate) struct Shared {
-    pub(crate) desk: Desk,
+    pub(crate) service: HostService,
     serving: Serving,
     started: u64,
     clients: AtomicUsize,
@@ -91,12 +93,12 @@ impl Host {
         let registered = registered.ok_or(CannotServe::Taken)?;
         guard.sweep();
         raise_open_files();
-        Ok(Host { serving, registered, started: now() })
+        Ok(Host { serving, registered, started: now_ms() })
     }
 
     /// Serves until it is time to leave; everything that it keeps has ended then. Fails when it cannot serve what it was
     /// to serve from the start.
-    pub async fn run(self, desk: Desk) -> Result<(), Failure> {
+    pub async fn run(self, service: HostService) -> Result<(), Failure> {
         let Host { serving, mut registered, started } = self;
         note(format_args!(
             "cellist {} serves {} as process {}",
@@ -105,7 +107,7 @@ impl Host {
             std::process::id()
         ));
         let shared = Arc::new(Shared {
-            desk: desk.keeping_chats(&serving.home),
+            service: service.keeping_chats(&serving.home),
             serving,
             started,
             clients: AtomicUsize::new(0),
@@ -128,7 +130,7 @@ impl Host {
                 }
             }
         }
-        if let Err(error) = bridge::open(&shared.desk).await {
+        if let Err(error) = bridge::open(&shared.service).await {
             note(format_args!("code cannot call tools: {error}"));
         }
         let watching = tokio::spawn(watch_over(shared.clone()));
@@ -162,7 +164,7 @@ impl Host {
         let why = (*shared.leaving.borrow()).unwrap_or("it was told to");
         note(format_args!("leaves: {why}"));
         let claim = registered.close();
-        if tokio::time::timeout(CLOSING, shared.desk.close()).await.is_err() {
+        if tokio::time::timeout(CLOSING, shared.service.close()).await.is_err() {
             note("not all kernels ended in time; the guard ends them");
         }
         if let Some(page) = shared.page.get() {
@@ -183,7 +185,7 @@ const HOLD: Duration = Duration::from_secs(10);
 impl Shared {
     /// What the host is now. A visitor is not counted among the clients unless it is attached.
     pub(crate) fn state(&self) -> HostState {
-        let keeping = self.desk.keeping();
+        let keeping = self.service.keeping();
         HostState {
             version: self.serving.version.clone(),
             pid: std::process::id(),
@@ -218,13 +220,13 @@ impl Shared {
     pub(crate) async fn page(self: &Arc<Shared>, ask: &PageAsk) -> Result<PageLink, Failure> {
         let failed = |error: io::Error| {
             let port = ask.port.map(|port| format!(" at port {port}")).unwrap_or_default();
-            let why = cellist_session::in_words(&error);
-            Failure::bad_input("no_page", format!("the page cannot be served{port}: {why}"))
+            let why = cellist_platform::in_words(&error);
+            Failure::bad_input(FailureKind::NoPage, format!("the page cannot be served{port}: {why}"))
         };
         let page = self.page.get_or_try_init(|| Page::listen(self.clone(), ask)).await.map_err(failed)?;
         if let Some(port) = ask.port.filter(|port| *port != page.port()) {
             let message = format!("the page is served at port {} already, not at {port}", page.port());
-            return Err(Failure::bad_input("other_port", message));
+            return Err(Failure::bad_input(FailureKind::OtherPort, message));
         }
         page.link(ask).map_err(failed)
     }
@@ -238,8 +240,8 @@ impl Shared {
     pub(crate) fn revoke(&self, id: Option<&str>) -> Result<Vec<BrowserView>, Failure> {
         let gone = self.page.get().map_or_else(|| page::revoke(self.home(), id), |page| page.revoke(id));
         gone.map_err(|error| {
-            let why = cellist_session::in_words(&error);
-            Failure::bad_input("not_kept", format!("the list of browsers cannot be written: {why}"))
+            let why = cellist_platform::in_words(&error);
+            Failure::bad_input(FailureKind::NotKept, format!("the list of browsers cannot be written: {why}"))
         })
     }
 
@@ -311,9 +313,4 @@ async fn watch_over(shared: Arc<Shared>) {
             shared.leave("nobody needs it");
         }
     }
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,8 +1,9 @@
 //! Everything that listens: the host's socket, MCP on standard streams and over HTTP, the page, and the way from code to
 //! tools. What is asked there is
-//! answered by `link`'s desk.
+//! answered by the host service.
 
 pub mod bridge;
+mod exchange;
 mod first;
 mod guard;
 mod host;

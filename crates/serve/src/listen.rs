@@ -13,7 +13,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::http::{Extensions, Request, Response, StatusCode};
 use axum::response::IntoResponse;
-use cellist_session::contained::contained;
+use cellist_platform::contained::contained;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
@@ -25,6 +25,7 @@ use tokio::time::sleep;
 use crate::log::note;
 use crate::peer;
 use counted::Counted;
+
 pub(crate) use crowd::{Closing, Crowd, Seat, Visit};
 pub(crate) use spare::Spare;
 

@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::time::SystemTime;
 
-use cellist_session::clock::utc;
-use cellist_session::contained::report_panics;
+use cellist_platform::clock::utc;
+use cellist_platform::contained::report_panics;
 
 /// Has panics written down as one line each, from now on.
 pub fn note_panics() {

@@ -1,4 +1,4 @@
-//! MCP: what an agent asks over standard streams or HTTP becomes calls of tools at a desk. The protocol's words stay here.
+//! MCP: what an agent asks over standard streams or HTTP becomes calls of tools at the host service. The protocol's words stay here.
 
 mod agent;
 mod answer;

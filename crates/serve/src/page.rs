@@ -3,37 +3,26 @@
 
 mod assets;
 mod browsers;
-mod chat;
 mod door;
 mod editor;
-mod feed;
-mod files;
 mod handshake;
-mod history;
 mod kernel;
 mod opening;
-mod presence;
 mod routes;
-mod shown;
 mod socket;
-mod wire;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::path::Path;
+use std::sync::Arc;
 
 use axum::http::HeaderMap;
-use cellist_assistant::Keys;
-use cellist_link::{BrowserView, OpeningFile, PageAsk, PageLink};
-use cellist_session::fault::{self, Site};
-use cellist_session::live::Actor;
-use cellist_session::orders::Asker;
-use cellist_session::{Home, Store};
+use cellist_host::{BrowserView, OpeningFile, PageAsk, PageLink, PageUser, encoded};
+use cellist_platform::fault::{self, Site};
+use cellist_session::orders::ClientEnvironment;
+use cellist_settings::Home;
+use cellist_store::Store;
 use tokio::net::TcpListener;
-use tokio::sync::broadcast::error::RecvError;
 
 use crate::guard::{Guard, MCP};
 use crate::host::Shared;
@@ -42,7 +31,6 @@ use crate::log::note;
 use crate::mcp::{Server, at_host, router};
 use door::Door;
 use kernel::{Bench, Runs};
-use presence::Presence;
 
 pub use browsers::{browsers, revoke, token};
 
@@ -52,24 +40,8 @@ pub(crate) struct Page {
     home: Home,
     door: Arc<Door>,
     guard: Guard,
-    opened: Mutex<Opened>,
-    presence: Presence,
+    user: PageUser,
     runs: Runs,
-    visits: AtomicU64,
-}
-
-/// Who opened it last, and from where: that decides which kernels notebooks get.
-struct Opened {
-    asker: Asker,
-    /// What lets the assistant in at providers.
-    keys: Keys,
-    folder: PathBuf,
-}
-
-impl Opened {
-    fn by(ask: &PageAsk) -> Opened {
-        Opened { asker: ask.asker.clone(), keys: ask.keys.clone(), folder: ask.folder.clone() }
-    }
 }
 
 impl Page {
@@ -92,12 +64,10 @@ impl Page {
             guard: Guard::new(port, Some(door.bearer())),
             home,
             door: Arc::new(door),
-            opened: Mutex::new(Opened::by(ask)),
-            presence: Presence::default(),
+            user: PageUser::new(ask),
             runs: Runs::default(),
-            visits: AtomicU64::new(0),
         });
-        let agents = at_host(&page.home, ask, page.shared.desk.clone()).await?;
+        let agents = at_host(&page.home, ask, page.shared.service.clone()).await?;
         let router = routes::router(page.clone(), router(move || Server(agents.another())));
         tokio::spawn(async move { listen::serve(listener, router, shared.left()).await });
         tokio::spawn(page.clone().watch_agents());
@@ -111,8 +81,8 @@ impl Page {
 
     /// A link that works once, for the user who asks.
     pub(crate) fn link(&self, ask: &PageAsk) -> io::Result<PageLink> {
-        *self.opened() = Opened::by(ask);
-        let path = ask.path.as_ref().map(|path| format!("&path={}", shown::encoded(&path.to_string_lossy())));
+        self.user.opens(ask);
+        let path = ask.path.as_ref().map(|path| format!("&path={}", encoded(&path.to_string_lossy())));
         let code = self.door.code()?;
         let link = format!("http://127.0.0.1:{}/?code={code}{}", self.guard.port(), path.unwrap_or_default());
         let file = match &ask.file {
@@ -130,24 +100,18 @@ impl Page {
         self.guard.port()
     }
 
-    fn opened(&self) -> MutexGuard<'_, Opened> {
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn asker(&self) -> Asker {
-        self.opened().asker.clone()
-    }
-
-    fn folder(&self) -> PathBuf {
-        self.opened().folder.clone()
-    }
-
     fn store(&self) -> Store {
         Store::new(self.home.clone())
     }
 
-    fn bench<'a>(&'a self, asker: &'a Asker, folder: &'a Path) -> Bench<'a> {
-        Bench { sessions: self.shared.desk.sessions(), home: &self.home, asker, folder, runs: &self.runs }
+    fn bench<'a>(&'a self, environment: &'a ClientEnvironment, folder: &'a Path) -> Bench<'a> {
+        Bench {
+            sessions: self.shared.service.sessions(),
+            home: &self.home,
+            environment,
+            folder,
+            runs: &self.runs,
+        }
     }
 
     /// The browser that a request comes from, if it was let in.
@@ -186,35 +150,12 @@ impl Page {
         }
     }
 
-    /// The person at the page: a state folder is for one user.
-    fn actor(&self) -> Actor {
-        let opened = self.opened();
-        let name = |wanted: &str| {
-            let found = opened.asker.variables.iter().find(|(name, _)| name.to_str() == Some(wanted));
-            found.and_then(|(_, value)| value.to_str()).filter(|name| !name.is_empty())
-        };
-        socket::person(name("USER").or_else(|| name("LOGNAME")))
-    }
-
-    /// Notes what agents read, until the host leaves.
+    /// Notes the cells that agents read, until the host leaves.
     async fn watch_agents(self: Arc<Page>) {
-        let mut glances = self.shared.desk.toolbox().glances();
-        loop {
-            let glance = tokio::select! {
-                () = self.shared.left() => return,
-                glance = glances.recv() => glance,
-            };
-            match glance {
-                Ok(glance) => self.presence.read(glance, Instant::now()),
-                // Who was too slow goes on with what is newer.
-                Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => return,
-            }
+        tokio::select! {
+            () = self.shared.left() => {}
+            () = self.shared.service.watch_agents() => {}
         }
-    }
-
-    fn next(&self) -> u64 {
-        self.visits.fetch_add(1, Ordering::Relaxed)
     }
 }
 

@@ -69,7 +69,7 @@ mod linux {
     use std::net::{IpAddr, Ipv6Addr, SocketAddr};
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use cellist_session::fault::{self, Site};
+    use cellist_platform::fault::{self, Site};
     use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
     use rustix::net::{
         AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recvfrom, sendto, socket_with,

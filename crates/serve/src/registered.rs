@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use cellist_kernel::fault::{self, Site};
+use cellist_host::Address;
 use cellist_kernel::guard::Guard;
-use cellist_kernel::registration::Claim;
-use cellist_link::Address;
-use cellist_session::Home;
+use cellist_platform::fault::{self, Site};
+use cellist_platform::registration::Claim;
+use cellist_settings::Home;
 use notify::event::ModifyKind;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::Notify;
@@ -40,7 +40,7 @@ const SETTLING: Duration = Duration::from_millis(250);
 impl Registered {
     /// Registers in the state folder; `None` when another host is there. Needs a runtime.
     pub(crate) fn open(home: &Home, version: &str, guard: &Guard) -> io::Result<Option<Registered>> {
-        let Some(claim) = cellist_link::Host::place(home).claim()? else { return Ok(None) };
+        let Some(claim) = cellist_host::Host::place(home).claim()? else { return Ok(None) };
         let run = home.path().join("run");
         let socket = Socket::bind(&run, guard)?;
         let address =

@@ -5,24 +5,28 @@ mod advice;
 mod brief;
 mod cancel;
 mod drive;
-mod kept;
+mod output_buffer;
 mod pace;
 mod reading;
 mod record;
 mod report;
+mod run_outputs;
+mod timing;
 
 pub use advice::Surroundings;
 pub use cancel::{Cancel, Canceller, Wish};
-pub use kept::MAX_OUTPUT;
-pub use pace::{Ending, Limit, OnStuck};
+pub use cellist_output::Status;
+pub use cellist_settings::{MAX_OUTPUT, OnStuck};
+pub use output_buffer::OutputBuffer;
+pub use pace::{Ending, Limit};
 pub use reading::{Reader, Reading};
 pub use record::Bar;
-pub(crate) use report::count_failed;
 pub use report::{
-    CellReport, KernelReport, KernelState, Picture, Pictures, Raised, Report, RunReport, Status,
+    CellReport, KernelReport, KernelState, Picture, Pictures, Raised, Report, RunReport, count_failed,
 };
+pub use run_outputs::{CellOutputs, RunOutputs};
+pub use timing::{TIMING, Timing};
 
 pub(crate) use drive::{Moment, Work, drive, now};
-pub(crate) use kept::Kept;
 pub(crate) use pace::{Cause, Pace};
 pub(crate) use record::{Record, Told};

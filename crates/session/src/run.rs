@@ -5,40 +5,33 @@ mod cells;
 mod document;
 mod parameters;
 mod rhythm;
-mod shown;
-mod timing;
 
 use std::time::{Duration, Instant, SystemTime};
 
 use cellist_kernel::{Event, Kernel, Request};
 use cellist_notebook::CellId;
-use serde::{Deserialize, Serialize};
+use cellist_platform::clock::{in_milliseconds, milliseconds};
+use cellist_platform::{in_words, names};
+use cellist_store::Error;
+use cellist_store::artifact::{Artifacts, Origin, first_line};
+use cellist_store::receipts::{self, Receipt, Receipts};
 
-use crate::artifact::{Artifacts, Origin, first_line};
-use crate::error::{Error, in_words};
-use crate::execution::{Moment, Pace, Record, Told, Work, count_failed, drive};
-use crate::home::milliseconds;
-use crate::names;
-use crate::receipts::{self, Receipt, Receipts};
+use crate::execution::{Moment, Pace, Record, RunOutputs, TIMING, Told, Work, count_failed, drive};
 use document::{Looked, Saving};
 use rhythm::Rhythm;
-
-pub(crate) use shown::Shown;
-pub(crate) use timing::{KEY as TIMING, Timing};
 
 pub use crate::execution::{
     Bar, Cancel, Canceller, CellReport, KernelReport, KernelState, MAX_OUTPUT, OnStuck, Raised, Reading,
     Report, RunReport, Status, Surroundings,
 };
+pub use crate::sessions::Step;
+pub use cellist_settings::GRACE;
 pub use cells::{Selection, is_run, may_fail, title, why_nothing};
 pub use document::Document;
 pub use parameters::{Literal, ParameterError, assignments, parameters_at, put_parameters};
 
 /// Where a notebook keeps what its kernel said of its language.
-pub(crate) const LANGUAGE: &str = "language_info";
-
-/// How long code may take to stop after it was interrupted, when nothing else is said.
-pub const GRACE: Duration = Duration::from_secs(5);
+pub const LANGUAGE: &str = "language_info";
 
 /// How many late outputs are taken after the last cell, before the kernel ends.
 const MOST_LATE: usize = 1024;
@@ -68,21 +61,6 @@ pub struct Plan {
     pub artifacts: Option<Artifacts>,
     /// Where it is written down what ran.
     pub receipts: Option<Receipts>,
-}
-
-/// A cell that is about to run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
-    /// Where it stands in the notebook.
-    pub index: usize,
-    /// How many of the cells to run are before it.
-    pub position: usize,
-    /// How many cells are to run in all.
-    pub count: usize,
-    /// What to call it.
-    pub title: String,
-    /// Its code.
-    pub source: String,
 }
 
 /// Someone who watches a run. What it is told must not make it wait.
@@ -161,15 +139,14 @@ pub async fn run(
     }
     let mut run = Running {
         document,
-        shown: Shown::default(),
+        outputs: RunOutputs::new(plan.max_output),
         saving: None,
         rhythm: Rhythm::new(Instant::now()),
         notices: Vec::new(),
-        max_output: plan.max_output,
     };
     let mut reports: Vec<CellReport> = Vec::new();
     let mut status = Status::Ok;
-    let mut written_down: Option<receipts::Opened> = None;
+    let mut written_down: Option<receipts::OpenReceipts> = None;
     for (position, id) in cells.iter().enumerate() {
         // Cancelled while nothing ran: the next cell does not begin.
         if cancel.is_asked() {
@@ -184,6 +161,7 @@ pub async fn run(
         let cell = &notebook.cells()[index];
         let step = Step {
             index,
+            cell: id.to_string(),
             position,
             count: cells.len(),
             title: title(notebook, index),
@@ -193,27 +171,23 @@ pub async fn run(
         observer.started(&step);
         let (started, started_ms) = (Instant::now(), milliseconds(SystemTime::now()));
         let source = receipts::mark(&step.source);
-        let mut record = Record::new(plan.reading, plan.max_output);
+        let mut record = Record::into_buffer(plan.reading, run.outputs.begin());
         if let Some(artifacts) = &plan.artifacts {
             let notebook = Some(run.document.path().to_owned());
             let origin = Origin { what: first_line(&step.title), session: None, notebook };
             record = record.keep_in(artifacts, origin);
         }
-        let mut timing = Timing::default();
         let mut pace = Pace::new(started, plan.timeout, plan.grace, plan.on_stuck);
         let request = Request { tag: Some(id.as_str().into()), ..Request::new(step.source) };
-        let work = Work { kernel, request, record: &mut record, pace: &mut pace, cancel, listener: None };
+        let work = Work { kernel, request, record: &mut record, pace: &mut pace, cancel };
         let driven = drive(work, |record, moment| match moment {
-            Moment::Event(event) => {
-                timing.heard(&event, SystemTime::now());
-                run.heard(record, event);
-            }
+            Moment::Event(event) => run.heard(event),
             Moment::Tick => {
                 if std::mem::take(&mut record.is_new) {
                     observer.shows(record.text(), record.bar.as_ref());
                     run.rhythm.shown();
                 }
-                run.save_in_between(Some((id, record)));
+                run.save_in_between(Some(id));
             }
             Moment::Stopping(_) => {}
         });
@@ -223,9 +197,10 @@ pub async fn run(
         }
         let told = Told::new(started.elapsed(), &pace, plan.timeout, &identity, around);
         let report = record.report(told).await;
-        run.document.set_outputs(id, &record.kept.saved(), record.execution_count);
+        let shown = run.outputs.end(id.as_str(), record.execution_count);
+        run.document.set_outputs(id, &shown.outputs, shown.execution_count);
         if plan.timing {
-            run.document.set_metadata(id, TIMING, &timing.to_json());
+            run.document.set_metadata(id, TIMING, &shown.timing.to_json());
         }
         if let Some(receipts) = &plan.receipts {
             let receipt = Receipt {
@@ -263,7 +238,6 @@ pub async fn run(
         if ends || report.status == Status::Timeout {
             status = report.status;
         }
-        run.shown.keep(id, record.execution_count, record.kept);
         let report = CellReport { index, id: Some(id.to_string()), may_fail, report };
         observer.finished(&report);
         reports.push(report);
@@ -287,7 +261,7 @@ pub async fn run(
         status,
         saved: save_error.is_none(),
         output: document.output().to_owned(),
-        duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+        duration_ms: in_milliseconds(begun.elapsed()),
         not_run: cells.len() - reports.len(),
         failed: count_failed(&reports),
         cells: reports,
@@ -299,34 +273,32 @@ pub async fn run(
 /// A run that is going on.
 struct Running<'a> {
     document: &'a mut Document,
-    shown: Shown,
+    outputs: RunOutputs,
     saving: Option<Saving>,
     rhythm: Rhythm,
     notices: Vec<String>,
-    max_output: Option<usize>,
 }
 
 impl Running<'_> {
     /// Gives an event to whatever cell it belongs to.
-    fn heard(&mut self, record: &mut Record, event: Event) {
-        let Running { document, shown, .. } = self;
-        let mine = shown.hear(event, |id, outputs, count| document.set_outputs(id, outputs, count));
-        if let Some(event) = mine {
-            record.kept.apply(event);
+    fn heard(&mut self, event: Event) {
+        self.outputs.hear(event);
+        for (cell, shown) in self.outputs.take_changed() {
+            self.document.set_outputs(&cell.as_str().into(), &shown.outputs, shown.execution_count);
         }
         self.put_late();
     }
 
     /// Puts late output into the cells that it belongs to.
     fn put_late(&mut self) {
-        let Running { document, shown, max_output, .. } = self;
-        for (owner, event) in shown.take_late() {
+        let Running { document, outputs, .. } = self;
+        for (owner, event) in outputs.take_late() {
             let id = CellId::from(&*owner);
             let Some(index) = document.find(&id) else { continue };
             let cell = &document.notebook().cells()[index];
             let count = cell.execution_count().and_then(|count| u64::try_from(count).ok());
-            let outputs = shown.add_late(&id, vec![event], *max_output, || cell.outputs());
-            document.set_outputs(&id, &outputs, count);
+            let shown = outputs.add_late(id.as_str(), vec![event], cell.outputs());
+            document.set_outputs(&id, &shown, count);
         }
     }
 
@@ -335,7 +307,7 @@ impl Running<'_> {
         for _ in 0..MOST_LATE {
             tokio::select! {
                 biased;
-                event = kernel.late() => drop(self.shown.hear(event, |_, _, _| {})),
+                event = kernel.late() => self.outputs.hear(event),
                 () = std::future::ready(()) => break,
             }
         }
@@ -343,7 +315,7 @@ impl Running<'_> {
     }
 
     /// Saves beside what runs, if it is time to. Of the cell that runs it has what that showed so far.
-    fn save_in_between(&mut self, running: Option<(&CellId, &Record)>) {
+    fn save_in_between(&mut self, running: Option<&CellId>) {
         if let Some(saving) = self.saving.take() {
             match self.document.look(saving) {
                 Looked::Going(saving) => {
@@ -356,8 +328,8 @@ impl Running<'_> {
         let now = Instant::now();
         if self.rhythm.is_time(now) {
             self.rhythm.saved(now);
-            if let Some((id, record)) = running.filter(|(_, record)| !record.kept.is_large()) {
-                self.document.set_outputs(id, &record.kept.saved(), record.execution_count);
+            if let (Some(id), Some(shown)) = (running, self.outputs.newest()) {
+                self.document.set_outputs(id, &shown.outputs, shown.execution_count);
             }
             self.saving = self.document.begin_save();
         }
@@ -401,18 +373,16 @@ pub async fn execute_once(
     mut shows: impl FnMut(String, Option<&Bar>),
 ) -> cellist_kernel::Result<Report> {
     let started = Instant::now();
-    // What is reported is cut to the limits anyway; this much is enough to cut it from.
-    let room = once.reading.limits.max_bytes.saturating_mul(4);
-    let mut record = Record::new(once.reading, Some(room));
+    let mut record = Record::new(once.reading);
     if let Some(artifacts) = once.artifacts {
         let origin = Origin { what: first_line(once.code), ..Origin::default() };
         record = record.keep_in(artifacts, origin);
     }
     let mut pace = Pace::new(started, once.timeout, once.grace, once.on_stuck);
     let request = Request::new(once.code);
-    let work = Work { kernel, request, record: &mut record, pace: &mut pace, cancel, listener: None };
+    let work = Work { kernel, request, record: &mut record, pace: &mut pace, cancel };
     let driven = drive(work, |record, moment| match moment {
-        Moment::Event(event) => record.kept.apply(event),
+        Moment::Event(event) => record.buffer.lock().apply(event),
         Moment::Tick => {
             if std::mem::take(&mut record.is_new) {
                 shows(record.text(), record.bar.as_ref());

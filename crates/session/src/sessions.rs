@@ -1,10 +1,10 @@
 //! Kernel sessions: kernels that stay from one call to the next, each with its queue. One task has a session's kernel and
 //! does one thing after the other; who comes in and who has to go is decided in one table, by rules that are tested alone.
 
-mod book;
 mod bridge;
 mod call;
 mod error;
+mod feed;
 mod file;
 mod gone;
 mod key;
@@ -15,38 +15,39 @@ mod look;
 mod policy;
 mod retry;
 mod running;
-mod seat;
+mod session_slot;
+mod session_table;
 mod task;
 mod ticket;
 mod view;
 mod workplace;
 
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::SystemTime;
 
 use cellist_kernel::{Completion, Inspection, Order};
+use cellist_platform::clock::now_ms;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::execution::Wish;
-use crate::home::milliseconds;
-use book::Book;
 use gone::Gone;
 use known::Known;
 use look::Look;
+use session_table::SessionTable;
 use task::Task;
 use ticket::Queued;
 
 pub use bridge::Bridge;
-pub use call::{Call, CallReport, Code, CodeReport, KernelMode, Kind, Principal};
+pub use call::{Call, CallReport, Code, CodeReport, Kind, Principal};
+pub use cellist_settings::{KernelMode, Policy, RetryOnCrash};
 pub use error::SessionError;
+pub use feed::{RunEvent, RunFeed, RunState, Step};
 pub use file::Whereabouts;
 pub use key::{ExecutionId, OwnerId, SessionKey};
 pub use late::{LateOutputs, Notebooks};
 pub use launcher::{Launcher, Means};
-pub use policy::Policy;
-pub use retry::RetryOnCrash;
 pub use ticket::{Interruption, Ticket};
 pub use view::{CallView, SessionState, SessionView, Stage, StopView};
 pub use workplace::Workplace;
@@ -59,19 +60,52 @@ pub struct Sessions(Arc<Inner>);
 struct Inner {
     policy: Policy,
     means: Means,
-    book: Mutex<Book>,
+    table: Mutex<SessionTable>,
     known: Mutex<Known>,
     notebooks: OnceLock<Arc<dyn Notebooks>>,
+    /// Wakes those who show sessions.
+    changes: watch::Sender<()>,
+}
+
+/// The table while it is locked. Whoever may have changed it wakes those who show sessions.
+struct OpenTable<'a> {
+    table: MutexGuard<'a, SessionTable>,
+    changes: &'a watch::Sender<()>,
+    is_changed: bool,
+}
+
+impl Deref for OpenTable<'_> {
+    type Target = SessionTable;
+
+    fn deref(&self) -> &SessionTable {
+        &self.table
+    }
+}
+
+impl DerefMut for OpenTable<'_> {
+    fn deref_mut(&mut self) -> &mut SessionTable {
+        self.is_changed = true;
+        &mut self.table
+    }
+}
+
+impl Drop for OpenTable<'_> {
+    fn drop(&mut self) {
+        if self.is_changed {
+            self.changes.send_replace(());
+        }
+    }
 }
 
 impl Inner {
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    fn table(&self) -> OpenTable<'_> {
+        let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        OpenTable { table, changes: &self.changes, is_changed: false }
     }
 
     /// A session has given its first result.
     fn remember(&self, key: &SessionKey) {
-        let now = milliseconds(SystemTime::now());
+        let now = now_ms();
         self.known.lock().unwrap_or_else(PoisonError::into_inner).add(key, now);
     }
 }
@@ -80,13 +114,13 @@ impl Sessions {
     /// No sessions yet. Needs a tokio runtime.
     pub fn new(policy: Policy, means: Means) -> Sessions {
         let known = match means.remembers {
-            true => Known::load(&means.home, milliseconds(SystemTime::now())),
+            true => Known::load(&means.home, now_ms()),
             false => Known::default(),
         };
         file::sweep(&means.home);
-        let book = Mutex::new(Book::after(known.keys().cloned()));
-        let inner =
-            Arc::new(Inner { policy, means, book, known: Mutex::new(known), notebooks: OnceLock::new() });
+        let table = Mutex::new(SessionTable::after(known.keys().cloned()));
+        let (known, notebooks, changes) = (Mutex::new(known), OnceLock::new(), watch::Sender::new(()));
+        let inner = Arc::new(Inner { policy, means, table, known, notebooks, changes });
         let swept = Arc::downgrade(&inner);
         tokio::spawn(async move {
             let mut ticks = interval_at(Instant::now() + policy.sweep, policy.sweep);
@@ -94,7 +128,7 @@ impl Sessions {
             loop {
                 ticks.tick().await;
                 match swept.upgrade() {
-                    Some(inner) => inner.book().sweep(&inner.policy, Instant::now()),
+                    Some(inner) => inner.table().sweep(&inner.policy, Instant::now()),
                     None => return,
                 }
             }
@@ -113,7 +147,7 @@ impl Sessions {
     pub fn call(&self, call: Call) -> Ticket {
         let (queued, ticket) = Queued::new(call);
         let mut waiting = queued.canceller.listen();
-        let admitted = self.0.book().admit(&self.0.policy, Box::new(queued), &ticket);
+        let admitted = self.0.table().admit(&self.0.policy, Box::new(queued), &ticket);
         match admitted {
             Err((queued, error)) => queued.deliver(Err(error)),
             Ok(newcomer) => {
@@ -133,7 +167,7 @@ impl Sessions {
                             continue;
                         }
                         // If it has begun meanwhile, the task that runs it hears the same wish.
-                        let withdrawn = inner.upgrade().and_then(|inner| inner.book().withdraw(ticket.id()));
+                        let withdrawn = inner.upgrade().and_then(|inner| inner.table().withdraw(ticket.id()));
                         return match (withdrawn, wish) {
                             (Some(queued), Wish::Withdraw) => queued.give_up(),
                             (Some(queued), _) => queued.withdraw(),
@@ -148,22 +182,27 @@ impl Sessions {
 
     /// A call by its name: one that waits or runs, or one of the last that have ended.
     pub fn execution(&self, id: &ExecutionId) -> Option<Ticket> {
-        self.0.book().ticket(id)
+        self.0.table().ticket(id)
     }
 
     /// All sessions, the oldest first.
     pub fn list(&self) -> Vec<SessionView> {
-        self.0.book().list(&self.0.policy)
+        self.0.table().list(&self.0.policy)
+    }
+
+    /// Wakes when sessions may be others than they were.
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.0.changes.subscribe()
     }
 
     /// Why the kernel of a session that has ended is gone, in words. The next result in it says the same.
     pub fn gone(&self, key: &SessionKey) -> Option<String> {
-        self.0.book().gone(key).map(Gone::words)
+        self.0.table().gone(key).map(Gone::words)
     }
 
     /// The session of this name, in this folder or else in the only folder that has one.
     pub fn find(&self, id: &str, cwd: Option<&Path>) -> Result<SessionKey, SessionError> {
-        let mut keys = self.0.book().named(id);
+        let mut keys = self.0.table().named(id);
         if let Some(cwd) = cwd {
             keys.retain(|key| key.cwd == cwd);
         }
@@ -176,7 +215,7 @@ impl Sessions {
 
     /// What the kernel of a session was started by, or will be.
     pub fn order(&self, key: &SessionKey) -> Option<Order> {
-        self.0.book().order(key)
+        self.0.table().order(key)
     }
 
     /// The way from the code in them to tools.
@@ -186,65 +225,65 @@ impl Sessions {
 
     /// Who started the code that runs in a session, as far as that is known; `None` when no code runs there.
     pub fn acting(&self, key: &SessionKey) -> Option<Option<Principal>> {
-        self.0.book().acting(key)
+        self.0.table().acting(key)
     }
 
     /// How code could go on, by a session's kernel; `None` when there is none that has time for it.
     pub async fn complete(&self, key: &SessionKey, code: String, cursor: usize) -> Option<Completion> {
         let (answer, answered) = oneshot::channel();
-        let is_asked = self.0.book().look(key, Look::Complete { code, cursor, answer });
+        let is_asked = self.0.table().look(key, Look::Complete { code, cursor, answer });
         if is_asked { answered.await.ok() } else { None }
     }
 
     /// What a session's kernel knows of the name at a place; `None` when there is none that has time for it.
     pub async fn inspect(&self, key: &SessionKey, code: String, cursor: usize) -> Option<Inspection> {
         let (answer, answered) = oneshot::channel();
-        let is_asked = self.0.book().look(key, Look::Inspect { code, cursor, answer });
+        let is_asked = self.0.table().look(key, Look::Inspect { code, cursor, answer });
         if is_asked { answered.await.ok() } else { None }
     }
 
     /// Interrupts the running code of a session, and returns whether code ran. The kernel is not killed.
     pub fn interrupt(&self, key: &SessionKey) -> Result<bool, SessionError> {
-        self.0.book().wish(key, Wish::Stop)
+        self.0.table().wish(key, Wish::Stop)
     }
 
     /// The call that runs in a session.
     pub fn running(&self, key: &SessionKey) -> Result<Option<Ticket>, SessionError> {
-        self.0.book().running(key)
+        self.0.table().running(key)
     }
 
     /// Gives a session a new kernel, before all that waits in it; what runs is ended. Returns when the kernel is ready.
     pub async fn restart(&self, key: &SessionKey) -> Result<(), SessionError> {
         let (answer, answered) = oneshot::channel();
-        self.0.book().restart(key, answer)?;
+        self.0.table().restart(key, answer)?;
         answered.await.unwrap_or_else(|_| Err(SessionError::Ended { id: key.id.clone() }))
     }
 
     /// Ends a session with all that runs and waits in it. Returns when nothing is left of it.
     pub async fn stop(&self, key: &SessionKey) -> Result<(), SessionError> {
-        let gone = self.0.book().stop(key)?;
+        let gone = self.0.table().stop(key)?;
         all_gone(vec![gone]).await;
         Ok(())
     }
 
     /// Somebody is there from now on: sessions that they call in stay as long as they do.
     pub fn join(&self, owner: OwnerId) {
-        self.0.book().join(owner);
+        self.0.table().join(owner);
     }
 
     /// Somebody who is there uses a session, without a call.
     pub fn attach(&self, owner: &OwnerId, key: &SessionKey) -> Result<(), SessionError> {
-        self.0.book().attach(owner, key)
+        self.0.table().attach(owner, key)
     }
 
     /// Somebody has gone. What they asked for goes on; sessions that nobody else uses end after that.
     pub fn leave(&self, owner: &OwnerId) {
-        self.0.book().leave(owner);
+        self.0.table().leave(owner);
     }
 
     /// Ends everything. Returns when nothing is left.
     pub async fn close(&self) {
-        let ended = self.0.book().close();
+        let ended = self.0.table().close();
         all_gone(ended).await;
     }
 }
@@ -257,4 +296,4 @@ async fn all_gone(ended: Vec<watch::Receiver<bool>>) {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use cellist_live::{Author, Document};
 use cellist_notebook::Revision;
-use cellist_session::live::{Author, Document};
 use cellist_session::sessions::{OwnerId, SessionKey};
+use cellist_settings::Settings;
 
 use crate::caller::Caller;
 use crate::sent::SentOutputs;
@@ -18,6 +19,9 @@ const MOST_HELD: usize = 16;
 
 /// A pause between two calls that is longer than this ends a turn: someone has answered, and was asked something else.
 const PAUSE: Duration = Duration::from_secs(90);
+
+/// How long settings that were read for a call hold for the next calls.
+const FRESH: Duration = Duration::from_millis(100);
 
 /// An agent that is connected. When it is dropped, its notebooks are let go of.
 pub struct Agent {
@@ -36,6 +40,14 @@ pub struct Agent {
     within: Option<SessionKey>,
     /// Whether all that it does is one turn, however long it pauses.
     is_one_turn: bool,
+    settings: Mutex<Option<ReadSettings>>,
+}
+
+/// The settings of a folder, as they were read a moment ago.
+struct ReadSettings {
+    folder: PathBuf,
+    read: Instant,
+    settings: Arc<Settings>,
 }
 
 impl Agent {
@@ -43,7 +55,8 @@ impl Agent {
     pub fn new(caller: Caller, owner: OwnerId) -> Agent {
         let (held, texts, turn) = (Mutex::default(), Mutex::default(), Mutex::new(Turn::new()));
         let (sent, consents) = (Mutex::default(), Mutex::default());
-        Agent { caller, owner, held, turn, texts, sent, consents, within: None, is_one_turn: false }
+        let (within, is_one_turn, settings) = (None, false, Mutex::default());
+        Agent { caller, owner, held, turn, texts, sent, consents, within, is_one_turn, settings }
     }
 
     /// A person consents to the change of a file, by the path that a refusal named.
@@ -73,6 +86,22 @@ impl Agent {
     /// The same for code that runs in a session.
     pub(crate) fn inside(self, session: SessionKey) -> Agent {
         Agent { within: Some(session), ..self }
+    }
+
+    /// The settings of a folder, if they were read for a call just before.
+    pub(crate) fn known_settings(&self, folder: &Path) -> Option<Arc<Settings>> {
+        let known = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = known.as_ref().filter(|known| known.folder == folder && known.read.elapsed() < FRESH);
+        fresh.map(|known| known.settings.clone())
+    }
+
+    /// Keeps the settings of a folder for calls that follow at once.
+    pub(crate) fn keep_settings(&self, folder: &Path, settings: Settings) -> Arc<Settings> {
+        let settings = Arc::new(settings);
+        let read =
+            ReadSettings { folder: folder.to_owned(), read: Instant::now(), settings: settings.clone() };
+        *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
+        settings
     }
 
     /// The session that its code runs in, where it is code that calls.

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use cellist_session::redaction::Redaction;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::redaction::Redaction;
 
 /// The answer to a call. One that is a failure says so in its text, too.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -19,6 +20,14 @@ pub struct Answer {
     /// The path to whose change a person would have to consent, where that is why it was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs_consent: Option<Box<str>>,
+}
+
+/// Why a call was not carried out: the fact, and advice. At the edge it becomes an answer that is a failure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    what: String,
+    keys: Option<Value>,
+    needs_consent: Option<Box<str>>,
 }
 
 /// A part of an answer.
@@ -67,13 +76,6 @@ impl Answer {
         Answer { is_failure: true, ..Answer::text(format!("Error: {what}")) }
     }
 
-    /// A refusal that the consent of a person to a path would lift.
-    #[must_use]
-    pub(crate) fn needing(self, path: &std::path::Path) -> Answer {
-        // A path that is no text has no name that a person could consent to.
-        Answer { needs_consent: path.to_str().map(Box::from), ..self }
-    }
-
     /// Without what no model is to read. Pictures stay as they are.
     #[must_use]
     pub fn redacted(mut self, redaction: &Redaction) -> Answer {
@@ -115,6 +117,71 @@ impl Answer {
             Block::Image { .. } | Block::Link { .. } => None,
         });
         texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Refusal {
+    /// For a reason.
+    pub(crate) fn new(what: impl std::fmt::Display) -> Refusal {
+        Refusal { what: what.to_string(), keys: None, needs_consent: None }
+    }
+
+    /// With a hint behind the reason, in the same line where the reason is one line.
+    pub(crate) fn hinted(what: impl std::fmt::Display, hint: Option<String>) -> Refusal {
+        let what = what.to_string();
+        Refusal::new(match hint {
+            None => what,
+            Some(hint) if what.contains('\n') => format!("{what}\n{hint}"),
+            Some(hint) => format!("{what}; {hint}"),
+        })
+    }
+
+    /// With advice in a line of its own.
+    pub(crate) fn advised(what: impl std::fmt::Display, advice: Option<String>) -> Refusal {
+        match advice {
+            Some(advice) => Refusal::new(format_args!("{what}\n{advice}")),
+            None => Refusal::new(what),
+        }
+    }
+
+    /// One that the consent of a person to a path would lift.
+    #[must_use]
+    pub(crate) fn needing(self, path: &std::path::Path) -> Refusal {
+        // A path that is no text has no name that a person could consent to.
+        Refusal { needs_consent: path.to_str().map(Box::from), ..self }
+    }
+
+    /// With the state as data, for the tools that promise keys.
+    #[must_use]
+    pub(crate) fn with_keys(self, keys: Value) -> Refusal {
+        Refusal { keys: Some(keys), ..self }
+    }
+
+    /// With lines behind it.
+    #[must_use]
+    pub(crate) fn followed_by(mut self, lines: &[String]) -> Refusal {
+        for line in lines {
+            self.what.push('\n');
+            self.what.push_str(line);
+        }
+        self
+    }
+
+    /// The reason.
+    pub(crate) fn reason(&self) -> &str {
+        &self.what
+    }
+
+    /// The text of the answer.
+    pub(crate) fn text(&self) -> String {
+        format!("Error: {}", self.what)
+    }
+}
+
+impl From<Refusal> for Answer {
+    fn from(refusal: Refusal) -> Answer {
+        let Refusal { what, keys, needs_consent } = refusal;
+        Answer { keys, needs_consent, ..Answer::failure(what) }
     }
 }
 

@@ -1,23 +1,15 @@
 //! How much of something a model is shown.
 
-use crate::arguments::Arguments;
-
 /// How many bytes an answer has when nothing is said.
 pub(crate) const USUAL: usize = 16 * 1024;
 const LEAST: usize = 256;
 const MOST: usize = 1024 * 1024;
-/// Stands for no budget; no caller can write it.
-pub(crate) const WHOLE: i64 = -1;
-/// What is whole is still bounded: memory is.
-const WHOLE_BYTES: usize = 64 * 1024 * 1024;
+/// How many bytes code gets, which takes in what a model cannot. Still bounded: memory is.
+pub(crate) const WHOLE: usize = 64 * 1024 * 1024;
 
-/// How many bytes an answer may have.
-pub(crate) fn budget(arguments: &Arguments) -> usize {
-    match arguments.whole("max_output") {
-        Some(WHOLE) => WHOLE_BYTES,
-        Some(wanted) => usize::try_from(wanted).unwrap_or(MOST).clamp(LEAST, MOST),
-        None => USUAL,
-    }
+/// How many bytes an answer may have for a caller that says so.
+pub(crate) fn asked(wanted: i64) -> usize {
+    usize::try_from(wanted).unwrap_or(MOST).clamp(LEAST, MOST)
 }
 
 /// The beginning of a text, up to so many bytes and not within a character.

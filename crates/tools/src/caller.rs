@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use cellist_session::live::{Actor, ActorKind, Author};
-use cellist_session::orders::Asker;
-use cellist_session::settings::ToolMode;
+use cellist_live::{Actor, ActorKind, Author};
+use cellist_session::orders::ClientEnvironment;
+use cellist_settings::ToolMode;
 use serde::{Deserialize, Serialize};
 
 use crate::editor::Editor;
 use crate::mode::Mode;
+use crate::redaction::Redaction;
 
 /// An agent that calls tools.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -24,10 +25,10 @@ pub struct Caller {
     /// Which of those that run code.
     pub tool_mode: ToolMode,
     /// The folder that it works in.
-    #[serde(with = "cellist_session::order")]
+    #[serde(with = "cellist_platform::portable_path")]
     pub cwd: PathBuf,
     /// Other folders whose files it may use.
-    #[serde(with = "cellist_session::order")]
+    #[serde(with = "cellist_platform::portable_path")]
     pub roots: Vec<PathBuf>,
     /// Whether a notebook counts only when it is attached and in the active editor.
     pub requires_active: bool,
@@ -35,10 +36,13 @@ pub struct Caller {
     #[serde(default)]
     pub is_shared: bool,
     /// Notebooks that were attached when it was started.
-    #[serde(with = "cellist_session::order")]
+    #[serde(with = "cellist_platform::portable_path")]
     pub attached: Vec<PathBuf>,
     /// What decides which kernels it gets.
-    pub asker: Asker,
+    pub environment: ClientEnvironment,
+    /// What is taken out of all that it reads. It knows what was withheld, and does not have it.
+    #[serde(default)]
+    pub redaction: Redaction,
     /// What is in front of the person whom it answers, where that is not what an editor has reported.
     #[serde(default)]
     pub front: Option<Editor>,

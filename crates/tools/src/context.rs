@@ -6,15 +6,15 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
+use cellist_live::{Activity, CellState};
 use cellist_notebook::{Cell, CellId, CellType, Notebook};
 use cellist_output::Output;
 use cellist_session::execution::Status;
-use cellist_session::live::{Activity, CellState};
-use cellist_session::redaction::Redaction;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::editor::Selection;
+use crate::redaction::Redaction;
 use crate::sketch::CellSketch;
 
 /// A notebook with fewer cells than this is told whole.

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct Editor {
     /// The notebook in the active editor.
-    #[serde(with = "cellist_session::order")]
+    #[serde(with = "cellist_platform::portable_path")]
     pub active: Option<PathBuf>,
     /// Notebooks that were attached.
-    #[serde(with = "cellist_session::order")]
+    #[serde(with = "cellist_platform::portable_path")]
     pub attached: Vec<PathBuf>,
     /// What is selected in the active notebook.
     pub selection: Selection,
@@ -24,15 +24,15 @@ pub struct Editor {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EditorReport {
     /// The notebook in the active editor now.
-    #[serde(with = "cellist_session::order")]
+    #[serde(with = "cellist_platform::portable_path")]
     pub active: Option<PathBuf>,
     /// What is selected in it.
     pub selection: Selection,
     /// Notebooks that are attached from now on.
-    #[serde(with = "cellist_session::order")]
+    #[serde(with = "cellist_platform::portable_path")]
     pub attach: Vec<PathBuf>,
     /// Notebooks that are not attached any more.
-    #[serde(with = "cellist_session::order")]
+    #[serde(with = "cellist_platform::portable_path")]
     pub detach: Vec<PathBuf>,
 }
 

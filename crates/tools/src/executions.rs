@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use cellist_output::RunSummary;
-use cellist_session::contained::contained;
+use cellist_platform::contained::contained;
 use cellist_session::execution::{Cancel, Canceller};
 use cellist_session::sessions::{ExecutionId, SessionKey, StopView};
 use tokio::sync::watch;
 
-use crate::answer::{Answer, Progress};
+use crate::answer::{Progress, Refusal};
 use crate::ledger::Ledger;
 use crate::result::Reply;
 
@@ -243,7 +243,7 @@ impl Execution {
             tokio::select! {
                 biased;
                 ended = outcome.wait_for(Option::is_some) => {
-                    let lost = || Arc::new(Answer::failure("the run ended without a result").into());
+                    let lost = || Arc::new(Refusal::new("the run ended without a result").into());
                     return Waited::Ended(ended.ok().and_then(|ended| ended.clone()).unwrap_or_else(lost));
                 }
                 wish = asked => {
@@ -283,6 +283,7 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
+    use crate::result::Composed;
 
     const LONG: Duration = Duration::from_secs(60);
 
@@ -314,7 +315,7 @@ mod tests {
                     ..Standing::default()
                 });
                 gone.await.unwrap();
-                Answer::text("done").into()
+                Composed::text("done".to_owned(), false).into()
             });
         let news = news();
         let mut heard = news.subscribe();
@@ -342,7 +343,7 @@ mod tests {
             String::new(),
             |mut inside| async move {
                 inside.cancel.asked().await;
-                Answer::failure("cancelled").into()
+                Refusal::new("cancelled").into()
             },
         );
         let (canceller, mut cancel) = Cancel::channel();
@@ -368,12 +369,14 @@ mod tests {
     #[tokio::test]
     async fn only_the_last_answers_are_kept() {
         let executions = Executions::default();
-        let first = executions
-            .begin("first".to_owned(), session(), String::new(), |_| async { Answer::text("1").into() });
+        let first = executions.begin("first".to_owned(), session(), String::new(), |_| async {
+            Composed::text("1".to_owned(), false).into()
+        });
         ended(first.wait(LONG, &news(), None).await);
         for _ in 0..ENDED {
-            let next = executions
-                .begin("next".to_owned(), session(), String::new(), |_| async { Answer::text("2").into() });
+            let next = executions.begin("next".to_owned(), session(), String::new(), |_| async {
+                Composed::text("2".to_owned(), false).into()
+            });
             ended(next.wait(LONG, &news(), None).await);
         }
         let is_gone = || executions.find(first.id().as_str()).is_none();
@@ -381,8 +384,9 @@ mod tests {
             tokio::task::yield_now().await;
         }
         let large = "x".repeat(ENDED_BYTES);
-        let large = executions
-            .begin("large".to_owned(), session(), String::new(), |_| async { Answer::text(large).into() });
+        let large = executions.begin("large".to_owned(), session(), String::new(), |_| async {
+            Composed::text(large, false).into()
+        });
         ended(large.wait(LONG, &news(), None).await);
         while executions.lock().len() > 1 {
             tokio::task::yield_now().await;

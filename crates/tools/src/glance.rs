@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use cellist_live::Actor;
 use cellist_notebook::CellId;
-use cellist_session::live::Actor;
 use tokio::sync::broadcast;
 
 /// How many are kept for someone who is slow to take them; older ones are not worth waiting for.

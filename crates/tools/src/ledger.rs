@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use cellist_live::Document;
 use cellist_notebook::CellId;
 use cellist_output::{CellEnding, RunSummary};
-use cellist_session::execution::{Bar, CellReport};
-use cellist_session::live::Document;
-use cellist_session::run::{Observer, Step, is_run, may_fail};
+use cellist_session::execution::CellReport;
+use cellist_session::run::{is_run, may_fail};
+use cellist_session::sessions::{RunEvent, Step};
 
 use crate::result::ending;
 
@@ -38,7 +39,7 @@ impl Ledger {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a run of these cells of a notebook, which the ledger observes.
+    /// Begins a run of these cells of a notebook, which the ledger is told of.
     pub(crate) fn open(&self, document: Document, cells: &[CellId]) {
         let notebook = document.view().notebook.clone();
         let runs = |id: &&CellId| notebook.position(id).is_some_and(|at| is_run(&notebook.cells()[at]));
@@ -89,8 +90,16 @@ impl Ledger {
     }
 }
 
-impl Observer for Ledger {
-    fn started(&mut self, step: &Step) {
+impl Ledger {
+    /// Notes something that happened in a run of cells.
+    pub(crate) fn hear(&self, event: &RunEvent) {
+        match event {
+            RunEvent::Began(step) => self.started(step),
+            RunEvent::Ended(report) => self.finished(report),
+        }
+    }
+
+    fn started(&self, step: &Step) {
         let mut entries = self.lock();
         entries.current = Some((step.index, false));
         if let Left::Notebook { begun, .. } = &mut entries.left {
@@ -98,9 +107,7 @@ impl Observer for Ledger {
         }
     }
 
-    fn shows(&mut self, _: String, _: Option<&Bar>) {}
-
-    fn finished(&mut self, report: &CellReport) {
+    fn finished(&self, report: &CellReport) {
         let mut entries = self.lock();
         entries.current = None;
         let is_expected = match &entries.left {

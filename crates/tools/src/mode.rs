@@ -47,8 +47,8 @@ impl Mode {
     }
 
     /// Refuses what it does not allow.
-    pub fn check(self, access: Access) -> Result<(), Refusal> {
-        if self.allows(access) { Ok(()) } else { Err(Refusal { mode: self, access }) }
+    pub fn check(self, access: Access) -> Result<(), ModeRefusal> {
+        if self.allows(access) { Ok(()) } else { Err(ModeRefusal { mode: self, access }) }
     }
 
     /// As it is written in settings and on a command line.
@@ -88,21 +88,21 @@ impl FromStr for Mode {
 
 /// Something that a mode does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ModeRefusal {
     /// The mode.
     pub mode: Mode,
     /// What it does not allow.
     pub access: Access,
 }
 
-impl Refusal {
+impl ModeRefusal {
     /// The most careful mode that would allow it.
     pub fn needs(&self) -> Mode {
         Mode::ALL.into_iter().find(|mode| mode.allows(self.access)).unwrap_or(Mode::Agent)
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ModeRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.access {
             Access::Look => "look at things",
@@ -119,7 +119,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ModeRefusal {}
 
 #[cfg(test)]
 mod tests {

@@ -50,7 +50,7 @@ pub fn nearby_notebooks(folder: &Path, own: &Path, reach: &Reach) -> Vec<String>
 
 #[cfg(test)]
 mod tests {
-    use cellist_session::Home;
+    use cellist_settings::Home;
     use testkit::Scratch;
 
     use super::*;

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::mode::Mode;
+use crate::offer::Offer;
+use crate::tool::ToolName;
 
 use file::PromptFile;
 pub use file::{BadPrompt, Flaw};
@@ -19,6 +21,9 @@ const OURS: [(&str, &str); 2] = [
     ("notebook-mode-agent.md", include_str!("../prompts/notebook-mode-agent.md")),
     ("notebook-mode-readonly.md", include_str!("../prompts/notebook-mode-readonly.md")),
 ];
+
+/// Stands for the list of tools in a file that comes with the program.
+const TOOLS: &str = "{tools}";
 
 /// All prompt files, in their order.
 #[derive(Clone, Debug)]
@@ -40,9 +45,12 @@ pub struct Used {
 impl Prompts {
     /// Those that come with the program.
     pub fn ours() -> Prompts {
-        let files = OURS.map(|(name, text)| PromptFile::parse(name, None, text));
-        let files = files.into_iter().collect::<Result<Vec<_>, _>>();
-        Prompts(files.expect("a test reads each of them")).sorted()
+        let files = OURS.map(|(name, text)| {
+            let mut file = PromptFile::parse(name, None, text).expect("a test reads each of them");
+            file.body = file.body.replace(TOOLS, &tool_lines(file.modes[0]));
+            file
+        });
+        Prompts(files.into()).sorted()
     }
 
     /// With the user's own: a file of the same name takes the place of ours. No such folder means none.
@@ -83,10 +91,15 @@ impl Prompts {
     }
 }
 
+/// The tools for notebooks of a mode, a line each.
+fn tool_lines(mode: Mode) -> String {
+    let line = |tool: ToolName| format!("- `{tool}`: {}", tool.in_mode(mode).facts.prompt());
+    Offer::new(mode, true).notebook_tools().into_iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Offer, ToolName};
 
     #[test]
     fn each_mode_has_its_file() {

@@ -9,8 +9,9 @@ mod secrets;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use cellist_session::Home;
-pub use cellist_session::Use;
+use cellist_settings::Home;
+
+pub use cellist_store::Use;
 
 use crate::caller::Caller;
 use executed::is_executed;
@@ -103,7 +104,7 @@ impl Reach {
     /// Of a caller, with the state folder of whoever carries its calls out.
     pub fn of(caller: &Caller, home: &Home) -> Reach {
         let folders = std::iter::once(&caller.cwd).chain(&caller.roots).cloned().collect();
-        let variables = caller.asker.environment();
+        let variables = caller.environment.variables();
         Reach {
             programs: variables.path_folders().into_iter().filter(|folder| folder.is_absolute()).collect(),
             folders,

@@ -4,7 +4,8 @@
 use serde::Serialize;
 
 use crate::mode::Mode;
-use crate::tool::{Offer, ToolName};
+use crate::offer::Offer;
+use crate::tool::ToolName;
 
 /// The tools that a prompt may name, as people write them.
 const NAMES: [(&str, ToolName); 7] = [
@@ -47,7 +48,7 @@ pub struct Attachment {
 /// The tools that a prompt may name, each with the mode that it needs.
 pub fn tool_references() -> impl Iterator<Item = (&'static str, Mode)> {
     NAMES.into_iter().map(|(name, tool)| {
-        let needed = Mode::ALL.into_iter().find(|mode| mode.allows(tool.access()));
+        let needed = Mode::ALL.into_iter().find(|mode| mode.allows(tool.facts().access));
         (name, needed.unwrap_or(Mode::Agent))
     })
 }
@@ -89,7 +90,7 @@ fn tool(text: &str, offer: Offer, found: &mut References) -> usize {
 fn note(tool: ToolName, offer: Offer) -> Option<String> {
     if offer.has(tool) {
         None
-    } else if offer.mode.allows(tool.access()) {
+    } else if offer.mode.allows(tool.facts().access) {
         Some("it needs a notebook that is attached and active".to_owned())
     } else {
         Some(format!("it needs {} mode", Mode::Agent))

@@ -11,8 +11,9 @@ mod reply;
 use cellist_output::{CellEnding, RunSummary, notices};
 use cellist_session::execution::{KernelReport, Pictures, Reading, Report, Status};
 
-use crate::arguments::Arguments;
-use crate::budget::budget;
+use crate::agent::Agent;
+use crate::budget;
+use crate::input::MaxOutput;
 use crate::sent::OutputMark;
 
 pub(crate) use composed::{Composed, Section, fit};
@@ -33,10 +34,14 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// What a call asks for, or what is usual.
-    pub(crate) fn of(arguments: &Arguments) -> Budget {
-        let is_asked = arguments.whole("max_output").is_some();
-        Budget { bytes: budget(arguments), is_asked, images: !arguments.is_off("images") }
+    /// What a call asks for, or what is usual for its caller.
+    pub(crate) fn of(agent: &Agent, max_output: Option<MaxOutput>, images: Option<bool>) -> Budget {
+        let (bytes, is_asked) = match max_output {
+            Some(wanted) => (budget::asked(wanted.0), true),
+            None if agent.within().is_some() => (budget::WHOLE, true),
+            None => (budget::USUAL, false),
+        };
+        Budget { bytes, is_asked, images: images.unwrap_or(true) }
     }
 
     /// Bytes of text.

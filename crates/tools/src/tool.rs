@@ -1,175 +1,234 @@
-//! The tools by name, in the order in which they are always listed, and who is offered which.
+//! The tools. One file each, with its input, description, access and function; the table below lists them, and names,
+//! definitions and the dispatch of calls are made of it.
+
+mod add_notebook_cell;
+mod bash;
+mod create_notebook;
+mod delete_notebook_cells;
+mod edit;
+mod eval;
+mod get_cell_outputs;
+mod get_notebook_cells;
+mod get_variables;
+mod move_notebook_cell;
+mod notebook;
+mod notebook_kernel;
+mod python;
+mod read;
+mod read_artifact;
+mod run_notebook_cells;
+mod search_notebook;
+mod undo;
+mod update_notebook_cell;
+mod wait;
+mod write;
 
 use std::fmt;
 
-use cellist_session::settings::ToolMode;
+use serde_json::Value;
 
-use crate::caller::{Caller, ToolSet};
-use crate::editor::Editor;
+use crate::answer::{Answer, Block, Refusal};
+use crate::input::{
+    self, BadArguments, CellType, Field, Input, Kind, MaxOutput, Seconds, Whole, choice, input,
+};
 use crate::mode::{Access, Mode};
+use crate::toolbox::{Call, Toolbox};
 
-/// A tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each is the tool of that name")]
-pub enum ToolName {
-    GetNotebookCells,
-    GetCellOutputs,
-    SearchNotebook,
-    RunNotebookCells,
-    AddNotebookCell,
-    UpdateNotebookCell,
-    DeleteNotebookCells,
-    MoveNotebookCell,
-    Undo,
-    CreateNotebook,
-    NotebookKernel,
-    Notebook,
-    Read,
-    Edit,
-    Write,
-    Python,
-    Eval,
-    Bash,
-    GetVariables,
-    Wait,
-    ReadArtifact,
+/// A tool: the input of a call, whose documentation is the description, and all else that there is to know.
+pub(crate) trait Tool: Input {
+    const FACTS: ToolFacts;
+
+    /// What this call amounts to: an edit of a notebook, a change that is also run, or an interrupt may be more than the least.
+    fn access(&self) -> Access {
+        Self::FACTS.access
+    }
+
+    /// The text that the call writes to a file, for the check of redaction marks.
+    fn writing(&self) -> Option<Writing<'_>> {
+        None
+    }
+
+    /// Carries the call out.
+    fn run(self, toolbox: &Toolbox, call: Call<'_>) -> impl Future<Output = Result<Answer, Refusal>> + Send;
 }
 
-/// What decides which tools are offered.
+/// The facts about a tool that its input does not tell.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolFacts {
+    /// The least that a call amounts to.
+    pub access: Access,
+    /// The callers that are offered it.
+    pub group: ToolGroup,
+    /// Whether a call may overwrite or remove content.
+    pub destroys: bool,
+    /// Whether a second call with the same arguments changes nothing more.
+    pub repeats: bool,
+    /// Its line in the prompts about notebooks.
+    prompt: &'static str,
+    /// Its form in modes that do not run code, where that differs.
+    looking: Option<Looking>,
+}
+
+/// Which callers are offered a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offer {
-    /// The mode.
-    pub mode: Mode,
-    /// Whether a notebook is worked on.
-    pub notebook_mode: bool,
-    /// Which tools there are.
-    pub tools: ToolSet,
-    /// Which of those that run code.
-    pub tool_mode: ToolMode,
+pub enum ToolGroup {
+    /// Those with a notebook to work on.
+    Notebook,
+    /// All that may change notebooks: it makes a notebook to work on.
+    NewNotebook,
+    /// Those that run Python.
+    Python,
+    /// Those that have a shell.
+    Shell,
+    /// All.
+    General,
 }
 
-/// A tool that is not among those that a caller has, whatever its mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
-pub enum NotOffered {
-    #[error("{0} is not among your tools: a person starts you with `--tools all` for that")]
-    Set(ToolName),
-    #[error("{0} is not among your tools: python.tool_mode leaves it out, or there is no Python")]
-    ToolMode(ToolName),
+/// A tool in modes that do not run code.
+#[derive(Clone, Copy, Debug)]
+struct Looking {
+    description: &'static str,
+    fields: &'static [Field],
+    prompt: &'static str,
+}
+
+/// The text that a call writes.
+pub(crate) struct Writing<'a> {
+    pub(crate) file: WrittenFile<'a>,
+    pub(crate) texts: Vec<&'a str>,
+}
+
+/// The file that a text is written to.
+pub(crate) enum WrittenFile<'a> {
+    /// The file at a path.
+    Path(&'a str),
+    /// The named notebook, else the active one.
+    Notebook(Option<&'a str>),
+}
+
+/// A tool as an agent reads about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Definition {
+    /// Its name.
+    pub name: ToolName,
+    /// Its purpose, and facts to know before a call.
+    pub description: &'static str,
+    /// The arguments that it takes.
+    pub fields: &'static [Field],
+    /// All else that there is to know.
+    pub facts: ToolFacts,
+}
+
+macro_rules! tools {
+    ($($module:ident::$tool:ident,)+) => {
+        /// A tool.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[expect(missing_docs, reason = "each is the tool of that name")]
+        pub enum ToolName {
+            $($tool),+
+        }
+
+        impl ToolName {
+            /// All of them, in the order in which they are listed.
+            pub const ALL: [ToolName; [$(ToolName::$tool),+].len()] = [$(ToolName::$tool),+];
+
+            /// As an agent calls it.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(ToolName::$tool => stringify!($module)),+
+                }
+            }
+
+            /// The tool as an agent reads about it.
+            pub fn definition(self) -> Definition {
+                match self {
+                    $(ToolName::$tool => Definition::new::<$module::$tool>(self)),+
+                }
+            }
+        }
+
+        /// A call whose arguments were read.
+        pub(crate) enum ToolRequest {
+            $($tool($module::$tool)),+
+        }
+
+        impl ToolRequest {
+            /// Reads the arguments of a call.
+            pub(crate) fn read(tool: ToolName, given: &Value) -> Result<ToolRequest, BadArguments> {
+                match tool {
+                    $(ToolName::$tool => Input::read(tool.as_str(), given).map(ToolRequest::$tool)),+
+                }
+            }
+
+            /// What it amounts to.
+            pub(crate) fn access(&self) -> Access {
+                match self {
+                    $(ToolRequest::$tool(input) => input.access()),+
+                }
+            }
+
+            /// The text that it writes to a file.
+            pub(crate) fn writing(&self) -> Option<Writing<'_>> {
+                match self {
+                    $(ToolRequest::$tool(input) => input.writing()),+
+                }
+            }
+
+            /// Carries it out.
+            pub(crate) async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+                // On the heap: a call needs room for one tool, not for the largest of them.
+                match self {
+                    $(ToolRequest::$tool(input) => Box::pin(input.run(toolbox, call)).await),+
+                }
+            }
+        }
+    };
+}
+
+tools! {
+    get_notebook_cells::GetNotebookCells,
+    get_cell_outputs::GetCellOutputs,
+    search_notebook::SearchNotebook,
+    run_notebook_cells::RunNotebookCells,
+    add_notebook_cell::AddNotebookCell,
+    update_notebook_cell::UpdateNotebookCell,
+    delete_notebook_cells::DeleteNotebookCells,
+    move_notebook_cell::MoveNotebookCell,
+    undo::Undo,
+    create_notebook::CreateNotebook,
+    notebook_kernel::NotebookKernel,
+    notebook::Notebook,
+    read::Read,
+    edit::Edit,
+    write::Write,
+    python::Python,
+    eval::Eval,
+    bash::Bash,
+    get_variables::GetVariables,
+    wait::Wait,
+    read_artifact::ReadArtifact,
 }
 
 impl ToolName {
-    /// All of them, in their order.
-    pub const ALL: [ToolName; 21] = [
-        ToolName::GetNotebookCells,
-        ToolName::GetCellOutputs,
-        ToolName::SearchNotebook,
-        ToolName::RunNotebookCells,
-        ToolName::AddNotebookCell,
-        ToolName::UpdateNotebookCell,
-        ToolName::DeleteNotebookCells,
-        ToolName::MoveNotebookCell,
-        ToolName::Undo,
-        ToolName::CreateNotebook,
-        ToolName::NotebookKernel,
-        ToolName::Notebook,
-        ToolName::Read,
-        ToolName::Edit,
-        ToolName::Write,
-        ToolName::Python,
-        ToolName::Eval,
-        ToolName::Bash,
-        ToolName::GetVariables,
-        ToolName::Wait,
-        ToolName::ReadArtifact,
-    ];
-
-    /// As an agent calls it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ToolName::GetNotebookCells => "get_notebook_cells",
-            ToolName::GetCellOutputs => "get_cell_outputs",
-            ToolName::SearchNotebook => "search_notebook",
-            ToolName::RunNotebookCells => "run_notebook_cells",
-            ToolName::AddNotebookCell => "add_notebook_cell",
-            ToolName::UpdateNotebookCell => "update_notebook_cell",
-            ToolName::DeleteNotebookCells => "delete_notebook_cells",
-            ToolName::MoveNotebookCell => "move_notebook_cell",
-            ToolName::Undo => "undo",
-            ToolName::CreateNotebook => "create_notebook",
-            ToolName::NotebookKernel => "notebook_kernel",
-            ToolName::Notebook => "notebook",
-            ToolName::Read => "read",
-            ToolName::Edit => "edit",
-            ToolName::Write => "write",
-            ToolName::Python => "python",
-            ToolName::Eval => "eval",
-            ToolName::Bash => "bash",
-            ToolName::GetVariables => "get_variables",
-            ToolName::Wait => "wait",
-            ToolName::ReadArtifact => "read_artifact",
-        }
-    }
-
     /// The tool that an agent calls so.
     pub fn from_name(name: &str) -> Option<ToolName> {
         ToolName::ALL.into_iter().find(|tool| tool.as_str() == name)
     }
 
-    /// The least that a call of it amounts to. Its arguments may make it more: an edit of a notebook, a change that
-    /// is also run, an interrupt.
-    pub fn access(self) -> Access {
-        match self {
-            ToolName::GetNotebookCells
-            | ToolName::GetCellOutputs
-            | ToolName::SearchNotebook
-            | ToolName::NotebookKernel
-            | ToolName::Read
-            | ToolName::GetVariables
-            | ToolName::Wait
-            | ToolName::ReadArtifact => Access::Look,
-            ToolName::Edit | ToolName::Write => Access::ChangeFile,
-            ToolName::AddNotebookCell
-            | ToolName::UpdateNotebookCell
-            | ToolName::DeleteNotebookCells
-            | ToolName::MoveNotebookCell
-            | ToolName::Undo
-            | ToolName::CreateNotebook
-            | ToolName::Notebook => Access::ChangeNotebook,
-            ToolName::RunNotebookCells | ToolName::Python | ToolName::Eval | ToolName::Bash => Access::Run,
-        }
+    /// The facts about it.
+    pub fn facts(self) -> ToolFacts {
+        self.definition().facts
     }
 
-    /// Whether it belongs to work on a notebook, and is not offered without one.
-    pub fn needs_notebook(self) -> bool {
-        match self {
-            ToolName::GetNotebookCells
-            | ToolName::GetCellOutputs
-            | ToolName::SearchNotebook
-            | ToolName::RunNotebookCells
-            | ToolName::AddNotebookCell
-            | ToolName::UpdateNotebookCell
-            | ToolName::DeleteNotebookCells
-            | ToolName::MoveNotebookCell
-            | ToolName::Undo
-            | ToolName::NotebookKernel => true,
-            ToolName::CreateNotebook
-            | ToolName::Notebook
-            | ToolName::Read
-            | ToolName::Edit
-            | ToolName::Write
-            | ToolName::Python
-            | ToolName::Eval
-            | ToolName::Bash
-            | ToolName::GetVariables
-            | ToolName::Wait
-            | ToolName::ReadArtifact => false,
+    /// The tool as a mode lists it: without the parts that the mode refuses in every call.
+    pub fn in_mode(self, mode: Mode) -> Definition {
+        let Definition { name, description, fields, facts } = self.definition();
+        match facts.looking.filter(|_| !mode.allows(Access::Run)) {
+            Some(Looking { description, fields, prompt }) => {
+                Definition { name, description, fields, facts: ToolFacts { prompt, ..facts } }
+            }
+            None => Definition { name, description, fields, facts },
         }
-    }
-
-    /// Whether it is one of those that exist for notebooks.
-    pub fn is_for_notebooks(self) -> bool {
-        self.needs_notebook() || self == ToolName::CreateNotebook
     }
 }
 
@@ -179,133 +238,40 @@ impl fmt::Display for ToolName {
     }
 }
 
-impl Offer {
-    /// The tools of a mode, with nothing else left out but what `--tools all` adds.
-    pub fn new(mode: Mode, notebook_mode: bool) -> Offer {
-        Offer { mode, notebook_mode, tools: ToolSet::Notebook, tool_mode: ToolMode::Both }
+impl ToolFacts {
+    /// Of a tool that all callers are offered, and that may destroy content where it changes any.
+    const fn new(access: Access) -> ToolFacts {
+        let group = ToolGroup::General;
+        ToolFacts { access, group, destroys: true, repeats: false, prompt: "", looking: None }
     }
 
-    /// What a caller has. Unless it is to keep to the notebook in front of a person, any notebook that it names is
-    /// worked on.
-    pub fn to(caller: &Caller, editor: &Editor) -> Offer {
-        let notebook_mode = !caller.requires_active || editor.with(&caller.attached).notebook().is_some();
-        Offer { notebook_mode, ..Offer::set(caller) }
+    /// Of a tool for work on a notebook, with its line in prompts.
+    const fn of_notebooks(access: Access, prompt: &'static str) -> ToolFacts {
+        ToolFacts { group: ToolGroup::Notebook, prompt, ..ToolFacts::new(access) }
     }
 
-    /// What a caller has while a notebook is worked on.
-    pub fn set(caller: &Caller) -> Offer {
-        Offer { mode: caller.mode, notebook_mode: true, tools: caller.tools, tool_mode: caller.tool_mode }
+    /// Its line in the prompts about notebooks.
+    pub(crate) fn prompt(&self) -> &'static str {
+        self.prompt
+    }
+}
+
+impl Definition {
+    fn new<T: Tool>(name: ToolName) -> Definition {
+        Definition { name, description: T::ABOUT, fields: T::FIELDS, facts: T::FACTS }
     }
 
-    /// Whether a tool is offered.
-    pub fn has(self, tool: ToolName) -> bool {
-        self.check(tool).is_ok()
-            && self.mode.allows(tool.access())
-            && (self.notebook_mode || !tool.needs_notebook())
-            && !self.refuses_every(tool)
+    /// The schema of its arguments.
+    pub fn schema(&self) -> Value {
+        input::schema(self.fields)
     }
 
-    /// Whether each call of a tool would be refused. Without ordinary files `edit` and `write` change notebooks alone.
-    fn refuses_every(self, tool: ToolName) -> bool {
-        matches!(tool, ToolName::Edit | ToolName::Write)
-            && self.tools == ToolSet::Notebook
-            && !self.mode.allows(Access::ChangeNotebook)
-    }
-
-    /// Refuses what is not among the tools at all.
-    pub fn check(self, tool: ToolName) -> Result<(), NotOffered> {
-        match (tool, self.tools, self.tool_mode) {
-            (ToolName::Bash, ToolSet::Notebook, _) => Err(NotOffered::Set(tool)),
-            (ToolName::Bash, ToolSet::All, ToolMode::IpyOnly) => Err(NotOffered::ToolMode(tool)),
-            (ToolName::Python | ToolName::Eval, _, ToolMode::BashOnly) => Err(NotOffered::ToolMode(tool)),
-            _ => Ok(()),
-        }
-    }
-
-    /// The tools that are offered, in their order.
-    pub fn tool_names(self) -> Vec<ToolName> {
-        ToolName::ALL.into_iter().filter(|tool| self.has(*tool)).collect()
-    }
-
-    /// The tools for notebooks that are offered, in their order.
-    pub fn notebook_tools(self) -> Vec<ToolName> {
-        self.tool_names().into_iter().filter(|tool| tool.is_for_notebooks()).collect()
+    /// Whether no call of it can change anything or run code, in a mode.
+    pub fn only_looks(&self, mode: Mode) -> bool {
+        // A tool with a form for modes that only look does more in the others.
+        self.facts.access == Access::Look && (self.facts.looking.is_none() || !mode.allows(Access::Run))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_tool_is_found_by_its_name() {
-        for tool in ToolName::ALL {
-            assert_eq!(ToolName::from_name(tool.as_str()), Some(tool));
-        }
-        assert_eq!(ToolName::from_name("fly"), None);
-    }
-
-    #[test]
-    fn tools_for_notebooks_depend_on_the_mode_and_on_a_notebook() {
-        let names = |mode, notebook_mode| {
-            let tools = Offer::new(mode, notebook_mode).notebook_tools();
-            tools.iter().map(|tool| tool.as_str()).collect::<Vec<_>>().join(" ")
-        };
-        let look = "get_notebook_cells get_cell_outputs search_notebook notebook_kernel";
-        assert_eq!(names(Mode::Ask, true), look);
-        assert_eq!(names(Mode::Edit, true), look);
-        assert_eq!(
-            names(Mode::Agent, true),
-            "get_notebook_cells get_cell_outputs search_notebook run_notebook_cells add_notebook_cell update_notebook_cell \
-             delete_notebook_cells move_notebook_cell undo create_notebook notebook_kernel"
-        );
-        assert_eq!(names(Mode::Ask, false), "");
-        assert_eq!(names(Mode::Edit, false), "");
-        assert_eq!(names(Mode::Agent, false), "create_notebook");
-    }
-
-    #[test]
-    fn a_mode_lists_no_tool_whose_every_call_it_refuses() {
-        let writes = |mode, tools| {
-            let offer = Offer { tools, ..Offer::new(mode, true) };
-            [ToolName::Edit, ToolName::Write].map(|tool| offer.has(tool))
-        };
-        assert_eq!(writes(Mode::Edit, ToolSet::Notebook), [false, false]);
-        assert_eq!(writes(Mode::Edit, ToolSet::All), [true, true]);
-        assert_eq!(writes(Mode::Agent, ToolSet::Notebook), [true, true]);
-    }
-
-    #[test]
-    fn what_runs_code_depends_on_the_tool_mode_and_the_set() {
-        let names = |tools, tool_mode| {
-            let offer = Offer { tools, tool_mode, ..Offer::new(Mode::Agent, false) };
-            let names = offer.tool_names().into_iter().filter(|tool| tool.access() == Access::Run);
-            names.map(ToolName::as_str).collect::<Vec<_>>().join(" ")
-        };
-        for (tools, tool_mode, expected) in [
-            (ToolSet::Notebook, ToolMode::Both, "python eval"),
-            (ToolSet::Notebook, ToolMode::IpyOnly, "python eval"),
-            (ToolSet::Notebook, ToolMode::BashOnly, ""),
-            (ToolSet::All, ToolMode::Both, "python eval bash"),
-            (ToolSet::All, ToolMode::IpyOnly, "python eval"),
-            (ToolSet::All, ToolMode::BashOnly, "bash"),
-        ] {
-            assert_eq!(names(tools, tool_mode), expected, "{tools:?} {tool_mode:?}");
-        }
-        let refused = |tools, tool_mode, tool| {
-            Offer { tools, tool_mode, ..Offer::new(Mode::Agent, true) }.check(tool).unwrap_err()
-        };
-        assert_eq!(
-            refused(ToolSet::Notebook, ToolMode::Both, ToolName::Bash),
-            NotOffered::Set(ToolName::Bash)
-        );
-        assert_eq!(
-            refused(ToolSet::All, ToolMode::IpyOnly, ToolName::Bash),
-            NotOffered::ToolMode(ToolName::Bash)
-        );
-        assert_eq!(
-            refused(ToolSet::All, ToolMode::BashOnly, ToolName::Eval).to_string(),
-            "eval is not among your tools: python.tool_mode leaves it out, or there is no Python"
-        );
-    }
-}
+mod tests;

@@ -1,92 +1,85 @@
-//! Where calls are carried out: a call is checked against the definition of its tool and against the mode of whoever
-//! calls, and only then handed to the tool. One tool a file.
+//! Where calls are carried out: a call is checked against the input of its tool and the mode of its caller, and only then
+//! handed to the tool. The folder holds the parts that tools share.
 
-mod access;
-mod bash;
 mod begun;
 mod bridge;
-mod changes;
+pub(crate) mod cell_runs;
+pub(crate) mod changes;
 mod context;
-mod create_notebook;
-mod edit;
-mod eval;
-mod excerpt;
-mod get_cell_outputs;
-mod get_notebook_cells;
-mod get_variables;
-mod listing;
-mod notebook;
-mod notebook_kernel;
-mod ongoing;
-mod open;
-mod python;
-mod read;
-mod read_artifact;
+pub(crate) mod excerpt;
+pub(crate) mod file_change;
+pub(crate) mod listing;
+pub(crate) mod ongoing;
+pub(crate) mod open;
 mod redacted;
-mod run_notebook_cells;
-mod runs;
-mod search_notebook;
-mod target;
-mod text;
-mod undo;
-mod wait;
+pub(crate) mod runs;
+pub(crate) mod target;
+pub(crate) mod text;
 
 use std::sync::Arc;
 
-use cellist_session::artifact::Artifacts;
-use cellist_session::contained::contained;
+use cellist_live::Documents;
+use cellist_platform::contained::contained;
+use cellist_platform::fault;
 use cellist_session::execution::Cancel;
-use cellist_session::fault;
-use cellist_session::live::Documents;
 use cellist_session::sessions::Sessions;
+use cellist_store::artifact::Artifacts;
 use serde_json::Value;
 use tokio::sync::{broadcast, watch};
 
 use crate::agent::Agent;
-use crate::answer::{Answer, Progress};
-use crate::arguments::Arguments;
+use crate::answer::{Answer, Progress, Refusal};
 use crate::caller::Caller;
-use crate::definition::Definition;
 use crate::editor::{Editor, EditorReport};
 use crate::executions::Executions;
 use crate::glance::{Glance, Glances};
+use crate::input::MaxOutput;
 use crate::mode::Access;
-use crate::result::Gallery;
-use crate::tool::{Offer, ToolName};
-use access::{access, names_notebook};
+use crate::offer::Offer;
+use crate::result::{Budget, Gallery};
+use crate::tool::{ToolName, ToolRequest};
+
 pub use bridge::NotCalled;
 use runs::Introduced;
 
 /// All tools. Cheap to clone; all clones are one.
 #[derive(Clone)]
 pub struct Toolbox {
-    sessions: Sessions,
-    documents: Documents,
-    artifacts: Artifacts,
-    /// What an editor reported last.
+    pub(crate) sessions: Sessions,
+    pub(crate) documents: Documents,
+    pub(crate) artifacts: Artifacts,
+    /// The last report of an editor.
     editor: Arc<watch::Sender<Editor>>,
-    executions: Executions,
-    gallery: Gallery,
-    introduced: Arc<Introduced>,
+    pub(crate) executions: Executions,
+    pub(crate) gallery: Gallery,
+    pub(crate) introduced: Arc<Introduced>,
     glances: Glances,
 }
 
-/// A call that was checked.
-struct Call<'a> {
-    agent: &'a Arc<Agent>,
-    arguments: &'a Arguments,
+/// A call that was checked, without its input.
+pub(crate) struct Call<'a> {
+    pub(crate) agent: &'a Arc<Agent>,
     /// What carrying it out amounts to.
-    access: Access,
-    /// Who hears how far it is.
-    news: &'a watch::Sender<Option<Progress>>,
-    /// Whether it is still wanted.
-    cancel: Cancel,
+    pub(crate) access: Access,
+    /// Receives its progress.
+    pub(crate) news: &'a watch::Sender<Option<Progress>>,
+    pub(crate) cancel: Cancel,
 }
 
 impl Call<'_> {
     /// Who calls.
-    fn caller(&self) -> &Caller {
+    pub(crate) fn caller(&self) -> &Caller {
         self.agent.caller()
+    }
+
+    /// How much the answer may have.
+    pub(crate) fn budget(&self, max_output: Option<MaxOutput>, images: Option<bool>) -> Budget {
+        Budget::of(self.agent, max_output, images)
+    }
+
+    /// How many bytes of text the answer of a tool has that does not let its caller choose.
+    pub(crate) fn usual_bytes(&self) -> usize {
+        self.budget(None, None).bytes()
     }
 }
 
@@ -128,12 +121,10 @@ impl Toolbox {
     /// What carrying out a call would amount to, as far as its arguments tell. A call that is not one amounts to
     /// nothing, and is refused when it is made.
     pub fn amounts_to(tool: ToolName, arguments: &Value) -> Access {
-        let Ok(arguments) = Arguments::check(Definition::of(tool), arguments) else { return Access::Look };
-        access(tool, &arguments, arguments.text("path").is_some_and(names_notebook))
+        ToolRequest::read(tool, arguments).map_or(Access::Look, |request| request.access())
     }
 
-    /// Carries a call out. Dropping the future gives up on the answer, not on what was begun; what is not wanted any
-    /// more is said through `cancel`.
+    /// Carries a call out. Dropping the future gives up on the answer, not on a run that it began; `cancel` stops the run.
     pub async fn call(
         &self,
         agent: &Arc<Agent>,
@@ -142,73 +133,34 @@ impl Toolbox {
         news: &watch::Sender<Option<Progress>>,
         cancel: Cancel,
     ) -> Answer {
-        let (caller, _busy) = (agent.caller(), agent.begin());
-        if let Err(refusal) = Offer::set(caller).check(tool) {
-            return match self.stand_in(caller, refusal).await {
-                Some(why) => Answer::failure(why),
-                None => Answer::failure(refusal),
-            };
-        }
-        let arguments = match Arguments::check(Definition::of(tool), arguments) {
-            // Code takes in what a model cannot.
-            Ok(arguments) if agent.within().is_some() => arguments.without_budget(),
-            Ok(arguments) => arguments,
-            Err(error) => return Answer::failure(error),
-        };
-        let on_notebook = arguments.text("path").is_some_and(names_notebook);
-        let access = access(tool, &arguments, on_notebook);
-        if let Err(refusal) = caller.mode.check(access) {
-            return Answer::failure(refusal);
-        }
-        let call = Call { agent, arguments: &arguments, access, news, cancel };
-        // Code gets what is there; a model does not, whoever ran the code.
-        let is_read_by_code = agent.within().is_some();
-        let answer = match is_read_by_code {
-            true => self.contain(tool, call).await,
-            false => match self.check_marks(&call).await {
-                Ok(()) => self.contain(tool, call).await,
-                Err(refusal) => Err(refusal),
-            },
-        };
-        let answer = answer.unwrap_or_else(|failure| failure);
-        match is_read_by_code {
-            true => answer,
-            false => answer.redacted(&caller.asker.redaction),
+        let _busy = agent.begin();
+        let call = Call { agent, access: Access::Look, news, cancel };
+        let answer = self.carry_out(tool, arguments, call).await.unwrap_or_else(Answer::from);
+        // Code gets the text itself; a model does not, whoever ran the code.
+        match agent.within() {
+            Some(_) => answer,
+            None => answer.redacted(&agent.caller().redaction),
         }
     }
 
-    /// A fault of ours fails the one call.
-    async fn contain(&self, tool: ToolName, call: Call<'_>) -> Result<Answer, Answer> {
+    async fn carry_out(&self, tool: ToolName, arguments: &Value, call: Call<'_>) -> Result<Answer, Refusal> {
+        let caller = call.caller();
+        if let Err(refusal) = Offer::set(caller).check(tool) {
+            let why = self.stand_in(caller, refusal).await;
+            return Err(why.map_or_else(|| Refusal::new(refusal), Refusal::new));
+        }
+        let request = ToolRequest::read(tool, arguments).map_err(Refusal::new)?;
+        let access = request.access();
+        caller.mode.check(access).map_err(Refusal::new)?;
+        let call = Call { access, ..call };
+        if let (Some(writing), None) = (request.writing(), call.agent.within()) {
+            self.check_marks(&call, writing).await?;
+        }
+        // A fault of ours fails the one call.
         let called = contained(async {
             fault::panic_point("tool");
-            self.hand_to(tool, call).await
+            request.run(self, call).await
         });
-        called.await.unwrap_or_else(|panicked| Err(Answer::failure(panicked)))
-    }
-
-    async fn hand_to(&self, tool: ToolName, call: Call<'_>) -> Result<Answer, Answer> {
-        match tool {
-            ToolName::GetNotebookCells => self.get_notebook_cells(call).await,
-            ToolName::GetCellOutputs => self.get_cell_outputs(call).await,
-            ToolName::SearchNotebook => self.search_notebook(call).await,
-            ToolName::AddNotebookCell => self.add_notebook_cell(call).await,
-            ToolName::UpdateNotebookCell => self.update_notebook_cell(call).await,
-            ToolName::DeleteNotebookCells => self.delete_notebook_cells(call).await,
-            ToolName::MoveNotebookCell => self.move_notebook_cell(call).await,
-            ToolName::Undo => self.undo(call).await,
-            ToolName::CreateNotebook => self.create_notebook(call).await,
-            ToolName::Notebook => self.edit_notebook(call).await,
-            ToolName::Read => self.read(call).await,
-            ToolName::Edit => self.edit(call).await,
-            ToolName::Write => self.write(call).await,
-            ToolName::ReadArtifact => self.read_artifact(call).await,
-            ToolName::RunNotebookCells => self.run_notebook_cells(call).await,
-            ToolName::NotebookKernel => self.notebook_kernel(call).await,
-            ToolName::GetVariables => self.get_variables(call).await,
-            ToolName::Python => self.python(call).await,
-            ToolName::Eval => self.eval(call).await,
-            ToolName::Bash => self.bash(call).await,
-            ToolName::Wait => self.wait(call).await,
-        }
+        called.await.unwrap_or_else(|panicked| Err(Refusal::new(panicked)))
     }
 }

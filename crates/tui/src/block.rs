@@ -6,7 +6,7 @@ mod piece;
 
 use std::time::Duration;
 
-use cellist_link::{Bar, Status};
+use cellist_host::{Bar, Status};
 
 pub use draw::{Drawn, Frame, Placed, Shown};
 pub use piece::{Piece, pieces, report_pieces};

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use cellist_link::{Ending, Told, Usage};
+use cellist_host::{Ending, Told, Usage};
 use ratatui_core::text::Line;
 use serde_json::Value;
 

@@ -292,7 +292,8 @@ mod tests {
 
     #[test]
     fn markdown_is_laid_out_for_the_width() {
-        insta::assert_snapshot!(to_plain(&markdown(TEXT, 40)), @"
+        let narrow = to_plain(&markdown(TEXT, 40));
+        insta::assert_snapshot!(narrow, @"
         A title
 
         Some prose with code, a link
@@ -318,30 +319,11 @@ mod tests {
 
         the end
         ");
-        insta::assert_snapshot!(to_plain(&markdown(TEXT, 80)), @"
-        A title
-
-        Some prose with code, a link (https://example.org/x) and more words than fit.
-
-        • one
-        • two
-          1. deep
-          2. deeper, with a longer remark
-
-        │ quoted text
-
-          def f():
-              pass
-
-         a  b
-        ──  ─
-         1  x
-        22  y
-
-        ────────────────────────────────────────────────────────────────────────────────
-
-        the end
-        ");
+        let wide = narrow
+            .replace("a link\n(https", "a link (https")
+            .replace("words\nthan fit", "words than fit")
+            .replace(&"─".repeat(40), &"─".repeat(80));
+        assert_eq!(to_plain(&markdown(TEXT, 80)), wide);
     }
 
     #[test]

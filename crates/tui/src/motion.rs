@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use cellist_link::{Event as News, Pending, Stop};
+use cellist_host::{Event as News, Pending, Stop};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior, interval};

@@ -8,7 +8,9 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use cellist_link::{Call, CallReport, CallView, Code, Event as News, Link, Order, Reply, Request, Result};
+use cellist_host::{
+    Call, CallReport, CallView, Code, Event as News, HostClient, Order, Reply, Request, Result,
+};
 use crossterm::event::Event;
 use tokio::task::JoinSet;
 
@@ -56,13 +58,13 @@ enum Ended {
 
 impl Repl {
     /// Goes on until its user leaves. What was run is returned as text for the terminal.
-    pub async fn go(self, link: &Link) -> io::Result<String> {
+    pub async fn go(self, client: &HostClient) -> io::Result<String> {
         let mut model = Model::new(self.call.session.id.clone(), self.picturing, self.keeper.history());
-        let shown = self.follow(link, &mut model).await;
+        let shown = self.follow(client, &mut model).await;
         shown.map(|()| model.transcript(self.has_colour))
     }
 
-    async fn follow(&self, link: &Link, model: &mut Model) -> io::Result<()> {
+    async fn follow(&self, client: &HostClient, model: &mut Model) -> io::Result<()> {
         let mut screen = Screen::take(self.has_colour)?;
         let (mut keys, mut work) = (events(), JoinSet::new());
         let (mut ending, mut tick) = (Ending::new()?, frames());
@@ -85,7 +87,7 @@ impl Repl {
                         Deed::Run(code) => {
                             self.keeper.remember(&code);
                             let cells = vec![Code { code, ..Code::default() }];
-                            running = Some(begin(link, &mut work, Call { cells, ..self.call.clone() }));
+                            running = Some(begin(client, &mut work, Call { cells, ..self.call.clone() }));
                         }
                         Deed::Interrupt => {
                             if let Some(going) = &mut running {
@@ -93,7 +95,7 @@ impl Repl {
                             }
                         }
                         Deed::Restart => {
-                            let pending = link.begin(Request::Restart(self.call.session.clone()));
+                            let pending = client.begin(Request::Restart(self.call.session.clone()));
                             work.spawn(async move { Ended::Asked(pending.done().await) });
                         }
                         Deed::Save(path) => match self.keeper.save(&path, &model.notebook()) {
@@ -102,12 +104,12 @@ impl Repl {
                         },
                         Deed::Complete(code, cursor) => {
                             let session = self.call.session.clone();
-                            let pending = link.begin(Request::Complete { session, code, cursor });
+                            let pending = client.begin(Request::Complete { session, code, cursor });
                             work.spawn(async move { Ended::Completed(pending.done().await, cursor) });
                         }
                         Deed::Inspect(code) => {
                             let (session, cursor) = (self.call.session.clone(), code.chars().count());
-                            let pending = link.begin(Request::Inspect { session, code: code.clone(), cursor });
+                            let pending = client.begin(Request::Inspect { session, code: code.clone(), cursor });
                             work.spawn(async move { Ended::Inspected(pending.done().await, code) });
                         }
                     },
@@ -123,7 +125,7 @@ impl Repl {
                     }
                     Ended::Ran(Ok(Reply::Unordered { cwd }), call) if call.order.is_none() => {
                         match self.order(cwd, &mut keys, model, &mut screen).await? {
-                            Some(Ok(order)) => running = Some(begin(link, &mut work, Call { order: Some(order), ..*call })),
+                            Some(Ok(order)) => running = Some(begin(client, &mut work, Call { order: Some(order), ..*call })),
                             Some(Err(why)) => {
                                 running = None;
                                 match why == BEFORE {
@@ -187,8 +189,8 @@ impl Repl {
     }
 }
 
-fn begin(link: &Link, work: &mut JoinSet<Ended>, call: Call) -> Going {
-    let pending = link.begin(Request::Call(Box::new(call.clone())));
+fn begin(client: &HostClient, work: &mut JoinSet<Ended>, call: Call) -> Going {
+    let pending = client.begin(Request::Call(Box::new(call.clone())));
     let going = Going::new(&pending);
     work.spawn(async move { Ended::Ran(pending.done().await, Box::new(call)) });
     going
@@ -197,11 +199,11 @@ fn begin(link: &Link, work: &mut JoinSet<Ended>, call: Call) -> Going {
 fn call(news: &News) -> Option<CallView> {
     match news {
         News::Call(view) => Some(view.clone()),
-        News::Notebook(_) | News::Run(_) | News::Tool(_) => None,
+        News::Run(_) | News::Tool(_) => None,
     }
 }
 
 /// What came of a piece of code, if it ran.
-pub(crate) fn only(report: CallReport) -> (Option<cellist_link::CodeReport>, Vec<String>) {
+pub(crate) fn only(report: CallReport) -> (Option<cellist_host::CodeReport>, Vec<String>) {
     (report.cells.into_iter().next(), report.notices)
 }

@@ -3,7 +3,7 @@
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { select } from '../actions'
-import type { Present } from '../net/protocol'
+import type { Participant } from '../net/protocol'
 import { Outputs } from '../out/Outputs'
 import { inline, parts, proposed } from '../state/assist'
 import { cells, type CellModel, order, places, presentAt } from '../state/doc'
@@ -19,7 +19,7 @@ export function Cell({ id }: { id: string }) {
   return cell ? <Known key={id} cell={cell} /> : null
 }
 
-const NOBODY: Present[] = []
+const NOBODY: Participant[] = []
 
 function Known({ cell }: { cell: CellModel }) {
   const element = useRef<HTMLElement>(null)

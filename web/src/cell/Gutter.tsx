@@ -3,7 +3,7 @@
 import { useComputed, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { runCells } from '../actions'
-import type { Present, RunStatus } from '../net/protocol'
+import type { Participant, Status } from '../net/protocol'
 import type { CellModel } from '../state/doc'
 
 export interface Standing {
@@ -23,7 +23,7 @@ export function inWords(milliseconds: number): string {
 }
 
 /** How a run that did not come to its end is shown. An interrupt or a time limit is no failure. */
-const ENDED: Record<Exclude<RunStatus, 'ok'>, Pick<Standing, 'word' | 'label'> & { took: string }> = {
+const ENDED: Record<Exclude<Status, 'ok'>, Pick<Standing, 'word' | 'label'> & { took: string }> = {
   error: { word: 'failed', label: 'failed', took: 'failed in' },
   timeout: { word: 'stopped', label: 'timed out', took: 'timed out after' },
   cancelled: { word: 'stopped', label: 'interrupted', took: 'interrupted after' },
@@ -57,7 +57,7 @@ function Elapsed({ begun }: { begun: number }) {
   return <span class="elapsed">{inWords(Math.max(100, now.value - begun))}</span>
 }
 
-export function Gutter({ cell, others, isNear }: { cell: CellModel; others: Present[]; isNear: boolean }) {
+export function Gutter({ cell, others, isNear }: { cell: CellModel; others: Participant[]; isNear: boolean }) {
   const standing = useStanding(cell)
   const count = cell.state.value.last?.order ?? cell.count.value
   if (cell.kind.value !== 'code') return <div class="gutter">{others.map((one) => <Badge one={one} />)}</div>
@@ -81,7 +81,7 @@ export function Gutter({ cell, others, isNear }: { cell: CellModel; others: Pres
 }
 
 /** A dot for an agent that reads; those who do something have a letter. */
-function Badge({ one }: { one: Present }) {
+function Badge({ one }: { one: Participant }) {
   if (one.doing === 'reading') return <span class="reads" role="img" aria-label={`${one.actor.name} reads this`} title={`${one.actor.name} reads this`} />
   return <span class={`badge ${one.actor.kind}`} title={`${one.actor.name} is ${one.doing}`}>{one.actor.name.slice(0, 1).toUpperCase()}</span>
 }

@@ -12,7 +12,7 @@ import {
   drawSelection, EditorView, highlightSpecialChars, hoverTooltip, keymap, lineNumbers, showTooltip, type Tooltip,
 } from '@codemirror/view'
 import * as actions from '../actions'
-import { ask, typed } from '../net/sync'
+import { ask, notebook, typed } from '../net/sync'
 import { type CellModel, file } from '../state/doc'
 import { hasNumbers, isEditing } from '../state/view'
 import { highlighters, languageOf } from './language'
@@ -29,19 +29,17 @@ const toUnits = (text: string, character: number) => [...text].slice(0, characte
 async function complete(context: CompletionContext): Promise<CompletionResult | null> {
   if (!context.explicit) return null
   const code = context.state.doc.toString()
-  const answer = await ask({ complete: { code, cursor: toCharacters(code, context.pos) } })
-  if (answer === null || typeof answer !== 'object' || !('completion' in answer)) return null
-  const { matches, start, end } = answer.completion
-  if (matches.length === 0) return null
+  const found = await ask(notebook({ complete: { code, cursor: toCharacters(code, context.pos) } }), 'completion')
+  if (!found || found.matches.length === 0) return null
+  const { matches, start, end } = found
   const [from, to] = [toUnits(code, start), toUnits(code, end)]
   // A kernel may name whole paths where only the last part is to be seen.
   const options = matches.slice(0, 200).map((label, index) => ({ label, boost: -index / 1000 }))
   return { from, to, options, validFor: /^[\w.]*$/ }
 }
 
-async function documentation(code: string, at: number): Promise<string | null> {
-  const answer = await ask({ inspect: { code, cursor: toCharacters(code, at) } })
-  return answer !== null && typeof answer === 'object' && 'documentation' in answer ? answer.documentation : null
+function documentation(code: string, at: number): Promise<string | null> {
+  return ask(notebook({ inspect: { code, cursor: toCharacters(code, at) } }), 'inspection')
 }
 
 function docTooltip(pos: number, text: string): Tooltip {

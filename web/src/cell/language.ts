@@ -4,7 +4,7 @@ import { pythonLanguage } from '@codemirror/lang-python'
 import { defineLanguageFacet, Language, languageDataProp } from '@codemirror/language'
 import { classHighlighter, highlightCode, tagHighlighter, tags } from '@lezer/highlight'
 import { parser as markdownParser } from '@lezer/markdown'
-import type { CellKind } from '../net/protocol'
+import type { CellType } from '../net/protocol'
 
 const data = defineLanguageFacet({ commentTokens: { block: { open: '<!--', close: '-->' } } })
 const markdownLanguage = new Language(
@@ -22,7 +22,7 @@ const functions = tagHighlighter([
 ])
 export const highlighters = [classHighlighter, functions]
 
-export function languageOf(kind: CellKind, language: string): Language | null {
+export function languageOf(kind: CellType, language: string): Language | null {
   if (kind === 'markdown') return markdownLanguage
   return kind === 'code' && /^(i?python3?|py)$/i.test(language) ? pythonLanguage : null
 }

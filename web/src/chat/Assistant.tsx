@@ -7,12 +7,12 @@ import { NARROWEST, setWidth, WIDEST, width } from '../state/assist'
 import { file } from '../state/doc'
 import { Composer } from './Composer'
 import { Seen } from './Seen'
-import { begin, chat, talk } from './talk'
+import { begin, setup, talk } from './talk'
 import { Turn, withCode } from './Turn'
 
 export function Assistant() {
   const looks = useSignal(false)
-  const account = chat.value?.account
+  const account = setup.value?.account
   const model = account && 'model' in account ? account.model : ''
   return (
     <>
@@ -86,7 +86,7 @@ function Conversation() {
 
 /** Stands where the first message will. */
 function First() {
-  const known = chat.value
+  const known = setup.value
   if (!known) return <p class="first-word faint">…</p>
   if ('problem' in known.account) {
     return (

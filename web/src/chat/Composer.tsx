@@ -11,7 +11,7 @@ import { active, isEditing } from '../state/view'
 import { Chips, Missing } from './Chips'
 import { mode, MODES, setMode, words } from './draft'
 import { beyond, means, type Mention, mentions, triggerAt } from './mentions'
-import { chat, isStopped, lookAgain, runsOn, sendDraft, stop, talk, withdraw } from './talk'
+import { setup, isStopped, lookAgain, runsOn, sendDraft, stop, talk, withdraw } from './talk'
 
 export function Composer({ onLook }: { onLook: () => void }) {
   const field = useRef<HTMLTextAreaElement>(null)
@@ -23,7 +23,7 @@ export function Composer({ onLook }: { onLook: () => void }) {
   const canStop = isAnswering || (runsOn.value && !words.value.trim())
   const interrupts = isStopped.value || runsOn.value
   const trigger = isClosed.value ? null : triggerAt(words.value, cursor.value)
-  const found = trigger ? mentions(trigger, mode.value, chat.value) : []
+  const found = trigger ? mentions(trigger, mode.value, setup.value) : []
   const isMeant = found[0] !== undefined && means(trigger!.query, found[0])
   const at = chosen.value < 0 && isMeant ? 0 : Math.min(chosen.value, found.length - 1)
 
@@ -150,16 +150,16 @@ function Menu({ sign, found, at, onTake }: { sign: '#' | '@'; found: Mention[]; 
 /** What the person should know or decide before the next message. */
 function Above() {
   const count = reviews.value.length
-  const out = beyond(words.value, mode.value, chat.value)
+  const out = beyond(words.value, mode.value, setup.value)
   return (
     <div class="above">
       {runsOn.value && <p class="notice">What the answer began still runs. <button onClick={stop}>Interrupt</button></p>}
       {talk.waiting.value.length > 0 && (
         <ol class="queued-messages" aria-label="Messages that wait">
-          {talk.waiting.value.map(({ number, words }) => (
-            <li key={number}>
+          {talk.waiting.value.map(({ message, words }) => (
+            <li key={message}>
               <span class="words">{words}</span>
-              <button class="quiet" aria-label={`Remove the waiting message ${words.slice(0, 40)}`} title="Do not send it" onClick={() => withdraw(number)}>×</button>
+              <button class="quiet" aria-label={`Remove the waiting message ${words.slice(0, 40)}`} title="Do not send it" onClick={() => withdraw(message)}>×</button>
             </li>
           ))}
         </ol>

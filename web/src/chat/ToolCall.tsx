@@ -5,7 +5,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { inWords } from '../cell/Gutter'
 import { highlighted, languageOf } from '../cell/language'
-import type { Deed, Verdict } from '../net/protocol'
+import type { Approval, Deed } from '../net/protocol'
 import { terminal } from '../out/term'
 import { file } from '../state/doc'
 import { CellChip, cellOf, nameOf } from './cells'
@@ -70,14 +70,14 @@ function Running({ begun }: { begun: number }) {
   return now.value - begun < 400 ? null : <span class="took">{inWords(now.value - begun)}</span>
 }
 
-const CHOICES: [Verdict, string][] = [['once', 'Run once'], ['always', 'Always for this notebook'], ['no', 'Don’t run']]
+const CHOICES: [Approval, string][] = [['once', 'Run once'], ['always', 'Always for this notebook'], ['no', 'Don’t run']]
 
-const FILE_CHOICES: [Verdict, string][] = [['once', 'Allow in this conversation'], ['no', 'Don’t change']]
+const FILE_CHOICES: [Approval, string][] = [['once', 'Allow in this conversation'], ['no', 'Don’t change']]
 
 function Approval({ call }: { call: Call }) {
   const path = call.path.value
   const isBusy = useSignal(false)
-  const choose = async (verdict: Verdict) => {
+  const choose = async (verdict: Approval) => {
     isBusy.value = true
     if ((await approve(call.id, verdict)) !== null) call.question.value = verdict
     isBusy.value = false

@@ -3,7 +3,7 @@
 import { useComputed, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { insert } from '../actions'
-import type { Asked, Ending, Message, Usage } from '../net/protocol'
+import type { ChatMessage, Ending, Usage } from '../net/protocol'
 import { connection, file } from '../state/doc'
 import { question, say } from '../state/view'
 import { CellChip } from './cells'
@@ -11,7 +11,7 @@ import { modeName, setMode } from './draft'
 import { needed } from './needs'
 import { Streamed } from './stream'
 import { press, restore, talk } from './talk'
-import type { Turn as Told, Words } from './told'
+import type { Asked, Turn as Told, Words } from './told'
 import { ToolCall } from './ToolCall'
 
 export function Turn({ turn, isLast }: { turn: Told; isLast: boolean }) {
@@ -19,7 +19,7 @@ export function Turn({ turn, isLast }: { turn: Told; isLast: boolean }) {
   const parts = turn.parts.value
   const ended = turn.ended.value
   // A host that was killed has left an answer without an end.
-  const isLost = !ended && connection.value === 'open' && !(isLast && talk.isAnswering.value)
+  const isLost = !ended && connection.value === 'open' && talk.answering.value !== asked.message
   const isOver = ended !== null || isLost
   const isSilent = !isOver && !turn.again.value && (parts.length === 0 || isWaiting(parts))
   return (
@@ -32,7 +32,7 @@ export function Turn({ turn, isLast }: { turn: Told; isLast: boolean }) {
         {isSilent && <p class="thinking"><span class="dots" aria-hidden="true"><i /><i /><i /></span><span class="only-heard">Waiting for the model</span></p>}
         {!isOver && <Again turn={turn} />}
         {isLost && <p class="ending lost">Broken off: the host was ended</p>}
-        {ended && <End ending={ended.ending} usage={ended.usage} again={isLast ? () => void press(message(turn)) : null} />}
+        {ended && <End ending={ended.ending} usage={ended.usage} again={isLast ? () => void press(`again-${asked.turn}`, message(turn)) : null} />}
         {ended && isLast && <Switch turn={turn} />}
       </div>
     </article>
@@ -46,7 +46,7 @@ function isWaiting(parts: Told['parts']['value']): boolean {
 }
 
 /** The message again, as it was. */
-function message({ asked }: Told): Message {
+function message({ asked }: Told): Omit<ChatMessage, 'id'> {
   const { words, mode, selected, outputs } = asked
   return { words, mode, is_attached: isAttached(asked), attached: others(asked), selected, outputs }
 }
@@ -199,7 +199,7 @@ function Switch({ turn }: { turn: Told }) {
   if (mode === null || !file.value || !isAttached(turn.asked)) return null
   const go = () => {
     setMode(mode)
-    void press({ ...message(turn), mode })
+    void press(`switch-${turn.asked.turn}`, { ...message(turn), mode })
   }
   return <button class={`switch-mode ${mode}`} onClick={go}>Switch to {modeName(mode)} and send</button>
 }

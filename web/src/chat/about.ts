@@ -1,13 +1,14 @@
 // The small conversation about one cell. It outlives a reload of the page, with what is being written.
 
 import { effect, signal } from '@preact/signals'
-import type { ChatNews } from '../net/protocol'
 import { digest } from '../net/seal'
-import { ask, settled, sourceOf } from '../net/sync'
+import { ask, settled, sourceOf, tell } from '../net/sync'
 import { inline } from '../state/assist'
 import { cells, connection } from '../state/doc'
 import { say } from '../state/view'
-import { announce, opened } from './talk'
+import { messageId } from './draft'
+import { listen } from './listen'
+import { announce } from './talk'
 import { Talk } from './told'
 
 interface Kept {
@@ -21,18 +22,17 @@ interface Kept {
   said: string
 }
 
-const name = `cellist:inline:${new URLSearchParams(location.search).get('path') ?? ''}`
+const notebook = new URLSearchParams(location.search).get('path') ?? ''
+const name = `cellist:inline:${notebook}`
 export const talk = new Talk(announce)
 /** Whether something is on its way to the host. */
 export const isSending = signal(false)
 let kept = recall()
 /** The text of the cell that was talked about last; null when the page does not know it any more. */
 let text: string | null = null
-/** Whether the next that is heard is what was told before a reload. */
-let isBehind = kept !== null
 export const words = signal(kept?.words ?? '')
-/** What comes before the host has said how the conversation is called. */
-let early: ChatNews[] = []
+/** Counts how often the conversation was listened to: what comes for an earlier time is not taken. */
+let times = 0
 
 function recall(): Kept | null {
   try {
@@ -63,86 +63,81 @@ export function begin(cell: string): void {
   keep()
 }
 
-export function hear(news: ChatNews): void {
-  if (kept?.cell !== news.inline) return
-  if (kept.chat === null) early.push(news)
-  else if (kept.chat === news.chat) {
-    talk.take(news, isBehind)
-    isBehind = false
-    isHeard = true
+/** Hears what is told. What was told up to `old`, or in the first piece, is not new. */
+async function follow(mine: Kept, chat: string, old: number | null): Promise<void> {
+  const time = ++times
+  const isWanted = () => kept === mine && time === times
+  await listen(talk, chat, old, isWanted, () => {
     if (talk.isAnswering.peek() || !talk.turns.peek().at(-1)?.ended.peek()) return
-    kept.said = ''
+    mine.said = ''
     keep()
-  }
+  })
+  if (!isWanted()) return
+  mine.chat = null
+  giveBack(mine)
+  keep()
 }
 
 /** Says what is written about the cell, or something else. */
 export async function send(outputs: string[], said = words.peek().trim()): Promise<void> {
   const mine = kept
   if (!mine || !said) return
-  const isBusy = talk.isAnswering.peek() || isSending.peek() || mine.said === said
   // What cannot be said now is there to be said later.
   if (!words.peek()) words.value = said
-  if (isBusy) return
+  if (talk.isAnswering.peek() || isSending.peek() || mine.said) return
   if (connection.peek() !== 'open') return say('The host is not there; the message is kept')
   isSending.value = true
   await settled()
   const before = text
   const source = (text = sourceOf(mine.cell))
-  const message = { words: said, mode: 'ask' as const, is_attached: true, attached: [], selected: [mine.cell], outputs }
-  const answer = await ask({ chat: { inline: { cell: mine.cell, message } } })
+  const message = { id: messageId(), words: said, mode: 'ask' as const, is_attached: true, attached: [], selected: [mine.cell], outputs }
+  const opened = await ask({ chat: { open: { notebook, cell: mine.cell, is_new: false } } }, 'open')
+  const isTaken = opened && (await ask({ chat: { say: { chat: opened.chat, message } } }, 'done'))
   isSending.value = false
-  if (answer === null || typeof answer !== 'object' || !('inline' in answer)) {
+  if (!isTaken) {
     // What was proposed before still stands.
     if (kept === mine) text = before
     return
   }
   mine.mark = await digest(source)
-  if (kept !== mine) return void ask({ chat: { inline_stop: answer.inline } })
-  mine.chat = answer.inline
+  if (kept !== mine) return void tell({ chat: { end: { chat: opened.chat } } })
+  const isHeard = mine.chat === opened.chat
+  mine.chat = opened.chat
   mine.said = said
   if (words.peek().trim() === said) words.value = ''
   keep()
-  for (const news of early) hear(news)
-  early = []
+  if (!isHeard) void follow(mine, opened.chat, opened.told)
 }
 
 /** Ends it; nothing of it is applied. */
 export function end(): void {
   const chat = kept?.chat
   ;[kept, text] = [null, null]
-  early = []
   talk.clear()
   keep()
-  if (chat) void ask({ chat: { inline_stop: chat } })
+  if (chat) void tell({ chat: { end: { chat } } })
 }
 
 effect(() => {
   words.value
   keep()
 })
-/** Whether the host was heard to know of it, since it was there last. */
-let isHeard = false
-/** How long a host that knows of it may be silent. */
-const SILENT = 3000
-
 effect(() => {
   // Whether an answer is still under way is told again when the host is back.
   if (connection.value !== 'open') {
-    talk.isAnswering.value = false
-    isHeard = false
-  } else if (kept?.said) {
-    void opened().then(() => setTimeout(giveBack, SILENT, kept))
+    talk.answering.value = null
+    times += 1
+  } else if (kept?.chat) {
+    void follow(kept, kept.chat, null)
   }
 })
 
 /** A host that was killed knows nothing of what it was to answer: that is there to be said again. */
-function giveBack(mine: Kept | null): void {
-  if (!mine?.said || mine !== kept || isHeard || connection.peek() !== 'open') return
+function giveBack(mine: Kept): void {
+  if (!mine.said) return
   words.value = [mine.said, words.peek()].filter(Boolean).join(' ')
-  ;[mine.chat, mine.said, isBehind] = [null, '', false]
+  mine.said = ''
   talk.clear()
-  keep()
   say('The host was ended before it answered; what you said is where you wrote it')
 }
 

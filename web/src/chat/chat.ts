@@ -1,7 +1,6 @@
 // What is fetched when the assistant is first needed, and how it takes part.
 
 import { effect } from '@preact/signals'
-import { hearChat } from '../net/sync'
 import { inline, isOpen, standing } from '../state/assist'
 import { connection, file } from '../state/doc'
 import * as about from './about'
@@ -11,7 +10,6 @@ export { Assistant } from './Assistant'
 export { explain } from './errors'
 export { Inline, judgeProposal } from './Inline'
 
-hearChat((news) => (news.inline === null ? pane.hear(news) : about.hear(news)))
 let isTaken = false
 effect(() => {
   if (!file.value || isTaken) return

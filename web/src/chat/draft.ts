@@ -1,7 +1,7 @@
 // What a person is about to say, with all that goes along. It outlives a reload of the page.
 
 import { computed, effect, signal } from '@preact/signals'
-import type { Message, Mode } from '../net/protocol'
+import type { ChatMessage, Mode } from '../net/protocol'
 import { file, places } from '../state/doc'
 
 export const MODES: { mode: Mode; name: string; does: string }[] = [
@@ -63,11 +63,15 @@ export function include(list: typeof selected, ...more: string[]): void {
   list.value = [...new Set([...list.peek(), ...more])]
 }
 
+/** A name for a message, of the button that says it where that is one. */
+export const messageId = (button = 'page') => `${button}.${crypto.randomUUID()}`
+
 /** The message as it stands. */
-export function message(): Message {
+export function message(): ChatMessage {
   // Cells of a notebook that does not go along do not either.
   const there = (ids: string[]) => ids.filter((id) => isAttached.peek() && places.peek().has(id))
   return {
+    id: messageId(),
     words: words.peek().trim(),
     mode: mode.peek(),
     is_attached: isAttached.peek(),
@@ -78,7 +82,7 @@ export function message(): Message {
 }
 
 /** It is said: what was meant for this message alone goes with it, and what was written meanwhile stays. */
-export function said(written: string, message: Message): void {
+export function said(written: string, message: ChatMessage): void {
   const now = words.peek()
   if (now.startsWith(written)) words.value = now.slice(written.length).trimStart()
   selected.value = selected.peek().filter((id) => !message.selected.includes(id))

@@ -1,6 +1,6 @@
 // What a message can point at: tools by `#`, as far as the mode gives them; cells, outputs and notebooks by `@`.
 
-import type { Chat, Mode } from '../net/protocol'
+import type { ChatSetup, Mode } from '../net/protocol'
 import { cells, file, order } from '../state/doc'
 import { attached, gives, include, isAttached, outputs, selected } from './draft'
 
@@ -33,7 +33,7 @@ const ABOUT: Record<string, string> = {
 const MOST = 40
 
 /** What can be chosen now. Tools of the notebook need it attached. */
-export function mentions({ sign, query }: Trigger, mode: Mode, chat: Chat | null): Mention[] {
+export function mentions({ sign, query }: Trigger, mode: Mode, chat: ChatSetup | null): Mention[] {
   const wanted = query.toLowerCase()
   const all = sign === '#' ? (isAttached.value ? tools(mode, chat) : []) : [...attachable(chat)]
   const found = all.filter(({ label, about, key }) => `${label} ${about} ${key}`.toLowerCase().includes(wanted))
@@ -49,14 +49,14 @@ export function means(query: string, { label, key, text }: Mention): boolean {
 
 const bare = (name: string) => name.replace(/^#/, '')
 
-function tools(mode: Mode, chat: Chat | null): Mention[] {
+function tools(mode: Mode, chat: ChatSetup | null): Mention[] {
   return (chat?.references ?? []).filter((one) => gives(mode, one.mode)).map(({ name }) => {
     const label = `#${bare(name)}`
     return { key: label, label, about: ABOUT[bare(name)] ?? '', text: `${label} ` }
   })
 }
 
-function* attachable(chat: Chat | null): Generator<Mention> {
+function* attachable(chat: ChatSetup | null): Generator<Mention> {
   const here = file.value?.path
   for (const [at, id] of isAttached.value ? order.value.entries() : []) {
     const cell = cells.get(id)
@@ -74,7 +74,7 @@ function* attachable(chat: Chat | null): Generator<Mention> {
 }
 
 /** Tools that the words name and the mode does not give. */
-export function beyond(words: string, mode: Mode, chat: Chat | null): string[] {
+export function beyond(words: string, mode: Mode, chat: ChatSetup | null): string[] {
   const named = new Set([...words.matchAll(/(?:^|[\s([{"'`,;:])#(\w+)/g)].map(([, name]) => name!.toLowerCase()))
   return (chat?.references ?? [])
     .filter((one) => named.has(bare(one.name).toLowerCase()) && !gives(mode, one.mode))

@@ -1,12 +1,13 @@
 // The conversation of the pane: what is said in it, and what is asked of the host about it.
 
 import { computed, effect, signal } from '@preact/signals'
-import type { Chat, ChatAsk, ChatNews, Ending, Message, Mode, Seen, Verdict } from '../net/protocol'
+import type { Approval, ChatMessage, ChatSetup, Ending, Mode, Seen } from '../net/protocol'
 import { ask, settled } from '../net/sync'
 import { tellPresent } from '../present'
 import { connection } from '../state/doc'
 import { said as announced, say } from '../state/view'
 import * as draft from './draft'
+import { listen } from './listen'
 import { Outbox } from './outbox'
 import { Talk } from './told'
 
@@ -23,9 +24,10 @@ export const announce = (ending: Ending) => {
 /** The conversation of the pane. */
 export const talk = new Talk(announce, () => (announced.value = 'The assistant asks whether it may run code'))
 /** What was said here and is not answered yet. */
-const outbox = new Outbox(`cellist:outbox:${new URLSearchParams(location.search).get('path') ?? ''}`, talk)
-/** What the host has told of the assistant; `null` until it has. */
-export const chat = signal<Chat | null>(null)
+const notebook = new URLSearchParams(location.search).get('path') ?? ''
+const outbox = new Outbox(`cellist:outbox:${notebook}`, talk)
+/** What a message can use; `null` until the host has told it. */
+export const setup = signal<ChatSetup | null>(null)
 /** Whether the answer that is under way was told to stop. */
 export const isStopped = signal(false)
 /** Whether the code that an answer began goes on without it. */
@@ -38,20 +40,29 @@ effect(() => {
 })
 
 let opening: Promise<void> | null = null
-/** Whether what was told before is heard again: not at all, next, or now. */
-let behind: 'no' | 'next' | 'now' = 'no'
-/** What is told in one piece at most: the host has more to tell where it is as much. */
-const AT_ONCE = 2000
+/** The conversation, and how often it was opened: what comes for an earlier time is not taken. */
+let [chat, times] = ['', 0]
 
 async function open(isNew: boolean): Promise<void> {
-  const answer = await ask({ chat: { open: { is_new: isNew } } })
-  if (answer === null || typeof answer !== 'object' || !('chat' in answer)) {
-    opening = null
-    return
-  }
-  behind = 'next'
-  if (chat.peek()?.chat !== answer.chat.chat) talk.clear()
-  chat.value = answer.chat
+  const mine = ++times
+  const opened = await ask({ chat: { open: { notebook, cell: null, is_new: isNew } } }, 'open')
+  if (mine !== times) return
+  if (!opened) return void (opening = null)
+  if (chat !== opened.chat) talk.clear()
+  chat = opened.chat
+  void follow(mine, opened.told)
+  setup.value = (await ask({ chat: { setup: { notebook } } }, 'setup')) ?? setup.peek()
+}
+
+async function follow(mine: number, told: number): Promise<void> {
+  let isBehind = true
+  await listen(talk, chat, told, () => mine === times, (isOld) => {
+    if (!isBehind) return outbox.heard()
+    isBehind = isOld
+    if (!isOld) giveBack()
+  })
+  // Another window has begun a new conversation.
+  if (mine === times) opening = open(false)
 }
 
 /** Makes sure that there is a conversation. */
@@ -62,33 +73,16 @@ export function opened(): Promise<void> {
 
 /** Asks anew what a message can point at and who answers it. */
 export async function lookAgain(): Promise<void> {
-  if (chat.peek() === null || connection.peek() !== 'open') return
-  const answer = await ask({ chat: 'about' })
-  if (answer === null || typeof answer !== 'object' || !('chat' in answer)) return
-  if (chat.peek()?.chat === answer.chat.chat) chat.value = answer.chat
-}
-
-export function hear(news: ChatNews): void {
-  const known = chat.peek()
-  if (known && known.chat !== news.chat) {
-    // Another window has begun a new conversation.
-    if (news.from > 0) return
-    chat.value = { ...known, chat: news.chat }
-  }
-  if (behind === 'next' && news.from === 0) behind = 'now'
-  const isOld = behind === 'now'
-  if (!talk.take(news, isOld)) return void (opening = open(false))
-  if (!isOld) return outbox.heard()
-  if (news.told.length >= AT_ONCE) return
-  behind = 'no'
-  giveBack()
+  if (setup.peek() === null || connection.peek() !== 'open') return
+  setup.value = (await ask({ chat: { setup: { notebook } } }, 'setup')) ?? setup.peek()
 }
 
 /** The host is gone; when it is back, all is told again. */
 export function lost(): void {
   if (!opening) return
   opening = null
-  talk.isAnswering.value = false
+  times += 1
+  talk.answering.value = null
   talk.runsOn.value = false
   talk.waiting.value = []
 }
@@ -107,33 +101,35 @@ export function begin(): void {
   opening = open(true)
 }
 
-let isSending = false
+let sending: Promise<boolean> | null = null
 
 /** Says something, one thing at a time; tells whether it was taken. */
-async function send(message: Message): Promise<boolean> {
-  if (isSending) return false
-  isSending = true
-  try {
-    await opened()
-    await settled()
-    isStopped.value = false
-    const known = outbox.answersTo(message.words)
-    // Of several windows, the one in which something is said is in front.
-    tellPresent()
-    if ((await ask({ chat: { send: message } })) === null) return false
-    outbox.add(message, known)
-    // A model that was missing is there now.
-    if (chat.peek() && 'problem' in chat.peek()!.account) void lookAgain()
-    return true
-  } finally {
-    isSending = false
+async function send(message: ChatMessage): Promise<boolean> {
+  if (sending) return false
+  sending = deliver(message)
+  return await sending.finally(() => (sending = null))
+}
+
+async function deliver(message: ChatMessage): Promise<boolean> {
+  await opened()
+  await settled()
+  isStopped.value = false
+  // Of several windows, the one in which something is said is in front.
+  await tellPresent()
+  outbox.add(message)
+  if (!(await ask({ chat: { say: { chat, message } } }, 'done'))) {
+    outbox.remove(message.id)
+    return false
   }
+  // A model that was missing is there now.
+  if (setup.peek() && 'problem' in setup.peek()!.account) void lookAgain()
+  return true
 }
 
 /** Says what a button stands for; pressed twice, it is said once. */
-export async function press(message: Message): Promise<void> {
+export async function press(button: string, message: Omit<ChatMessage, 'id'>): Promise<void> {
   if (connection.peek() !== 'open') return say('The host is not there')
-  if (!outbox.holds(message)) await send(message)
+  if (!outbox.holds(button)) await send({ id: draft.messageId(button), ...message })
 }
 
 /** Sends what is written, which stays written until it has arrived. */
@@ -141,35 +137,39 @@ export async function sendDraft(as?: Mode): Promise<void> {
   if (as) draft.setMode(as)
   const written = draft.words.peek()
   const message = draft.message()
-  if (!message.words || isSending) return
+  if (!message.words || sending) return
   if (connection.peek() !== 'open') return say('The host is not there; the message is kept')
   if (await send(message)) draft.said(written, message)
 }
 
-/** Ends the answer; the second time also what it began. */
-export function stop(): void {
-  const asked: ChatAsk = { stop: isStopped.peek() || runsOn.peek() ? 'kernel' : 'answer' }
+/** Ends the answer, also of a message that is on its way; the second time also what it began. */
+export async function stop(): Promise<void> {
+  const stop = isStopped.peek() || runsOn.peek() ? 'kernel' : 'answer'
   isStopped.value = true
-  void ask({ chat: asked })
+  await sending
+  await ask({ chat: { stop: { chat, stop } } }, 'done')
 }
 
-export async function withdraw(number: number): Promise<void> {
-  const words = talk.waiting.peek().find((one) => one.number === number)?.words
-  if ((await ask({ chat: { withdraw: { number } } })) !== null && words !== undefined) outbox.withdrawn(words)
+export async function withdraw(message: string): Promise<void> {
+  const isWithdrawn = await ask({ chat: { withdraw: { chat, message } } }, 'done')
+  if (isWithdrawn) outbox.remove(message)
+  else if (isWithdrawn === false) say('The message does not wait any more')
 }
-export const approve = (call: string, verdict: Verdict) => ask({ chat: { approve: { call, verdict } } })
+
+export async function approve(call: string, verdict: Approval): Promise<void> {
+  if ((await ask({ chat: { approve: { chat, call, verdict } } }, 'done')) === false) say('That is not asked any more')
+}
 
 export async function restore(turn: string): Promise<void> {
   await settled()
-  const answer = await ask({ chat: { restore: { turn } } })
-  if (answer !== null && typeof answer === 'object' && 'restored' in answer) say(answer.restored)
+  const restored = await ask({ chat: { restore: { chat, turn } } }, 'restored')
+  if (restored) say(restored.summary)
 }
 
 /** What would be sent now. */
 export async function preview(): Promise<Seen | null> {
   await opened()
   await settled()
-  tellPresent()
-  const answer = await ask({ chat: { preview: draft.message() } })
-  return answer !== null && typeof answer === 'object' && 'seen' in answer ? answer.seen : null
+  await tellPresent()
+  return await ask({ chat: { preview: { chat, message: draft.message() } } }, 'preview')
 }

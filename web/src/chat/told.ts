@@ -1,7 +1,11 @@
 // A conversation as signals, made of what is told of it: one answer after the other, each of words and calls.
 
-import { batch, type Signal, signal } from '@preact/signals'
-import type { Asked, ChatNews, Ending, Result, Told, Usage, Verdict } from '../net/protocol'
+import { batch, computed, type Signal, signal } from '@preact/signals'
+import type { Approval, Ending, Heard, Told, Usage } from '../net/protocol'
+import type { Under } from '../net/sync'
+
+export type Asked = Under<Told, 'asked'>
+export type Result = Under<Told, 'result'>
 
 export interface Words { kind: 'words'; key: number; text: Signal<string> }
 export interface Call {
@@ -13,7 +17,7 @@ export interface Call {
   /** When it was heard of, if that was when it was made. */
   begun: number | null
   /** Whether a person is asked, or what they said. */
-  question: Signal<'asked' | Verdict | null>
+  question: Signal<'asked' | Approval | null>
   /** The file that it would change, where that is the question. */
   path: Signal<string | null>
   result: Signal<Result | null>
@@ -33,38 +37,35 @@ export interface Turn {
 
 export class Talk {
   readonly turns = signal<Turn[]>([])
-  readonly isAnswering = signal(false)
-  readonly waiting = signal<ChatNews['waiting']>([])
+  /** The message whose answer is under way. */
+  readonly answering = signal<string | null>(null)
+  readonly isAnswering = computed(() => this.answering.value !== null)
+  readonly waiting = signal<Heard['waiting']>([])
   /** Whether code that the last answer began still runs. */
   readonly runsOn = signal(false)
   readonly proposal = signal<string | null>(null)
-  private next = 0
   private keys = 0
 
   /** `onEnd` is told of each answer that ends while the page looks on. */
   constructor(private readonly onEnd: (ending: Ending) => void, private readonly onQuestion: () => void = () => {}) {}
 
   clear(): void {
-    this.next = 0
     this.turns.value = []
-    this.isAnswering.value = false
+    this.answering.value = null
     this.waiting.value = []
     this.runsOn.value = false
     this.proposal.value = null
   }
 
-  /** Takes in what is new, or was told before the page looked; `false` when something before it is missing. */
-  take(news: ChatNews, isOld = false): boolean {
-    if (news.from > this.next) return false
+  /** Takes in what was heard from a place on; what was told before `old` was told before the page looked. */
+  take(heard: Heard, from: number, old: number): void {
     batch(() => {
-      if (news.from === 0) this.clear()
-      for (const told of news.told.slice(this.next - news.from)) this.hear(told, isOld)
-      this.next = Math.max(this.next, news.from + news.told.length)
-      this.isAnswering.value = news.is_answering
-      this.runsOn.value = news.runs_on
-      if (JSON.stringify(this.waiting.peek()) !== JSON.stringify(news.waiting)) this.waiting.value = news.waiting
+      if (from === 0) this.clear()
+      heard.told.forEach((told, at) => this.hear(told, from + at < old))
+      this.answering.value = heard.answering
+      this.runsOn.value = heard.runs_on
+      if (JSON.stringify(this.waiting.peek()) !== JSON.stringify(heard.waiting)) this.waiting.value = heard.waiting
     })
-    return true
   }
 
   private add(part: Part): void {

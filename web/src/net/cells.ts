@@ -2,7 +2,12 @@
 
 import type { ChangeSet } from '@codemirror/state'
 import { apply, between as textBetween, fromJSON, toJSON } from './change'
-import type { Cell, Effect, Op } from './protocol'
+import type { CellText as Cell, Effect, Op as AnyOp } from './protocol'
+
+/** An operation of a page, which names the cells that it puts in, and changes texts by change sets. */
+export type Op =
+  | Exclude<AnyOp, { op: 'insert' | 'write' }>
+  | (Extract<AnyOp, { op: 'insert' }> & { cell: string })
 
 export function isSameList(old: readonly Cell[], now: readonly Cell[]): boolean {
   return old.length === now.length && old.every((cell, at) => cell.id === now[at]!.id && cell.kind === now[at]!.kind)

@@ -1,7 +1,10 @@
 // Change sets on plain strings. Line breaks are `\n` alone, as the host has them.
 
 import { ChangeSet, Text } from '@codemirror/state'
-import type { ChangeJSON } from './protocol'
+import type { Effect } from './protocol'
+
+/** A change of one text, as CodeMirror writes it. */
+export type ChangeJSON = Extract<Effect, { effect: 'changed' }>['change']
 
 export function fromJSON(json: ChangeJSON): ChangeSet {
   return ChangeSet.fromJSON(json)

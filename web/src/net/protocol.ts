@@ -1,256 +1,481 @@
-// What travels between the page and the host, as the host's page module reads and writes it.
+// The requests and replies between the page and the host. Generated from the Rust definitions by a test of
+// crates/host: `CELLIST_WRITE_PROTOCOL=1 cargo test -p cellist-host --test it` writes this file.
 
-export type CellKind = 'code' | 'markdown' | 'raw'
-/** A change of one text, as CodeMirror writes it. */
-export type ChangeJSON = (number | [number, ...string[]])[]
+/** What a cell does. */
+export type Activity = 'pending' | 'running' | 'idle'
 
-export type ActorKind = 'person' | 'agent' | 'disk'
+/** Someone who changes a notebook. */
 export interface Actor { id: string; name: string; kind: ActorKind }
-export interface Tag { client: string; number: number }
 
-export type Op =
-  | { op: 'insert'; cell: string; after: string | null; kind: CellKind; source: string; content?: Content }
-  | { op: 'delete'; cell: string }
-  | { op: 'move'; cell: string; after: string | null }
-  | { op: 'retype'; cell: string; kind: CellKind }
-  | { op: 'change'; cell: string; change: ChangeJSON }
-  | { op: 'clear'; cell: string }
-  /** Adds metadata, attachments and outputs of other cells to the one that they are merged into. */
-  | { op: 'absorb'; cell: string; from: string[] }
-  /** Takes back the last `clear` or `absorb` of a cell, or the loss of its outputs by the last `retype`. */
-  | { op: 'refit'; cell: string }
-/** Where an inserted cell gets all but its source: from a cell that is or was in the notebook, or from the JSON of a whole cell. */
-export type Content = { cell: { cell: string; outputs: boolean } } | { json: string }
+/** What sort of actor it is. */
+export type ActorKind = 'person' | 'agent' | 'disk'
 
+/** Whether code may run, or a file change. */
+export type Approval = 'once' | 'always' | 'no'
+
+/** Who makes a change, and as part of what. */
+export interface Author { actor: Actor; turn: string | null }
+
+/** The condition of a code cell. */
+export interface CellCondition { activity: Activity; last: LastRun | null; stale: string[] }
+
+/** The outputs of a cell, and the number of the run that they are of. */
+export interface CellOutputs { outputs: SentOutputs; count: number | null }
+
+/** A cell as a client knows it. */
+export interface CellText { id: string; kind: CellType; source: string }
+
+/** The three kinds of cells that nbformat 4 knows. */
+export type CellType = 'code' | 'markdown' | 'raw'
+
+/** One version of a notebook, told by what made it from the one before. */
+export interface Change { version: number; actor: Actor; turn: string | null; tag: Tag | null; effects: Effect[] }
+
+/** The model that answers, or why there is none. */
+export type ChatAccount =
+  | { provider: string; model: string }
+  | { problem: string; hint: string }
+
+/** What may be asked of conversations. */
+export type ChatAsk =
+  /** The conversation about a notebook, or about one of its cells, which begins now if there is none. */
+  | { open: { notebook: string; cell: string | null; is_new: boolean } }
+  /** The models, tools and notebooks that a message about a notebook can use now. */
+  | { setup: { notebook: string } }
+  /** Says something, by the settings and keys of the client. */
+  | { say: { chat: string; message: ChatMessage } }
+  /** The prompt that a model would be sent now. */
+  | { preview: { chat: string; message: ChatMessage } }
+  /** Takes a message back that waits for its turn. */
+  | { withdraw: { chat: string; message: MessageId } }
+  /** Ends the answer that is under way. */
+  | { stop: { chat: string; stop: Stop } }
+  /** Says whether a call may run code. */
+  | { approve: { chat: string; call: string; verdict: Approval } }
+  /** What was told from a place on: at once, or for a client that names a mark as soon as there is more, or after a minute. */
+  | { hear: { chat: string; from: number; mark: number | null } }
+  /** Takes back the changes of an answer and of all later ones. */
+  | { restore: { chat: string; turn: string } }
+  /** Ends a conversation about one cell. */
+  | { end: { chat: string } }
+
+/** A message of a person, with the cells and notebooks that go along. */
+export interface ChatMessage {
+  id: MessageId
+  words: string
+  mode: Mode
+  is_attached: boolean
+  attached: string[]
+  selected: string[]
+  outputs: string[]
+}
+
+/** What is answered about conversations. */
+export type ChatReply =
+  /** The conversation. */
+  | { open: { chat: string; told: number } }
+  /** What a message can use. */
+  | { setup: ChatSetup }
+  /** What was told. */
+  | { heard: Heard }
+  /** The prompt that would be sent. */
+  | { preview: Seen }
+  /** What was taken back. */
+  | { restored: { summary: string; is_any: boolean } }
+  /** Whether it had any effect. */
+  | { done: boolean }
+
+/** The models, tools and notebooks that a message can use. */
+export interface ChatSetup { account: ChatAccount; run_code: RunCode; references: ToolReference[]; notebooks: string[] }
+
+/** What kind of failure it is. */
+export type Class = 'bad_input' | 'no_kernel' | 'not_saved'
+
+/** Where an inserted cell gets all that is not its source. */
+export type Content =
+  /** From a cell of this notebook, as it stands or as it was when it was deleted last. A cell that is inserted from its own tombstone comes back byte for byte. */
+  | { cell: { cell: string; outputs: boolean } }
+  /** From the JSON of a whole cell. It is checked, and given the layout of this notebook. */
+  | { json: string }
+
+/** Something that was done to a cell. */
+export interface Deed { cell: string; deed: DeedKind; added: number; removed: number }
+
+/** What can be done to a cell. */
+export type DeedKind = 'added' | 'changed' | 'deleted' | 'moved' | 'ran'
+
+/** What a participant does. */
+export type Doing = 'looking' | 'editing' | 'reading' | 'running'
+
+/** From the host to a client. */
+export type Down =
+  /** The answer, which is the last that is said about a request. */
+  | { done: { id: number; result: { Ok: Reply } | { Err: Failure } } }
+
+/** One thing that a change did, enough for a client to do the same to its copy. */
 export type Effect =
-  | { effect: 'inserted'; cell: string; after: string | null; kind: CellKind; source: string }
+  /** There is a new cell behind another, or first. */
+  | { effect: 'inserted'; cell: string; after: string | null; kind: CellType; source: string }
+  /** A cell is gone. */
   | { effect: 'deleted'; cell: string }
+  /** A cell stands behind another now, or first. */
   | { effect: 'moved'; cell: string; after: string | null }
-  | { effect: 'retyped'; cell: string; kind: CellKind }
-  | { effect: 'changed'; cell: string; change: ChangeJSON }
+  /** A cell is of another type. */
+  | { effect: 'retyped'; cell: string; kind: CellType }
+  /** The source of a cell is another. */
+  | { effect: 'changed'; cell: string; change: (number | [number, ...string[]])[] }
+  /** The outputs or the execution count of a cell are others; the newest view has them. */
   | { effect: 'outputs'; cell: string }
+  /** Other values of a cell, or of the notebook, are others; the newest view has them. */
   | { effect: 'metadata'; cell: string | null }
 
-export interface Change { version: number; actor: Actor; turn: string | null; tag: Tag | null; effects: Effect[] }
-export interface Submission { base: number; tag: Tag; ops: Op[] }
+/** How an answer has ended. */
+export type Ending =
+  /** All is said. */
+  | 'done'
+  /** A person stopped it. */
+  | 'stopped'
+  /** The model's answer may not be longer. */
+  | 'too_long'
+  /** The model was asked as often as it may be. */
+  | 'too_many_steps'
+  /** The provider did not want to answer. */
+  | 'refused'
+  /** The provider failed. */
+  | { failed: { message: string; hint: string } }
 
-/** A value of an output: there, or to be fetched because it is large or an image. */
-export type Value = { text: string } | { json: unknown } | { address: string; bytes: number }
-export type Output =
-  | { kind: 'stream'; name: string; text: string; folded: Folded | null }
-  | { kind: 'data'; data: Record<string, Value>; is_result: boolean }
-  | { kind: 'error'; name: string; message: string; traceback: string; folded: Folded | null }
-/** How much of a text was left out in the middle, and where all of it is. */
-export interface Folded { bytes: number; address: string }
+/** Why a request was not carried out, as it travels. */
+export interface Failure { class: Class; kind: string; message: string; hint: string | null; conflicts?: unknown[] }
 
-export type Activity = 'pending' | 'running' | 'idle'
-export type RunStatus = 'ok' | 'error' | 'timeout' | 'cancelled'
-export interface LastRun { order: number | null; status: RunStatus; duration_ms: number; ended_ms: number }
-/** Why what it showed does not hold any more, in words. */
-export interface CellState { activity: Activity; last: LastRun | null; stale: string[] }
-export interface Shown { outputs: Output[]; count: number | null }
+/** The cells that a person at a page has in front of them. */
+export interface Focus { cell: string | null; selected: string[]; editing: boolean }
 
-export type Was =
-  | { was: 'absent' }
-  | { was: 'there'; kind: CellKind; source: string; place?: { after: string | null } }
-  | { was: 'deleted'; after: string | null; kind: CellKind; source: string }
-export interface Unreviewed { actor: Actor; turns: string[]; was: Was }
-export interface Review { is_on: boolean; cells: Record<string, Unreviewed> }
+/** How much of a text was left out in the middle, and the address of all of it. */
+export interface FoldedText { bytes: number; address: string }
 
-export interface Cell { id: string; kind: CellKind; source: string }
-export interface Kernel {
-  state: 'none' | 'starting' | 'idle' | 'busy' | 'silent' | 'dead'; name: string; id: string | null
-  /** Whether its code was interrupted and has not stopped. */
-  stuck?: boolean
-  /** How long it stays after the last page, agent or terminal has left, in milliseconds. */
-  stays?: number | null
-  /** Why the last one is gone, where there is none. */
-  gone?: string | null
+/** The notebooks and folders of a folder. */
+export interface FolderListing { path: string; parent: string | null; folders: string[]; notebooks: string[] }
+
+/** What was told from a place on. */
+export interface Heard {
+  told: Told[]
+  next: number
+  answering: MessageId | null
+  waiting: Waiting[]
+  runs_on: boolean
+  mark: number
+  is_over: boolean
 }
-/** Someone who is here, and what they look at. */
-export interface Present { actor: Actor; cells: string[]; doing: 'looking' | 'editing' | 'reading' | 'running' }
-/** What someone did in one go. */
-export interface Turn { turn: string; actor: Actor; until: number; deeds: string[]; is_undone: boolean }
+
+/** What the kernel of a notebook does. */
+export type KernelState = 'none' | 'starting' | 'idle' | 'busy' | 'silent' | 'dead'
+
+/** What came of a run. */
+export interface LastRun {
+  order: number | null
+  success: boolean
+  status: Status
+  duration_ms: number
+  ended_ms: number
+}
+
+/** The name that a client gives to a message, so that it knows it again. */
+export type MessageId = string
+
+/** How far an agent may go. Set by a person when it is started, never by a tool. */
+export type Mode = 'ask' | 'edit' | 'agent'
+
+/** What may be asked of a notebook. It is opened for the question if it is not open. Without an author, a change is made by the client itself. */
+export type NotebookAsk =
+  /** Follows it: tells all of it, and keeps it open for as long as the client is there. */
+  | { follow: { clients: string[]; outputs: OutputForm } }
+  /** Tells what is new since the client was told last, as soon as there is something. */
+  | 'news'
+  /** Notes what a person has in front of them. */
+  | { present: Focus }
+  /** Changes it as a client does that has a copy of its own. */
+  | { submit: { submission: Submission; author: Author | null } }
+  /** Takes something back; on disk when the answer comes. */
+  | { undo: { undo: Undo; author: Author | null } }
+  /** Says what becomes of something that waits for review. */
+  | { judge: { verdict: Verdict; scope: Scope; author: Author | null } }
+  /** Switches review on or off. */
+  | { set_review: boolean }
+  /** Tells the newest turns, for people. */
+  | 'turns'
+  /** Tells these cells as JSON, each as it stands or as it was when it was deleted. */
+  | { cells: string[] }
+  /** Completes code, by the notebook's kernel. */
+  | { complete: { code: string; cursor: number } }
+  /** Describes the name at a place, by the notebook's kernel. */
+  | { inspect: { code: string; cursor: number } }
+  /** Runs cells in the notebook's session, after the cells that wait there already. */
+  | { run: string[] }
+  /** Interrupts the cells that run, and those that wait. */
+  | 'interrupt'
+  /** Gives the notebook a new kernel. */
+  | 'restart'
+  /** Answers when all that was changed so far is on disk. */
+  | 'save'
+
+/** The kernel of a notebook. */
+export interface NotebookKernel {
+  state: KernelState
+  name: string
+  id: string | null
+  stuck: boolean
+  stays: number | null
+  gone: string | null
+}
+
+/** What is new of a notebook. Whatever is left out is as it was. */
+export interface NotebookNews {
+  changes?: Change[]
+  outputs?: Record<string, CellOutputs>
+  conditions?: Record<string, CellCondition | null>
+  review?: Review
+  status?: NotebookStatus
+  kernel?: NotebookKernel
+  participants?: Participant[]
+  is_behind?: boolean
+}
+
+/** What is answered about a notebook. */
+export type NotebookReply =
+  /** All of it, for a client that follows it. */
+  | { whole: NotebookWhole }
+  /** What is new. */
+  | { news: NotebookNews }
+  /** The newest turns, newest first. */
+  | { turns: TurnSummary[] }
+  /** Cells as JSON; nothing for one that never was. */
+  | { cells: (string | null)[] }
+  /** Why a run ended before its last cell, if it did. */
+  | { ran: RunStop | null }
+  /** How code could go on; nothing where the kernel is busy, or there is none. */
+  | { completion: { matches: string[]; start: number; end: number } }
+  /** What is known of a name, as plain text. */
+  | { inspection: string | null }
+  /** Nothing was done: others have changed what the submission is about. */
+  | { behind: { version: number; changes: Change[] } }
+  /** So much has happened since that a client has to follow it anew. */
+  | 'too_far'
+  /** It is done, and this is the version that has it. */
+  | { version: number }
+  /** It is done. */
+  | 'done'
+
+/** How far a notebook is saved. */
+export interface NotebookStatus { saved: number; problem: string | null; notices: string[] }
 
 /** All of a notebook. */
-export interface Whole {
+export interface NotebookWhole {
   path: string
   name: string
   language: string
   version: number
-  cells: Cell[]
-  shown: Record<string, Shown>
-  states: Record<string, CellState>
+  cells: CellText[]
+  outputs: Record<string, CellOutputs>
+  conditions: Record<string, CellCondition>
   review: Review
-  status: Status
-  kernel: Kernel
-  present: Present[]
-  /** The last submission of each client that was asked about. */
+  status: NotebookStatus
+  kernel: NotebookKernel
+  participants: Participant[]
   heard: Record<string, number>
 }
-export interface Status { saved: number; problem: string | null; notices: string[] }
-/** What is new. What is left out is as it was. */
-export interface News {
-  changes?: Change[]
-  shown?: Record<string, Shown>
-  states?: Record<string, CellState | null>
-  review?: Review
-  status?: Status
-  kernel?: Kernel
-  present?: Present[]
-  /** Taken instead of changes when those are not known any more. */
-  is_behind?: boolean
-}
 
-export type Scope = { text: { cell: string; was: string } } | { cell: { cell: string } } | { turn: { turn: string } } | 'all'
-export type Ask =
-  | { open: { path: string; clients: string[] } }
-  | { submit: Submission }
-  /** Answered with all of these cells as JSON, as they stand or as they were when they were deleted. */
-  | { cells: { cells: string[] } }
-  | { run: { cells: string[] } }
-  | 'interrupt'
-  | 'restart'
-  | { complete: { code: string; cursor: number } }
-  | { inspect: { code: string; cursor: number } }
-  | { judge: { verdict: 'keep' | 'undo'; scope: Scope } }
-  | { set_review: boolean }
-  | 'history'
-  | { undo: { turn: string } }
-  | 'save'
-  | { present: { cell: string | null; selected: string[]; editing: boolean } }
+/** Something that is asked of a notebook. */
+export interface OnNotebook { path: string; ask: NotebookAsk }
+
+/** One change of the cells. Cells are named, and places are told by the cell that stands before them, so that it means the same whatever others did elsewhere. */
+export type Op =
+  /** Put a new cell behind another, or first. It gets the name given, or a fresh one. Metadata, attachments, outputs and execution count are those of `content`. */
+  | { op: 'insert'; cell: string | null; after: string | null; kind: CellType; source: string; content?: Content }
+  /** Take a cell out. */
+  | { op: 'delete'; cell: string }
+  /** Let a cell stand behind another, or first. */
+  | { op: 'move'; cell: string; after: string | null }
+  /** Change the type. */
+  | { op: 'retype'; cell: string; kind: CellType }
+  /** Change the source here and there. */
+  | { op: 'change'; cell: string; change: (number | [number, ...string[]])[] }
+  /** Replace the source. */
+  | { op: 'write'; cell: string; source: string }
+  /** Take outputs and execution count off. */
+  | { op: 'clear'; cell: string }
+  /** Add the metadata, attachments and outputs of other cells, which are or were in the notebook, to a cell that they are merged into. */
+  | { op: 'absorb'; cell: string; from: string[] }
+  /** Take back the last `Clear` or `Absorb` of a cell, or the loss of its outputs by the last `Retype`, that was not taken back yet. Values that changed since stay. */
+  | { op: 'refit'; cell: string }
+
+/** How outputs are sent to a client that follows a notebook. */
+export type OutputForm = 'whole' | 'bounded'
+
+/** One output for a page. */
+export type PageOutput =
+  | { stream: { name: string; text: string; folded: FoldedText | null } }
+  | { data: { data: Record<string, PageValue>; is_result: boolean } }
+  | { error: { name: string; message: string; traceback: string; folded: FoldedText | null } }
+
+/** One representation of an output. */
+export type PageValue =
+  | { text: string }
+  | { json: unknown }
+  /** To be fetched when it is shown. */
+  | { stored: { address: string; bytes: number } }
+
+/** Someone who is at a notebook. */
+export interface Participant { actor: Actor; cells: string[]; doing: Doing }
+
+/** What is answered. */
+export type Reply =
+  /** What is answered about a notebook. */
+  | { notebook: NotebookReply }
+  /** What is answered about a conversation. */
+  | { chat: ChatReply }
+  /** The notebooks and folders of a folder. */
+  | { folder: FolderListing }
+  /** The path of a new notebook. */
+  | { created: string }
+
+/** What may be asked. */
+export type Request =
+  /** Something about a notebook. */
+  | { notebook: OnNotebook }
+  /** The notebooks and folders of a folder, or of the folder that the client works in. */
   | { files: { folder: string | null } }
+  /** Makes a notebook with one empty cell, under a name that is free. */
   | { create: { folder: string; name: string } }
+  /** Something about a conversation with the assistant. */
   | { chat: ChatAsk }
 
-export type Mode = 'ask' | 'edit' | 'agent'
-export type Verdict = 'once' | 'always' | 'no'
-/** What a person says, with all that goes along. */
-export interface Message {
-  words: string
-  mode: Mode
-  /** Whether the page's own notebook is attached. */
-  is_attached: boolean
-  /** Other notebooks, by their paths. */
-  attached: string[]
-  /** Cells that are sent whole. */
-  selected: string[]
-  /** Cells whose outputs go along. */
-  outputs: string[]
-}
-export type ChatAsk =
-  /** Answered with a chat; from then on all that is told in it comes, from the beginning. */
-  | { open: { is_new: boolean } }
-  /** Answered with a chat as it can be used now, and nothing more. */
-  | 'about'
-  | { send: Message }
-  /** Answered with what would be sent now. */
-  | { preview: Message }
-  | { withdraw: { number: number } }
-  | { stop: 'answer' | 'kernel' }
-  | { approve: { call: string; verdict: Verdict } }
-  /** Takes back what this answer and all later ones changed; answered with what that was, in words. */
-  | { restore: { turn: string } }
-  /** Says something about one cell; answered with the name of the conversation about it. */
-  | { inline: { cell: string; message: Message } }
-  | { inline_stop: string }
+/** All that waits for review. */
+export interface Review { is_on: boolean; is_chosen?: boolean; cells: Record<string, Unreviewed> }
 
-/** The conversation about a notebook, and what one can say in it. */
-export interface Chat {
-  chat: string
-  account: { provider: string; model: string } | { problem: string; hint: string }
-  run_code: 'ask' | 'allow'
-  /** Tools that a message may name, as '#runNotebookCells', and the mode that each needs. */
-  references: { name: string; mode: Mode }[]
-  /** Notebooks that may be attached. */
-  notebooks: string[]
-}
-/** What a model would be sent. */
+/** Who says something. */
+export type Role = 'person' | 'model'
+
+/** Whether the assistant asks before it runs code. */
+export type RunCode = 'ask' | 'allow'
+
+/** Why a run ended before its last cell. */
+export interface RunStop { cell: string | null; error: string; not_run: number }
+
+/** What a verdict is about. */
+export type Scope =
+  /** One of the places where a cell's source differs, counted from 0. */
+  | { hunk: { cell: string; hunk: number } }
+  /** A cell that is there, up to this text: to keep it is to compare with that from now on, to undo it is to go back to that. */
+  | { text: { cell: string; was: string } }
+  /** A cell. */
+  | { cell: { cell: string } }
+  /** All that one turn changed. */
+  | { turn: { turn: string } }
+  /** All. */
+  | 'all'
+
+/** All that a model would be sent. */
 export interface Seen {
   instructions: string
-  messages: { role: 'person' | 'model'; text: string }[]
-  tools: { name: string; description: string }[]
+  messages: SeenMessage[]
+  tools: SeenTool[]
   bytes: number
   notes: string[]
   notebook_mode: boolean
 }
-export interface Usage { input: number; cached: number; output: number; cost: number | null }
-export type Ending = 'done' | 'stopped' | 'too_long' | 'too_many_steps' | 'refused' | { failed: { message: string; hint: string } }
-/** What the host did to a cell. */
-export interface Deed { cell: string; deed: 'added' | 'changed' | 'deleted' | 'moved' | 'ran'; added: number; removed: number }
-/** A message whose answer begins. */
-export interface Asked {
-  words: string
-  mode: Mode
-  model: string
-  /** Under which name what it changes can be taken back. */
-  turn: string
-  notebook_mode: boolean
-  notes: string[]
-  attached: string[]
-  selected: string[]
-  outputs: string[]
-}
-/** What came of a call, as the model reads it, and what it really did. */
-export interface Result {
-  id: string
-  text: string
-  images: number
-  is_failure: boolean
-  duration_ms: number
-  deeds: Deed[]
-  /** The mode that it would have needed, where it was refused because of that. */
-  needs_mode: Mode | null
-}
+
+/** Something that is said. */
+export interface SeenMessage { role: Role; text: string }
+
+/** A tool. */
+export interface SeenTool { name: string; description: string }
+
+/** Outputs in the form that the client asked for. */
+export type SentOutputs =
+  | { whole: unknown[] }
+  | { bounded: PageOutput[] }
+
+/** How a piece of code ended. */
+export type Status = 'ok' | 'error' | 'timeout' | 'cancelled'
+
+/** Where a cell stood: behind another, or first. */
+export interface Stood { after: string | null }
+
+/** How an answer is ended. */
+export type Stop = 'answer' | 'kernel'
+
+/** Several operations as one change. */
+export interface Submission { base: number; tag: Tag | null; ops: Op[] }
+
+/** The name that a client gives to what it submits, so that it knows it again. */
+export interface Tag { client: string; number: number }
+
 /** Something that is told of a conversation. All of it, in order, is what happened. */
 export type Told =
-  | { asked: Asked }
+  /** A message is being answered. */
+  | { asked: { message: MessageId; words: string; mode: Mode; model: string; turn: string; notebook_mode: boolean; notes: string[]; attached: string[]; selected: string[]; outputs: string[] } }
+  /** More words of the answer. */
   | { text: string }
+  /** A tool is called. */
   | { call: { id: string; tool: string; arguments: unknown } }
-  /** With a path, the question is whether that file may change. */
+  /** The call would run code, or change a file that other programs run, and waits for a word of the person. */
   | { question: { id: string; path?: string } }
-  | { verdict: { id: string; verdict: Verdict } }
-  | { result: Result }
+  /** The word of the person. */
+  | { verdict: { id: string; verdict: Approval } }
+  /** What came of a call, as the model reads it. */
+  | { result: { id: string; text: string; images: number; is_failure: boolean; duration_ms: number; deeds: Deed[]; needs_mode: Mode | null } }
+  /** What the one cell could be; nothing is changed by that. */
   | { proposal: { cell: string; source: string } }
   /** The provider failed and is asked again. The words since the last call do not count. */
   | { again: { message: string; after_ms: number } }
+  /** The answer has ended. */
   | { ended: { ending: Ending; usage: Usage } }
+  /** What was changed in a turn was taken back. */
   | { undone: { turn: string } }
-export interface ChatNews {
-  chat: string
-  /** The cell that it is about, where that is only one. */
-  inline: string | null
-  /** The place of the first that is told. */
-  from: number
-  told: Told[]
-  is_answering: boolean
-  waiting: { number: number; words: string }[]
-  /** Whether code still runs that an answer began and did not wait for, while none is under way. */
-  runs_on: boolean
-}
 
-/** How a run ended before its end: the cell that ended it, null when the run was stopped between cells, and how many cells were not run. */
-export interface Stopped { cell: string | null; error: string; not_run: number }
-export interface Folder { path: string; parent: string | null; folders: string[]; notebooks: string[] }
-export type Answer =
-  | { whole: Whole }
-  | { version: number }
-  | { behind: { version: number; changes: Change[] } }
-  | 'too_far'
-  | { completion: { matches: string[]; start: number; end: number } }
-  | { documentation: string | null }
-  | { cells: (string | null)[] }
-  | { ran: Stopped | null }
-  | { folder: Folder }
-  | { created: string }
-  | { history: Turn[] }
-  | { chat: Chat }
-  | { seen: Seen }
-  | { inline: string }
-  | { restored: string }
-  | 'done'
-export interface Failure { kind: string; message: string; hint: string | null }
-export type Down =
-  | { done: { id: number; result: { Ok: Answer } | { Err: Failure } } }
-  | { news: News }
-  | { chat: ChatNews }
+/** A tool that a message may name. */
+export interface ToolReference { name: string; mode: Mode }
+
+/** The changes of one turn. */
+export interface TurnSummary { turn: string; actor: Actor; until: number; deeds: string[]; is_undone: boolean }
+
+/** What is to be taken back. */
+export type Undo =
+  /** The last change that anyone made and nobody took back. */
+  | 'last'
+  /** The last change of one actor. */
+  | { last_of: string }
+  /** All changes of a turn. */
+  | { turn: string }
+  /** One entry of the history, which may itself have taken something back. */
+  | { entry: number }
+  /** All changes of one actor since a revision that was told here. */
+  | { since: { actor: string; revision: string } }
+
+/** A cell that an agent changed. */
+export interface Unreviewed { actor: Actor; turns: string[]; was: Was }
+
+/** From a client to the host. */
+export type Up =
+  /** A request. */
+  | { ask: { id: number; request: Request } }
+  /** A request is not wanted any more; its answer still comes. */
+  | { cancel: { id: number } }
+
+/** How much was read and written, in tokens. */
+export interface Usage { input: number; cached: number; output: number; cost: number | null }
+
+/** What someone says to what waits for review. */
+export type Verdict = 'keep' | 'undo'
+
+/** A message that waits for its turn. */
+export interface Waiting { message: MessageId; words: string }
+
+/** What a cell was before agents changed it. What people change elsewhere in the cell is changed here too. */
+export type Was =
+  /** It did not exist. */
+  | { was: 'absent' }
+  /** It was like this. */
+  | { was: 'there'; kind: CellType; source: string; place?: Stood }
+  /** It was like this, and is gone. */
+  | { was: 'deleted'; after: string | null; kind: CellType; source: string; json: string }

@@ -2,9 +2,9 @@
 // everyone else, whatever arrives late, twice or not at all. The host's own copy is the model for it.
 
 import { ChangeSet, Text } from '@codemirror/state'
-import { between, carryOut, differences, follow, isSameList, restores } from './cells'
+import { between, carryOut, differences, follow, isSameList, type Op, restores } from './cells'
 import { between as textBetween, fromJSON, toJSON } from './change'
-import type { Cell, Change, Effect, Op, Submission } from './protocol'
+import type { CellText as Cell, Change, Effect, Submission } from './protocol'
 
 /** What the page has to show anew. */
 export interface Shift {

@@ -1,7 +1,7 @@
-// The one socket to the host: questions with numbers, news, and coming back after the host or the laptop slept.
+// The one socket to the host: requests with numbers, and coming back after the host or the laptop slept.
 
 import { Meeting, signIn } from './handshake'
-import type { Answer, Ask, ChatNews, Down, Failure, News } from './protocol'
+import type { Down, Failure, Reply, Request, Up } from './protocol'
 
 export class Refused extends Error {
   constructor(readonly failure: Failure) {
@@ -12,12 +12,10 @@ export class Refused extends Error {
 /** The socket went away before the answer came. */
 export class Lost extends Error {}
 
-interface Waiting { resolve: (answer: Answer) => void; reject: (error: Error) => void }
+interface Waiting { resolve: (reply: Reply) => void; reject: (error: Error) => void }
 
 export interface Listener {
   onOpen: () => void
-  onNews: (news: News) => void
-  onChat: (news: ChatNews) => void
   onLost: () => void
   /** The socket is closed: another program answers, or the host does not let this browser in any more. */
   onRefused: (why: 'stranger' | 'locked') => void
@@ -47,13 +45,13 @@ export class Socket {
     return this.isProven && this.socket?.readyState === WebSocket.OPEN
   }
 
-  ask(ask: Ask): Promise<Answer> {
+  ask(request: Request): Promise<Reply> {
     const socket = this.socket
     if (!socket || !this.isOpen) return Promise.reject(new Lost('the host is not there'))
     const id = this.next++
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject })
-      socket.send(JSON.stringify({ id, ask }))
+      socket.send(JSON.stringify({ ask: { id, request } } satisfies Up))
     })
   }
 
@@ -111,8 +109,6 @@ export class Socket {
   }
 
   private receive(down: Down): void {
-    if ('news' in down) return this.listener.onNews(down.news)
-    if ('chat' in down) return this.listener.onChat(down.chat)
     const { id, result } = down.done
     const waiting = this.waiting.get(id)
     this.waiting.delete(id)

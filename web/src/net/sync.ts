@@ -5,9 +5,10 @@ import type { ChangeSet } from '@codemirror/state'
 import { batch } from '@preact/signals'
 import * as doc from '../state/doc'
 import { say } from '../state/view'
+import type { Op } from './cells'
 import { toJSON } from './change'
 import { keep, leftBehind, stayAlive } from './keep'
-import type { Actor, Answer, Ask, Change, ChatNews, News, Op, Whole } from './protocol'
+import type { Actor, Change, ChatReply, NotebookAsk, NotebookNews, NotebookReply, NotebookWhole, Reply, Request } from './protocol'
 import { type Kept, Replica, type Shift } from './replica'
 import { Lost, Refused, Socket } from './socket'
 
@@ -20,8 +21,10 @@ let isOpened = false
 let keeping: ReturnType<typeof setTimeout> | undefined
 /** Told of each change that someone else made. */
 let onOthers: (actor: Actor, cells: string[]) => void = () => {}
-/** Told of what is new in conversations with the assistant. */
-let onChat: (news: ChatNews) => void = () => {}
+/** How long a host that could not tell what is new is left alone. */
+const AGAIN = 1000
+/** Counts how often the notebook was opened: what comes for an earlier time is not taken. */
+let times = 0
 
 export function connect(wanted: string, others: typeof onOthers): void {
   path = wanted
@@ -30,8 +33,6 @@ export function connect(wanted: string, others: typeof onOthers): void {
   const scheme = location.protocol === 'https:' ? 'wss' : 'ws'
   socket = new Socket(`${scheme}://${location.host}/socket`, {
     onOpen: () => void open(),
-    onNews: (news) => receive(news),
-    onChat: (news) => onChat(news),
     onLost: () => {
       isOpened = false
       replica?.unsent()
@@ -43,28 +44,40 @@ export function connect(wanted: string, others: typeof onOthers): void {
   addEventListener('pagehide', keepNow)
 }
 
-export function hearChat(listener: typeof onChat): void {
-  onChat = listener
-}
+/** A request about the notebook of this page. */
+export const notebook = (ask: NotebookAsk): Request => ({ notebook: { path, ask } })
 
 async function open(): Promise<void> {
   if (!path) {
     doc.connection.value = 'open'
     return
   }
+  const mine = ++times
   const left = replica ? [] : await leftBehind(path, client)
+  const clients = [client, ...left.map((kept) => kept.client)]
   try {
-    const answer = await socket.ask({ open: { path, clients: [client, ...left.map((kept) => kept.client)] } })
-    if (typeof answer === 'object' && 'whole' in answer) begin(answer.whole, left)
+    begin(under(await socket.ask(notebook({ follow: { clients, outputs: 'bounded' } })), 'whole'), left)
+    void listen(mine)
   } catch (error) {
-    if (!(error instanceof Refused)) return
+    if (error instanceof Lost) return
+    if (!(error instanceof Refused)) throw error
     // One that was open and cannot be read now is still shown, with the typed text.
     if (replica) say(error.message)
     else doc.trouble.value = error.failure
   }
 }
 
-function begin(whole: Whole, left: Kept[]): void {
+/** Takes in what is new for as long as the notebook is followed. */
+async function listen(mine: number): Promise<void> {
+  while (mine === times) {
+    const reply = await answered(notebook('news'), false)
+    if (mine !== times || !isOpened) return
+    if (!reply) return void setTimeout(() => mine === times && socket.isOpen && void open(), AGAIN)
+    receive(under(reply, 'news'))
+  }
+}
+
+function begin(whole: NotebookWhole, left: Kept[]): void {
   batch(() => {
     doc.trouble.value = null
     if (replica) {
@@ -86,8 +99,8 @@ function begin(whole: Whole, left: Kept[]): void {
   flush()
 }
 
-function receive(news: News): void {
-  if (!replica || !isOpened) return
+function receive(news: NotebookNews): void {
+  if (!replica) return
   if (news.is_behind) {
     isOpened = false
     void open()
@@ -179,21 +192,22 @@ function flush(): void {
   if (!replica || !isOpened) return
   const submission = replica.outgoing()
   if (!submission) return
-  socket.ask({ submit: submission }).then(submitted, (error: unknown) => {
+  socket.ask(notebook({ submit: { submission, author: null } })).then(submitted, (error: unknown) => {
     if (error instanceof Refused) refused(error)
     else replica?.unsent()
   })
 }
 
-function submitted(answer: Answer): void {
+function submitted(reply: Reply): void {
   if (!replica) return
-  if (answer === 'too_far') {
+  const done = within(reply)
+  if (done === 'too_far') {
     replica.unsent()
     isOpened = false
     void open()
-  } else if (typeof answer === 'object' && 'behind' in answer) {
+  } else if (typeof done === 'object' && 'behind' in done) {
     replica.unsent()
-    const { changes } = answer.behind
+    const { changes } = done.behind
     batch(() => takeChanges(changes))
     flush()
   }
@@ -213,10 +227,34 @@ function refused(error: Refused): void {
   say(`Not taken: ${error.message}`)
 }
 
-/** Asks the host something; `null` when it cannot answer, which is then said unless it is quiet. */
-export async function ask(question: Ask, isQuiet = false): Promise<Answer | null> {
+type AnyReply = NotebookReply | ChatReply | Exclude<Reply, { notebook: unknown } | { chat: unknown }>
+type KeyOf<T> = T extends object ? keyof T : never
+/** The value under a key, in those of several kinds of objects that have it. */
+export type Under<T, K extends PropertyKey> = T extends Record<K, infer V> ? V : never
+
+function within(reply: Reply): AnyReply {
+  return 'notebook' in reply ? reply.notebook : 'chat' in reply ? reply.chat : reply
+}
+
+/** The value of a reply of one kind. */
+function under<K extends KeyOf<AnyReply>>(reply: Reply, kind: K): Under<AnyReply, K> {
+  const inner = within(reply)
+  if (typeof inner !== 'object' || !(kind in inner)) throw new Error(`unexpected reply instead of ${kind}: ${JSON.stringify(inner)}`)
+  return (inner as Record<K, Under<AnyReply, K>>)[kind]
+}
+
+/** Makes a request that has this kind of reply; `null` when the host cannot answer, which is then said unless it is quiet. */
+export async function ask<K extends KeyOf<AnyReply>>(request: Request, kind: K, isQuiet = false): Promise<Under<AnyReply, K> | null> {
+  const reply = await answered(request, isQuiet)
+  return reply && under(reply, kind)
+}
+
+/** Makes a request; whether the host has carried it out. */
+export const tell = async (request: Request): Promise<boolean> => (await answered(request, false)) !== null
+
+async function answered(request: Request, isQuiet: boolean): Promise<Reply | null> {
   try {
-    return await socket.ask(question)
+    return await socket.ask(request)
   } catch (error) {
     if (error instanceof Refused && isQuiet) return null
     if (error instanceof Refused) say(error.failure.hint ? `${error.message}. ${error.failure.hint}` : error.message)

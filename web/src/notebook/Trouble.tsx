@@ -30,8 +30,8 @@ export function Trouble({ path }: { path: string }) {
   const said = message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message
   const sentence = said.slice(0, 1).toUpperCase() + said.slice(1)
   const create = async () => {
-    const answer = await ask({ create: { folder, name } })
-    if (answer !== null && typeof answer === 'object' && 'created' in answer) location.href = address(answer.created)
+    const created = await ask({ create: { folder, name } }, 'created')
+    if (created !== null) location.href = address(created)
   }
   return (
     <main class="alone trouble" aria-label="Notebook">

@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import type { Output } from '../net/protocol'
+import type { PageOutput } from '../net/protocol'
 import { explain, talkInline } from '../state/assist'
 import type { CellModel } from '../state/doc'
 import { render } from './render'
@@ -52,7 +52,7 @@ export function Outputs({ cell, isNear }: { cell: CellModel; isNear: boolean }) 
           {isWhole.value ? 'Show less' : 'Show all'}
         </button>
       )}
-      {isNear && outputs.some(({ kind }) => kind === 'error') && <Help id={cell.id} />}
+      {isNear && outputs.some((output) => 'error' in output) && <Help id={cell.id} />}
     </>
   )
 }
@@ -69,7 +69,7 @@ function Help({ id }: { id: string }) {
   )
 }
 
-function draw(host: HTMLElement, drawn: { said: string; element: HTMLElement }[], outputs: Output[]): void {
+function draw(host: HTMLElement, drawn: { said: string; element: HTMLElement }[], outputs: PageOutput[]): void {
   outputs.forEach((output, at) => {
     const said = JSON.stringify(output)
     const known = drawn[at]

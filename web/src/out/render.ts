@@ -1,6 +1,7 @@
 // From an output to what is seen of it: of several kinds of the same thing, the best that the page can show.
+// The order is that of `output/preference.rs`, and a test compares the two.
 
-import type { Folded, Output, Value } from '../net/protocol'
+import type { FoldedText, PageOutput, PageValue } from '../net/protocol'
 import { opened, whenOpen } from '../state/doc'
 import { cleanOrFrame } from './clean'
 import { frame } from './frame'
@@ -8,7 +9,7 @@ import { tree } from './json'
 import { renderMarkdown, setFormulas } from './markdown'
 import { terminal } from './term'
 
-type Renderer = (value: Value, all: Record<string, Value>) => Node
+type Renderer = (value: PageValue, all: Record<string, PageValue>) => Node
 
 const PLOTLY = 'application/vnd.plotly.v1+json'
 const renderers: [string, Renderer][] = [
@@ -25,25 +26,20 @@ const renderers: [string, Renderer][] = [
   ['text/plain', (value) => later(value, (text) => pre('text', text))],
 ]
 
-export function render(output: Output): HTMLElement {
-  switch (output.kind) {
-    case 'stream': {
-      const element = pre(`stream ${output.name}`, output.text)
-      return output.folded ? withFold(element, output.folded) : element
-    }
-    case 'error': {
-      const text = output.traceback || `${output.name}: ${output.message}`
-      const element = pre('error', text)
-      element.setAttribute('role', 'group')
-      element.setAttribute('aria-label', `Error: ${output.name}: ${output.message}`)
-      return output.folded ? withFold(element, output.folded) : element
-    }
-    case 'data':
-      return data(output.data)
+export function render(output: PageOutput): HTMLElement {
+  if ('data' in output) return data(output.data.data)
+  if ('stream' in output) {
+    const { name, text, folded } = output.stream
+    return withFold(pre(`stream ${name}`, text), folded)
   }
+  const { name, message, traceback, folded } = output.error
+  const element = pre('error', traceback || `${name}: ${message}`)
+  element.setAttribute('role', 'group')
+  element.setAttribute('aria-label', `Error: ${name}: ${message}`)
+  return withFold(element, folded)
 }
 
-function data(all: Record<string, Value>): HTMLElement {
+function data(all: Record<string, PageValue>): HTMLElement {
   for (const [type, renderer] of renderers) {
     const value = all[type]
     if (value) return wrapped('data', renderer(value, all))
@@ -66,7 +62,8 @@ function pre(name: string, text: string): HTMLElement {
   return element
 }
 
-function withFold(element: HTMLElement, folded: Folded): HTMLElement {
+function withFold(element: HTMLElement, folded: FoldedText | null): HTMLElement {
+  if (!folded) return element
   const link = document.createElement('a')
   link.className = 'fold'
   link.href = folded.address
@@ -80,34 +77,34 @@ function size(bytes: number): string {
   return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`
 }
 
-async function text(value: Value): Promise<string> {
+async function text(value: PageValue): Promise<string> {
   if ('text' in value) return value.text
   if ('json' in value) return JSON.stringify(value.json)
   await opened()
-  const answer = await fetch(value.address)
+  const answer = await fetch(value.stored.address)
   if (!answer.ok) throw new Error(`the output cannot be fetched: ${answer.status}`)
   return await answer.text()
 }
 
 /** Draws at once what is there, and what has to be fetched when it came. */
-function later(value: Value, draw: (text: string) => Node): Node {
+function later(value: PageValue, draw: (text: string) => Node): Node {
   if ('text' in value) return draw(value.text)
   const place = wrapped('loading')
   text(value).then((all) => place.replaceWith(draw(all)), (error: Error) => place.replaceWith(pre('text faint', error.message)))
   return place
 }
 
-function image(value: Value, all: Record<string, Value>): Node {
+function image(value: PageValue, all: Record<string, PageValue>): Node {
   const element = document.createElement('img')
   element.loading = 'lazy'
   element.decoding = 'async'
   const plain = all['text/plain']
   element.alt = plain && 'text' in plain ? plain.text.slice(0, 200) : 'Picture that the cell made'
-  if ('address' in value) whenOpen(() => (element.src = value.address))
+  if ('stored' in value) whenOpen(() => (element.src = value.stored.address))
   return element
 }
 
-function html(value: Value): Node {
+function html(value: PageValue): Node {
   return later(value, (markup) => {
     const inline = cleanOrFrame(markup)
     return inline ? wrapped('html', inline) : frame(() => Promise.resolve({ html: markup }))
@@ -116,7 +113,7 @@ function html(value: Value): Node {
 
 let plotlyProgram: Promise<string> | null = null
 
-function plotly(value: Value, all: Record<string, Value>): Node {
+function plotly(value: PageValue, all: Record<string, PageValue>): Node {
   const place = wrapped('plotly')
   const fallback = () => {
     const rest = { ...all }
@@ -137,7 +134,7 @@ function plotly(value: Value, all: Record<string, Value>): Node {
   return place
 }
 
-function json(value: Value): Node {
+function json(value: PageValue): Node {
   if ('json' in value) return tree(value.json)
   return later(value, (all) => tree(JSON.parse(all)))
 }

@@ -1,10 +1,10 @@
 // Cells on their way to another place: in this tab, in other tabs, or through the system's clipboard.
 
-import type { Cell } from '../net/protocol'
+import type { CellText } from '../net/protocol'
 import { seal, unseal } from '../net/seal'
 
 /** A cell that was copied. Without `json` only the host that it came from knows all of it. */
-export interface Copied extends Cell { json: string | null }
+export interface Copied extends CellText { json: string | null }
 /** Cells of one notebook, as they were when they were copied. */
 export interface Clip { stamp: string; path: string; cells: Copied[] }
 

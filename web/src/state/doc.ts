@@ -3,18 +3,19 @@
 import { batch, computed, type Signal, signal } from '@preact/signals'
 import type { ChangeSet } from '@codemirror/state'
 import type {
-  Actor, Cell, CellKind, CellState, Failure, Kernel, News, Output, Present, Review, Status, Unreviewed, Whole,
+  Actor, CellCondition, CellOutputs, CellText, CellType, Failure, NotebookKernel, NotebookNews, NotebookStatus, NotebookWhole, PageOutput,
+  Participant, Review, Unreviewed,
 } from '../net/protocol'
 
 /** A cell. Its text is a plain value: editors take part in its changes, all others look at `textVersion`. */
 export interface CellModel {
   id: string
-  kind: Signal<CellKind>
+  kind: Signal<CellType>
   source: string
   textVersion: Signal<number>
-  outputs: Signal<Output[]>
+  outputs: Signal<PageOutput[]>
   count: Signal<number | null>
-  state: Signal<CellState>
+  state: Signal<CellCondition>
   review: Signal<Unreviewed | null>
   /** When it began to run, by this page's clock. */
   begun: Signal<number | null>
@@ -27,7 +28,7 @@ export interface CellModel {
 
 export type Connection = 'connecting' | 'open' | 'lost' | 'locked' | 'stranger'
 
-const REST: CellState = { activity: 'idle', last: null, stale: [] }
+const REST: CellCondition = { activity: 'idle', last: null, stale: [] }
 
 export const cells = new Map<string, CellModel>()
 /** Cells that were deleted a while ago. One that comes back shows its outputs at once, until the host sends them. */
@@ -50,11 +51,11 @@ export const opened = () => new Promise<void>((resolve) => whenOpen(resolve))
 /** Why the notebook could not be opened. */
 export const trouble = signal<Failure | null>(null)
 export const file = signal<{ path: string; name: string; language: string } | null>(null)
-export const status = signal<Status>({ saved: 0, problem: null, notices: [] })
+export const status = signal<NotebookStatus>({ saved: 0, problem: null, notices: [] })
 export const version = signal(0)
 export const isSettled = signal(true)
-export const kernel = signal<Kernel>({ state: 'none', name: '', id: null })
-export const present = signal<Present[]>([])
+export const kernel = signal<NotebookKernel>({ state: 'none', name: '', id: null, stuck: false, stays: null, gone: null })
+export const present = signal<Participant[]>([])
 export const review = signal<Review>({ is_on: true, cells: {} })
 
 export const isSaved = computed(() => isSettled.value && status.value.saved >= version.value)
@@ -84,7 +85,7 @@ export const graves = computed(() => {
 export const places = computed(() => new Map(order.value.map((id, at) => [id, at])))
 /** Who is at which cell. */
 export const presentAt = computed(() => {
-  const at = new Map<string, Present[]>()
+  const at = new Map<string, Participant[]>()
   for (const one of present.value) for (const id of one.cells) at.set(id, [...(at.get(id) ?? []), one])
   return at
 })
@@ -108,14 +109,14 @@ export function hasRun(id: string): boolean {
 }
 
 /** The cells as plain values. */
-export function list(): Cell[] {
+export function list(): CellText[] {
   return order.peek().flatMap((id) => {
     const cell = cells.get(id)
     return cell ? [{ id, kind: cell.kind.peek(), source: cell.source }] : []
   })
 }
 
-function fresh(cell: Cell): CellModel {
+function fresh(cell: CellText): CellModel {
   return {
     id: cell.id,
     kind: signal(cell.kind),
@@ -133,7 +134,7 @@ function fresh(cell: Cell): CellModel {
 }
 
 /** Shows these cells. Texts of cells that were there before are left to those who change them. */
-export function showList(list: readonly Cell[]): void {
+export function showList(list: readonly CellText[]): void {
   batch(() => {
     const there = new Set(list.map((cell) => cell.id))
     for (const [id, cell] of cells) {
@@ -176,36 +177,36 @@ export function showText(id: string, source: string, change: ChangeSet | null): 
   cell.textVersion.value++
 }
 
-export function takeWhole(whole: Whole): void {
+export function takeWhole(whole: NotebookWhole): void {
   batch(() => {
     file.value = { path: whole.path, name: whole.name, language: whole.language }
-    take({ ...whole, changes: undefined })
+    take(whole)
     for (const [id, cell] of cells) {
-      if (!whole.shown[id]) {
+      if (!whole.outputs[id]) {
         cell.outputs.value = []
         cell.count.value = null
       }
-      if (!whole.states[id]) setState(cell, REST)
+      if (!whole.conditions[id]) setState(cell, REST)
     }
   })
 }
 
 /** Takes in what is new beside the cells' texts. */
-export function take(news: News): void {
+export function take(news: NotebookNews): void {
   batch(() => {
-    for (const [id, shown] of Object.entries(news.shown ?? {})) {
+    for (const [id, { outputs, count }] of Object.entries(news.outputs ?? {})) {
       const cell = cells.get(id)
       if (!cell) continue
-      cell.outputs.value = shown.outputs
-      cell.count.value = shown.count
+      cell.outputs.value = bounded(outputs)
+      cell.count.value = count
     }
-    for (const [id, state] of Object.entries(news.states ?? {})) {
+    for (const [id, condition] of Object.entries(news.conditions ?? {})) {
       const cell = cells.get(id)
-      if (cell) setState(cell, state ?? REST)
+      if (cell) setState(cell, condition ?? REST)
     }
     if (news.status) status.value = news.status
     if (news.kernel) kernel.value = news.kernel
-    if (news.present) present.value = news.present
+    if (news.participants) present.value = news.participants
     if (news.review) {
       review.value = news.review
       spread()
@@ -213,7 +214,10 @@ export function take(news: News): void {
   })
 }
 
-function setState(cell: CellModel, state: CellState): void {
+/** The form of outputs that a page asks for. */
+const bounded = (outputs: CellOutputs['outputs']): PageOutput[] => ('bounded' in outputs ? outputs.bounded : [])
+
+function setState(cell: CellModel, state: CellCondition): void {
   const isRunning = state.activity === 'running'
   if (isRunning && cell.begun.peek() === null) cell.begun.value = Date.now()
   if (!isRunning) cell.begun.value = null

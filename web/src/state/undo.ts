@@ -2,7 +2,8 @@
 
 import { apply, between, fromJSON, toJSON } from '../net/change'
 import { carryOut } from '../net/cells'
-import type { Cell, Op } from '../net/protocol'
+import type { Op } from '../net/cells'
+import type { CellText as Cell } from '../net/protocol'
 
 /** An operation; a text that becomes another if it is still the first; or restoring the values that an operation removed from a cell. */
 export type Step =

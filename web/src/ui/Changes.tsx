@@ -2,8 +2,8 @@
 
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { Turn } from '../net/protocol'
-import { ask, settled } from '../net/sync'
+import type { TurnSummary } from '../net/protocol'
+import { ask, notebook, settled, tell } from '../net/sync'
 import { cells, places, review, version } from '../state/doc'
 import { said, sheet } from '../state/view'
 import { Dialog } from './Dialog'
@@ -22,21 +22,19 @@ function numbered(deed: string): string {
 }
 
 export function Changes() {
-  const turns = useSignal<Turn[] | null>(null)
+  const turns = useSignal<TurnSummary[] | null>(null)
   const newest = version.value
   useEffect(() => {
-    void ask('history').then((answer) => {
-      if (answer !== null && typeof answer === 'object' && 'history' in answer) turns.value = answer.history
-    })
+    void ask(notebook('turns'), 'turns').then((told) => (turns.value = told ?? turns.peek()))
   }, [newest])
-  const undo = async ({ turn, actor }: Turn) => {
+  const undo = async ({ turn, actor }: TurnSummary) => {
     await settled()
-    if ((await ask({ undo: { turn } })) !== null) said.value = `Turn of ${actor.name} undone`
+    if (await tell(notebook({ undo: { undo: { turn }, author: null } }))) said.value = `Turn of ${actor.name} undone`
   }
   return (
     <Dialog title="Changes" onClose={() => (sheet.value = null)}>
       <label class="switch">
-        <input type="checkbox" checked={review.value.is_on} onChange={(event) => void ask({ set_review: event.currentTarget.checked })} />
+        <input type="checkbox" checked={review.value.is_on} onChange={(event) => void tell(notebook({ set_review: event.currentTarget.checked }))} />
         Changes of agents wait for review in this notebook
       </label>
       {turns.value?.length === 0 && <p class="faint">Nothing was changed yet.</p>}

@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { type Binding, shownKeys, table } from '../keys/table'
-import type { Folder } from '../net/protocol'
+import type { FolderListing } from '../net/protocol'
 import { ask } from '../net/sync'
 import { file } from '../state/doc'
 import { question, said, sheet, toast } from '../state/view'
@@ -45,20 +45,19 @@ export const address = (path: string) => `/?path=${encodeURIComponent(path)}`
 
 /** The notebooks of a folder; without one, or where it does not exist, of the folder that the page was opened from. */
 export function FileList({ start = null }: { start?: string | null }) {
-  const folder = useSignal<Folder | null>(null)
+  const folder = useSignal<FolderListing | null>(null)
   const name = useSignal('')
   const look = async (path: string | null, isQuiet = false): Promise<boolean> => {
-    const answer = await ask({ files: { folder: path } }, isQuiet)
-    if (answer === null || typeof answer !== 'object' || !('folder' in answer)) return false
-    folder.value = answer.folder
-    return true
+    const found = await ask({ files: { folder: path } }, 'folder', isQuiet)
+    folder.value = found ?? folder.peek()
+    return found !== null
   }
   useEffect(() => void look(start, start !== null).then((isThere) => isThere || look(null)), [])
   const create = async (event: Event) => {
     event.preventDefault()
     if (!folder.value) return
-    const answer = await ask({ create: { folder: folder.value.path, name: name.value.trim() || 'untitled' } })
-    if (answer !== null && typeof answer === 'object' && 'created' in answer) location.href = address(answer.created)
+    const created = await ask({ create: { folder: folder.value.path, name: name.value.trim() || 'untitled' } }, 'created')
+    if (created !== null) location.href = address(created)
   }
   const at = folder.value
   if (!at) return <p class="faint">Looking…</p>

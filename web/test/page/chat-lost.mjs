@@ -62,8 +62,8 @@ function reports() {
   let [asked, isTaken] = [null, false]
   bed.context.once('page', (page) => page.on('websocket', (socket) => {
     socket.on('framesent', ({ payload }) => {
-      const { id, ask } = JSON.parse(String(payload))
-      if (ask?.present?.editing) asked = id
+      const { ask } = JSON.parse(String(payload))
+      if (ask?.request.notebook?.ask.present?.editing) asked = ask.id
     })
     socket.on('framereceived', ({ payload }) => {
       const { done } = JSON.parse(String(payload))

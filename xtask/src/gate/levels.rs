@@ -16,23 +16,25 @@ const fn place(package: &'static str, folder: &'static str, below: &'static [&'s
 
 const PLACES: &[Place] = &[
     place("cellist-output", "crates/output", &[]),
+    place("cellist-platform", "crates/platform", &[]),
     place("cellist-notebook", "crates/notebook", &["cellist-output"]),
-    place("cellist-kernel", "crates/kernel", &["cellist-output"]),
-    place("cellist-session", "crates/session", &["cellist-notebook", "cellist-kernel", "cellist-output"]),
-    place("cellist-tools", "crates/tools", &["cellist-session", "cellist-notebook", "cellist-output"]),
+    place("cellist-kernel", "crates/kernel", &["cellist-output", "cellist-platform"]),
+    place("cellist-settings", "crates/settings", &["cellist-platform"]),
     place(
-        "cellist-assistant",
-        "crates/assistant",
-        &["cellist-tools", "cellist-session", "cellist-kernel", "cellist-notebook", "cellist-output"],
+        "cellist-store",
+        "crates/store",
+        &["cellist-settings", "cellist-notebook", "cellist-output", "cellist-platform"],
     ),
-    place(
-        "cellist-link",
-        "crates/link",
-        &["cellist-assistant", "cellist-tools", "cellist-session", "cellist-notebook", "cellist-output"],
-    ),
-    place("cellist-tui", "crates/tui", &["cellist-link", "cellist-notebook", "cellist-output"]),
-    place("cellist-serve", "crates/serve", THE_LINK_AND_BELOW),
-    place("cellist", "crates/cli", ALL),
+    // Beside the store on its level: receipts and artifacts of what runs go there.
+    place("cellist-session", "crates/session", STORE_AND_BELOW),
+    place("cellist-live", "crates/live", SESSION_AND_BELOW),
+    place("cellist-tools", "crates/tools", LIVE_AND_BELOW),
+    // Beside the tools on their level: the loop of a conversation calls them.
+    place("cellist-assistant", "crates/assistant", TOOLS_AND_BELOW),
+    place("cellist-host", "crates/host", ASSISTANT_AND_BELOW),
+    place("cellist-tui", "crates/tui", &["cellist-host", "cellist-notebook", "cellist-output"]),
+    place("cellist-serve", "crates/serve", HOST_AND_BELOW),
+    place("cellist", "crates/cli", &UPWARD),
     // Beside the levels: nothing of the product depends on these, but for tests on testkit.
     place(TESTKIT, "testkit", &[]),
     place("xtask", "xtask", &[TESTKIT]),
@@ -41,37 +43,40 @@ const PLACES: &[Place] = &[
 
 const TESTKIT: &str = "testkit";
 
-const THE_LINK_AND_BELOW: &[&str] = &[
-    "cellist-link",
-    "cellist-assistant",
-    "cellist-tools",
-    "cellist-session",
-    "cellist-kernel",
-    "cellist-notebook",
+/// The crates from the bottom, of which a crate that uses all below it takes the first so many.
+const UPWARD: [&str; 13] = [
     "cellist-output",
-];
-
-const ALL: &[&str] = &[
+    "cellist-platform",
+    "cellist-notebook",
+    "cellist-kernel",
+    "cellist-settings",
+    "cellist-store",
+    "cellist-session",
+    "cellist-live",
+    "cellist-tools",
+    "cellist-assistant",
+    "cellist-host",
     "cellist-tui",
     "cellist-serve",
-    "cellist-link",
-    "cellist-assistant",
-    "cellist-tools",
-    "cellist-session",
-    "cellist-kernel",
-    "cellist-notebook",
-    "cellist-output",
 ];
+
+const STORE_AND_BELOW: &[&str] = UPWARD.split_at(6).0;
+const SESSION_AND_BELOW: &[&str] = UPWARD.split_at(7).0;
+const LIVE_AND_BELOW: &[&str] = UPWARD.split_at(8).0;
+const TOOLS_AND_BELOW: &[&str] = UPWARD.split_at(9).0;
+const ASSISTANT_AND_BELOW: &[&str] = UPWARD.split_at(10).0;
+const HOST_AND_BELOW: &[&str] = UPWARD.split_at(11).0;
 
 const MEASURED: &[&str] = &[
     TESTKIT,
-    "cellist-link",
-    "cellist-assistant",
-    "cellist-tools",
+    "cellist-live",
     "cellist-session",
+    "cellist-store",
+    "cellist-settings",
     "cellist-kernel",
     "cellist-notebook",
     "cellist-output",
+    "cellist-platform",
 ];
 
 pub(super) fn problems(metadata: &Metadata) -> Result<Vec<String>, Failure> {

@@ -6,8 +6,8 @@ use std::fmt;
 use std::ops::RangeBounds;
 use std::path::Path;
 
+use cellist_live::{Author, DocumentError, Effect, Unchanged, Undo};
 use cellist_notebook::CellId;
-use cellist_session::live::{Author, DocumentError, Effect, Unchanged, Undo};
 use serde::{Deserialize, Serialize};
 
 use super::told::Told;
@@ -22,7 +22,7 @@ pub enum CannotRestore {
     #[error("there is no answer `{0}` in this conversation")]
     NoSuchTurn(String),
     #[error(transparent)]
-    Session(#[from] cellist_session::Error),
+    Session(#[from] cellist_store::Error),
     #[error(transparent)]
     Document(#[from] DocumentError),
 }
@@ -144,8 +144,9 @@ impl Conversation {
         if !edited.changed {
             return Ok(None);
         }
-        let since = document.since(edited.version.saturating_sub(1)).await.unwrap_or_default();
-        let made = since.iter().filter(|change| change.version == edited.version);
+        let newer = document.newer(edited.version.saturating_sub(1)).await;
+        let changes = newer.map_or_else(|_| Vec::new(), |(_, changes)| changes);
+        let made = changes.iter().filter(|change| change.version == edited.version);
         Ok(Some(made.flat_map(|change| &change.effects).filter_map(cell).map(CellId::to_string).collect()))
     }
 

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use cellist_live::{Author, Change, Document, Effect};
 use cellist_notebook::{CellId, Notebook, hunks};
-use cellist_session::live::{Author, Change, Document, Effect};
 use cellist_tools::Toolbox;
 use serde::{Deserialize, Serialize};
 
@@ -49,14 +49,14 @@ impl Watched {
     /// Nothing where it cannot be opened: then nothing is done to it, either.
     pub(super) async fn new(toolbox: &Toolbox, path: &Path) -> Option<Watched> {
         let document = toolbox.documents().open(path).await.ok()?;
-        let (view, _) = document.resync("").await.ok()?;
+        let (view, _) = document.resync(Vec::new()).await.ok()?;
         Some(Watched { document, version: view.version, notebook: Arc::clone(&view.notebook) })
     }
 
     /// What someone has done to it since.
     pub(super) async fn deeds_of(&self, author: &Author, runs: bool) -> Vec<Deed> {
-        match self.document.since(self.version).await {
-            Ok(changes) => deeds(&self.notebook, &changes, author, runs),
+        match self.document.newer(self.version).await {
+            Ok((_, changes)) => deeds(&self.notebook, &changes, author, runs),
             Err(_) => Vec::new(),
         }
     }
@@ -148,7 +148,7 @@ fn between(old: &str, new: &str) -> Lines {
 
 #[cfg(test)]
 mod tests {
-    use cellist_session::live::{Actor, ActorKind, ChangeSet};
+    use cellist_live::{Actor, ActorKind, ChangeSet};
 
     use super::*;
 

@@ -3,8 +3,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cellist_session::Talks;
-use cellist_session::aside::aside;
+use cellist_platform::aside::aside;
+use cellist_store::Talks;
 use serde::{Deserialize, Serialize};
 
 use super::told::Told;
@@ -31,7 +31,6 @@ struct Kept {
     told: Vec<Told>,
     history: Vec<Message>,
     turns: Vec<Past>,
-    sent: u64,
 }
 
 impl Keeper {
@@ -47,7 +46,7 @@ impl Inner {
         let kept = kept.and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok()).unwrap_or_default();
         let mut state = self.lock();
         (state.told, state.history) = (kept.told, kept.history);
-        (state.turns, state.sent) = (kept.turns, kept.sent);
+        state.turns = kept.turns;
     }
 
     /// Forgets what was said, for whoever comes later.
@@ -89,14 +88,14 @@ impl Kept {
     fn of(state: &State) -> Kept {
         let mut told = Vec::new();
         state.told.iter().for_each(|one| add(&mut told, one));
-        Kept { told, history: state.history.clone(), turns: state.turns.clone(), sent: state.sent }
+        Kept { told, history: state.history.clone(), turns: state.turns.clone() }
     }
 
     /// As it stands in a file; nothing where even the last answer is too long.
     fn written(mut self) -> Option<String> {
         // A model can do without most of it; people have read what was told.
         leave_out(&mut self.history, LONGEST / 2, begins_turn);
-        let around = Kept { told: Vec::new(), history: self.history, turns: self.turns, sent: self.sent };
+        let around = Kept { told: Vec::new(), history: self.history, turns: self.turns };
         let room = LONGEST.checked_sub(size(&around))?;
         leave_out(&mut self.told, room, |told| matches!(told, Told::Asked { .. }));
         if self.told.is_empty() {
@@ -154,11 +153,12 @@ mod tests {
     use cellist_tools::Mode;
 
     use super::*;
+    use crate::conversation::MessageId;
     use crate::message::Part;
 
     fn asked(words: &str) -> Told {
         Told::Asked {
-            number: 1,
+            message: MessageId::default(),
             words: words.to_owned(),
             mode: Mode::Ask,
             model: String::new(),

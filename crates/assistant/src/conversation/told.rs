@@ -1,6 +1,7 @@
 //! What is said to a conversation, and what is heard of it.
 
-use cellist_session::settings::{Chat, RunCode};
+use cellist_session::sessions::ExecutionId;
+use cellist_settings::{Chat, RunCode};
 use cellist_tools::{Caller, Mode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,9 +9,23 @@ use serde_json::Value;
 use super::deeds::Deed;
 use crate::provider::{Account, Usage};
 
+/// The name that a client gives to a message, so that it knows it again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MessageId(pub String);
+
+impl MessageId {
+    /// A name that no other message has.
+    pub fn random() -> MessageId {
+        MessageId(ExecutionId::random().to_string())
+    }
+}
+
 /// A message of a person, with all that decides on its answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ask {
+    /// The client's name for it.
+    pub id: MessageId,
     /// What they say.
     pub words: String,
     /// For whom tools are called: the mode, the folders, and what is in front of the person.
@@ -65,7 +80,7 @@ pub enum Stop {
 /// Whether code may run, or a file change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum Approval {
     /// This once; a file may change for the rest of the conversation.
     Once,
     /// From now on for this notebook, in every conversation about it. About a file it says no more than `Once`.
@@ -80,9 +95,9 @@ pub enum Verdict {
 pub enum Told {
     /// A message is being answered.
     Asked {
-        /// The number of the message; a later one is higher.
+        /// The client's name for the message.
         #[serde(default)]
-        number: u64,
+        message: MessageId,
         /// What the person said.
         words: String,
         /// How far the answer may go.
@@ -126,7 +141,7 @@ pub enum Told {
         /// The name of the call.
         id: String,
         /// Whether it may run.
-        verdict: Verdict,
+        verdict: Approval,
     },
     /// What came of a call, as the model reads it.
     Result {
@@ -203,8 +218,8 @@ pub struct Heard {
     pub told: Vec<Told>,
     /// The place from which to ask next.
     pub next: usize,
-    /// Whether an answer is under way.
-    pub is_answering: bool,
+    /// The message whose answer is under way.
+    pub answering: Option<MessageId>,
     /// What waits for its turn, the next first.
     pub waiting: Vec<Waiting>,
     /// Whether code still runs that an answer began and did not wait for, while none is under way.
@@ -218,8 +233,8 @@ pub struct Heard {
 /// A message that waits for its turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
-    /// By which it can be withdrawn.
-    pub number: u64,
+    /// The client's name for it, by which it can be withdrawn.
+    pub message: MessageId,
     /// What the person said.
     pub words: String,
 }

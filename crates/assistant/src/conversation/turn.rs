@@ -4,15 +4,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use cellist_platform::clock::in_milliseconds;
 use cellist_session::execution::Cancel;
-use cellist_session::settings::RunCode;
+use cellist_settings::RunCode;
 use cellist_tools::{Access, Agent, Answer, Block, Editor, Mode, ToolName, Toolbox};
 use tokio::sync::{oneshot, watch};
 
 use super::deeds::Watched;
-use super::told::{Ask, Ending, Stop, Told, Verdict};
+use super::told::{Approval, Ask, Ending, Stop, Told};
 use super::{Inner, Message, Past, Sent};
 use crate::briefing::{Briefing, brief, caller, readable};
 use crate::message::{Image, Part, ToolCall, ToolResult};
@@ -59,7 +60,7 @@ impl Opening {
         let briefing = brief(&inner.toolbox, agent, ask, notes).await;
         let Briefing { instructions, message, tools, notes, notebook_mode } = briefing;
         let with_aside = |words: &str| [aside, &[words.to_owned()]].concat().join("\n\n");
-        let read = |text: String| ask.caller.asker.redaction.text(&text).into_owned();
+        let read = |text: String| ask.caller.redaction.text(&text).into_owned();
         let (message, words) = (read(with_aside(&message)), read(with_aside(&ask.words)));
         Opening { instructions, message, words, tools, notes, notebook_mode }
     }
@@ -92,7 +93,7 @@ impl<'a> Turn<'a> {
     /// Answers a message. Its end is not told yet.
     pub(super) async fn answer(
         inner: &'a Inner,
-        Sent { number, ask, owner }: Sent,
+        Sent { ask, owner }: Sent,
         stop: watch::Receiver<Option<Stop>>,
     ) -> Told {
         let mut notes = Vec::new();
@@ -100,7 +101,7 @@ impl<'a> Turn<'a> {
         inner.lock().consents.iter().for_each(|path| agent.consent(path));
         let aside = std::mem::take(&mut inner.lock().aside);
         let opening = Opening::of(inner, &agent, &ask, notes, &aside).await;
-        inner.tell(asked(number, &ask, &agent, &opening));
+        inner.tell(asked(&ask, &agent, &opening));
         let history = inner.lock().history.clone();
         let before = history.len();
         let mut prompt = opening.prompt(&ask, history);
@@ -188,7 +189,7 @@ impl<'a> Turn<'a> {
                 Err(stopped) => return Err(stopped),
             };
             let Some(wait) = fault.next_try(tries) else { return Err(Halt::Failed(fault)) };
-            self.inner.tell(Told::Again { message: fault.to_string(), after_ms: millis(wait) });
+            self.inner.tell(Told::Again { message: fault.to_string(), after_ms: in_milliseconds(wait) });
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
                 _ = self.stop.wait_for(Option::is_some) => return Err(Halt::Stopped(Vec::new())),
@@ -273,7 +274,7 @@ impl<'a> Turn<'a> {
             text: text.clone(),
             images: images.len(),
             is_failure: answer.is_failure,
-            duration_ms: millis(since.elapsed()),
+            duration_ms: in_milliseconds(since.elapsed()),
             deeds,
             // Inline there is no mode that would allow it.
             needs_mode: needs_mode.filter(|_| answer.is_failure && self.ask.about.is_none()),
@@ -305,7 +306,7 @@ impl<'a> Turn<'a> {
         for _ in 0..MOST_CONSENTS {
             let answer = self.call_tool(tool, call).await;
             let Some(path) = answer.needs_consent.as_deref().map(str::to_owned) else { return answer };
-            if self.ask_person(call, Some(path.clone())).await == Verdict::No {
+            if self.ask_person(call, Some(path.clone())).await == Approval::No {
                 return Answer::failure(format_args!(
                     "the person did not allow a change of {path}, and nothing was done"
                 ));
@@ -348,7 +349,7 @@ impl<'a> Turn<'a> {
             return Answer::failure("`source` is missing: give the whole new source of the cell, as text");
         };
         // The person gets all of it, also what the model was not shown.
-        match self.agent.caller().asker.redaction.restored(source, &self.source(cell).await) {
+        match self.agent.caller().redaction.restored(source, &self.source(cell).await) {
             Ok(source) => {
                 self.inner.tell(Told::Proposal { cell: cell.to_owned(), source });
                 Answer::text(proposal::SHOWN)
@@ -377,25 +378,25 @@ impl<'a> Turn<'a> {
             return true;
         }
         let verdict = self.ask_person(call, None).await;
-        if verdict == Verdict::Always {
+        if verdict == Approval::Always {
             self.inner.may_run.store(true, Ordering::Relaxed);
         }
-        verdict != Verdict::No
+        verdict != Approval::No
     }
 
     /// Asks the person whether a call may run code, or change a file.
-    async fn ask_person(&mut self, call: &ToolCall, path: Option<String>) -> Verdict {
+    async fn ask_person(&mut self, call: &ToolCall, path: Option<String>) -> Approval {
         let answer = {
             let mut state = self.inner.lock();
             let (question, answer) = oneshot::channel();
-            let Some(answering) = &mut state.answering else { return Verdict::No };
+            let Some(answering) = &mut state.answering else { return Approval::No };
             answering.questions.insert(call.id.clone(), question);
             answer
         };
         self.inner.tell(Told::Question { id: call.id.clone(), path });
         let verdict = tokio::select! {
-            verdict = answer => verdict.unwrap_or(Verdict::No),
-            _ = self.stop.wait_for(Option::is_some) => Verdict::No,
+            verdict = answer => verdict.unwrap_or(Approval::No),
+            _ = self.stop.wait_for(Option::is_some) => Approval::No,
         };
         self.inner.tell(Told::Verdict { id: call.id.clone(), verdict });
         verdict
@@ -405,7 +406,7 @@ impl<'a> Turn<'a> {
 /// What a call amounts to, and the mode that it needs where this one does not do.
 fn amounts_to(call: &ToolCall, mode: Mode) -> (Access, Option<Mode>) {
     let Some(tool) = ToolName::from_name(&call.tool) else { return (Access::Look, None) };
-    let access = match tool.access() {
+    let access = match tool.facts().access {
         Access::Look | Access::ChangeFile => Toolbox::amounts_to(tool, &call.arguments),
         // A call that is not one may have been meant to be more, and is never less.
         least @ (Access::ChangeNotebook | Access::Run) => match Toolbox::amounts_to(tool, &call.arguments) {
@@ -417,10 +418,10 @@ fn amounts_to(call: &ToolCall, mode: Mode) -> (Access, Option<Mode>) {
 }
 
 /// What is told of a message when its answer begins.
-fn asked(number: u64, ask: &Ask, agent: &Agent, opening: &Opening) -> Told {
+fn asked(ask: &Ask, agent: &Agent, opening: &Opening) -> Told {
     let Editor { attached, selection, .. } = agent.caller().front.clone().unwrap_or_default();
     Told::Asked {
-        number,
+        message: ask.id.clone(),
         words: ask.words.clone(),
         mode: ask.caller.mode,
         model: ask.account.model().to_owned(),
@@ -441,8 +442,4 @@ fn not_called(call: &ToolCall, why: &str) -> ToolResult {
         images: Vec::new(),
         is_failure: true,
     }
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use cellist_kernel::environment::Variables;
-use cellist_session::settings::{Chat, ChatProvider};
+use cellist_platform::Variables;
+use cellist_settings::{Chat, ChatProvider};
 use hyper::Uri;
 use serde::{Deserialize, Serialize};
 

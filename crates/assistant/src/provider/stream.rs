@@ -1,7 +1,7 @@
 //! Server-sent events, taken apart as their bytes come.
 
-use cellist_kernel::fault::{self, Site};
 use cellist_output::wire::PROVIDER_EVENT;
+use cellist_platform::fault::{self, Site};
 
 /// The bytes that did not make an event yet.
 #[derive(Debug, Default)]

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use cellist_kernel::body;
 use cellist_kernel::stream::Stream;
 use cellist_output::wire::{HEAD, HEADERS, PROVIDER_ANSWER, check};
+use cellist_platform::without_number;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, RETRY_AFTER, USER_AGENT};
@@ -44,7 +45,7 @@ pub(super) async fn converse(
     })?;
     let unreachable = |why: String| Fault::Unreachable { host: host.clone(), why };
     let connecting = async {
-        let stream = Stream::open(&uri).await.map_err(|error| unreachable(plain(&error)))?;
+        let stream = Stream::open(&uri).await.map_err(|error| unreachable(without_number(&error)))?;
         let mut http = http1::Builder::new();
         http.max_buf_size(HEAD).max_headers(HEADERS);
         http.handshake(TokioIo::new(stream)).await.map_err(|error| unreachable(error.to_string()))
@@ -153,12 +154,6 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds =
         number("retry-after-ms").map(|millis| millis / 1000.0).or_else(|| number(RETRY_AFTER.as_str()))?;
     Duration::try_from_secs_f64(seconds).ok()
-}
-
-/// An error of the system without its number.
-fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
 /// A task that ends with whoever waits for it.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use cellist_assistant::{Told, Verdict};
+use cellist_assistant::{Approval, Told};
 use cellist_tools::Mode;
 use serde_json::json;
 use testkit::{SECRET, SECRETS, STATE_FILES, Said};
@@ -69,20 +69,20 @@ async fn a_file_that_others_run_changes_after_a_question_and_only_that_one() {
         fs::write(desk.join(name), "old").unwrap();
     }
     let content = |name: &str| fs::read_to_string(desk.join(name)).unwrap();
-    let asked = async |bed: &mut Bed, name: &str, verdict: Verdict| {
+    let asked = async |bed: &mut Bed, name: &str, verdict: Approval| {
         let told = bed.until(|told| matches!(told, Told::Question { .. })).await;
         let Some(Told::Question { id, path }) = told.last() else { panic!("{told:?}") };
         assert_eq!(path.as_deref(), desk.join(name).to_str());
         assert!(bed.chat.approve(id, verdict));
     };
     bed.send(bed.in_mode(Mode::Edit, "write it"));
-    asked(&mut bed, ".git/config", Verdict::No).await;
+    asked(&mut bed, ".git/config", Approval::No).await;
     let (told, _) = bed.end().await;
     assert!(results(&told)[0].0.contains("the person did not allow a change of "), "{told:?}");
     // Always means no more than this file, and no code.
     bed.send(bed.in_mode(Mode::Edit, "write it"));
-    asked(&mut bed, ".github/ci.yml", Verdict::Always).await;
-    asked(&mut bed, ".git/config", Verdict::No).await;
+    asked(&mut bed, ".github/ci.yml", Approval::Always).await;
+    asked(&mut bed, ".git/config", Approval::No).await;
     let (told, _) = bed.end().await;
     assert!(results(&told)[0].1, "{told:?}");
     assert_eq!((content(".git/config").as_str(), content(".github/ci.yml").as_str()), ("old", "new"));

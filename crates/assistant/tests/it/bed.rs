@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cellist_assistant::{Account, Ask, Conversation, Ending, Rules, Told};
+use cellist_assistant::{Account, Ask, Conversation, Ending, MessageId, Rules, Told};
+use cellist_kernel::guard::Guard;
+use cellist_live::{Actor, ActorKind, Documents};
 use cellist_notebook::CellRef;
-use cellist_session::artifact::{Artifacts, Retention};
-use cellist_session::guard::Guard;
-use cellist_session::live::{Actor, ActorKind, Documents};
-use cellist_session::orders::Asker;
+use cellist_session::orders::ClientEnvironment;
 use cellist_session::sessions::{Means, OwnerId, Policy, Sessions};
-use cellist_session::settings::{Chat, ChatProvider, RunCode, ToolMode};
-use cellist_session::{Home, Store};
+use cellist_settings::{Chat, ChatProvider, Home, RunCode, ToolMode};
+use cellist_store::Store;
+use cellist_store::artifact::{Artifacts, Retention};
 use cellist_tools::prompt::Prompts;
 use cellist_tools::{Caller, Editor, Mode, ToolSet, Toolbox};
 use serde_json::{Value, json};
@@ -68,13 +68,18 @@ impl Bed {
         let cwd = self.scratch.path().join("desk").canonicalize().unwrap();
         let path = std::env::var_os("PATH").unwrap_or_default();
         let variables = vec![("PATH".into(), path), ("HOME".into(), cwd.clone().into())];
-        let asker = Asker { variables, python: Some(testkit::python("kernels")), ..Asker::default() };
+        let environment = ClientEnvironment {
+            variables,
+            python: Some(testkit::python("kernels")),
+            ..ClientEnvironment::default()
+        };
         let front = Editor {
             active: Some(self.notebook.clone()),
             attached: vec![self.notebook.clone()],
             ..Editor::default()
         };
         Ask {
+            id: MessageId::random(),
             words: words.to_owned(),
             caller: Caller {
                 name: "assistant".to_owned(),
@@ -90,7 +95,11 @@ impl Bed {
                 excluded: Vec::new(),
                 allowed: Vec::new(),
                 attached: Vec::new(),
-                asker: Asker { backend: serde_json::from_value(json!("runner")).unwrap(), ..asker },
+                redaction: Default::default(),
+                environment: ClientEnvironment {
+                    backend: serde_json::from_value(json!("runner")).unwrap(),
+                    ..environment
+                },
             },
             account: Account::find(&chat, &Default::default()).unwrap(),
             rules: Rules::from(&chat),

@@ -6,8 +6,8 @@ use cellist_assistant::{
     Account, Event, Fault, Finish, Image, Message, Part, Patience, Prompt, Provider, ToolCall, ToolResult,
     Usage,
 };
-use cellist_session::settings::{Chat, ChatProvider};
-use cellist_tools::{Definition, ToolName};
+use cellist_settings::{Chat, ChatProvider};
+use cellist_tools::ToolName;
 use serde_json::{Value, json};
 use testkit::{Models, Said};
 
@@ -47,7 +47,7 @@ fn prompt() -> Prompt {
             Message::model(vec![Part::Text("I look.".to_owned()), Part::Call(call)]),
             Message::results(vec![result]),
         ],
-        tools: vec![Definition::of(ToolName::GetCellOutputs).into()],
+        tools: vec![ToolName::GetCellOutputs.definition().into()],
         max_tokens: 1000,
     }
 }

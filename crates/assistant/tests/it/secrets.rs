@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use cellist_assistant::{Account, Told};
-use cellist_session::settings::{Chat, ChatProvider};
+use cellist_settings::{Chat, ChatProvider};
 use serde_json::json;
 use testkit::Said;
 
@@ -113,8 +113,7 @@ async fn a_notebook_that_is_kept_from_models_is_not_told_even_when_it_is_in_fron
 
 /// The account of a user who has the key in a file of their own.
 fn account(chat: &Chat, folder: &std::path::Path) -> Account {
-    use cellist_session::Home;
-    use cellist_session::settings::{Sources, resolve};
+    use cellist_settings::{Home, Sources, resolve};
     let home = Home::at(folder.join("home"));
     std::fs::create_dir_all(home.path()).unwrap();
     std::fs::write(home.path().join("config.toml"), format!("[chat]\napi_key = \"{KEY}\"\n")).unwrap();

@@ -1,10 +1,10 @@
 //! Whole answers: calls that are carried out, refused, stopped and taken back, and providers that fail.
 
-use cellist_assistant::{Account, Ask, Ending, Stop, Told, Verdict};
-use cellist_session::settings::{Chat, ChatProvider, RunCode};
+use cellist_assistant::{Account, Approval, Ask, Ending, Stop, Told};
+use cellist_settings::{Chat, ChatProvider, RunCode};
 use cellist_tools::Mode;
 use serde_json::{Value, json};
-use testkit::Said;
+use testkit::{Said, until};
 
 use crate::bed::{Bed, results, words};
 
@@ -130,7 +130,7 @@ async fn code_runs_after_a_question_and_no_means_that_nothing_runs() {
     bed.send(asking(&bed));
     let told = bed.until(|told| matches!(told, Told::Question { .. })).await;
     let Some(Told::Question { id, .. }) = told.last() else { panic!("{told:?}") };
-    assert!(bed.chat.approve(id, Verdict::No) && !bed.chat.approve(id, Verdict::Once));
+    assert!(bed.chat.approve(id, Approval::No) && !bed.chat.approve(id, Approval::Once));
     let (told, _) = bed.end().await;
     assert!(results(&told)[0].0.contains("did not allow this to run, and nothing was done"), "{told:?}");
     assert!(!bed.scratch.path().join("desk/made").exists());
@@ -138,7 +138,7 @@ async fn code_runs_after_a_question_and_no_means_that_nothing_runs() {
     bed.send(asking(&bed));
     let told = bed.until(|told| matches!(told, Told::Question { .. })).await;
     let Some(Told::Question { id, .. }) = told.last() else { panic!("{told:?}") };
-    bed.chat.approve(id, Verdict::Always);
+    bed.chat.approve(id, Approval::Always);
     let (told, ending) = bed.end().await;
     assert_eq!((ending, results(&told).len()), (Ending::Done, 2), "{told:?}");
     assert_eq!(std::fs::read_to_string(bed.scratch.path().join("desk/made")).unwrap(), "xx");
@@ -268,7 +268,7 @@ async fn stop_ends_an_answer_that_has_not_begun_yet_and_no_model_is_asked_for_it
     // The task that answers has not had its first turn when the wish comes.
     bed.send(bed.message("never mind"));
     let heard = bed.chat.heard(0);
-    assert!(heard.is_answering && heard.waiting.is_empty(), "{heard:?}");
+    assert!(heard.answering.is_some() && heard.waiting.is_empty(), "{heard:?}");
     assert!(bed.chat.stop(Stop::Answer));
     let (told, ending) = bed.end().await;
     assert_eq!((words(&told).as_str(), ending), ("", Ending::Stopped));
@@ -292,18 +292,18 @@ async fn stop_leaves_the_kernel_alone_unless_it_is_meant_too() {
     let desk = bed.scratch.path().join("desk");
     bed.send(bed.message("run it"));
     bed.until(|told| matches!(told, Told::Call { .. })).await;
-    wait_for(|| desk.join("begun").exists()).await;
+    until(|| desk.join("begun").exists()).await;
     bed.chat.stop(Stop::Answer);
     let (told, ending) = bed.end().await;
     assert_eq!(ending, Ending::Stopped);
     assert!(results(&told)[0].0.contains("what this call has begun goes on"), "{told:?}");
     std::fs::write(desk.join("go"), "").unwrap();
-    wait_for(|| desk.join("done").exists()).await;
+    until(|| desk.join("done").exists()).await;
     std::fs::remove_file(desk.join("go")).unwrap();
     std::fs::remove_file(desk.join("begun")).unwrap();
     bed.send(bed.message("run it again"));
     bed.until(|told| matches!(told, Told::Call { .. })).await;
-    wait_for(|| desk.join("begun").exists()).await;
+    until(|| desk.join("begun").exists()).await;
     bed.chat.stop(Stop::Kernel);
     let (told, ending) = bed.end().await;
     assert_eq!(ending, Ending::Stopped);
@@ -328,11 +328,11 @@ async fn what_any_earlier_answer_left_running_can_be_interrupted_later() {
     let mut bed = Bed::new(&["x = 1"], script);
     let desk = bed.scratch.path().join("desk");
     bed.answer(bed.message("run it")).await;
-    wait_for(|| desk.join("one-begun").exists()).await;
+    until(|| desk.join("one-begun").exists()).await;
     bed.answer(bed.message("talk")).await;
     assert!(bed.chat.heard(0).runs_on);
     assert!(bed.chat.stop(Stop::Kernel));
-    wait_for(|| desk.join("one-ended").exists()).await;
+    until(|| desk.join("one-ended").exists()).await;
     // Whoever listens hears of it.
     let resting = async {
         let mut heard = bed.chat.heard(0);
@@ -353,20 +353,11 @@ async fn stop_with_the_kernel_ends_also_what_a_call_before_has_begun() {
     let desk = bed.scratch.path().join("desk");
     bed.send(bed.message("run it"));
     bed.until(|told| matches!(told, Told::Text(_))).await;
-    wait_for(|| desk.join("one-begun").exists()).await;
+    until(|| desk.join("one-begun").exists()).await;
     bed.chat.stop(Stop::Kernel);
     assert_eq!(bed.end().await.1, Ending::Stopped);
-    wait_for(|| desk.join("one-ended").exists()).await;
+    until(|| desk.join("one-ended").exists()).await;
     bed.close().await;
-}
-
-async fn wait_for(is_so: impl Fn() -> bool) {
-    let waiting = async {
-        while !is_so() {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
-    };
-    tokio::time::timeout(crate::bed::LONG, waiting).await.expect("it takes too long");
 }
 
 #[tokio::test]

@@ -3,12 +3,12 @@
 mod list;
 pub(crate) mod read;
 
-use cellist_session::Home;
-use cellist_session::artifact::{ArtifactError, Artifacts, Retention};
+use cellist_settings::Home;
+use cellist_store::artifact::{ArtifactError, Artifacts, Retention};
 use clap::{Args, Subcommand};
 
 use crate::answer::{Answer, Format};
-use crate::error::CliError;
+use crate::error::{CliError, FailureKind};
 
 /// List and read artifacts: outputs in full, where a result was cut
 ///
@@ -46,12 +46,12 @@ fn artifacts() -> Artifacts {
 impl From<ArtifactError> for CliError {
     fn from(error: ArtifactError) -> CliError {
         let kind = match error {
-            ArtifactError::BadId { .. } => "invalid_id",
-            ArtifactError::NoSuchArtifact { .. } => "not_found",
-            ArtifactError::OutOfRange { .. } => "invalid_selector",
-            ArtifactError::BadPattern { .. } => "invalid_pattern",
+            ArtifactError::BadId { .. } => FailureKind::InvalidId,
+            ArtifactError::NoSuchArtifact { .. } => FailureKind::NotFound,
+            ArtifactError::OutOfRange { .. } => FailureKind::InvalidSelector,
+            ArtifactError::BadPattern { .. } => FailureKind::InvalidPattern,
             ArtifactError::Unreadable { .. } | ArtifactError::Unlisted(_) | ArtifactError::Copy { .. } => {
-                "unreadable"
+                FailureKind::Unreadable
             }
         };
         let mut failure = CliError::input(kind, error.to_string());

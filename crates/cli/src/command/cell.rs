@@ -9,22 +9,20 @@ mod insert;
 mod r#move;
 mod retype;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use cellist_link::NotebookEdit;
+use cellist_host::{EditResult, NotebookEdit};
 use cellist_notebook::{
     self as notebook, CellRef, CellType, Notebook, Operation, Outcome, Revision, Snapshot,
 };
-use cellist_session::{Changed, Missing};
+use cellist_store::{Changed, Missing};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::basis::{Basis, keep};
 use crate::error::CliError;
 use crate::input::{self, Content};
-use crate::load;
-use crate::owner::{Alone, Owner, operations_json};
+use crate::notebook_access::{self, Standalone};
 
 /// Change cells: edit, insert, delete, move, retype, clear, batch
 ///
@@ -70,7 +68,7 @@ struct Base {
     #[arg(long, value_name = "REV")]
     base: Option<Revision>,
     #[command(flatten)]
-    alone: Alone,
+    standalone: Standalone,
 }
 
 /// The source that a cell is given.
@@ -144,19 +142,17 @@ fn perform(
     path: PathBuf,
     base: Base,
     told: Told,
-    build: impl Fn(&Notebook, Option<&Snapshot>) -> notebook::Result<Vec<Operation>>,
+    build: impl FnOnce(&Notebook, Option<&Snapshot>) -> notebook::Result<Vec<Operation>>,
 ) -> Result<Answer, CliError> {
-    let store = load::store_in_passing();
-    let basis = Basis::named(&store, &path, base.base);
-    let changed = match Owner::of(&path, base.alone) {
-        None => basis.change(&store, &path, Missing::Refuse, |notebook, snapshot| {
-            let operations = build(notebook, snapshot)?;
-            notebook.perform(&operations, snapshot)
-        })?,
-        Some(owner) => perform_at(&owner, &basis, &path, build)?,
-    };
-    keep(&store, &path, &changed.notebook);
-    let Changed { value: outcomes, notebook, revision, written, notices } = changed;
+    let notebook = notebook_access::notebook(&path, base.standalone);
+    let changed = notebook.change(base.base.into(), Missing::Refuse, |notebook, since| {
+        let count = since.map_or(notebook.cells().len(), |since| since.cells.len());
+        let mut operations = build(notebook, since)?;
+        operations.iter_mut().for_each(|operation| operation.count_from_start(count));
+        Ok(NotebookEdit::Operations(operations))
+    })?;
+    notebook.keep(&changed.notebook);
+    let Changed { value: EditResult { outcomes, .. }, notebook, revision, written, notices } = changed;
     let text: String = outcomes.iter().map(|outcome| outcome.sentence() + "\n").collect();
     let mut json = match (told, outcomes.as_slice()) {
         (Told::One, [outcome]) => outcome_json(outcome),
@@ -169,23 +165,6 @@ fn perform(
     json["revision"] = revision.to_string().into();
     json["written"] = written.into();
     Ok(Answer::new(text, json).with_notices(notices))
-}
-
-/// Carries them out in a notebook that the host has open.
-fn perform_at(
-    owner: &Owner,
-    basis: &Basis,
-    path: &Path,
-    build: impl Fn(&Notebook, Option<&Snapshot>) -> notebook::Result<Vec<Operation>>,
-) -> Result<Changed<Vec<Outcome>>, CliError> {
-    let Changed { value, notebook, revision, written, notices } =
-        basis.change_at(owner, path, |notebook, snapshot| {
-            let count = snapshot.map_or(notebook.cells().len(), |snapshot| snapshot.cells.len());
-            let operations = build(notebook, snapshot)?;
-            notebook.perform(&operations, snapshot)?;
-            Ok(NotebookEdit::Operations(operations_json(&operations, count)))
-        })?;
-    Ok(Changed { value: value.outcomes, notebook, revision, written, notices })
 }
 
 fn outcome_json(outcome: &Outcome) -> Value {

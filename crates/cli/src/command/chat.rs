@@ -9,13 +9,13 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use cellist_assistant::Ask;
-use cellist_link::{ChatAsk, ChatReply, Link, Reply, Request};
+use cellist_host::{ChatAsk, ChatReply, HostClient, MessageId, Reply, Request};
 use cellist_tools::Mode;
 use clap::Args;
 
 use crate::answer::{Answer, Format};
 use crate::editor::mode;
-use crate::error::CliError;
+use crate::error::{CliError, FailureKind};
 use crate::host::{self, Reach, unexpected};
 use crate::input::Content;
 use crate::kernel::KernelFlags;
@@ -83,14 +83,14 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
         None => Some(Content::Stdin.text("chat")?),
     };
     if message.as_ref().is_some_and(|message| message.trim().is_empty()) {
-        return Err(CliError::input("no_message", "there is no message")
+        return Err(CliError::input(FailureKind::NoMessage, "there is no message")
             .with_hint("give one behind the notebook, or through a pipe"));
     }
     host::wait(async {
         let reach = Reach::open(arguments.standalone, &setup.settings).await?;
         let told = match message {
-            Some(message) => once::answer(reach.link(), &setup, &message, arguments.new, format).await,
-            None => talk::talk(reach.link(), &setup, arguments.new).await,
+            Some(message) => once::answer(reach.client(), &setup, &message, arguments.new, format).await,
+            None => talk::talk(reach.client(), &setup, arguments.new).await,
         };
         reach.close().await;
         told
@@ -98,31 +98,30 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
 }
 
 /// Asks something about a conversation.
-async fn chat(link: &Link, ask: ChatAsk) -> Result<ChatReply, CliError> {
-    match link.ask(Request::Chat(Box::new(ask))).await? {
+async fn chat(client: &HostClient, ask: ChatAsk) -> Result<ChatReply, CliError> {
+    match client.ask(Request::Chat(Box::new(ask))).await? {
         Reply::Chat(reply) => Ok(reply),
         other => Err(unexpected(&other)),
     }
 }
 
 /// The conversation about the notebook: its name, and how much was told in it.
-async fn open(link: &Link, setup: &Setup, is_new: bool) -> Result<(String, usize), CliError> {
-    match chat(link, ChatAsk::Open { notebook: setup.notebook.clone(), is_new }).await? {
-        ChatReply::Open { chat, told, .. } => Ok((chat, told)),
+async fn open(client: &HostClient, setup: &Setup, is_new: bool) -> Result<(String, usize), CliError> {
+    match chat(client, ChatAsk::Open { notebook: setup.notebook.clone(), cell: None, is_new }).await? {
+        ChatReply::Open { chat, told } => Ok((chat, told)),
         other => Err(unexpected(&Reply::Chat(other))),
     }
 }
 
-/// Says something, and tells the number of the message.
-async fn send(link: &Link, name: &str, ask: Box<Ask>) -> Result<u64, CliError> {
-    match chat(link, ChatAsk::Send { chat: name.to_owned(), ask }).await? {
-        ChatReply::Sent(number) => Ok(number),
-        other => Err(unexpected(&Reply::Chat(other))),
-    }
+/// Says something, and tells the name of the message.
+async fn send(client: &HostClient, name: &str, ask: Box<Ask>) -> Result<MessageId, CliError> {
+    let message = ask.id.clone();
+    chat(client, ChatAsk::Send { chat: name.to_owned(), ask }).await?;
+    Ok(message)
 }
 
 /// Takes a message back that waits for its turn. Tells whether it did.
-async fn withdraw(link: &Link, name: &str, number: u64) -> Result<bool, CliError> {
-    let reply = chat(link, ChatAsk::Withdraw { chat: name.to_owned(), number }).await?;
+async fn withdraw(client: &HostClient, name: &str, message: &MessageId) -> Result<bool, CliError> {
+    let reply = chat(client, ChatAsk::Withdraw { chat: name.to_owned(), message: message.clone() }).await?;
     Ok(matches!(reply, ChatReply::Done(true)))
 }

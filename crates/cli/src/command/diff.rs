@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::answer::Answer;
 use crate::error::{CliError, Exit};
-use crate::load;
+use crate::notebook_access::files;
 use crate::paint::{Paint, When};
 use crate::patch;
 use crate::waiting::Waiting;
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let _waiting = Waiting::new("comparing the notebooks");
     let sides = Sides {
         names: [before.display().to_string(), after.display().to_string()],
-        notebooks: [load::side(&before)?, load::side(&after)?],
+        notebooks: [files::side(&before)?, files::side(&after)?],
     };
     let changes = sides.changes();
     let exit = if changes.is_empty() { Exit::Done } else { Exit::Different };
@@ -116,7 +116,7 @@ fn drive(given: &[OsString], paint: Paint) -> Result<Answer, CliError> {
     let (before, after) = (Path::new(before), Path::new(after));
     // A side that is no notebook, such as one with conflict markers, is compared as it is: an error here
     // would end git's whole output.
-    let (Ok(old), Ok(new)) = (load::blob(before), load::blob(after)) else {
+    let (Ok(old), Ok(new)) = (files::blob(before), files::blob(after)) else {
         return Ok(Answer::new(headline + &by_line(&names, before, after, paint)?, json!({})));
     };
     let sides = Sides { names, notebooks: [old, new] };
@@ -130,8 +130,8 @@ fn drive(given: &[OsString], paint: Paint) -> Result<Answer, CliError> {
 
 /// Two files by line, whatever they hold.
 fn by_line(names: &[String; 2], before: &Path, after: &Path, paint: Paint) -> Result<String, CliError> {
-    load::check_look(before)?;
-    load::check_look(after)?;
+    files::check_look(before)?;
+    files::check_look(after)?;
     let read = |path: &Path| match fs::read(path) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) => Err(CliError::unreadable(path, &error)),
@@ -144,8 +144,8 @@ fn by_line(names: &[String; 2], before: &Path, after: &Path, paint: Paint) -> Re
 
 /// Text for git to compare by line; what is no notebook goes through as it is.
 fn convert(path: &Path) -> Result<Answer, CliError> {
-    load::check_look(path)?;
-    let text = match load::blob(path) {
+    files::check_look(path)?;
+    let text = match files::blob(path) {
         Ok(notebook) => plain::text(&notebook).into_bytes(),
         Err(_) => fs::read(path).map_err(|error| CliError::unreadable(path, &error))?,
     };

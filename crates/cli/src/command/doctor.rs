@@ -5,21 +5,20 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use cellist_kernel::choice::Decision;
-use cellist_kernel::environment::Variables;
 use cellist_kernel::gateway::{self, Gateway, TOKEN_VARIABLE};
 use cellist_output::{Ansi, Limits};
-use cellist_session::orders::{Asker, Found, Job};
+use cellist_platform::Variables;
+use cellist_session::orders::choice::Decision;
+use cellist_session::orders::{ClientEnvironment, Found, Job};
 use cellist_session::run::{Cancel, GRACE, OnStuck, Once, Reading, Report, Status, execute_once};
-use cellist_session::settings::{Fault, Resolved};
-use cellist_session::{Exposure, Home};
+use cellist_settings::{Exposure, Fault, Home, Resolved};
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::answer::Answer;
 use crate::clock::spoken;
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, FailureKind};
 use crate::host::{self, VERSION};
 use crate::kernel::{self, KernelFlags};
 use crate::paint::{Ink, Paint, When};
@@ -71,7 +70,8 @@ impl Check {
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CliError::new("system", Exit::NoKernel, error.to_string()))?;
+    let runtime =
+        runtime.map_err(|error| CliError::new(FailureKind::System, Exit::NoKernel, error.to_string()))?;
     let checks = runtime.block_on(examine(&arguments.flags));
     let failed =
         |name: &str| checks.iter().any(|check| check.name == name && check.status == Verdict::Failed);
@@ -88,9 +88,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
 
 async fn examine(flags: &KernelFlags) -> Vec<Check> {
     let cwd = std::env::current_dir();
-    let asker = flags.asker();
+    let environment = flags.environment();
     let waiting = Waiting::new("looking around");
-    let found = Found::look(&asker, &Home::from_env(), cwd.iter().cloned().collect());
+    let found = Found::look(&environment, &Home::from_env(), cwd.iter().cloned().collect());
     let mut checks = Vec::new();
     let folder = match cwd {
         Ok(folder) => {
@@ -119,14 +119,15 @@ async fn examine(flags: &KernelFlags) -> Vec<Check> {
     if let Some(interpreter) = found.interpreter() {
         waiting.now("trying the runner");
         checks.push(
-            starts("runner", &asker, &settings, &found, Decision::Runner(interpreter.clone()), &folder).await,
+            starts("runner", &environment, &settings, &found, Decision::Runner(interpreter.clone()), &folder)
+                .await,
         );
         checks.push(match found.has_module(&interpreter.path, "ipykernel") {
             true => {
                 waiting.now("trying ipykernel");
                 starts(
                     "ipykernel",
-                    &asker,
+                    &environment,
                     &settings,
                     &found,
                     Decision::Ipykernel(interpreter.clone()),
@@ -142,7 +143,7 @@ async fn examine(flags: &KernelFlags) -> Vec<Check> {
     }
     checks.extend(kernels(&found));
     waiting.now("asking the gateway");
-    checks.push(gateway(&asker, &found.variables).await);
+    checks.push(gateway(&environment, &found.variables).await);
     checks.push(terminal(&found.variables));
     waiting.now("asking the host");
     checks.push(host().await);
@@ -218,7 +219,7 @@ fn pythons(found: &Found) -> Vec<Check> {
 /// Starts a kernel and lets it reckon.
 async fn starts(
     name: &'static str,
-    asker: &Asker,
+    environment: &ClientEnvironment,
     settings: &Resolved,
     found: &Found,
     decision: Decision,
@@ -232,7 +233,7 @@ async fn starts(
     };
     let starting = async {
         let job = Job { cwd: folder.to_owned(), ..Job::default() };
-        let order = asker.order_of(found, settings, decision, &job).await?;
+        let order = environment.order_of(found, settings, decision, &job).await?;
         kernel::start(&order, &found.home).await
     };
     let ready = match starting.await {
@@ -297,8 +298,8 @@ fn kernels(found: &Found) -> Vec<Check> {
 }
 
 /// A gateway that is named must be there and let us in.
-async fn gateway(asker: &Asker, variables: &Variables) -> Check {
-    let Some(url) = asker.gateway.clone().or_else(|| variables.text("PI_PYTHON_GATEWAY_URL")) else {
+async fn gateway(environment: &ClientEnvironment, variables: &Variables) -> Check {
+    let Some(url) = environment.gateway.clone().or_else(|| variables.text("PI_PYTHON_GATEWAY_URL")) else {
         return Check::new("gateway", Verdict::Ok, "none is set");
     };
     let gateway = match Gateway::new(&url, variables.text(TOKEN_VARIABLE)) {

@@ -1,20 +1,18 @@
 //! `cellist edit`: replaces one exact piece of a notebook's text, or of its JSON.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use cellist_link::NotebookEdit;
-use cellist_notebook::{self as notebook, Ids, Notebook, Revision, Selector, Snapshot, replace_once};
-use cellist_session::{Missing, Store};
+use cellist_host::{NotebookEdit, NotebookError, NotebookHandle};
+use cellist_notebook::{self as notebook, Revision, Selector, replace_once, utf8};
+use cellist_store::{Missing, Problem};
 use clap::Args;
 
 use crate::answer::Answer;
-use crate::basis::{Basis, keep, replace_raw};
 use crate::error::CliError;
 use crate::input::Content;
-use crate::owner::{Alone, Owner};
-use crate::target::Target;
-use crate::{load, report};
+use crate::notebook_access::{self, Standalone, Target};
+use crate::report;
 
 /// How often an edit of the JSON is made anew because the file was changed while it was made.
 const ATTEMPTS: usize = 10;
@@ -49,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "REV")]
     base: Option<Revision>,
     #[command(flatten)]
-    alone: Alone,
+    standalone: Standalone,
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
@@ -58,93 +56,50 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         Some(text) => Ok(text),
         None => Content::of_file(file).text("edit"),
     };
-    let edit = Edit {
-        old: given(arguments.old, arguments.old_file)?,
-        new: given(arguments.new, arguments.new_file)?,
-    };
-    let store = load::store_in_passing();
+    let old = given(arguments.old, arguments.old_file)?;
+    let new = given(arguments.new, arguments.new_file)?;
+    let notebook = notebook_access::notebook(&target.path, arguments.standalone);
     match target.part {
-        None => edit_text(&store, &target, &edit, arguments.base, arguments.alone),
-        Some(Selector::Raw) => edit_raw(&store, &target, &edit, arguments.base, arguments.alone),
+        None => edit_text(&notebook, &target, old, new, arguments.base),
+        Some(Selector::Raw) => edit_raw(&notebook, &target.path, &old, &new, arguments.base),
         Some(Selector::Lines(_) | Selector::Cell(_)) => Err(target.not_whole("edit")),
     }
 }
 
-struct Edit {
+fn edit_text(
+    notebook: &NotebookHandle,
+    target: &Target,
     old: String,
     new: String,
-}
-
-fn edit_text(
-    store: &Store,
-    target: &Target,
-    edit: &Edit,
     base: Option<Revision>,
-    alone: Alone,
 ) -> Result<Answer, CliError> {
-    let path = &target.path;
-    let missing = if edit.old.is_empty() { Missing::StartEmpty } else { Missing::Refuse };
     target.check_name()?;
-    let basis = Basis::named(store, path, base);
-    let apply = |notebook: &mut Notebook, snapshot: Option<&Snapshot>| {
-        let text = snapshot.map_or_else(|| notebook.to_text(), |snapshot| snapshot.to_text());
-        let text = if text.is_empty() && edit.old.is_empty() {
-            edit.new.clone()
-        } else {
-            replace_once(&text, &edit.old, &edit.new)?
-        };
-        notebook.apply_text(&text, snapshot)
-    };
-    let changed = match Owner::of(path, alone) {
-        None => basis.change(store, path, missing, apply),
-        Some(owner) => basis
-            .change_at(&owner, path, |notebook, snapshot| {
-                apply(notebook, snapshot)?;
-                Ok(NotebookEdit::Replace { old: edit.old.clone(), new: edit.new.clone() })
-            })
-            .map(report::applied_there),
-    };
-    let changed = changed.map_err(explain_empty)?;
-    keep(store, path, &changed.notebook);
-    Ok(report::applied(path, changed))
+    let missing = if old.is_empty() { Missing::StartEmpty } else { Missing::Refuse };
+    let changed = notebook
+        .change(base.into(), missing, |_, _| Ok(NotebookEdit::Replace { old, new }))
+        .map_err(explain_empty)?;
+    notebook.keep(&changed.notebook);
+    Ok(report::applied(&target.path, changed))
 }
 
 fn edit_raw(
-    store: &Store,
-    target: &Target,
-    edit: &Edit,
+    notebook: &NotebookHandle,
+    path: &Path,
+    old: &str,
+    new: &str,
     base: Option<Revision>,
-    alone: Alone,
 ) -> Result<Answer, CliError> {
-    let path = &target.path;
-    let owner = Owner::of(path, alone);
+    let refused = |error: notebook::Error| cellist_store::Error::new(path, error);
     for attempt in 1.. {
-        let bytes = match &owner {
-            Some(owner) => owner.read()?.notebook.to_bytes(),
-            None => store.read_file(path)?,
-        };
+        let bytes = notebook.read_bytes()?;
         let revision = Revision::of([bytes.as_slice()]);
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let offset = error.utf8_error().valid_up_to();
-            let line = error.as_bytes()[..offset].iter().filter(|&&byte| byte == b'\n').count() + 1;
-            CliError::notebook(path, &notebook::Error::NotUtf8 { line, offset })
-        })?;
-        let text = replace_once(&text, &edit.old, &edit.new)
-            .map_err(|error| explain_empty(CliError::notebook(path, &error)))?;
-        let made_for = base.unwrap_or(revision);
-        let changed = match &owner {
-            Some(owner) => {
-                let given = Notebook::parse(text.into_bytes(), Ids::seeded(0));
-                let given = given.map_err(|error| CliError::notebook(path, &error))?;
-                Basis::named(store, path, Some(made_for)).replace_at(owner, path, &given)
-            }
-            None => replace_raw(store, path, text.into_bytes(), Some(made_for)).map_err(CliError::from),
-        };
-        match changed {
-            Err(error) if error.kind == "stale" && base.is_none() && attempt < ATTEMPTS => {}
+        let text = utf8(bytes).map_err(refused)?;
+        let text = replace_once(&text, old, new).map_err(|error| explain_empty(refused(error).into()))?;
+        match notebook.overwrite(text.into_bytes(), Some(base.unwrap_or(revision))) {
+            Err(error) if error.is_stale() && base.is_none() && attempt < ATTEMPTS => {}
             changed => {
                 let changed = changed?;
-                keep(store, path, &changed.notebook);
+                notebook.keep(&changed.notebook);
                 return Ok(report::replaced(path, changed));
             }
         }
@@ -152,9 +107,9 @@ fn edit_raw(
     unreachable!("the last attempt returns")
 }
 
-fn explain_empty(error: CliError) -> CliError {
-    if error.message.ends_with(&notebook::Error::EmptyOld.to_string()) {
-        return error.with_hint("an empty old text fits only a notebook that has no cells");
-    }
-    error
+fn explain_empty(error: NotebookError) -> CliError {
+    let is_empty = matches!(&error, NotebookError::File(error)
+        if matches!(error.problem(), Problem::Refused(notebook::Error::EmptyOld)));
+    let error = CliError::from(error);
+    if is_empty { error.with_hint("an empty old text fits only a notebook that has no cells") } else { error }
 }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use cellist_link::{Reply, Request};
-use cellist_session::settings::Settings;
+use cellist_host::{Reply, Request};
+use cellist_settings::Settings;
 use cellist_tools::{Editor, EditorReport, Selection};
 use clap::Args;
 use serde_json::json;
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let report = arguments.report()?;
     let editor = host::wait(async {
         let reach = Reach::open(false, &Settings::default()).await?;
-        match reach.link().ask(Request::Editor(report.map(Box::new))).await? {
+        match reach.client().ask(Request::Editor(report.map(Box::new))).await? {
             Reply::Editor(editor) => Ok(*editor),
             other => Err(unexpected(&other)),
         }

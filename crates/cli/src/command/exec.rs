@@ -8,13 +8,13 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cellist_kernel::environment::Variables;
 use cellist_output::Ansi;
+use cellist_platform::Variables;
 use cellist_session::orders::Job;
 use cellist_session::run::{
     Bar, Cancel, Observer, OnStuck, Once, Reading, Report, Status, Step, execute_once,
 };
-use cellist_session::settings::{Images, Settings};
+use cellist_settings::{Images, Settings};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
@@ -22,7 +22,7 @@ use serde_json::json;
 use crate::answer::{Answer, Format};
 use crate::clock::seconds;
 use crate::command::run::name_kernel;
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, FailureKind};
 use crate::input::Content;
 use crate::interrupts;
 use crate::kernel::{KernelFlags, Particular};
@@ -93,7 +93,8 @@ fn alone(arguments: &Arguments, code: &str, format: Format) -> Result<Answer, Cl
     let settings = arguments.flags.settings(&cwd)?;
     let view = View::new(&settings.settings, format);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CliError::new("system", Exit::NoKernel, error.to_string()))?;
+    let runtime =
+        runtime.map_err(|error| CliError::new(FailureKind::System, Exit::NoKernel, error.to_string()))?;
     let (report, notices, identity) = runtime.block_on(async {
         let (canceller, mut cancel) = Cancel::channel();
         interrupts::hand_on(&canceller);
@@ -157,7 +158,8 @@ impl View {
         let mut progress =
             if self.is_live { Progress::on_stdout(self.look(), true) } else { Progress::silent() };
         let title = title(code);
-        progress.started(&Step { index: 0, position: 0, count: 1, title, source: String::new() });
+        let (cell, source) = (String::new(), String::new());
+        progress.started(&Step { index: 0, cell, position: 0, count: 1, title, source });
         progress
     }
 }
@@ -171,7 +173,7 @@ impl Arguments {
         match (&self.code, &self.file) {
             (Some(code), None) if code != "-" => Ok(code.clone()),
             (None, None) if io::stdin().is_terminal() => {
-                Err(CliError::input("missing_content", "there is no code to run")
+                Err(CliError::input(FailureKind::MissingContent, "there is no code to run")
                     .with_hint("give the code, or -f FILE, or pipe it in"))
             }
             (_, file) => Content::of_file(file.clone()).text("exec"),
@@ -188,12 +190,12 @@ fn title(code: &str) -> String {
 pub(crate) fn working_folder(named: Option<&Path>) -> Result<PathBuf, CliError> {
     let Some(named) = named else {
         return std::env::current_dir().map_err(|_| {
-            CliError::input("no_such_folder", "the current folder does not exist any more")
+            CliError::input(FailureKind::NoSuchFolder, "the current folder does not exist any more")
                 .with_hint("change to a folder that exists, or name one with --cwd")
         });
     };
     let missing = |what: &str| {
-        CliError::input("no_such_folder", format!("{}: {what}", named.display()))
+        CliError::input(FailureKind::NoSuchFolder, format!("{}: {what}", named.display()))
             .with_hint("name a folder that exists with --cwd")
     };
     match std::fs::metadata(named) {

@@ -1,10 +1,10 @@
 //! `cellist gateway`: the gateways of our own, one for each interpreter, that all of a user's processes share.
 
-use cellist_kernel::choice::{Decision, Wish};
 use cellist_kernel::gateway::{Announcement, SharedGateways, Standing};
 use cellist_kernel::order::Way;
-use cellist_session::Home;
-use cellist_session::orders::{Asker, Found, Job};
+use cellist_session::orders::choice::Decision;
+use cellist_session::orders::{ClientEnvironment, Found, Job};
+use cellist_settings::{BackendWish, Home};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
@@ -91,13 +91,14 @@ async fn start(flags: &KernelFlags, home: &Home, gateways: &SharedGateways) -> R
     let cwd = working_folder(None)?;
     let settings = flags.settings(&cwd)?;
     // Another wish, or an address, would be another gateway.
-    let asker = Asker { backend: Some(Wish::Gateway), gateway: None, ..flags.asker() };
-    let mut found = Found::look(&asker, home, vec![cwd.clone()]);
+    let environment =
+        ClientEnvironment { backend: Some(BackendWish::Gateway), gateway: None, ..flags.environment() };
+    let mut found = Found::look(&environment, home, vec![cwd.clone()]);
     found.variables.remove("PI_PYTHON_GATEWAY_URL");
     let job = Job { cwd, ..Job::default() };
-    let (decision, _) = asker.decide(&found, &settings.settings, &job)?;
+    let (decision, _) = environment.decide(&found, &settings.settings, &job)?;
     let Decision::SharedGateway(_) = &decision else { return Ok(status(gateways, &gateways.list().await)) };
-    let order = asker.order_of(&found, &settings, decision, &job).await?;
+    let order = environment.order_of(&found, &settings, decision, &job).await?;
     if let Way::SharedGateway { python, .. } = &order.way {
         let obtained = gateways.obtain(python, &order.environment).await;
         obtained.map_err(|error| CliError::kernel(&error))?;

@@ -10,8 +10,8 @@ use clap::Args;
 use serde_json::json;
 
 use crate::answer::Answer;
-use crate::author::only_a_person;
 use crate::error::CliError;
+use crate::notebook_access::only_a_person;
 use config::{Git, Scope};
 
 /// Let git compare and merge notebooks by cells

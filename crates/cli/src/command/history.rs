@@ -4,14 +4,14 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use cellist_session::live::{self, Entry};
+use cellist_live::Entry;
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
+use crate::clock;
 use crate::error::CliError;
-use crate::owner::{Alone, Owner};
-use crate::{clock, load};
+use crate::notebook_access::{self, Standalone};
 
 /// Show who did what to a notebook, the newest first
 ///
@@ -26,20 +26,12 @@ pub(crate) struct Arguments {
     #[arg(value_name = "NB")]
     notebook: PathBuf,
     #[command(flatten)]
-    alone: Alone,
+    standalone: Standalone,
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let path = &arguments.notebook;
-    let mut entries = match Owner::of(path, arguments.alone) {
-        Some(owner) => owner.history()?,
-        None => {
-            let store = load::store();
-            // A file that is not there, or is no notebook, is said and not shown as one that nobody has changed.
-            store.open(path)?;
-            live::history(&store, path)
-        }
-    };
+    let mut entries = notebook_access::notebook(path, arguments.standalone).history()?;
     entries.reverse();
     let mut text = String::new();
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

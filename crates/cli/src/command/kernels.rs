@@ -4,13 +4,13 @@ use std::path::Path;
 
 use cellist_kernel::gateway::{self, Gateway, TOKEN_VARIABLE};
 use cellist_kernel::python::Candidate;
-use cellist_session::Home;
 use cellist_session::orders::Found;
+use cellist_settings::Home;
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::error::CliError;
+use crate::error::{CliError, FailureKind};
 use crate::host;
 use crate::kernel::KernelFlags;
 use crate::listing::table;
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let waiting = Waiting::new("looking for Pythons and kernels");
     let folders = std::env::current_dir().into_iter().collect();
-    let found = Found::look(&KernelFlags::default().asker(), &Home::from_env(), folders);
+    let found = Found::look(&KernelFlags::default().environment(), &Home::from_env(), folders);
     let url = arguments.gateway.or_else(|| found.variables.text("PI_PYTHON_GATEWAY_URL"));
     let gateway = match url {
         Some(url) => {
@@ -80,7 +80,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
 /// What a gateway can start, and what runs there where it tells.
 fn elsewhere(url: &str, token: Option<String>) -> Result<Value, CliError> {
     let gateway = Gateway::new(url, token).map_err(|error| {
-        CliError::input("no_gateway", error.to_string()).with_hint("give one like http://127.0.0.1:8888")
+        CliError::input(FailureKind::NoGateway, error.to_string())
+            .with_hint("give one like http://127.0.0.1:8888")
     })?;
     let gateway = gateway.trusting(|name| std::env::var(name).ok());
     host::wait(async {

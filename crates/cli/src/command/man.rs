@@ -10,8 +10,8 @@ use serde_json::json;
 
 use crate::answer::Answer;
 use crate::args::Cli;
-use crate::error::{CliError, reason};
-use crate::load;
+use crate::error::{CliError, FailureKind, reason};
+use crate::notebook_access::files;
 
 /// Print a manual page, or write all of them to a folder
 #[derive(Args, Debug)]
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let name = arguments.command.map_or_else(|| "cellist".to_owned(), |command| format!("cellist-{command}"));
     let page = all.into_iter().find(|page| page.name == name).ok_or_else(|| {
         let command = name.trim_start_matches("cellist-");
-        CliError::input("no_such_command", format!("there is no command {command}"))
+        CliError::input(FailureKind::NoSuchCommand, format!("there is no command {command}"))
             .with_hint("`cellist --help` lists the commands")
     })?;
     let json = json!({ "name": page.name, "page": String::from_utf8_lossy(&page.text) });
@@ -75,11 +75,11 @@ fn write_all(all: &[Page], folder: &Path) -> Result<Answer, CliError> {
     // A folder cannot be checked before the folder around it exists.
     let made = folder.ancestors().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()).last();
     if let Some(made) = made {
-        load::check_change(made)?;
+        files::check_change(made)?;
     }
     fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     let files: Vec<PathBuf> = all.iter().map(|page| folder.join(format!("{}.1", page.name))).collect();
-    files.iter().try_for_each(|file| load::check_change(file))?;
+    files.iter().try_for_each(|file| files::check_change(file))?;
     for (page, file) in all.iter().zip(&files) {
         fs::write(file, &page.text).map_err(|error| failed(file, &error))?;
     }
@@ -89,5 +89,8 @@ fn write_all(all: &[Page], folder: &Path) -> Result<Answer, CliError> {
 }
 
 fn failed(path: &Path, error: &io::Error) -> CliError {
-    CliError::input("cannot_write", format!("{} cannot be written: {}", path.display(), reason(error)))
+    CliError::input(
+        FailureKind::CannotWrite,
+        format!("{} cannot be written: {}", path.display(), reason(error)),
+    )
 }

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use cellist_serve::mcp::{Door, Product, Reach, Server, listen, prompts, serve_stdio};
-use cellist_session::Home;
 use cellist_session::run::Cancel;
-use cellist_session::settings::Resolved;
+use cellist_settings::{Home, Resolved};
 use cellist_tools::prompt::Prompts;
+use cellist_tools::redaction::Redaction;
 use cellist_tools::{Caller, Mode, ToolSet};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
@@ -18,11 +18,11 @@ use serde_json::Value;
 use crate::answer::{Answer, print_aside};
 use crate::command::exec::working_folder;
 use crate::editor::mode;
-use crate::error::{CliError, Exit, reason};
+use crate::error::{CliError, Exit, FailureKind, reason};
 use crate::host;
 use crate::interrupts;
 use crate::kernel::KernelFlags;
-use crate::load;
+use crate::notebook_access::files;
 
 /// The variable with the token that clients over HTTP have to show.
 const TOKEN: &str = "CELLIST_MCP_TOKEN";
@@ -83,8 +83,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     said.iter().for_each(|said| print_aside(&format!("note: {said}")));
     let serving = async {
         let (reach, here) = if arguments.standalone {
-            let desk = host::desk_here(&settings.settings).await;
-            (Reach::Here(Box::new(desk.clone())), Some(desk))
+            let service = host::service_here(&settings.settings).await;
+            (Reach::Here(Box::new(service.clone())), Some(service))
         } else {
             (Reach::Host { host: host::ours(), starter: host::starter()? }, None)
         };
@@ -100,8 +100,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
             served = serving => served.map(|()| Exit::Done),
             () = cancel.asked() => Ok(Exit::Interrupted),
         };
-        if let Some(desk) = here {
-            desk.close().await;
+        if let Some(service) = here {
+            service.close().await;
         }
         served
     };
@@ -113,16 +113,18 @@ async fn on_streams(caller: Caller, reach: Reach, prompts: &Prompts) -> Result<(
     let gone = Arc::default();
     let product = Product::for_one(caller, reach, prompts, Arc::clone(&gone));
     serve_stdio(Server(product), gone).await.map_err(|error| match error.kind() {
-        io::ErrorKind::WouldBlock => CliError::new("system", Exit::NoKernel, error.to_string()),
-        _ => CliError::input("protocol", format!("the client does not speak the protocol: {error}"))
-            .with_hint("this command is started by an MCP client; see docs/agents.md"),
+        io::ErrorKind::WouldBlock => CliError::new(FailureKind::System, Exit::NoKernel, error.to_string()),
+        _ => {
+            CliError::input(FailureKind::Protocol, format!("the client does not speak the protocol: {error}"))
+                .with_hint("this command is started by an MCP client; see docs/agents.md")
+        }
     })
 }
 
 async fn over_http(address: SocketAddr, product: Product) -> Result<(), CliError> {
     let failed = |error: std::io::Error| {
         let message = format!("cannot serve at {address}: {}", reason(&error));
-        CliError::new("cannot_listen", Exit::NoKernel, message)
+        CliError::new(FailureKind::CannotListen, Exit::NoKernel, message)
             .with_hint("stop what listens there, or give another port; 0 is one that is free")
     };
     let given = std::env::var(TOKEN).ok().filter(|token| !token.is_empty());
@@ -144,23 +146,24 @@ async fn over_http(address: SocketAddr, product: Product) -> Result<(), CliError
 impl Arguments {
     /// Agents, as they are set up here.
     fn caller(&self, cwd: PathBuf, settings: &Resolved) -> Result<Caller, CliError> {
-        let real = |path: &PathBuf| match load::check_look(path).map(|()| fs::canonicalize(path))? {
+        let real = |path: &PathBuf| match files::check_look(path).map(|()| fs::canonicalize(path))? {
             Ok(real) if real.is_file() && real.extension().is_some_and(|ending| ending == "ipynb") => {
                 Ok(real)
             }
             Ok(real) => {
                 let what = if real.is_dir() { "is a folder" } else { "is not a notebook" };
-                Err(CliError::input("not_a_notebook", format!("{}: {what}", path.display()))
+                Err(CliError::input(FailureKind::NotANotebook, format!("{}: {what}", path.display()))
                     .with_hint("attach a notebook, whose name ends in .ipynb"))
             }
             Err(error) => Err(CliError::unreadable(path, &error)
                 .with_hint("check the name; an agent makes a notebook with create_notebook")),
         };
-        let mut asker = self.flags.asker();
-        let (tool_mode, notices) = asker.tool_mode(&Home::from_env(), &cwd, &settings.settings);
+        let mut environment = self.flags.environment();
+        let (tool_mode, notices) = environment.tool_mode(&Home::from_env(), &cwd, &settings.settings);
         notices.iter().for_each(|notice| print_aside(&format!("note: {notice}")));
         // Secrets stay in this process.
-        asker.withhold(&settings.settings);
+        let mut redaction = Redaction::default();
+        redaction.withhold_from(&mut environment, &settings.settings);
         Ok(Caller {
             name: "agent".into(),
             session: String::new(),
@@ -178,7 +181,8 @@ impl Arguments {
             excluded: settings.settings.chat.exclude.clone(),
             allowed: settings.settings.tools.allow_writes.clone(),
             attached: self.attach.iter().map(real).collect::<Result<_, _>>()?,
-            asker,
+            environment,
+            redaction,
         })
     }
 }

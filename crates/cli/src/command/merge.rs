@@ -10,8 +10,8 @@ use clap::Args;
 use serde_json::json;
 
 use crate::answer::Answer;
-use crate::error::{CliError, Exit};
-use crate::load;
+use crate::error::{CliError, Exit, FailureKind};
+use crate::notebook_access::files;
 use crate::waiting::Waiting;
 
 /// Put two versions of a notebook together
@@ -52,11 +52,12 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     }
     if let Some(extra) = arguments.rest.first() {
         let message = format!("unexpected argument '{}' found", extra.display());
-        return Err(CliError::input("usage", message).with_hint("a merge has three sides: BASE OURS THEIRS"));
+        return Err(CliError::input(FailureKind::Usage, message)
+            .with_hint("a merge has three sides: BASE OURS THEIRS"));
     }
     let _waiting = Waiting::new("merging the notebooks");
     let sides = [&arguments.base, &arguments.ours, &arguments.theirs];
-    let [base, ours, theirs] = [load::side(sides[0])?, load::side(sides[1])?, load::side(sides[2])?];
+    let [base, ours, theirs] = [files::side(sides[0])?, files::side(sides[1])?, files::side(sides[2])?];
     let on_conflict = if arguments.mark { OnConflict::Mark } else { OnConflict::Refuse };
     let merged = merge(&base, &ours, &theirs, on_conflict)
         .map_err(|error| CliError::asked(&error).with_hint(MARK_HINT))?;
@@ -68,7 +69,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     });
     let text = match &arguments.output {
         Some(path) => {
-            load::store().replace_raw(path, bytes, None)?;
+            files::store().replace_raw(path, bytes, None)?;
             json["path"] = path.to_string_lossy().into();
             format!("Wrote {}: {} cells\n", path.display(), merged.notebook.cells().len()).into_bytes()
         }
@@ -86,14 +87,14 @@ const MARK_HINT: &str = "pass --mark to get a notebook that holds both versions 
 fn drive(arguments: &Arguments) -> Result<Answer, CliError> {
     let Arguments { base, ours, theirs, .. } = arguments;
     // A refusal must not pass for a side that is no notebook.
-    load::check_look(base)?;
-    load::check_look(theirs)?;
-    load::check_change(ours)?;
-    let (Ok(our_side), Ok(their_side)) = (load::blob(ours), load::blob(theirs)) else {
+    files::check_look(base)?;
+    files::check_look(theirs)?;
+    files::check_change(ours)?;
+    let (Ok(our_side), Ok(their_side)) = (files::blob(ours), files::blob(theirs)) else {
         return merge_as_text(arguments);
     };
     // Both sides added the file when there is no base.
-    let base_side = load::blob(base).unwrap_or_else(|_| common(&our_side, &their_side));
+    let base_side = files::blob(base).unwrap_or_else(|_| common(&our_side, &their_side));
     let merged = merge(&base_side, &our_side, &their_side, OnConflict::Mark)
         .map_err(|error| CliError::asked(&error))?;
     // This is a file of git's own, which git reads when we are done: no other program knows it.

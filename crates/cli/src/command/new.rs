@@ -8,8 +8,8 @@ use serde_json::json;
 
 use crate::answer::Answer;
 use crate::error::CliError;
-use crate::load;
-use crate::target::Target;
+use crate::notebook_access::Target;
+use crate::notebook_access::files;
 
 /// Make an empty notebook
 ///
@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let target = Target { path: arguments.notebook, part: None };
     target.check_name()?;
     let path = &target.path;
-    let changed = load::store().create(path, &Notebook::empty(Ids::seeded(0)))?;
+    let changed = files::store().create(path, &Notebook::empty(Ids::seeded(0)))?;
     let json = json!({
         "path": path.to_string_lossy(),
         "revision": changed.revision.to_string(),

@@ -5,20 +5,21 @@ mod browser;
 use std::path::{Path, PathBuf};
 
 use cellist_assistant::Keys;
-use cellist_link::{OpeningFile, PageAsk, PageLink, Reply, Request};
+use cellist_host::{OpeningFile, PageAsk, PageLink, Reply, Request};
 use cellist_notebook::{Ids, Notebook};
-use cellist_session::ErrorKind;
-use cellist_session::orders::Asker;
+use cellist_session::orders::ClientEnvironment;
+use cellist_store::ErrorKind;
+use cellist_tools::redaction::Redaction;
 use clap::Args;
 use serde_json::json;
 
 use crate::answer::Answer;
-use crate::author::only_a_person;
 use crate::error::CliError;
 use crate::host::{self, unexpected};
 use crate::kernel::KernelFlags;
-use crate::load;
-use crate::target::Target;
+use crate::notebook_access::Target;
+use crate::notebook_access::files;
+use crate::notebook_access::only_a_person;
 use crate::waiting::Waiting;
 
 /// Open a notebook in the browser, beside agents that work in it
@@ -58,10 +59,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         None => (None, false),
     };
     let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let (asker, keys) = asker(&arguments.flags, &folder)?;
+    let (environment, redaction, keys) = environment(&arguments.flags, &folder)?;
     let browses = !arguments.no_browser && browser::can_start();
     let file = if browses { browser::file() } else { OpeningFile::None };
-    let ask = PageAsk { path, asker, keys, folder, port: arguments.port, file };
+    let ask = PageAsk { path, environment, redaction, keys, folder, port: arguments.port, file };
     let PageLink { link, file } = host::wait(async {
         let link = host::attached().await?;
         let _waiting = Waiting::new("opening the notebook");
@@ -84,7 +85,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
 
 /// The real path of a notebook, and whether it was made just now.
 fn open_or_create(path: &Path) -> Result<(PathBuf, bool), CliError> {
-    let store = load::store();
+    let store = files::store();
     match store.open(path) {
         Ok(opened) => Ok((opened.path, false)),
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -96,11 +97,15 @@ fn open_or_create(path: &Path) -> Result<(PathBuf, bool), CliError> {
     }
 }
 
-/// What decides on kernels, without what no kernel may get; and beside it what the assistant's provider wants.
-pub(crate) fn asker(flags: &KernelFlags, folder: &Path) -> Result<(Asker, Keys), CliError> {
+/// What decides on kernels, without what no kernel may get; what no model reads; and what the assistant's provider wants.
+pub(crate) fn environment(
+    flags: &KernelFlags,
+    folder: &Path,
+) -> Result<(ClientEnvironment, Redaction, Keys), CliError> {
     let settings = flags.settings(folder)?;
-    let mut asker = flags.asker();
-    let keys = Keys::among(&asker.environment());
-    asker.withhold(&settings.settings);
-    Ok((asker, keys))
+    let mut environment = flags.environment();
+    let keys = Keys::among(&environment.variables());
+    let mut redaction = Redaction::default();
+    redaction.withhold_from(&mut environment, &settings.settings);
+    Ok((environment, redaction, keys))
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cellist_session::Home;
+use cellist_settings::Home;
 use cellist_tools::prompt::{BadPrompt, FOLDER, Prompts};
 use cellist_tools::{Offer, references};
 use clap::Args;
@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::answer::Answer;
 use crate::command::exec::working_folder;
 use crate::editor::{EditorFlags, why_off};
-use crate::error::CliError;
+use crate::error::{CliError, FailureKind};
 use crate::settings::settings_in;
 
 /// Show the instructions that a model gets for a notebook
@@ -71,5 +71,5 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
 }
 
 fn bad(error: &BadPrompt) -> CliError {
-    CliError::input("bad_prompt_file", error.to_string()).with_hint(error.hint())
+    CliError::input(FailureKind::BadPromptFile, error.to_string()).with_hint(error.hint())
 }

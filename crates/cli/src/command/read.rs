@@ -7,17 +7,15 @@ use std::ffi::OsString;
 use std::ops::Range;
 
 use cellist_notebook::{Cell, CellRef, LineRange, Notebook, Selector, Snapshot, select_lines};
-use cellist_session::{Opened, Store};
+use cellist_store::{Opened, Store};
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Format};
 use crate::command::artifact::read::{SCHEME, read_address};
-use crate::error::CliError;
-use crate::load;
+use crate::error::{CliError, FailureKind};
 use crate::memory;
-use crate::owner::{Alone, Owner};
-use crate::target::Target;
+use crate::notebook_access::{self, Standalone, Target, files};
 use oddities::oddities;
 
 pub(crate) use outputs::MARKER as OUTPUT_MARKER;
@@ -44,7 +42,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     outputs: bool,
     #[command(flatten)]
-    alone: Alone,
+    standalone: Standalone,
 }
 
 pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
@@ -56,26 +54,24 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
 
 fn read(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
     let target = Target::parse(&arguments.path)?;
-    let store = load::store_in_passing();
     if !target.is_notebook() {
-        return read_file(&store, &target);
+        return read_file(&files::store(), &target);
     }
-    let owner = Owner::of(&target.path, arguments.alone);
-    let opened = match (owner, &target.part) {
-        (Some(owner), None | Some(Selector::Lines(_) | Selector::Cell(_))) => owner.read()?,
-        (owner, part) => {
-            if let Some(owner) = owner {
-                // Where that fails, the file is worth a look all the more.
-                let _ = owner.save();
-            }
-            match (store.open(&target.path), part) {
-                // What is wrong with a file can only be mended by someone who sees it.
-                (Err(_), Some(Selector::Raw)) => return read_file(&store, &target),
-                (opened, _) => opened?,
+    let notebook = notebook_access::notebook(&target.path, arguments.standalone);
+    let store = notebook.store();
+    let opened = match target.part {
+        None | Some(Selector::Lines(_) | Selector::Cell(_)) => notebook.read()?,
+        Some(Selector::Raw) => {
+            // A file that could not be saved is worth a look all the more.
+            let _ = notebook.save();
+            match store.open(&target.path) {
+                Ok(opened) => opened,
+                // A broken file can only be mended by a person who sees it.
+                Err(_) => return read_file(store, &target),
             }
         }
     };
-    read_notebook(&store, &target, opened, arguments.outputs, format)
+    read_notebook(store, &target, opened, arguments.outputs, format)
 }
 
 fn read_notebook(
@@ -131,7 +127,7 @@ impl View {
         let (text, cells) = match &target.part {
             Some(Selector::Raw | Selector::Lines(_)) if with_outputs => {
                 let message = "--outputs shows a whole notebook or one cell";
-                return Err(CliError::input("invalid_selector", message)
+                return Err(CliError::input(FailureKind::InvalidSelector, message)
                     .with_hint("leave the selector out, or name a cell: #ID"));
             }
             None if with_outputs => {
@@ -173,7 +169,7 @@ fn read_file(store: &Store, target: &Target) -> Result<Answer, CliError> {
         }
         Some(Selector::Cell(name)) => {
             let message = format!("{}: has no cells, so there is no #{name}", path.display());
-            return Err(CliError::input("invalid_selector", message));
+            return Err(CliError::input(FailureKind::InvalidSelector, message));
         }
     };
     let json = json!({ "path": path.to_string_lossy(), "text": part.as_deref().unwrap_or(&text) });

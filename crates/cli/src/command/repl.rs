@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use cellist_link::Named;
+use cellist_host::Named;
 use cellist_notebook::{Ids, Notebook};
 use cellist_session::orders::Wanted;
 use cellist_session::sessions::{Kind, SessionKey};
-use cellist_session::{Home, Typed};
+use cellist_settings::Home;
 use cellist_tui::{Keeper, Repl};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
@@ -15,13 +15,14 @@ use serde_json::json;
 use super::exec::working_folder;
 use super::view::{call, needs_terminal, orders};
 use crate::answer::Answer;
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, FailureKind};
 use crate::host::{self, Reach};
 use crate::kernel::KernelFlags;
-use crate::load;
+use crate::notebook_access::Target;
+use crate::notebook_access::files;
 use crate::paint::{Paint, When, own};
 use crate::progress::picturing_for;
-use crate::target::Target;
+use crate::typed::Typed;
 
 /// Type code and run it, in a session that others may use too
 ///
@@ -52,7 +53,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     if let Some(notebook) = &arguments.notebook {
-        load::check_look(notebook)?;
+        files::check_look(notebook)?;
     }
     needs_terminal("repl")?;
     let Place { session, here, kind, wanted, is_owned } = arguments.place()?;
@@ -69,9 +70,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     };
     let text = host::wait(async {
         let reach = Reach::open(arguments.standalone, &settings).await?;
-        let text = repl.go(reach.link()).await;
+        let text = repl.go(reach.client()).await;
         reach.close().await;
-        text.map_err(|error| CliError::new("terminal", Exit::NotSaved, format!("the terminal: {error}")))
+        text.map_err(|error| {
+            CliError::new(FailureKind::Terminal, Exit::NotSaved, format!("the terminal: {error}"))
+        })
     })?;
     Ok(Answer::new(own(&text), json!({})))
 }
@@ -90,7 +93,7 @@ impl Arguments {
         if let Some(path) = &self.notebook {
             let target = Target { path: path.clone(), part: None };
             target.check_name()?;
-            let wanted = Wanted::of_metadata(&load::store().open(path)?.notebook.metadata());
+            let wanted = Wanted::of_metadata(&files::store().open(path)?.notebook.metadata());
             let path = path.canonicalize().map_err(|error| CliError::unreadable(path, &error))?;
             let SessionKey { id, cwd } = SessionKey::of_notebook(&path);
             let kind = Kind::Notebook { path };
@@ -124,7 +127,7 @@ impl Keeper for Kept {
         target.check_name().map_err(|error| error.to_string())?;
         let notebook = Notebook::parse(bytes.to_vec(), Ids::seeded(0)).map_err(|error| error.to_string())?;
         let count = notebook.cells().len();
-        load::store().create(path, &notebook).map_err(|error| CliError::from(error).to_string())?;
+        files::store().create(path, &notebook).map_err(|error| CliError::from(error).to_string())?;
         let cells = if count == 1 { "cell" } else { "cells" };
         Ok(format!("saved {count} {cells} as {}", path.display()))
     }

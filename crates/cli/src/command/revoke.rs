@@ -1,14 +1,14 @@
 //! `cellist revoke`: ends the access of a browser to the page.
 
-use cellist_link::Request;
-use cellist_session::Home;
+use cellist_host::Request;
+use cellist_settings::Home;
 use clap::Args;
 use serde_json::json;
 
 use crate::answer::Answer;
-use crate::author::only_a_person;
 use crate::command::status::browsers::{ask, to_json};
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, FailureKind};
+use crate::notebook_access::only_a_person;
 
 /// End the access of a browser to the page
 ///
@@ -36,16 +36,16 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let gone = match ask(Request::Revoke(wanted.clone()))? {
         Some(gone) => gone,
         None => cellist_serve::revoke(&Home::from_env(), wanted.as_deref()).map_err(|error| {
-            let why = cellist_session::in_words(&error);
+            let why = cellist_platform::in_words(&error);
             CliError::new(
-                "not_kept",
+                FailureKind::NotKept,
                 Exit::NotSaved,
                 format!("the list of browsers cannot be written: {why}"),
             )
         })?,
     };
     if let (true, Some(browser)) = (gone.is_empty(), wanted) {
-        return Err(CliError::input("no_browser", format!("no browser {browser} was let in"))
+        return Err(CliError::input(FailureKind::NoBrowser, format!("no browser {browser} was let in"))
             .with_hint("`cellist status --browsers` lists them"));
     }
     let text = match gone.is_empty() {

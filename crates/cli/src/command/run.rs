@@ -6,31 +6,31 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cellist_kernel::environment::Variables;
+use cellist_host::OpenNotebook;
 use cellist_output::{Ansi, ranges};
+use cellist_platform::Variables;
 use cellist_session::orders::{Job, Running, Wanted};
-use cellist_session::receipts::Receipts;
 use cellist_session::run::{
     Cancel, CannotRun, CellReport, Document, Literal, OnStuck, Plan, Ran, Reading, RunReport, Selection,
     Status, prepare, run as run_cells,
 };
-use cellist_session::settings::Settings;
-use cellist_session::{Home, Store, Use};
+use cellist_settings::{Home, Settings};
+use cellist_store::receipts::Receipts;
+use cellist_store::{Store, Use};
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::answer::{Answer, Format, print_aside};
 use crate::clock::{some_seconds, spoken};
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, FailureKind};
+use crate::interrupts;
 use crate::kernel::{KernelFlags, Particular};
-use crate::owner::{Alone, Owner};
+use crate::notebook_access::{self, Standalone, Target, files};
 use crate::paint::{Ink, Paint, When};
 use crate::parameters::{self, Assignment};
 use crate::progress::{Look, Progress};
 use crate::settings::{artifacts, limits};
-use crate::target::Target;
 use crate::waiting::Waiting;
-use crate::{interrupts, load};
 
 /// Run a notebook's cells in order and save their outputs
 ///
@@ -85,7 +85,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["kernel", "kernel_id", "existing"])]
     join: bool,
     #[command(flatten)]
-    alone: Alone,
+    standalone: Standalone,
     #[command(flatten)]
     particular: Particular,
     #[command(flatten)]
@@ -99,7 +99,7 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
     let cwd = folder_of(&target.path)?;
     let settings = arguments.flags.settings(&cwd)?;
     let plan = arguments.plan(&settings.settings, parameters, paint, format);
-    let store = load::store();
+    let store = files::store();
     store.check_use(&target.path, Use::Change)?;
     if let Some(owner) = arguments.owner() {
         store.check_writable(&target.path)?;
@@ -112,7 +112,8 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
     let cells = prepare(&mut document, &plan, &arguments.language(&wanted)).map_err(refused)?;
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CliError::new("system", Exit::NoKernel, error.to_string()))?;
+    let runtime =
+        runtime.map_err(|error| CliError::new(FailureKind::System, Exit::NoKernel, error.to_string()))?;
     let (ran, notices) = runtime.block_on(async {
         let (canceller, mut cancel) = Cancel::channel();
         interrupts::hand_on(&canceller);
@@ -157,13 +158,13 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
 
 impl Arguments {
     /// The host, where it has the notebook open and the outputs are to go there.
-    fn owner(&self) -> Option<Owner> {
+    fn owner(&self) -> Option<OpenNotebook> {
         let real = |path: &Path| path.canonicalize().ok();
         let is_in_place = self.output.as_ref().is_none_or(|output| real(output) == real(&self.notebook));
         if !is_in_place || self.particular.is_elsewhere() {
             return None;
         }
-        Owner::of(&self.notebook, self.alone)
+        notebook_access::open_notebook(&self.notebook, self.standalone)
     }
 
     /// What a kernel is wanted for.
@@ -217,7 +218,7 @@ fn open(store: &Store, path: &Path, output: Option<&Path>) -> Result<Document, C
         // Better known before the run than after it.
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
             let message = format!("{}: the folder {} does not exist", output.display(), folder.display());
-            return Err(CliError::input("not_found", message).with_hint("make the folder first"));
+            return Err(CliError::input(FailureKind::NotFound, message).with_hint("make the folder first"));
         }
     }
     let document = Document::open(store, path, output)?;
@@ -269,11 +270,35 @@ fn answer(mut report: RunReport, unsaved: Option<CliError>, paint: Paint) -> Ans
     let unsaved = unsaved.map(|error| error.to_json()["error"].take());
     let notices = std::mem::take(&mut report.notices);
     let text = summary(&report, paint);
-    let mut json = serde_json::to_value(&report).unwrap_or_else(|_| json!({}));
+    let mut json = to_json(&report);
     if let Some(unsaved) = unsaved {
         json["error"] = unsaved;
     }
     Answer::new(text, json).with_notices(notices).with_exit(exit)
+}
+
+/// The report as `--json` prints it: each cell is one object with the report of its code.
+fn to_json(report: &RunReport) -> Value {
+    let cell = |cell: &CellReport| {
+        let mut json = json!({ "index": cell.index, "id": cell.id });
+        if let (Some(json), Ok(Value::Object(report))) =
+            (json.as_object_mut(), serde_json::to_value(&cell.report))
+        {
+            json.extend(report);
+        }
+        json
+    };
+    json!({
+        "notebook": report.notebook,
+        "status": report.status,
+        "saved": report.saved,
+        "output": report.output,
+        "duration_ms": report.duration_ms,
+        "cells": report.cells.iter().map(cell).collect::<Vec<Value>>(),
+        "not_run": report.not_run,
+        "failed": report.failed,
+        "notices": report.notices,
+    })
 }
 
 /// How long the list of cells in that line may be.
@@ -318,7 +343,7 @@ impl CliError {
         match error {
             CannotRun::Cells(error) => CliError::notebook(path, error),
             CannotRun::Parameters(error) => {
-                let failure = CliError::input("invalid_parameter", error.to_string());
+                let failure = CliError::input(FailureKind::InvalidParameter, error.to_string());
                 match error.hint() {
                     Some(hint) => failure.with_hint(hint),
                     None => failure,
@@ -328,7 +353,7 @@ impl CliError {
     }
 
     pub(crate) fn interrupted() -> CliError {
-        CliError::new("interrupted", Exit::Interrupted, "interrupted before anything ran")
+        CliError::new(FailureKind::Interrupted, Exit::Interrupted, "interrupted before anything ran")
     }
 }
 

@@ -1,27 +1,21 @@
 //! `cellist serve`: the host, here or in the background.
 
-use std::time::Duration;
-
-use cellist_link::{FirstWords, Host as Reach, OpeningFile, PageAsk};
+use cellist_host::{FirstWords, Host as Reach, OpeningFile, PageAsk};
+use cellist_platform::aside::{check_threads, prepare};
 use cellist_serve::{CannotServe, Host, Serving, Staying, note_panics, say};
-use cellist_session::Home;
-use cellist_session::aside::{check_threads, prepare};
-use cellist_session::settings::Settings;
+use cellist_settings::{Home, Settings};
 use clap::Args;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::answer::{Answer, print_aside};
-use crate::author::only_a_person;
-use crate::command::open::asker;
+use crate::command::open::environment;
 use crate::command::status::to_json;
-use crate::error::{CliError, Exit, reason};
+use crate::error::{CliError, Exit, FailureKind, reason};
 use crate::host::{self, VERSION};
 use crate::kernel::KernelFlags;
+use crate::notebook_access::only_a_person;
 use crate::settings::host_settings;
-
-/// How long a host in the background stays without being needed.
-const LINGER: Duration = Duration::from_secs(300);
 
 /// Be the host, which keeps sessions for all terminals and programs
 ///
@@ -62,11 +56,15 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let serving = Serving {
         home: home.clone(),
         version: VERSION.into(),
-        staying: if arguments.detached { Staying::WhileNeeded(LINGER) } else { Staying::UntilStopped },
+        staying: if arguments.detached {
+            Staying::WhileNeeded(settings.host.idle)
+        } else {
+            Staying::UntilStopped
+        },
         log: arguments.detached.then(|| Reach::log(&home)),
         page: arguments.port.map(page).transpose()?,
     };
-    cellist_session::keep_memory_small();
+    cellist_platform::keep_memory_small();
     let runtime = runtime().inspect_err(|error| {
         if arguments.detached {
             let (message, hint) = (error.message.clone(), error.hint.clone());
@@ -82,9 +80,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         }
         match opened {
             Ok(host) => {
-                let served = host.run(host::desk(&home, &settings, true)).await;
+                let served = host.run(host::service(&home, &settings, true)).await;
                 served.map_err(|failure| {
-                    CliError::new("no_page", Exit::NoKernel, failure.message)
+                    CliError::new(FailureKind::NoPage, Exit::NoKernel, failure.message)
                         .with_hint("stop what listens there, or give another port")
                 })
             }
@@ -104,7 +102,7 @@ fn runtime() -> Result<Runtime, CliError> {
     begun.map_err(|error| {
         let message =
             format!("the host cannot have the {} threads that it needs: {}", WORKERS + 1, reason(&error));
-        CliError::new("system", Exit::NoKernel, message)
+        CliError::new(FailureKind::System, Exit::NoKernel, message)
             .with_hint("end other programs, or raise the limit of processes (`ulimit -u`)")
     })
 }
@@ -112,8 +110,16 @@ fn runtime() -> Result<Runtime, CliError> {
 /// The page as it is served for this terminal.
 fn page(port: u16) -> Result<PageAsk, CliError> {
     let folder = std::env::current_dir().unwrap_or_else(|_| "/".into());
-    let (asker, keys) = asker(&KernelFlags::default(), &folder)?;
-    Ok(PageAsk { path: None, folder, asker, keys, port: Some(port), file: OpeningFile::None })
+    let (environment, redaction, keys) = environment(&KernelFlags::default(), &folder)?;
+    Ok(PageAsk {
+        path: None,
+        folder,
+        environment,
+        redaction,
+        keys,
+        port: Some(port),
+        file: OpeningFile::None,
+    })
 }
 
 /// The settings of the host, which belongs to no project. Whoever starts one in the background has looked at the same
@@ -129,8 +135,9 @@ fn settings(detached: bool) -> Result<Settings, CliError> {
     }
 }
 
-/// Enough that one session's flood does not keep others waiting.
-const WORKERS: usize = 4;
+/// One may be busy with a large notebook while the other answers. Each further one costs wake-ups with every call; kernel
+/// sessions have threads of their own.
+const WORKERS: usize = 2;
 
 fn first_words(opened: &Result<Host, CannotServe>) -> FirstWords {
     match opened {
@@ -142,11 +149,11 @@ fn first_words(opened: &Result<Host, CannotServe>) -> FirstWords {
 
 fn refused(error: &CannotServe) -> CliError {
     match error {
-        CannotServe::Taken => CliError::input("already_running", error.to_string())
+        CannotServe::Taken => CliError::input(FailureKind::AlreadyRunning, error.to_string())
             .with_hint("`cellist status` tells about it, `cellist stop` ends it"),
         CannotServe::NoState { folder, error } => {
             let message = format!("{}: the state folder cannot be used: {}", folder.display(), reason(error));
-            CliError::new("no_state", Exit::NotSaved, message)
+            CliError::new(FailureKind::NoState, Exit::NotSaved, message)
                 .with_hint("name a folder that can be written to with CELLIST_HOME")
         }
     }

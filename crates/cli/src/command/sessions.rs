@@ -7,12 +7,12 @@ mod stop;
 
 use std::path::PathBuf;
 
-use cellist_link::{Error, Link, Named, Reply, Request};
+use cellist_host::{Error, HostClient, Named, Reply, Request};
 use clap::{Args, Subcommand};
 
 use crate::answer::Answer;
 use crate::command::exec::{real, working_folder};
-use crate::error::CliError;
+use crate::error::{CliError, FailureKind};
 use crate::host;
 use crate::waiting::Waiting;
 
@@ -75,8 +75,8 @@ fn ask(request: Request) -> Result<Option<Reply>, CliError> {
         _ => "asking the host",
     });
     host::wait(async {
-        match Link::attach(&host::ours()).await {
-            Ok(link) => Ok(Some(link.ask(request).await?)),
+        match HostClient::attach(&host::ours()).await {
+            Ok(client) => Ok(Some(client.ask(request).await?)),
             Err(Error::NoHost) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -86,7 +86,10 @@ fn ask(request: Request) -> Result<Option<Reply>, CliError> {
 /// Asks the running host for something to be done with a session, which must be there.
 fn change(which: &Which, request: impl FnOnce(Named) -> Request) -> Result<Reply, CliError> {
     ask(request(which.named()))?.ok_or_else(|| {
-        CliError::input("no_such_session", format!("there is no session {}: no host is running", which.id))
-            .with_hint("`cellist exec --session NAME` starts one")
+        CliError::input(
+            FailureKind::NoSuchSession,
+            format!("there is no session {}: no host is running", which.id),
+        )
+        .with_hint("`cellist exec --session NAME` starts one")
     })
 }

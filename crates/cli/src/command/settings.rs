@@ -1,6 +1,6 @@
 //! `cellist settings`: every setting, its value, and where that comes from.
 
-use cellist_session::settings::{Access, Origin, Resolved, Row};
+use cellist_settings::{Access, Origin, Resolved, Row};
 use clap::Args;
 use serde_json::{Value, json};
 

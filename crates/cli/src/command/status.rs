@@ -5,17 +5,17 @@ pub(crate) mod browsers;
 use std::fmt::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use cellist_link::hello::HostState;
+use cellist_host::hello::HostState;
 use cellist_serve::token;
-use cellist_session::Home;
+use cellist_settings::Home;
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::author::only_a_person;
 use crate::clock::spoken;
-use crate::error::CliError;
+use crate::error::{CliError, FailureKind};
 use crate::host::{self, VERSION};
+use crate::notebook_access::only_a_person;
 
 /// Tell whether the host is running, and what it keeps
 ///
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         only_a_person("the token of the host")?;
         let served = state.is_some_and(|state| state.page.is_some());
         let token = token(&home).filter(|_| served).ok_or_else(|| {
-            CliError::input("no_page", "no host serves anything over HTTP")
+            CliError::input(FailureKind::NoPage, "no host serves anything over HTTP")
                 .with_hint("`cellist serve --port 8080` and `cellist open` do")
         })?;
         return Ok(Answer::new(format!("{token}\n"), json!({ "token": token })));

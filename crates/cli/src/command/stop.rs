@@ -1,6 +1,6 @@
 //! `cellist stop`: ends the host, with all that it keeps.
 
-use cellist_link::Stopped;
+use cellist_host::Stopped;
 use clap::Args;
 use serde_json::json;
 

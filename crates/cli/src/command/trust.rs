@@ -2,17 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use cellist_kernel::environment::Variables;
-use cellist_session::Home;
-use cellist_session::settings::Project;
-use cellist_session::trust::{Item, Ledger, TrustError, items};
+use cellist_platform::Variables;
+use cellist_settings::trust::{Item, Ledger, TrustError, items};
+use cellist_settings::{Home, Project};
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::author::only_a_person;
 use crate::command::exec::working_folder;
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, FailureKind};
+use crate::notebook_access::only_a_person;
 
 /// Trust what the .cellist of a folder holds
 ///
@@ -59,7 +58,7 @@ fn trust(ledger: &Ledger, home: &Home, named: Option<&Path>) -> Result<Answer, C
     let project = Project::find(&folder, &Variables::of_process(), home).ok_or_else(|| {
         let message =
             format!("{}: there is no .cellist here or above, so there is nothing to trust", folder.display());
-        CliError::input("nothing_to_trust", message).with_hint("name the folder of a project")
+        CliError::input(FailureKind::NothingToTrust, message).with_hint("name the folder of a project")
     })?;
     let items = items(&project)?;
     let own = project.own();
@@ -138,7 +137,7 @@ fn list(ledger: &Ledger, home: &Home) -> Answer {
 
 impl From<TrustError> for CliError {
     fn from(error: TrustError) -> CliError {
-        CliError::new("cannot_save", Exit::NotSaved, error.to_string())
+        CliError::new(FailureKind::CannotSave, Exit::NotSaved, error.to_string())
             .with_hint("set CELLIST_HOME to a folder that you can write to")
     }
 }

@@ -2,21 +2,15 @@
 
 use std::path::PathBuf;
 
-use cellist_session::Changed;
-use cellist_session::live::{self, CannotUndo, Undo};
+use cellist_live::Undo;
+use cellist_store::Changed;
 use clap::Args;
 use serde_json::json;
 
 use crate::answer::Answer;
-use crate::author::author;
-use crate::basis::keep;
 use crate::command::history::{entry_json, told};
-use crate::error::CliError;
-use crate::load;
-use crate::owner::{Alone, Owner};
-
-/// What programs are told when there is nothing to take back.
-const NOTHING: &str = "nothing_to_undo";
+use crate::error::{CliError, FailureKind};
+use crate::notebook_access::{self, Standalone};
 
 /// Take back the last change of a notebook, or a whole turn
 ///
@@ -38,32 +32,27 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NUMBER")]
     entry: Option<u64>,
     #[command(flatten)]
-    alone: Alone,
+    standalone: Standalone,
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    let Arguments { notebook: path, turn, entry, alone } = arguments;
+    let Arguments { notebook: path, turn, entry, standalone } = arguments;
     let wanted = match (turn, entry) {
         (Some(turn), _) => Undo::Turn(turn),
         (None, Some(number)) => Undo::Entry(number),
         (None, None) => Undo::Last,
     };
-    let store = load::store();
-    let undone = match Owner::of(&path, alone) {
-        Some(owner) => owner.undo(wanted),
-        None => live::undo(&store, &path, &wanted, &author()).map_err(|why| match why {
-            CannotUndo::File(error) => error.into(),
-            CannotUndo::Nothing(why) => CliError::input(NOTHING, format!("{}: {why}", path.display())),
-        }),
-    };
+    let handle = notebook_access::notebook(&path, standalone);
     let Changed { value: entries, notebook, revision, written, notices } =
-        undone.map_err(|error| match error.kind == NOTHING {
-            true => {
+        handle.undo(wanted).map_err(|error| {
+            let error = CliError::from(error);
+            if error.kind == FailureKind::NothingToUndo {
                 error.with_hint(format!("`cellist history {}` lists what can be taken back", path.display()))
+            } else {
+                error
             }
-            false => error,
         })?;
-    keep(&store, &path, &notebook);
+    handle.keep(&notebook);
     let mut text = String::new();
     for entry in &entries {
         text.push_str(&format!("Took back {} ({}): {}\n", entry.number, entry.actor.name, told(entry)));

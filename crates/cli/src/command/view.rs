@@ -3,27 +3,27 @@
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use cellist_link::{Call, Named};
+use cellist_host::{Call, Named};
 use cellist_output::Ansi;
 use cellist_session::execution::{Limit, Reading};
 use cellist_session::orders::{Job, Wanted};
 use cellist_session::sessions::{Kind, SessionKey};
-use cellist_session::settings::Settings;
+use cellist_settings::Settings;
 use cellist_tui::{Orders, Viewing};
 use clap::Args;
 use serde_json::json;
 
 use crate::answer::Answer;
-use crate::author::author;
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, FailureKind};
 use crate::host::{self, Reach};
 use crate::kernel::KernelFlags;
-use crate::load;
+use crate::notebook_access::Target;
+use crate::notebook_access::author;
+use crate::notebook_access::files;
 use crate::paint::{Paint, When};
 use crate::progress::picturing_for;
 use crate::settings::limits;
 use crate::startup::Stages;
-use crate::target::Target;
 
 /// Look at a notebook on the screen, as it is now
 ///
@@ -46,11 +46,11 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     // The notebook can be edited on the screen, and the host that saves it knows nothing of this agent.
-    load::check_change(&arguments.notebook)?;
+    files::check_change(&arguments.notebook)?;
     needs_terminal("view")?;
     let target = Target { path: arguments.notebook.clone(), part: None };
     target.check_name()?;
-    let wanted = Wanted::of_metadata(&load::store().open(&target.path)?.notebook.metadata());
+    let wanted = Wanted::of_metadata(&files::store().open(&target.path)?.notebook.metadata());
     let path = target.path.canonicalize().map_err(|error| CliError::unreadable(&target.path, &error))?;
     let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
     let settings = arguments.flags.settings(&folder)?.settings;
@@ -75,9 +75,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     };
     host::wait(async {
         let reach = Reach::open(arguments.standalone, &settings).await?;
-        let shown = viewing.show(reach.link()).await;
+        let shown = viewing.show(reach.client()).await;
         reach.close().await;
-        shown?.map_err(|error| CliError::new("terminal", Exit::NotSaved, format!("the terminal: {error}")))
+        shown?.map_err(|error| {
+            CliError::new(FailureKind::Terminal, Exit::NotSaved, format!("the terminal: {error}"))
+        })
     })?;
     Ok(Answer::new("", json!({})))
 }
@@ -87,7 +89,7 @@ pub(crate) fn needs_terminal(command: &str) -> Result<(), CliError> {
     if io::stdin().is_terminal() && io::stdout().is_terminal() {
         return Ok(());
     }
-    Err(CliError::input("no_terminal", format!("`cellist {command}` needs a terminal"))
+    Err(CliError::input(FailureKind::NoTerminal, format!("`cellist {command}` needs a terminal"))
         .with_hint("`cellist read` prints a notebook, and `cellist exec --session` runs code in a session"))
 }
 

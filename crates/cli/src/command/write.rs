@@ -3,19 +3,17 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use cellist_link::NotebookEdit;
-use cellist_notebook::{self as notebook, Ids, Notebook, Revision, Selector, parse_text};
-use cellist_session::{Missing, Problem, Store};
+use cellist_host::{NotebookEdit, NotebookError};
+use cellist_notebook::{self as notebook, Revision, Selector, parse_text};
+use cellist_store::{Missing, Problem};
 use clap::Args;
 
 use crate::answer::Answer;
-use crate::basis::{Basis, replace_raw};
 use crate::command::read::OUTPUT_MARKER;
 use crate::error::CliError;
 use crate::input::Content;
-use crate::owner::{Alone, Owner};
-use crate::target::Target;
-use crate::{load, memory, report};
+use crate::notebook_access::{self, Standalone, Target};
+use crate::{memory, report};
 
 /// Make a notebook as a cell-marked text says
 ///
@@ -41,41 +39,39 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "REV")]
     base: Option<Revision>,
     #[command(flatten)]
-    alone: Alone,
+    standalone: Standalone,
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let target = Target::parse(&arguments.notebook)?;
     let content = Content::of_file(arguments.file);
-    let store = load::store_in_passing();
     match target.part {
-        None => write_text(&store, &target, &content, arguments.base, arguments.alone),
-        Some(Selector::Raw) => write_raw(&store, &target, &content, arguments.base, arguments.alone),
+        None => write_text(&target, &content, arguments.base, arguments.standalone),
+        Some(Selector::Raw) => write_raw(&target, &content, arguments.base, arguments.standalone),
         Some(Selector::Lines(_) | Selector::Cell(_)) => Err(target.not_whole("write")),
     }
 }
 
 fn write_text(
-    store: &Store,
     target: &Target,
     content: &Content,
     base: Option<Revision>,
-    alone: Alone,
+    standalone: Standalone,
 ) -> Result<Answer, CliError> {
     let path = &target.path;
     target.check_name()?;
     let text = content.text("write")?;
-    let parsed = parse_text(&text).map_err(|error| refused(&error).about(&content.name()))?;
-    let basis = Basis::of_whole(store, path, base);
-    let changed = match Owner::of(path, alone) {
-        None => basis.change(store, path, Missing::StartEmpty, |notebook, snapshot| {
-            notebook.apply_parsed(&parsed, snapshot)
-        })?,
-        Some(owner) => report::applied_there(basis.change_at(&owner, path, |notebook, snapshot| {
-            notebook.apply_parsed(&parsed, snapshot)?;
-            Ok(NotebookEdit::Text(text.clone()))
-        })?),
-    };
+    let notebook = notebook_access::notebook(path, standalone);
+    let store = notebook.store();
+    let base = store.base_of_whole(path, base);
+    let edit = NotebookEdit::Text(text.clone());
+    let changed = notebook.change(base, Missing::StartEmpty, |_, _| Ok(edit)).map_err(|error| {
+        // A text that nothing can be made of is named before all else that is wrong.
+        match parse_text(&text) {
+            Err(error) => refused(&error).about(&content.name()),
+            Ok(_) => error.into(),
+        }
+    })?;
     let snapshot = changed.notebook.snapshot();
     if snapshot.to_text() == text {
         // The text is what reading the file would give, so its markers name the cells as they are now.
@@ -83,7 +79,7 @@ fn write_text(
     } else {
         store.keep(path, &snapshot);
     }
-    memory::leave((snapshot, parsed));
+    memory::leave(snapshot);
     Ok(report::applied(path, changed))
 }
 
@@ -97,28 +93,25 @@ fn refused(error: &notebook::Error) -> CliError {
 }
 
 fn write_raw(
-    store: &Store,
     target: &Target,
     content: &Content,
     base: Option<Revision>,
-    alone: Alone,
+    standalone: Standalone,
 ) -> Result<Answer, CliError> {
     let path = &target.path;
     target.check_name()?;
     let bytes = content.bytes("write")?;
-    let basis = Basis::of_whole(store, path, base);
-    let changed = match Owner::of(path, alone) {
-        Some(owner) => {
-            let given = Notebook::parse(bytes, Ids::seeded(0));
-            let given = given.map_err(|error| CliError::asked(&error).about(&content.name()))?;
-            basis.replace_at(&owner, path, &given)?
-        }
-        None => replace_raw(store, path, bytes, basis.revision()).map_err(|error| match error.problem() {
-            // It is what was given that is no notebook, not the file.
+    let notebook = notebook_access::notebook(path, standalone);
+    let store = notebook.store();
+    let base = store.base_of_whole(path, base).revision();
+    let changed = notebook.overwrite(bytes, base).map_err(|error| match &error {
+        NotebookError::File(file) => match file.problem() {
+            // The given content is no notebook, not the file.
             Problem::Refused(problem) => CliError::asked(problem).about(&content.name()),
             _ => error.into(),
-        })?,
-    };
+        },
+        NotebookError::Host { .. } => error.into(),
+    })?;
     store.remember(path, &changed.notebook.snapshot());
     Ok(report::replaced(path, changed))
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use cellist_output::{Ansi, clean};
 use cellist_session::run::{CellReport, Status, Step};
-use cellist_session::settings::Images;
+use cellist_settings::Images;
 use cellist_tui::{
     Block, Frame, Picturing, Piece, Protocol, Shown, Source, State, counted, picturing, report_pieces, size,
     to_terminal,
@@ -170,7 +170,8 @@ mod tests {
 
     #[test]
     fn what_was_drawn_is_taken_away_again() {
-        let step = Step { index: 3, position: 1, count: 4, title: "fit".into(), source: String::new() };
+        let (cell, source) = (String::new(), String::new());
+        let step = Step { index: 3, cell, position: 1, count: 4, title: "fit".into(), source };
         let mut live = Live::new(Paint::never(), Images::Off, "python".into());
         let now = Instant::now();
         let first = live.start(step, now);

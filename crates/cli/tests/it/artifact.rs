@@ -3,8 +3,8 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use cellist_session::Home;
-use cellist_session::artifact::{Artifacts, Origin, Retention};
+use cellist_settings::Home;
+use cellist_store::artifact::{Artifacts, Origin, Retention};
 use insta::assert_snapshot;
 
 use crate::desk::{Desk, Ran};

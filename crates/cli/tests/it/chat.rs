@@ -5,11 +5,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testkit::{Models, Said, Terminal};
+use testkit::{Models, Said, Terminal, wait_until};
 
 use crate::bench::{Backend, Mark};
 use crate::desk::{Desk, Ran};
-use crate::sessions::until;
 
 /// The key of a user, which nobody may see.
 const KEY: &str = "sk-hush-hush-hush-9876543210";
@@ -382,7 +381,7 @@ fn what_answers_left_running_is_interrupted_by_a_word() {
     screen.keys("/stop\r");
     screen.wait_for("nothing that an answer has begun still runs");
     screen.keys("run it\r");
-    until("the code runs", || begun.exists());
+    wait_until("the code runs", || begun.exists());
     screen.keys("\u{3}");
     screen.wait_for("/stop interrupts it");
     // Another answer in between does not take the way to it.
@@ -394,7 +393,7 @@ fn what_answers_left_running_is_interrupted_by_a_word() {
     assert!(!ended.exists());
     screen.keys("/stop\r");
     screen.wait("the word", |shown| shown.lines().any(|line| line.trim() == "interrupted"));
-    until("the code has ended", || ended.exists());
+    wait_until("the code has ended", || ended.exists());
     screen.keys("\u{4}");
     assert_eq!(screen.end().0, 0);
 }

@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use serde_json::{Value, json};
+use testkit::wait_until;
 
 use crate::desk::{Desk, Ran};
-use crate::sessions::until;
 
 impl Desk {
     /// Starts a host and says which process it is.
@@ -43,7 +43,7 @@ fn a_host_starts_tells_about_itself_and_stops() {
     let pid = desk.start_host();
     assert_eq!(desk.start_host(), pid, "there is one already");
     // The host hears a moment later that a client has left.
-    until("nobody is there", || desk.json(&["status"])["clients"] == 0);
+    wait_until("nobody is there", || desk.json(&["status"])["clients"] == 0);
     let status = desk.json(&["status"]);
     for (key, expected) in [
         ("running", json!(true)),
@@ -127,7 +127,7 @@ fn a_host_that_was_killed_is_replaced_by_the_next_that_is_needed() {
     let desk = Desk::new();
     let first = desk.start_host();
     Command::new("kill").args(["-9", &first.to_string()]).status().unwrap();
-    until("it is gone", || !is_running(first));
+    wait_until("it is gone", || !is_running(first));
     assert_eq!(desk.json(&["status"])["running"], false);
     assert_ne!(desk.start_host(), first);
 }
@@ -142,7 +142,7 @@ fn a_host_that_does_not_answer_is_killed_by_stop() {
     assert!(refused.contains("hint: `cellist stop` ends it"), "{refused}");
     let told = desk.run(&["stop"]).ok();
     assert!(told.contains("was killed"), "{told}");
-    until("it is gone", || !is_running(pid));
+    wait_until("it is gone", || !is_running(pid));
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn a_host_in_the_foreground_ends_on_a_signal_and_cleans_up() {
         let mut host =
             desk.command(&["serve"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let pid = host.id();
-        until("it is there", || {
+        wait_until("it is there", || {
             assert!(host.try_wait().unwrap().is_none());
             desk.json(&["status"])["running"] == json!(true)
         });
@@ -182,7 +182,7 @@ fn a_state_folder_with_a_path_too_long_for_a_socket_is_no_obstacle() {
     let registered: Value = serde_json::from_slice(&fs::read(deep.join("run/host.json")).unwrap()).unwrap();
     let folder = Path::new(registered["socket"].as_str().unwrap()).parent().unwrap().to_owned();
     Command::new("kill").args(["-9", &registered["pid"].to_string()]).status().unwrap();
-    until("the guard removes it", || !folder.exists());
+    wait_until("the guard removes it", || !folder.exists());
 }
 
 /// Runs a command with a state folder that was mounted with these options, in a namespace of its own.

@@ -1,11 +1,16 @@
 //! Commands on a notebook that someone has open in the host: they go through it, and say what they say of a file.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use cellist_link::{Host, Link, NotebookAsk, NotebookReply, NotebookState, OnNotebook, Reply, Request};
-use cellist_session::Home;
-use cellist_session::live::{Actor, ActorKind, Change, Op, Submission};
+use cellist_host::{
+    Host, HostClient, NotebookAsk, NotebookReply, NotebookState, NotebookWhole, OnNotebook, OutputForm,
+    Reply, Request,
+};
+use cellist_live::{Actor, ActorKind, Change, Op, Submission};
+use cellist_notebook::CellId;
+use cellist_settings::Home;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -17,9 +22,14 @@ pub(crate) const LONG: Duration = Duration::from_secs(60);
 /// Someone who has `nb.ipynb` open.
 pub(crate) struct Page {
     runtime: Runtime,
-    link: Link,
+    client: HostClient,
+    /// Is told of changes since the notebook was opened.
+    follower: HostClient,
     path: PathBuf,
+    seen: RefCell<Vec<Change>>,
 }
+
+const FOLLOW: NotebookAsk = NotebookAsk::Follow { clients: Vec::new(), outputs: OutputForm::Whole };
 
 impl Page {
     /// Starts a host and opens the notebook in it.
@@ -27,37 +37,59 @@ impl Page {
         desk.json(&["serve", "--background"]);
         let runtime = Runtime::new().unwrap();
         let host = Host::of(&Home::at(desk.state()), env!("CARGO_PKG_VERSION"));
-        let link = runtime.block_on(Link::attach(&host)).unwrap();
-        let page = Page { runtime, link, path: desk.path().join("nb.ipynb") };
-        page.state();
+        let attach = || runtime.block_on(HostClient::attach(&host)).unwrap();
+        let (client, follower) = (attach(), attach());
+        let page =
+            Page { runtime, client, follower, path: desk.path().join("nb.ipynb"), seen: RefCell::default() };
+        page.begin(&page.follower, FOLLOW, false);
+        page.whole();
         page
     }
 
-    pub(crate) fn ask(&self, ask: NotebookAsk) -> NotebookReply {
+    /// Asks something, which is stopped at once where it may wait.
+    fn begin(&self, client: &HostClient, ask: NotebookAsk, is_stopped: bool) -> NotebookReply {
         let asked = Request::Notebook(Box::new(OnNotebook { path: self.path.clone(), ask }));
-        let answer = async { tokio::time::timeout(LONG, self.link.ask(asked)).await.unwrap().unwrap() };
+        let answer = async {
+            let pending = client.begin(asked);
+            if is_stopped {
+                pending.stop().stop();
+            }
+            tokio::time::timeout(LONG, pending.done()).await.unwrap().unwrap()
+        };
         match self.runtime.block_on(answer) {
             Reply::Notebook(reply) => reply,
             other => panic!("{other:?}"),
         }
     }
 
+    pub(crate) fn ask(&self, ask: NotebookAsk) -> NotebookReply {
+        self.begin(&self.client, ask, false)
+    }
+
+    pub(crate) fn whole(&self) -> NotebookWhole {
+        match self.ask(FOLLOW) {
+            NotebookReply::Whole(whole) => *whole,
+            other => panic!("{other:?}"),
+        }
+    }
+
     pub(crate) fn state(&self) -> NotebookState {
-        match self.ask(NotebookAsk::Open) {
+        match self.ask(NotebookAsk::Read(Actor::new(ActorKind::Person, "page"))) {
             NotebookReply::State(state) => *state,
             other => panic!("{other:?}"),
         }
     }
 
     pub(crate) fn version(&self) -> u64 {
-        self.state().news.version
+        self.whole().version
     }
 
     pub(crate) fn since(&self, version: u64) -> Vec<Change> {
-        match self.ask(NotebookAsk::Since(version)) {
-            NotebookReply::Changes(changes) => changes,
+        match self.begin(&self.follower, NotebookAsk::News, true) {
+            NotebookReply::News(news) => self.seen.borrow_mut().extend(news.changes),
             other => panic!("{other:?}"),
         }
+        self.seen.borrow().iter().filter(|change| change.version > version).cloned().collect()
     }
 
     /// Types into a cell.
@@ -65,7 +97,7 @@ impl Page {
         let op = Op::Write { cell: serde_json::from_value(json!(cell)).unwrap(), source: source.into() };
         let submission = Submission { base: self.version(), tag: None, ops: vec![op] };
         let author = Actor::new(ActorKind::Person, "page").into();
-        let taken = self.ask(NotebookAsk::Submit { submission, author });
+        let taken = self.ask(NotebookAsk::Submit { submission, author: Some(author) });
         assert!(matches!(taken, NotebookReply::Version(_)), "{taken:?}");
     }
 }
@@ -192,7 +224,7 @@ fn the_json_of_an_open_notebook_is_changed_through_it_and_loses_nobodys_edit() {
     let seen = page.since(before);
     assert!(seen.iter().all(|change| change.actor.id == "command-line") && !seen.is_empty(), "{seen:?}");
     assert_eq!(page.state().text, given);
-    let cells: Vec<String> = page.state().cells.iter().map(|(id, _)| id.to_string()).collect();
+    let cells: Vec<String> = page.state().cells.iter().map(CellId::to_string).collect();
     assert_eq!(cells, ["a", "b"]);
 
     // What is typed and not saved yet is what the edit is made on.
@@ -235,7 +267,7 @@ fn what_an_agent_does_from_a_shell_waits_for_review_and_is_taken_back_as_a_turn(
             assert_eq!(ran.exit, 0, "{ran:?}");
         }
         let page = page.unwrap_or_else(|| Page::open(&desk));
-        assert_eq!(page.state().review.cells.len(), 2, "both cells wait for review");
+        assert_eq!(page.whole().review.cells.len(), 2, "both cells wait for review");
         desk.run(&["cell", "edit", "nb.ipynb", "b", "--source", "a person's"]).ok();
         let history = desk.json(&["history", "nb.ipynb"]);
         let agents: Vec<&Value> = history["entries"]
@@ -250,6 +282,6 @@ fn what_an_agent_does_from_a_shell_waits_for_review_and_is_taken_back_as_a_turn(
         assert_eq!(desk.sources(), ["one", "a person's"]);
         desk.run(&["undo", "nb.ipynb", "--entry", &history["entries"][0]["number"].to_string()]).ok();
         assert_eq!(desk.read("nb.ipynb"), before);
-        assert_eq!(page.state().review.cells.len(), 0);
+        assert_eq!(page.whole().review.cells.len(), 0);
     }
 }

@@ -3,11 +3,11 @@
 
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
-use std::time::Instant;
 
-use cellist_link::{Activity, NotebookState};
+use cellist_host::{Activity, NotebookWhole};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use testkit::wait_until;
 
 use crate::bench::{Backend, Mark};
 use crate::desk::{Desk, notebook};
@@ -48,16 +48,6 @@ impl Drop for Going {
     }
 }
 
-/// Waits until something is so.
-#[track_caller]
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + LONG;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "{what}");
-        std::thread::yield_now();
-    }
-}
-
 /// Code that says that it has begun and goes on when a file is there.
 fn waits_for(begun: &str, go: &str) -> String {
     format!(
@@ -65,8 +55,8 @@ fn waits_for(begun: &str, go: &str) -> String {
     )
 }
 
-fn activities(state: &NotebookState) -> Vec<Activity> {
-    state.cells.iter().filter_map(|(_, cell)| Some(cell.as_ref()?.activity)).collect()
+fn activities(whole: &NotebookWhole) -> Vec<Activity> {
+    whole.cells.iter().filter_map(|cell| Some(whole.conditions.get(&cell.id)?.activity)).collect()
 }
 
 /// A notebook without what two runs never have in common: the id of a new cell.
@@ -101,9 +91,9 @@ fn whoever_has_the_notebook_open_sees_each_cell_run_and_may_type_meanwhile() {
         desk.write("nb.ipynb", notebook(&["print('first')", &second, "print('third')"]));
         let (page, mark) = (Page::open(&desk), Mark::new());
         let going = Going::run(&desk, backend, &mark, &[]);
-        until("the second cell runs, with what it shows in the notebook", || {
+        wait_until("the second cell runs, with what it shows in the notebook", || {
             let state = page.state();
-            activities(&state) == [Activity::Idle, Activity::Running, Activity::Pending]
+            activities(&page.whole()) == [Activity::Idle, Activity::Running, Activity::Pending]
                 && state.text.contains("second\\n")
                 && state.text.contains("first\\n")
         });
@@ -118,7 +108,7 @@ fn whoever_has_the_notebook_open_sees_each_cell_run_and_may_type_meanwhile() {
         assert!(out.contains("ran 3 cells in ") && out.contains(" · saved nb.ipynb · "), "{out}");
         assert_eq!(desk.outputs(2)[0]["text"], json!(["typed\n"]));
         let state = page.state();
-        assert_eq!(activities(&state), [Activity::Idle; 3]);
+        assert_eq!(activities(&page.whole()), [Activity::Idle; 3]);
         assert_eq!(desk.text("nb.ipynb"), state.text, "one owner saved it");
         // The kernel was its own, and has gone with it.
         assert_eq!(desk.json(&["sessions"])["sessions"], json!([]));
@@ -186,7 +176,7 @@ fn an_interrupt_stops_the_cell_saves_what_there_is_and_ends_with_130() {
         desk.write("nb.ipynb", notebook(&["print('first')", &second, "print('third')"]));
         let (page, mark) = (Page::open(&desk), Mark::new());
         let going = Going::run(&desk, backend, &mark, &[]);
-        until("the cell begins", || desk.path().join("begun").exists());
+        wait_until("the cell begins", || desk.path().join("begun").exists());
         going.signal(Signal::INT);
         let done = going.done();
         let out = String::from_utf8_lossy(&done.stdout);
@@ -194,7 +184,7 @@ fn an_interrupt_stops_the_cell_saves_what_there_is_and_ends_with_130() {
         assert!(out.contains("interrupted, 1 not run · saved nb.ipynb"), "{out}");
         assert_eq!(desk.outputs(0)[0]["text"], json!(["first\n"]));
         assert_eq!(desk.outputs(1)[0]["text"], json!(["second\n"]));
-        assert_eq!(activities(&page.state()), [Activity::Idle; 3]);
+        assert_eq!(activities(&page.whole()), [Activity::Idle; 3]);
         mark.assert_gone(LONG);
     }
 }
@@ -214,11 +204,11 @@ fn a_run_whose_terminal_is_gone_ends_and_leaves_no_kernel() {
     desk.write("nb.ipynb", notebook(&["print('first')", &waits_for("begun", "never"), "print('third')"]));
     let (page, mark) = (Page::open(&desk), Mark::new());
     let going = Going::run(&desk, Backend::BareRunner, &mark, &[]);
-    until("the cell begins", || desk.path().join("begun").exists());
+    wait_until("the cell begins", || desk.path().join("begun").exists());
     going.signal(Signal::KILL);
     drop(going);
     mark.assert_gone(LONG);
-    until("no cell runs any more", || activities(&page.state()) == [Activity::Idle; 3]);
+    wait_until("no cell runs any more", || activities(&page.whole()) == [Activity::Idle; 3]);
     assert_eq!(desk.outputs(2), json!([]), "the cells behind it did not run on another kernel");
     assert_eq!(desk.json(&["sessions"])["sessions"], json!([]));
 }
@@ -229,7 +219,7 @@ fn a_host_that_is_killed_meanwhile_is_told_and_the_file_is_sound() {
     desk.write("nb.ipynb", notebook(&["print('first')", &waits_for("begun", "never")]));
     let (_page, mark) = (Page::open(&desk), Mark::new());
     let going = Going::run(&desk, Backend::BareRunner, &mark, &[]);
-    until("the cell begins", || desk.path().join("begun").exists());
+    wait_until("the cell begins", || desk.path().join("begun").exists());
     let pid = desk.json(&["status"])["pid"].as_i64().unwrap();
     kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), Signal::KILL).unwrap();
     let done = going.done();
@@ -248,6 +238,6 @@ fn a_run_of_the_file_alone_can_still_be_asked_for() {
     let before = page.version();
     let ran = desk.run_on(Backend::BareRunner, &["run", "nb.ipynb", "--standalone"]);
     assert_eq!(ran.exit, 0, "{}", ran.all());
-    until("the host takes it in", || page.state().text.contains("first\\n"));
+    wait_until("the host takes it in", || page.state().text.contains("first\\n"));
     assert!(page.since(before).iter().all(|change| change.actor.id != "command-line"));
 }

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use testkit::wait_until;
 
 use crate::bench::{Backend, Mark, without_environments};
 use crate::desk::{Desk, Ran};
@@ -55,7 +56,7 @@ impl Bed {
         let code = format!("open('begun', 'w').close()\n{code}");
         let mut command = self.command(&["exec", "--session", "s", "--json", &code]);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        until("the code runs", || self.desk.path().join("begun").exists());
+        wait_until("the code runs", || self.desk.path().join("begun").exists());
         child
     }
 
@@ -79,16 +80,6 @@ impl Drop for Bed {
 
 fn json_of(ran: &Ran) -> Value {
     serde_json::from_slice(&ran.out).unwrap_or_else(|_| panic!("{}", ran.all()))
-}
-
-/// Waits for something that happens by itself.
-#[track_caller]
-pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + LONG;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "{what}: it takes too long");
-        thread::yield_now();
-    }
 }
 
 fn signal(name: &str, pid: impl ToString) {
@@ -126,7 +117,7 @@ fn what_one_command_leaves_the_next_one_finds() {
 fn the_list_says_when_a_session_ends_that_nobody_uses() {
     let bed = Bed::new(Backend::BareRunner);
     bed.start("x = 1");
-    until("the command has left the session", || bed.sessions()[0]["ends"].is_u64());
+    wait_until("the command has left the session", || bed.sessions()[0]["ends"].is_u64());
     let listed = bed.run(&["sessions"]).ok();
     let mut lines = listed.lines();
     let at = lines.next().and_then(|heading| heading.find("ends in")).unwrap_or_else(|| panic!("{listed}"));
@@ -242,7 +233,7 @@ fn code_that_does_not_stop_keeps_its_state_until_a_forced_interrupt() {
         assert_eq!((again.exit, &json_of(&again)["state"]), (124, &json!("unknown")), "{}", again.all());
         // The code removes it at once.
         fs::write(bed.desk.path().join("go"), "").unwrap();
-        until("it has stopped", || bed.sessions()[0]["state"] == json!("idle"));
+        wait_until("it has stopped", || bed.sessions()[0]["state"] == json!("idle"));
         assert_eq!(bed.exec("print(precious)")["text"], "42\n");
 
         // A time limit says both.

@@ -51,6 +51,7 @@ fn every_setting_is_listed_with_its_value_and_where_that_comes_from() {
     python.startup_timeout  "1m"       default
     python.pass_env         []         default
     session.idle            "1h"       default
+    host.idle               "5m"       default
     output.max_bytes        "50KiB"    default
     output.max_lines        10         PROJECT/.cellist/config.toml:1
     run.soft_wait           "1500ms"   CELLIST_RUN_SOFT_WAIT

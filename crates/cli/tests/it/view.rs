@@ -1,11 +1,11 @@
 //! A notebook on the screen: what is seen there, what others do to it meanwhile, and the terminal afterwards.
 
-use testkit::Terminal;
+use testkit::{Terminal, wait_until};
 
 use crate::bench::Backend;
 use crate::desk::notebook;
 use crate::screen;
-use crate::sessions::{Bed, until};
+use crate::sessions::Bed;
 
 fn bed(sources: &[&str]) -> Bed {
     let bed = Bed::new(Backend::BareRunner);
@@ -35,7 +35,7 @@ fn what_others_change_and_what_is_run_here_is_seen_at_once() {
     let (exit, ended) = screen.end();
     assert_eq!(exit, 0, "{}", ended.raw);
     assert!(ended.is_restored);
-    until("the outputs are saved", || bed.desk.text("nb.ipynb").contains("102"));
+    wait_until("the outputs are saved", || bed.desk.text("nb.ipynb").contains("102"));
 }
 
 #[test]

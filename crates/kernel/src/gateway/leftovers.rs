@@ -5,12 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cellist_platform::registration::{Claim, Place};
 use hyper::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 
 use super::address::Gateway;
 use super::rest;
-use crate::registration::{Claim, Place};
 
 /// How long whoever wants a kernel waits for the end of those that nobody has.
 const SWEEP: Duration = Duration::from_secs(3);

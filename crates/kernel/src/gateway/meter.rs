@@ -7,9 +7,8 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use cellist_output::wire::{self, COMMANDS, FRAGMENTED, FRAGMENTS, HEAD, KERNEL_MESSAGE};
+use cellist_platform::fault::{self, Site};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-
-use crate::fault::{self, Site};
 
 /// Frames of fewer bytes are not asked about.
 const LARGE: u64 = 64 << 10;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cellist_output::wire::{GATEWAY_ANSWER, HEAD, HEADERS};
+use cellist_platform::without_number;
 use http_body_util::Full;
 use hyper::client::conn::http1;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
@@ -52,7 +53,7 @@ impl Trouble {
         let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
         match inner {
             Some(rustls::Error::InvalidCertificate(why)) => Trouble::Distrusted(why.to_string()),
-            Some(_) | None => Trouble::Unreachable(plain(error)),
+            Some(_) | None => Trouble::Unreachable(without_number(error)),
         }
     }
 
@@ -235,12 +236,6 @@ fn words(body: &[u8]) -> String {
         Some((end, _)) => format!("{}…", &said[..end]),
         None => said,
     }
-}
-
-/// An error of the system without its number.
-fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
 #[cfg(test)]

@@ -9,18 +9,18 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use cellist_platform::aside::aside;
+use cellist_platform::detached::Detached;
+use cellist_platform::fault::{self, Site};
+use cellist_platform::registration::{Claim, Found, Place, Turn};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::address::Gateway;
 use super::rest;
-use crate::aside::aside;
-use crate::detached::Detached;
 use crate::error::{Error, Result};
-use crate::fault::{self, Site};
 use crate::jupyter::message::random_hex;
-use crate::registration::{Claim, Found, Place, Turn};
 
 /// How long a gateway may take to start, and whoever waits for its turn to start one.
 const START: Duration = Duration::from_secs(60);
@@ -55,7 +55,7 @@ pub struct Announcement {
     /// What lets its clients in.
     token: String,
     /// Its interpreter.
-    #[serde(with = "crate::order")]
+    #[serde(with = "cellist_platform::portable_path")]
     pub python: PathBuf,
 }
 

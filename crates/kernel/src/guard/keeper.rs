@@ -8,9 +8,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use cellist_platform::fault::{self, Site};
+
 use super::held::{Change, Held};
 use super::ledger;
-use crate::fault::{self, Site};
 use crate::process::seal_descriptors;
 
 /// A guard that lived for this long did not die of its own start.

@@ -14,7 +14,9 @@ use super::listener::Command;
 use super::message::{Message, Session};
 use super::pending::Pending;
 use super::setup::{self, Given};
+use crate::Backend;
 use crate::error::{Error, Result};
+use crate::kernel::Identity;
 use crate::late::LateOutput;
 
 /// Commands that wait for the listener, which is never long away.
@@ -60,8 +62,18 @@ impl Client {
         matches!(self.language().as_str(), "python" | "ipython")
     }
 
-    pub(crate) fn version(&self) -> Option<String> {
-        self.info.language_info["version"].as_str().map(str::to_owned)
+    /// The identity of a kernel of which nothing is known but what it says itself.
+    pub(crate) fn identity(&self, backend: Backend, name: String) -> Identity {
+        let info = &self.info.language_info;
+        Identity {
+            backend,
+            name,
+            language: self.language(),
+            version: info["version"].as_str().map(str::to_owned),
+            python: None,
+            pid: None,
+            language_info: Some(info.clone()).filter(serde_json::Value::is_object),
+        }
     }
 
     /// Asks and waits for the answer; none when the kernel is gone. Forgotten when dropped.

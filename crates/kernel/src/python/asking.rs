@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, UNIX_EPOCH};
 
+use cellist_platform::Variables;
+use cellist_platform::fault::{self, Site};
 use serde::{Deserialize, Serialize};
 
 use super::{Flaw, Interpreter, Shim};
-use crate::environment::Variables;
-use crate::fault::{self, Site};
 
 /// How long a shim may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);

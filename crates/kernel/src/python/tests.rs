@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use cellist_platform::Variables;
+
 use super::*;
-use crate::environment::Variables;
 
 /// What is at a path of a made-up file system.
 #[derive(Clone)]

@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use cellist_platform::fault::{self, Site};
 use serde_json::json;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
@@ -20,7 +21,6 @@ use super::zmtp::{Fault, Reader, Writer};
 use super::{InterruptMode, KernelCommand};
 use crate::error::{Error, Result};
 use crate::event::Death;
-use crate::fault::{self, Site};
 use crate::guard::Guard;
 use crate::jupyter::client::{COMMANDS, Client, KernelInfo};
 use crate::jupyter::lane::Channel;

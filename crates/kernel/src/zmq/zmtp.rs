@@ -6,11 +6,11 @@ use std::net::SocketAddr;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use cellist_output::wire::{self, COMMANDS, KERNEL_MESSAGE, KERNEL_PART, KERNEL_PARTS, SKIPPED, TooLarge};
+use cellist_platform::fault::{self, Site};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
 use super::connection::Place;
-use crate::fault::{self, Site};
 use crate::jupyter::message::DELIMITER;
 
 /// How much is read at a time.

@@ -3,9 +3,9 @@
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use cellist_kernel::environment::Variables;
 use cellist_kernel::kernelspec::{discover, folders, search};
 use cellist_kernel::zmq::InterruptMode;
+use cellist_platform::Variables;
 use testkit::Scratch;
 
 fn variables(given: &[(&str, String)]) -> Variables {

@@ -205,7 +205,7 @@ fn a_detached_process_has_nothing_of_its_starter() {
     let (_kept, careless) = std::io::pipe().unwrap();
     rustix::io::fcntl_setfd(&careless, rustix::io::FdFlags::empty()).unwrap();
     let script = "pwd; env; ps -o sid= -p $$; echo pid $$; ls /proc/self/fd";
-    let detached = cellist_kernel::detached::Detached {
+    let detached = cellist_platform::detached::Detached {
         program: "/bin/sh".into(),
         arguments: vec!["-c".into(), script.into()],
         environment: vec![("GIVEN".into(), "yes".into())],

@@ -259,6 +259,26 @@ fn a_list_of_operations_says_which_of_them_is_wrong() {
 }
 
 #[test]
+fn operations_survive_a_round_trip_through_json() {
+    let cell = || CellRef::Name("a".into());
+    let operations = [
+        Operation::Edit { cell: at(1), source: "x\n".into() },
+        Operation::Insert { index: 0, kind: CellType::Markdown, source: String::new() },
+        Operation::Delete { cell: cell() },
+        Operation::Move { cell: cell(), index: 2 },
+        Operation::Retype { cell: cell(), kind: CellType::Raw },
+        Operation::Clear { cell: cell() },
+    ];
+    let json = serde_json::to_string(&operations).unwrap();
+    assert_eq!(Operation::parse_list(&json).unwrap(), operations);
+
+    let mut last = Operation::Delete { cell: CellRef::FromEnd(1) };
+    assert!(serde_json::to_string(&last).is_err(), "JSON has no index from the end");
+    last.count_from_start(3);
+    assert_eq!(last, Operation::Delete { cell: at(2) });
+}
+
+#[test]
 fn operations_on_an_older_revision_find_their_cells_and_merge() {
     let base = notebook(&[("a", "one\ntwo"), ("b", "1"), ("c", "2")]);
     let snapshot = base.snapshot();

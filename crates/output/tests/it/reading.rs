@@ -1,4 +1,6 @@
-use cellist_output::{Beside, Image, ImageType, MimeBundle, Output, RawJson, StatusEvent, StreamName};
+use cellist_output::{
+    Beside, Image, ImageType, MimeBundle, Output, RawJson, StatusEvent, StreamName, preference,
+};
 
 fn json(text: &str) -> RawJson {
     RawJson::new(text).expect("the test gives JSON")
@@ -91,4 +93,17 @@ fn the_picture_of_a_display_is_the_one_that_is_read_best() {
     assert_eq!((bundle.picture_bytes(), bundle.take_pictures(), bundle.picture_bytes()), (10, 10, 0));
     assert_eq!((bundle.picture(), bundle.get_text("text/plain")), (None, Some("<Figure>")));
     assert_eq!(MimeBundle::text("image/gif", "R0").picture(), Some(("image/gif", "R0")));
+}
+
+#[test]
+fn the_page_renders_types_in_the_order_of_the_table() {
+    let page = include_str!("../../../../web/src/out/render.ts");
+    let plotly = page.split_once("const PLOTLY = '").unwrap().1.split_once('\'').unwrap().0;
+    let rows = page.split_once("const renderers").unwrap().1.split_once("\n]\n").unwrap().0;
+    let name = |row: &'static str| row.trim().strip_prefix('[')?.split(',').next();
+    let listed: Vec<&str> =
+        rows.lines().skip(1).filter_map(name).map(|name| name.trim_matches('\'')).collect();
+    let listed: Vec<&str> =
+        listed.into_iter().map(|name| if name == "PLOTLY" { plotly } else { name }).collect();
+    assert_eq!(listed, preference::PAGE);
 }

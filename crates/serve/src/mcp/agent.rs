@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cellist_link::{Desk, Error, Event, Host, Link, Reply, Request, Starter};
-use cellist_tools::{Answer, Caller, Definition, Editor, Progress, ToolName};
+use cellist_host::{Error, Event, Host, HostClient, HostService, Reply, Request, Starter};
+use cellist_tools::{Answer, Caller, Editor, Progress, ToolName};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use serde_json::Value;
@@ -24,7 +24,7 @@ pub enum Reach {
         starter: Starter,
     },
     /// In this process.
-    Here(Box<Desk>),
+    Here(Box<HostService>),
 }
 
 /// An agent. Cheap to keep: it is attached when it first asks something.
@@ -36,8 +36,8 @@ pub(super) struct Agent {
     attaching: Mutex<Option<Attaching>>,
 }
 
-/// The way to a desk, or why there is none.
-type Attaching = Shared<BoxFuture<'static, Result<Link, Unreachable>>>;
+/// The way to a service, or why there is none.
+type Attaching = Shared<BoxFuture<'static, Result<HostClient, Unreachable>>>;
 
 /// Why nobody carries out a call, with what to do about it.
 #[derive(Clone, Debug)]
@@ -72,13 +72,13 @@ impl Agent {
         Agent { reach, caller, gone, attaching: Mutex::new(None) }
     }
 
-    /// The way to the desk that was taken, or a new one. Goes on by itself when nobody waits for it. Needs a runtime.
+    /// The way to the service that was taken, or a new one. Goes on by itself when nobody waits for it. Needs a runtime.
     pub(super) fn attach(&self, name: Option<&str>) -> Attaching {
         let mut slot = self.attaching.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(attaching) = &*slot {
             let is_of_use = match attaching.peek() {
                 None => true,
-                Some(Ok(link)) => link.is_open(),
+                Some(Ok(client)) => client.is_open(),
                 Some(Err(_)) => false,
             };
             if is_of_use {
@@ -117,13 +117,13 @@ impl Agent {
 
     /// Calls a tool.
     pub(super) async fn call(&self, errand: &Errand<'_>, name: Option<&str>) -> Answer {
-        let mut may_repeat = Definition::of(errand.tool).only_looks(self.caller.mode);
+        let mut may_repeat = errand.tool.definition().only_looks(self.caller.mode);
         loop {
-            let link = match self.attach(name).await {
-                Ok(link) => link,
+            let client = match self.attach(name).await {
+                Ok(client) => client,
                 Err(error) => return Answer::failure(error),
             };
-            match self.carry_out(&link, errand).await {
+            match self.carry_out(&client, errand).await {
                 Ok(Reply::Tool(answer)) => return *answer,
                 Ok(other) => {
                     return Answer::failure(format_args!("the host answered something else: {other:?}"));
@@ -140,9 +140,9 @@ impl Agent {
         }
     }
 
-    async fn carry_out(&self, link: &Link, errand: &Errand<'_>) -> Result<Reply, Error> {
+    async fn carry_out(&self, client: &HostClient, errand: &Errand<'_>) -> Result<Reply, Error> {
         let (tool, arguments) = (errand.tool.as_str().to_owned(), errand.arguments.clone());
-        let pending = link.begin(Request::Tool { tool, arguments });
+        let pending = client.begin(Request::Tool { tool, arguments });
         let (stop, mut events) = (pending.stop(), pending.events());
         let done = pending.done();
         tokio::pin!(done);
@@ -172,11 +172,11 @@ impl Agent {
     }
 }
 
-async fn attach(reach: Reach, caller: Caller) -> Result<Link, Unreachable> {
-    let link = match reach {
-        Reach::Host { host, starter } => Link::attach_or_start(&host, &starter).await?,
-        Reach::Here(desk) => Link::in_process(&desk),
+async fn attach(reach: Reach, caller: Caller) -> Result<HostClient, Unreachable> {
+    let client = match reach {
+        Reach::Host { host, starter } => HostClient::attach_or_start(&host, &starter).await?,
+        Reach::Here(service) => HostClient::in_process(&service),
     };
-    link.ask(Request::Introduce(Box::new(caller))).await?;
-    Ok(link)
+    client.ask(Request::Introduce(Box::new(caller))).await?;
+    Ok(client)
 }

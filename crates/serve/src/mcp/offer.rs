@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cellist_tools::{Definition, Mode, Offer, ToolName, ToolSet};
+use cellist_tools::{Access, Definition, Mode, Offer, ToolFacts, ToolGroup, ToolName, ToolSet};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::Value;
 
@@ -11,13 +11,13 @@ pub fn tools(mode: Mode, set: ToolSet) -> Vec<Tool> {
     // A call may always name its notebook, so those for notebooks are always there.
     let offer = Offer { tools: set, ..Offer::new(mode, true) };
     let offered = ToolName::ALL.into_iter().filter(|name| offer.has(*name) && is_in(*name, set));
-    offered.map(|name| tool(Definition::in_mode(name, mode), mode)).collect()
+    offered.map(|name| tool(&name.in_mode(mode), mode)).collect()
 }
 
 /// Whether a set has a tool, in whichever mode.
 pub(super) fn is_in(name: ToolName, set: ToolSet) -> bool {
     match set {
-        ToolSet::Notebook => name != ToolName::Bash,
+        ToolSet::Notebook => name.facts().group != ToolGroup::Shell,
         ToolSet::All => true,
     }
 }
@@ -38,31 +38,12 @@ fn annotations(definition: &Definition, mode: Mode) -> ToolAnnotations {
     if definition.only_looks(mode) {
         return ToolAnnotations::new().read_only(true).open_world(false);
     }
-    let (destroys, repeats, reaches_out) = match definition.name {
-        ToolName::AddNotebookCell | ToolName::CreateNotebook => (false, false, false),
-        ToolName::MoveNotebookCell => (false, true, false),
-        ToolName::UpdateNotebookCell | ToolName::Write => (true, true, false),
-        ToolName::DeleteNotebookCells
-        | ToolName::Undo
-        | ToolName::NotebookKernel
-        | ToolName::Notebook
-        | ToolName::Edit
-        | ToolName::GetNotebookCells
-        | ToolName::GetCellOutputs
-        | ToolName::SearchNotebook
-        | ToolName::Read
-        | ToolName::GetVariables
-        | ToolName::Wait
-        | ToolName::ReadArtifact => (true, false, false),
-        // Code can do anything.
-        ToolName::RunNotebookCells | ToolName::Python | ToolName::Eval | ToolName::Bash => {
-            (true, false, true)
-        }
-    };
+    let ToolFacts { access, destroys, repeats, .. } = definition.facts;
     let mut annotations = ToolAnnotations::new();
     annotations.destructive_hint = (!destroys).then_some(false);
     annotations.idempotent_hint = repeats.then_some(true);
-    annotations.open_world_hint = (!reaches_out).then_some(false);
+    // Code can do anything.
+    annotations.open_world_hint = (access != Access::Run).then_some(false);
     annotations
 }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use cellist_link::{Reply, Request};
-use cellist_session::Home;
+use cellist_host::{Reply, Request};
+use cellist_settings::Home;
 use cellist_tools::context::file_uri;
 use cellist_tools::prompt::Prompts;
 use cellist_tools::{Answer, Caller, Editor, Mode, Offer, ToolName};

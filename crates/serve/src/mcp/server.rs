@@ -1,7 +1,7 @@
 //! A server of the protocol over any source of tools: which question goes where, what is refused before it gets there,
 //! and how far a call is.
 
-use cellist_session::contained::contained;
+use cellist_platform::contained::contained;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
     GetPromptRequestParams, GetPromptResponse, InitializeRequestParams, InitializeResult, ListPromptsResult,

@@ -3,10 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use cellist_link::{Desk, PageAsk};
-use cellist_session::Home;
-use cellist_session::aside::aside;
-use cellist_session::settings::Settings;
+use cellist_host::{HostService, PageAsk};
+use cellist_platform::aside::aside;
+use cellist_settings::{Home, Settings};
 use cellist_tools::prompt::{FOLDER, Prompts};
 use cellist_tools::{Caller, Mode, ToolSet};
 
@@ -27,17 +26,18 @@ pub fn prompts(home: &Home, of_project: &[PathBuf]) -> (Prompts, Option<String>)
 }
 
 /// For agents that come to the host's own address: they work in the folder that the page was first opened in.
-pub(crate) async fn at_host(home: &Home, ask: &PageAsk, desk: Desk) -> io::Result<Product> {
-    let (home, asker, cwd) = (home.clone(), ask.asker.clone(), ask.folder.clone());
+pub(crate) async fn at_host(home: &Home, ask: &PageAsk, service: HostService) -> io::Result<Product> {
+    let (home, environment, cwd) = (home.clone(), ask.environment.clone(), ask.folder.clone());
+    let redaction = ask.redaction.clone();
     let deciding = aside(move || {
-        let (settings, of_project) = match asker.settings(&home, &cwd) {
+        let (settings, of_project) = match environment.settings(&home, &cwd) {
             Ok(resolved) => (resolved.settings, resolved.prompts),
             Err(faults) => {
                 note(format_args!("the defaults are used instead of the settings: {faults}"));
                 (Settings::default(), Vec::new())
             }
         };
-        let (tool_mode, notices) = asker.tool_mode(&home, &cwd, &settings);
+        let (tool_mode, notices) = environment.tool_mode(&home, &cwd, &settings);
         let (prompts, said) = prompts(&home, &of_project);
         notices.into_iter().chain(said).for_each(note);
         let caller = Caller {
@@ -54,9 +54,10 @@ pub(crate) async fn at_host(home: &Home, ask: &PageAsk, desk: Desk) -> io::Resul
             excluded: settings.chat.exclude,
             allowed: settings.tools.allow_writes,
             attached: Vec::new(),
-            asker,
+            environment,
+            redaction,
         };
-        Product::for_many(caller, Reach::Here(Box::new(desk)), &prompts)
+        Product::for_many(caller, Reach::Here(Box::new(service)), &prompts)
     });
     deciding.await.map_err(io::Error::other)
 }

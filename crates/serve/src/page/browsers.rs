@@ -7,8 +7,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use cellist_link::BrowserView;
-use cellist_session::Home;
+use cellist_host::BrowserView;
+use cellist_settings::Home;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use cellist_link::BrowserView;
-use cellist_session::Home;
+use cellist_host::BrowserView;
+use cellist_settings::Home;
 use tokio::sync::watch;
 
 use super::browsers::{Kept, digest};

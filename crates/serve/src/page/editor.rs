@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use cellist_session::aside::aside;
+use cellist_platform::aside::aside;
 use cellist_tools::{Editor, EditorReport, Selection};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -55,14 +55,14 @@ impl<'de> Deserialize<'de> for CellSaid {
 
 /// What was reported last.
 pub(super) async fn look(State(page): State<Arc<Page>>) -> Response {
-    told(&page.shared.desk.toolbox().editor())
+    told(&page.shared.service.toolbox().editor())
 }
 
 /// Takes a report, and tells what is in front of a person now.
 pub(super) async fn report(State(page): State<Arc<Page>>, body: Bytes) -> Response {
     let reading = aside(move || read(&body));
     match reading.await {
-        Ok(Ok(report)) => told(&page.shared.desk.toolbox().hear(report)),
+        Ok(Ok(report)) => told(&page.shared.service.toolbox().hear(report)),
         Ok(Err(message)) => {
             let error = json!({ "error": { "kind": "bad_report", "message": message, "hint": FORM } });
             answer(StatusCode::BAD_REQUEST, &error)

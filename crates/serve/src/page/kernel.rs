@@ -6,18 +6,16 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
-use cellist_link::Failure;
+use cellist_host::{Failure, RunStop};
+use cellist_live::{Author, Batch, Document};
 use cellist_notebook::{CellId, Notebook};
 use cellist_output::{Ansi, Limits};
-use cellist_session::Home;
 use cellist_session::execution::{Canceller, Limit, Raised, Reader, Reading, RunReport, Status};
-use cellist_session::live::{Author, Batch, Document};
-use cellist_session::orders::{self, Asker, Job, Wanted, Written};
+use cellist_session::orders::{self, ClientEnvironment, Job, Wanted, Written};
 use cellist_session::run::Cancel;
-use cellist_session::sessions::{Call, KernelMode, Kind, SessionKey, Sessions};
+use cellist_session::sessions::{Call, KernelMode, Kind, RunFeed, SessionKey, Sessions};
+use cellist_settings::Home;
 use tokio::sync::{Mutex as Turns, OwnedMutexGuard};
-
-use super::wire::Stopped;
 
 /// How many characters of an error a line about it holds.
 const MOST_ERROR: usize = 120;
@@ -90,7 +88,7 @@ impl Runs {
 pub(super) struct Bench<'a> {
     pub(super) sessions: &'a Sessions,
     pub(super) home: &'a Home,
-    pub(super) asker: &'a Asker,
+    pub(super) environment: &'a ClientEnvironment,
     /// The folder that the page was opened from, where Python is looked for too.
     pub(super) folder: &'a Path,
     pub(super) runs: &'a Runs,
@@ -98,13 +96,19 @@ pub(super) struct Bench<'a> {
 
 impl Bench<'_> {
     /// Runs cells in the notebook's session when it is their turn, and starts its kernel if there is none.
-    pub(super) async fn run(self, waiting: Waiting, author: Author) -> Result<Option<Stopped>, Failure> {
+    pub(super) async fn run(self, waiting: Waiting, author: Author) -> Result<Option<RunStop>, Failure> {
         let Waiting { document, cells, number, cancel, turn } = waiting;
         let turn = turn.await;
         let ran = match self.call(&document).await {
             Ok((call, timing)) => {
-                let batch =
-                    Batch { cells, call, allow_errors: false, max_output: None, timing, watcher: None };
+                let batch = Batch {
+                    cells,
+                    call,
+                    allow_errors: false,
+                    max_output: None,
+                    timing,
+                    feed: RunFeed::default(),
+                };
                 let ran = document.run(self.sessions, batch, author, cancel).await;
                 ran.map(|report| stopped(&document.view().notebook, &report)).map_err(Failure::from)
             }
@@ -139,7 +143,7 @@ impl Bench<'_> {
             reading: Reading { limits: Limits::for_screen(), ansi: Ansi::Remove, reader: Reader::Person },
             rights: None,
             caller: None,
-            listener: None,
+            outputs: None,
         };
         Ok((call, settings.settings.notebook.timing))
     }
@@ -148,7 +152,7 @@ impl Bench<'_> {
         let wanted = Wanted::of_metadata(&document.view().notebook.metadata());
         let folders = vec![key.cwd.clone(), self.folder.to_owned()];
         let job = Job { cwd: key.cwd.clone(), folders, wanted, ..Job::default() };
-        orders::write(self.asker, self.home, job).await.map_err(|error| {
+        orders::write(self.environment, self.home, job).await.map_err(|error| {
             let failure = Failure::no_kernel(error.kind(), error.to_string());
             match error.hint() {
                 Some(hint) => failure.with_hint(hint),
@@ -174,7 +178,7 @@ impl Bench<'_> {
 }
 
 /// How a run ended that did not come to its end. A run that is cancelled between two cells has no cell that ended it.
-fn stopped(notebook: &Notebook, report: &RunReport) -> Option<Stopped> {
+fn stopped(notebook: &Notebook, report: &RunReport) -> Option<RunStop> {
     let words = match report.status {
         Status::Ok => return None,
         Status::Error => "it failed",
@@ -189,7 +193,7 @@ fn stopped(notebook: &Notebook, report: &RunReport) -> Option<Stopped> {
         let by_id = last.id.as_deref().map(CellId::from).filter(|id| notebook.position(id).is_some());
         by_id.or_else(|| notebook.cells().get(last.index).map(|cell| cell.id().clone()))
     });
-    Some(Stopped { cell, error, not_run: report.not_run })
+    Some(RunStop { cell, error, not_run: report.not_run })
 }
 
 fn in_a_line(raised: &Raised) -> String {
@@ -260,7 +264,7 @@ mod tests {
             (Status::Cancelled, vec![], between(3)),
         ] {
             let told = stopped(&notebook, &report(status, &ran));
-            let told = told.as_ref().map(|Stopped { cell, error, not_run }| {
+            let told = told.as_ref().map(|RunStop { cell, error, not_run }| {
                 (cell.as_ref().map(CellId::as_str), error.as_str(), *not_run)
             });
             assert_eq!(told, wanted, "{status:?} {ran:?}");

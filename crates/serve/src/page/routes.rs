@@ -13,9 +13,10 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use cellist_host::stored_value;
 use cellist_notebook::CellId;
 use cellist_output::wire::PAGE_MESSAGE;
-use cellist_session::aside::aside;
+use cellist_platform::aside::aside;
 use cellist_session::sessions::SessionKey;
 
 use super::Page;
@@ -23,7 +24,6 @@ use super::assets::{FILES, FRAME, INDEX};
 use super::door::Admitted;
 use super::editor;
 use super::handshake::Hello;
-use super::shown::value;
 use super::socket;
 use crate::guard::{EDITOR, check};
 use crate::listen;
@@ -163,14 +163,14 @@ async fn output(State(page): State<Arc<Page>>, Query(asked): Asked, headers: Hea
         return refused("This browser is not signed in.");
     }
     let part = |name: &str| asked.get(name).map(String::as_str).unwrap_or_default();
-    let Ok(document) = page.shared.desk.documents().open(Path::new(part("path"))).await else {
+    let Ok(document) = page.shared.service.documents().open(Path::new(part("path"))).await else {
         return StatusCode::NOT_FOUND.into_response();
     };
     let view = document.view();
     let found = view
         .notebook
         .position(&CellId::from(part("cell")))
-        .and_then(|at| value(&view.notebook.cells()[at], part("output").parse().ok()?, part("type")));
+        .and_then(|at| stored_value(&view.notebook.cells()[at], part("output").parse().ok()?, part("type")));
     match found {
         // A browser that kept it would show it to the next program at this port.
         Some((kind, bytes)) => {
@@ -206,7 +206,7 @@ async fn plotly(State(page): State<Arc<Page>>, Query(asked): Asked, headers: Hea
         return refused("This browser is not signed in.");
     }
     let path = PathBuf::from(asked.get("path").map(String::as_str).unwrap_or_default());
-    let python = page.shared.desk.sessions().order(&SessionKey::of_notebook(&path));
+    let python = page.shared.service.sessions().order(&SessionKey::of_notebook(&path));
     let python = python.and_then(|order| order.python().map(Path::to_owned));
     let found = aside(move || bundled(&python?)).await;
     match found {

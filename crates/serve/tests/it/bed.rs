@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use cellist_host::{Address, Host as Reach, HostService};
 use cellist_kernel::guard::Guard;
-use cellist_link::{Address, Desk, Host as Reach};
+use cellist_live::Documents;
 use cellist_serve::{Host, Serving, Staying};
-use cellist_session::artifact::{Artifacts, Retention};
-use cellist_session::live::Documents;
 use cellist_session::sessions::{Means, Policy, Sessions};
-use cellist_session::{Home, Store};
+use cellist_settings::Home;
+use cellist_store::Store;
+use cellist_store::artifact::{Artifacts, Retention};
 use testkit::Scratch;
 use tokio::task::JoinHandle;
 
@@ -32,15 +33,15 @@ impl Bed {
         let serving =
             Serving { home: self.home.clone(), version: version.into(), staying, log: None, page: None };
         let host = Host::open(serving, &Guard::none()).unwrap();
-        let (serving, desk) = (host, self.desk());
-        tokio::spawn(async move { serving.run(desk).await.expect("it was to serve no page") })
+        let (serving, service) = (host, self.service());
+        tokio::spawn(async move { serving.run(service).await.expect("it was to serve no page") })
     }
 
-    pub(crate) fn desk(&self) -> Desk {
+    pub(crate) fn service(&self) -> HostService {
         let artifacts = Artifacts::new(&self.home, Retention::default());
         let means = Means::local(Guard::none(), None, self.home.clone(), artifacts.clone());
         let sessions = Sessions::new(Policy::default(), means);
-        Desk::new(sessions, Documents::new(Store::new(self.home.clone())), artifacts)
+        HostService::new(sessions, Documents::new(Store::new(self.home.clone())), artifacts)
     }
 
     /// The host as a version sees it.

@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use cellist_host::HostService;
 use cellist_kernel::gateway::{SharedGateways, Token};
-use cellist_link::Desk;
+use cellist_kernel::order::{Order, Way};
 use cellist_output::Ansi;
 use cellist_session::execution::{Cancel, Limit, Reading, Status};
-use cellist_session::order::{Order, Way};
-use cellist_session::orders::Asker;
+use cellist_session::orders::ClientEnvironment;
 use cellist_session::sessions::{
     Call, Code, KernelMode, Kind, OwnerId, Principal, RetryOnCrash, SessionKey, Ticket,
 };
-use cellist_session::settings::ToolMode;
+use cellist_settings::ToolMode;
 use cellist_tools::{Agent, Caller, Mode, ToolName, ToolSet};
 use serde_json::{Value, json};
 use testkit::{Flavour, Jupyter};
@@ -29,23 +29,23 @@ const BOTH: [&str; 2] = ["runner", "jupyter"];
 pub(crate) struct Site {
     /// The folder goes with it.
     pub(crate) bed: Bed,
-    desk: Desk,
+    service: HostService,
     pub(crate) agent: Arc<Agent>,
 }
 
 impl Site {
     pub(crate) async fn new(backend: &str, change: impl FnOnce(&mut Caller)) -> Site {
         let bed = Bed::new();
-        let desk = bed.desk();
-        cellist_serve::bridge::open(&desk).await.unwrap();
+        let service = bed.service();
+        cellist_serve::bridge::open(&service).await.unwrap();
         let path = std::env::var_os("PATH").unwrap_or_default();
         let home = bed.scratch.path().as_os_str().to_owned();
-        let mut asker = Asker {
+        let mut environment = ClientEnvironment {
             variables: vec![("PATH".into(), path), ("HOME".into(), home)],
             python: Some(testkit::python("kernels")),
-            ..Asker::default()
+            ..ClientEnvironment::default()
         };
-        asker.backend = serde_json::from_value(backend.into()).unwrap();
+        environment.backend = serde_json::from_value(backend.into()).unwrap();
         let mut caller = Caller {
             name: "robot".to_owned(),
             session: "own".to_owned(),
@@ -60,11 +60,12 @@ impl Site {
             excluded: Vec::new(),
             allowed: Vec::new(),
             attached: Vec::new(),
-            asker,
+            redaction: Default::default(),
+            environment,
         };
         change(&mut caller);
         let agent = Arc::new(Agent::new(caller, OwnerId("robot".to_owned())));
-        Site { bed, desk, agent }
+        Site { bed, service, agent }
     }
 
     /// The text that code of the agent comes to, and whether it failed.
@@ -80,7 +81,7 @@ impl Site {
 
     async fn call(&self, tool: ToolName, arguments: Value) -> (String, bool) {
         let (news, _heard) = watch::channel(None);
-        let toolbox = self.desk.toolbox();
+        let toolbox = self.service.toolbox();
         let call = toolbox.call(&self.agent, tool, &arguments, &news, Cancel::never());
         let answer = soon(call).await;
         (answer.all_text(), answer.is_failure)
@@ -101,7 +102,7 @@ impl Site {
         let key = SessionKey::new("other", self.key().cwd);
         let way = Way::Runner { python: testkit::python("nbformat") };
         let order = Order { way, cwd: self.key().cwd, ..order() };
-        self.desk.sessions().call(Call { key, order, caller, ..call(code) })
+        self.service.sessions().call(Call { key, order, caller, ..call(code) })
     }
 
     pub(crate) fn file(&self, name: &str) -> PathBuf {
@@ -124,7 +125,7 @@ impl Site {
     }
 
     pub(crate) async fn close(self) {
-        self.desk.close().await;
+        self.service.close().await;
     }
 }
 
@@ -142,14 +143,15 @@ impl Drop for Site {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kernel_on_our_own_gateway_calls_tools_and_keeps_the_token_to_itself() {
-    let site = Site::new("gateway", |caller| caller.asker.python = Some(testkit::python("gateway"))).await;
+    let site =
+        Site::new("gateway", |caller| caller.environment.python = Some(testkit::python("gateway"))).await;
     std::fs::write(site.file("long.txt"), "line of text\n".repeat(20_000)).unwrap();
     assert!(site.told("print(len(tool.read(path='long.txt')))").await.contains("260000\n"));
     let (text, failed) = site.python("tool.python(code='1')").await;
     assert!(failed && text.contains("session own is busy"), "{text}");
     let told = site.told("print(bash('env').count('PI_TOOL_BRIDGE_TOKEN'))").await;
     assert!(told.starts_with('0'), "{told}");
-    let view = site.desk.sessions().list();
+    let view = site.service.sessions().list();
     assert_eq!(view[0].backend.to_string(), "gateway");
     site.close().await;
 }
@@ -158,9 +160,9 @@ async fn a_kernel_on_our_own_gateway_calls_tools_and_keeps_the_token_to_itself()
 async fn a_kernel_on_a_gateway_elsewhere_has_helpers_and_is_told_why_it_has_no_tools() {
     let server = Jupyter::shared(Flavour::KernelGateway);
     let site = Site::new("gateway", |caller| {
-        caller.asker.gateway = Some(server.url());
-        caller.asker.gateway_token = Some(Token(testkit::TOKEN.to_owned()));
-        caller.asker.set = vec!["bridge.inherit=true".to_owned()];
+        caller.environment.gateway = Some(server.url());
+        caller.environment.gateway_token = Some(Token(testkit::TOKEN.to_owned()));
+        caller.environment.set = vec!["bridge.inherit=true".to_owned()];
     })
     .await;
     let told = site.told("print(write('a.txt', 'a'), sorted(k for k in getenv() if 'BRIDGE' in k))").await;
@@ -179,7 +181,7 @@ async fn a_command_of_bash_may_call_tools_where_all_processes_may() {
         print(u.urlopen(u.Request(g('URL'), json.dumps(call).encode(), head)).read().decode())\n";
     for (inherits, expected) in [("false", "0"), ("true", "3")] {
         let set = vec![format!("bridge.inherit={inherits}")];
-        let site = Site::new("runner", |caller| caller.asker.set = set).await;
+        let site = Site::new("runner", |caller| caller.environment.set = set).await;
         let (text, failed) = site.bash("env | grep -c PI_TOOL_BRIDGE_ || true").await;
         assert!(!failed && text.lines().next() == Some(expected), "{inherits}: {text}");
         if inherits == "true" {
@@ -267,7 +269,7 @@ async fn a_process_that_code_starts_finds_no_token_unless_it_is_meant_to() {
     for backend in BOTH {
         for (inherits, expected) in [("false", "False True\n"), ("true", "True True\n")] {
             let site = Site::new(backend, |caller| {
-                caller.asker.set = vec![format!("bridge.inherit={inherits}")];
+                caller.environment.set = vec![format!("bridge.inherit={inherits}")];
             });
             let site = site.await;
             let told = site.told(look).await;
@@ -279,7 +281,8 @@ async fn a_process_that_code_starts_finds_no_token_unless_it_is_meant_to() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_has_no_token_or_that_of_another_session_is_turned_away() {
-    let site = Site::new("runner", |caller| caller.asker.set = vec!["bridge.inherit=true".to_owned()]).await;
+    let site =
+        Site::new("runner", |caller| caller.environment.set = vec!["bridge.inherit=true".to_owned()]).await;
     let told = site
         .told(
             "import os\nprint('given', os.environ['PI_TOOL_BRIDGE_URL'], os.environ['PI_TOOL_BRIDGE_TOKEN'])",
@@ -330,7 +333,7 @@ async fn who_has_no_token_or_that_of_another_session_is_turned_away() {
     require_root();
     let told = visit(Some(65534), address, &request(&ours));
     assert!(told.starts_with("65534 b''"), "{told}");
-    soon(site.desk.sessions().stop(&site.key())).await.unwrap();
+    soon(site.service.sessions().stop(&site.key())).await.unwrap();
     check(token, None, call("own"), 401, "the token is missing or wrong").await;
     site.close().await;
 }
@@ -373,10 +376,10 @@ async fn each_call_of_a_helper_is_told_as_a_status() {
     for backend in BOTH {
         let site = Site::new(backend, |_| {}).await;
         site.told("1").await;
-        let order = site.desk.sessions().order(&site.key()).unwrap();
+        let order = site.service.sessions().order(&site.key()).unwrap();
         let code = "write('b.txt', 'b')\ntool.read(path='b.txt');";
         let call = Call { key: site.key(), order, ..call(code) };
-        let report = soon(site.desk.sessions().call(call).done()).await.unwrap();
+        let report = soon(site.service.sessions().call(call).done()).await.unwrap();
         let outputs = serde_json::to_value(&report.cells[0].report.outputs).unwrap();
         let status = |output: &Value| output["data"]["application/x-cellist-status"].clone();
         let told: Vec<Value> = outputs.as_array().unwrap().iter().map(status).collect();
@@ -409,7 +412,7 @@ fn call(code: &str) -> Call {
         reading: Reading::new(cellist_output::Limits::for_screen(), Ansi::Remove),
         rights: None,
         caller: None,
-        listener: None,
+        outputs: None,
     }
 }
 

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use cellist_assistant::{Account, Ask, Rules, Stop};
-use cellist_link::{ChatAsk, ChatReply, Ending, Error, Heard, Link, Reply, Request, Told, Verdict};
+use cellist_assistant::{Account, Ask, MessageId, Rules, Stop};
+use cellist_host::{Approval, ChatAsk, ChatReply, Ending, Error, Heard, HostClient, Reply, Request, Told};
 use cellist_serve::Staying;
-use cellist_session::orders::Asker;
-use cellist_session::settings::{Chat, ChatProvider, ToolMode};
+use cellist_session::orders::ClientEnvironment;
+use cellist_settings::{Chat, ChatProvider, ToolMode};
 use cellist_tools::{Caller, Editor, Mode, ToolSet};
 use serde_json::json;
 use testkit::{Models, Said};
@@ -16,27 +16,32 @@ use crate::bed::{Bed, soon};
 
 const NOTEBOOK: &str = r#"{"cells": [{"cell_type": "code", "execution_count": null, "id": "a", "metadata": {}, "outputs": [], "source": "x = 1"}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}"#;
 
-async fn chat(link: &Link, ask: ChatAsk) -> Result<ChatReply, Error> {
-    match soon(link.ask(Request::Chat(Box::new(ask)))).await? {
+async fn chat(client: &HostClient, ask: ChatAsk) -> Result<ChatReply, Error> {
+    match soon(client.ask(Request::Chat(Box::new(ask)))).await? {
         Reply::Chat(reply) => Ok(reply),
         other => panic!("{other:?}"),
     }
 }
 
-async fn open(link: &Link, notebook: &Path, is_new: bool) -> (String, usize) {
-    let ask = ChatAsk::Open { notebook: notebook.to_owned(), is_new };
-    match chat(link, ask).await.unwrap() {
-        ChatReply::Open { chat, told, .. } => (chat, told),
+async fn open(client: &HostClient, notebook: &Path, is_new: bool) -> (String, usize) {
+    let ask = ChatAsk::Open { notebook: notebook.to_owned(), cell: None, is_new };
+    match chat(client, ask).await.unwrap() {
+        ChatReply::Open { chat, told } => (chat, told),
         other => panic!("{other:?}"),
     }
 }
 
 /// All that is told from a place on, up to what is waited for.
-async fn hear(link: &Link, name: &str, mut from: usize, until: impl Fn(&Told) -> bool) -> (Vec<Told>, usize) {
+async fn hear(
+    client: &HostClient,
+    name: &str,
+    mut from: usize,
+    until: impl Fn(&Told) -> bool,
+) -> (Vec<Told>, usize) {
     let mut all = Vec::new();
     loop {
-        let ask = ChatAsk::Hear { chat: name.to_owned(), from, mark: u64::MAX };
-        let ChatReply::Heard(Heard { told, next, .. }) = chat(link, ask).await.unwrap() else {
+        let ask = ChatAsk::Hear { chat: name.to_owned(), from, mark: Some(u64::MAX) };
+        let ChatReply::Heard(Heard { told, next, .. }) = chat(client, ask).await.unwrap() else {
             panic!("no news")
         };
         all.extend(told);
@@ -55,6 +60,7 @@ fn message(models: &Models, notebook: &Path, words: &str) -> Box<Ask> {
         ..Chat::default()
     };
     Box::new(Ask {
+        id: MessageId::random(),
         words: words.to_owned(),
         caller: Caller {
             name: "assistant".to_owned(),
@@ -74,7 +80,8 @@ fn message(models: &Models, notebook: &Path, words: &str) -> Box<Ask> {
             excluded: Vec::new(),
             allowed: Vec::new(),
             attached: Vec::new(),
-            asker: Asker::default(),
+            redaction: Default::default(),
+            environment: ClientEnvironment::default(),
         },
         account: Account::find(&settings, &Default::default()).unwrap(),
         rules: Rules::from(&settings),
@@ -96,41 +103,41 @@ async fn who_leaves_in_the_middle_of_an_answer_finds_all_of_it_later() {
         Said::text(&["Done."]),
     ]);
     let host = bed.serve("1.0", Staying::UntilStopped);
-    let link = soon(Link::attach(&bed.seen_by("1.0"))).await.unwrap();
-    let (name, told) = open(&link, &notebook, false).await;
+    let client = soon(HostClient::attach(&bed.seen_by("1.0"))).await.unwrap();
+    let (name, told) = open(&client, &notebook, false).await;
     assert_eq!(told, 0);
     let ask = message(&models, &notebook, "change it");
-    chat(&link, ChatAsk::Send { chat: name.clone(), ask }).await.unwrap();
-    hear(&link, &name, 0, |told| matches!(told, Told::Text(_))).await;
-    drop(link);
+    chat(&client, ChatAsk::Send { chat: name.clone(), ask }).await.unwrap();
+    hear(&client, &name, 0, |told| matches!(told, Told::Text(_))).await;
+    drop(client);
     models.release();
 
     // The answer goes on, and asks a question that nobody hears yet.
     models.wait_for(2);
-    let link = soon(Link::attach(&bed.seen_by("1.0"))).await.unwrap();
-    let (again, told) = open(&link, &notebook, false).await;
+    let client = soon(HostClient::attach(&bed.seen_by("1.0"))).await.unwrap();
+    let (again, told) = open(&client, &notebook, false).await;
     assert_eq!(again, name);
     assert!(told > 0);
-    let (all, next) = hear(&link, &name, 0, |told| matches!(told, Told::Question { .. })).await;
+    let (all, next) = hear(&client, &name, 0, |told| matches!(told, Told::Question { .. })).await;
     assert!(matches!(&all[0], Told::Asked { words, .. } if words == "change it"), "{all:?}");
     let Some(Told::Question { id, .. }) = all.last() else { panic!("{all:?}") };
-    let verdict = ChatAsk::Approve { chat: name.clone(), call: id.clone(), verdict: Verdict::No };
-    assert!(matches!(chat(&link, verdict).await.unwrap(), ChatReply::Done(true)));
-    let (rest, _) = hear(&link, &name, next, |told| matches!(told, Told::Ended { .. })).await;
+    let verdict = ChatAsk::Approve { chat: name.clone(), call: id.clone(), verdict: Approval::No };
+    assert!(matches!(chat(&client, verdict).await.unwrap(), ChatReply::Done(true)));
+    let (rest, _) = hear(&client, &name, next, |told| matches!(told, Told::Ended { .. })).await;
     assert!(matches!(rest.last(), Some(Told::Ended { ending: Ending::Done, .. })), "{rest:?}");
     assert!(std::fs::read_to_string(&notebook).unwrap().contains("x = 2"));
 
     // What it changed is taken back by its name.
     let Told::Asked { turn, .. } = &all[0] else { panic!("{all:?}") };
-    chat(&link, ChatAsk::Undo { chat: name.clone(), turn: turn.clone() }).await.unwrap();
+    chat(&client, ChatAsk::Undo { chat: name.clone(), turn: turn.clone() }).await.unwrap();
     assert!(std::fs::read_to_string(&notebook).unwrap().contains("x = 1"));
 
     // A new one begins with nothing, and the old one is gone.
-    let (other, told) = open(&link, &notebook, true).await;
+    let (other, told) = open(&client, &notebook, true).await;
     assert!(other != name && told == 0);
-    let gone = chat(&link, ChatAsk::Stop { chat: name, stop: Stop::Answer }).await;
+    let gone = chat(&client, ChatAsk::Stop { chat: name, stop: Stop::Answer }).await;
     assert!(gone.unwrap_err().to_string().contains("there is no conversation"));
-    drop(link);
+    drop(client);
     host.abort();
 }
 
@@ -140,16 +147,16 @@ async fn a_host_stays_for_an_answer_that_nobody_waits_for() {
     let notebook = bed.scratch.write("nb.ipynb", NOTEBOOK).canonicalize().unwrap();
     let models = Models::start([Said::text(&["I think", "."]).held()]);
     let host = bed.serve("1.0", Staying::WhileNeeded(Duration::from_millis(100)));
-    let link = soon(Link::attach(&bed.seen_by("1.0"))).await.unwrap();
-    let (name, _) = open(&link, &notebook, false).await;
+    let client = soon(HostClient::attach(&bed.seen_by("1.0"))).await.unwrap();
+    let (name, _) = open(&client, &notebook, false).await;
     let ask = message(&models, &notebook, "think");
-    chat(&link, ChatAsk::Send { chat: name.clone(), ask }).await.unwrap();
-    drop(link);
+    chat(&client, ChatAsk::Send { chat: name.clone(), ask }).await.unwrap();
+    drop(client);
     models.wait_for(1);
     models.release();
-    let link = soon(Link::attach(&bed.seen_by("1.0"))).await.unwrap();
-    let (all, _) = hear(&link, &name, 0, |told| matches!(told, Told::Ended { .. })).await;
+    let client = soon(HostClient::attach(&bed.seen_by("1.0"))).await.unwrap();
+    let (all, _) = hear(&client, &name, 0, |told| matches!(told, Told::Ended { .. })).await;
     assert!(matches!(all.last(), Some(Told::Ended { ending: Ending::Done, .. })), "{all:?}");
-    drop(link);
+    drop(client);
     host.abort();
 }

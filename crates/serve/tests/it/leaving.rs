@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use cellist_link::{Error, Link, Reply, Request, Stopped};
+use cellist_host::{Error, HostClient, Reply, Request, Stopped};
 use cellist_serve::Staying;
 
 use crate::bed::{Bed, soon};
@@ -35,15 +35,15 @@ async fn a_host_that_nobody_needs_leaves_by_itself() {
 async fn a_host_stays_while_someone_is_attached() {
     let bed = Bed::new();
     let host = bed.serve("1.0.0", Staying::WhileNeeded(Duration::from_millis(300)));
-    let link = soon(Link::attach(&bed.seen_by("1.0.0"))).await.unwrap();
+    let client = soon(HostClient::attach(&bed.seen_by("1.0.0"))).await.unwrap();
     tokio::time::pause();
     for _ in 0..100 {
         tokio::time::advance(Duration::from_millis(100)).await;
     }
     tokio::time::resume();
-    assert!(matches!(soon(link.ask(Request::Sessions)).await, Ok(Reply::Sessions(_))));
+    assert!(matches!(soon(client.ask(Request::Sessions)).await, Ok(Reply::Sessions(_))));
     assert_eq!(soon(bed.seen_by("1.0.0").state()).await.unwrap().unwrap().clients, 1);
-    drop(link);
+    drop(client);
     soon(host).await.unwrap();
 }
 
@@ -51,11 +51,11 @@ async fn a_host_stays_while_someone_is_attached() {
 async fn who_waits_for_an_answer_learns_that_the_host_is_gone() {
     let bed = Bed::new();
     let host = bed.serve("1.0.0", Staying::UntilStopped);
-    let link = soon(Link::attach(&bed.seen_by("1.0.0"))).await.unwrap();
+    let client = soon(HostClient::attach(&bed.seen_by("1.0.0"))).await.unwrap();
     soon(bed.seen_by("1.0.0").stop()).await.unwrap();
     soon(host).await.unwrap();
-    assert!(matches!(soon(link.ask(Request::Sessions)).await, Err(Error::Lost)));
-    assert!(matches!(soon(Link::attach(&bed.seen_by("1.0.0"))).await, Err(Error::NoHost)));
+    assert!(matches!(soon(client.ask(Request::Sessions)).await, Err(Error::Lost)));
+    assert!(matches!(soon(HostClient::attach(&bed.seen_by("1.0.0"))).await, Err(Error::NoHost)));
 }
 
 #[tokio::test(start_paused = true)]

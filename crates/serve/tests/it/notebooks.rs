@@ -3,26 +3,29 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cellist_link::{
-    Error, Event, Link, NotebookAsk, NotebookEdit, NotebookEdited, NotebookReply, NotebookState, OnNotebook,
-    Reply, Request,
+use cellist_host::{
+    Error, HostClient, NotebookAsk, NotebookEdit, NotebookEdited, NotebookNews, NotebookReply, NotebookWhole,
+    OnNotebook, OutputForm, Reply, Request,
 };
+use cellist_live::{Actor, ActorKind, Author, Op, Submission, Undo};
+use cellist_notebook::{CellRef, CellType, Operation, Revision};
 use cellist_serve::Staying;
-use cellist_session::live::{Actor, ActorKind, Author, Op, Submission, Undo};
 use serde_json::json;
 
 use crate::bed::{Bed, soon};
 
+const FOLLOW: NotebookAsk = NotebookAsk::Follow { clients: Vec::new(), outputs: OutputForm::Whole };
+
 /// A client of a host, and a notebook.
 struct Client {
-    link: Link,
+    link: HostClient,
     path: PathBuf,
     author: Author,
 }
 
 impl Client {
     async fn new(bed: &Bed, path: &Path, name: &str) -> Client {
-        let link = soon(Link::attach(&bed.seen_by("1.0.0"))).await.unwrap();
+        let link = soon(HostClient::attach(&bed.seen_by("1.0.0"))).await.unwrap();
         Client { link, path: path.to_owned(), author: Actor::new(ActorKind::Person, name).into() }
     }
 
@@ -37,9 +40,16 @@ impl Client {
         }
     }
 
-    async fn open(&self) -> NotebookState {
-        match self.ask(NotebookAsk::Open).await.unwrap() {
-            NotebookReply::State(state) => *state,
+    async fn follow(&self) -> NotebookWhole {
+        match self.ask(FOLLOW).await.unwrap() {
+            NotebookReply::Whole(whole) => *whole,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn news(&self) -> NotebookNews {
+        match self.ask(NotebookAsk::News).await.unwrap() {
+            NotebookReply::News(news) => *news,
             other => panic!("{other:?}"),
         }
     }
@@ -47,10 +57,10 @@ impl Client {
     async fn write(&self, base: u64, source: &str) -> NotebookReply {
         let op = Op::Write { cell: serde_json::from_value(json!("a")).unwrap(), source: source.into() };
         let submission = Submission { base, tag: None, ops: vec![op] };
-        self.ask(NotebookAsk::Submit { submission, author: self.author.clone() }).await.unwrap()
+        self.ask(NotebookAsk::Submit { submission, author: Some(self.author.clone()) }).await.unwrap()
     }
 
-    async fn edit(&self, edit: NotebookEdit, base: Option<String>) -> Result<NotebookEdited, Error> {
+    async fn edit(&self, edit: NotebookEdit, base: Option<Revision>) -> Result<NotebookEdited, Error> {
         match self.ask(NotebookAsk::Edit { edit, base, author: self.author.clone() }).await? {
             NotebookReply::Edited(edited) => Ok(*edited),
             other => panic!("{other:?}"),
@@ -73,34 +83,33 @@ async fn a_change_of_one_client_is_seen_by_another_and_an_outdated_one_is_told_w
     let running = bed.serve("1.0.0", Staying::UntilStopped);
     let path = notebook(&bed);
     let (one, other) = (Client::new(&bed, &path, "one").await, Client::new(&bed, &path, "other").await);
-    let state = one.open().await;
-    assert_eq!(state.text, fs::read_to_string(&path).unwrap());
-    assert_eq!(other.open().await.news.version, state.news.version);
+    let first = one.follow().await;
+    assert_eq!((first.cells.len(), first.cells[0].source.as_str()), (1, "x = 1"));
+    assert_eq!(other.follow().await.version, first.version);
     assert_eq!(soon(bed.seen_by("1.0.0").state()).await.unwrap().unwrap().notebooks, 1);
 
-    let watching = other.link.begin(other.request(NotebookAsk::Watch));
-    let mut events = watching.events();
-    let NotebookReply::Version(newer) = one.write(state.news.version, "x = 2").await else { panic!("taken") };
-    let seen = soon(events.wait_for(
-        |event| matches!(event, Some(Event::Notebook(news)) if news.version >= newer && news.saved >= newer),
-    ));
-    drop(seen.await.unwrap());
-    let changes = other.ask(NotebookAsk::Since(state.news.version)).await.unwrap();
-    assert!(
-        matches!(&changes, NotebookReply::Changes(changes) if changes[0].actor.id == "one"),
-        "{changes:?}"
-    );
+    let NotebookReply::Version(newer) = one.write(first.version, "x = 2").await else { panic!("taken") };
+    let (mut changes, mut saved) = (Vec::new(), 0);
+    while saved < newer {
+        let news = other.news().await;
+        changes.extend(news.changes);
+        saved = news.status.map_or(saved, |status| status.saved);
+    }
+    assert!(changes.len() == 1 && changes[0].version == newer && changes[0].actor.id == "one", "{changes:?}");
     assert!(fs::read_to_string(&path).unwrap().contains("x = 2"), "it is on disk");
 
-    let late = other.write(state.news.version, "x = 3").await;
+    let late = other.write(first.version, "x = 3").await;
     assert!(
         matches!(&late, NotebookReply::Behind { version, changes } if *version == newer && changes.len() == 1),
         "{late:?}"
     );
     assert!(matches!(other.write(newer, "x = 3").await, NotebookReply::Version(_)));
 
-    watching.stop().stop();
-    assert!(matches!(soon(watching.done()).await, Ok(Reply::Notebook(NotebookReply::Done))));
+    // A client that does not wait any more is answered.
+    while !other.news().await.changes.iter().any(|change| change.version > newer) {}
+    let waiting = other.link.begin(other.request(NotebookAsk::News));
+    waiting.stop().stop();
+    assert!(matches!(soon(waiting.done()).await, Ok(Reply::Notebook(NotebookReply::News(_)))));
     drop((one, other));
     running.abort();
 }
@@ -111,22 +120,23 @@ async fn edits_are_on_disk_when_they_return_are_remembered_and_can_be_taken_back
     let running = bed.serve("1.0.0", Staying::UntilStopped);
     let path = notebook(&bed);
     let client = Client::new(&bed, &path, "one").await;
-    client.open().await;
+    client.follow().await;
     let read = client.ask(NotebookAsk::Read(client.author.actor.clone())).await.unwrap();
     let NotebookReply::State(first) = read else { panic!("{read:?}") };
     let on_disk = || fs::read_to_string(&path).unwrap();
 
-    let insert = json!({ "action": "insert", "index": 1, "content": "y = 2" });
+    let insert = Operation::Insert { index: 1, kind: CellType::Code, source: "y = 2".into() };
     let edited = client.edit(NotebookEdit::Operations(vec![insert]), None).await.unwrap();
-    assert!(edited.changed && edited.outcomes[0].cell_index == 1 && on_disk().contains("y = 2"));
+    assert!(edited.changed && edited.result.outcomes[0].cell_index == 1 && on_disk().contains("y = 2"));
     let replace = NotebookEdit::Replace { old: "x = 1".into(), new: "x = 7".into() };
-    let edited = client.edit(replace, Some(first.revision)).await.unwrap();
-    assert_eq!(edited.applied.changed, [0]);
+    let edited = client.edit(replace, Some(first.revision.parse().unwrap())).await.unwrap();
+    assert_eq!(edited.result.applied.changed, [0]);
     assert!(on_disk().contains("x = 7") && on_disk().contains("y = 2"), "both are there");
 
-    let refused = client.edit(NotebookEdit::Operations(vec![json!({ "action": "fly" })]), None).await;
+    let beyond = Operation::Delete { cell: CellRef::Index(9) };
+    let refused = client.edit(NotebookEdit::Operations(vec![beyond]), None).await;
     assert!(
-        matches!(&refused, Err(Error::Refused(failure)) if failure.kind == "invalid_operation"),
+        matches!(&refused, Err(Error::Refused(failure)) if failure.kind.as_str() == "refused"),
         "{refused:?}"
     );
     let none = NotebookEdit::Replace { old: "nowhere".into(), new: String::new() };
@@ -134,7 +144,7 @@ async fn edits_are_on_disk_when_they_return_are_remembered_and_can_be_taken_back
 
     let history = client.ask(NotebookAsk::History).await.unwrap();
     assert!(matches!(&history, NotebookReply::History(entries) if entries.len() == 2), "{history:?}");
-    let undo = NotebookAsk::Undo { undo: Undo::Last, author: client.author.clone() };
+    let undo = NotebookAsk::Undo { undo: Undo::Last, author: Some(client.author.clone()) };
     let undone = client.ask(undo).await.unwrap();
     assert!(matches!(&undone, NotebookReply::Edited(edited) if edited.undone.len() == 1), "{undone:?}");
     assert!(on_disk().contains("x = 1") && on_disk().contains("y = 2"));
@@ -147,7 +157,7 @@ async fn a_notebook_is_closed_with_its_last_client_and_what_was_typed_is_saved()
     let running = bed.serve("1.0.0", Staying::UntilStopped);
     let path = notebook(&bed);
     let (client, looker) = (Client::new(&bed, &path, "one").await, Client::new(&bed, &path, "looker").await);
-    let version = client.open().await.news.version;
+    let version = client.follow().await.version;
     client.write(version, "x = 'typed'").await;
     drop(client);
     loop {
@@ -158,7 +168,7 @@ async fn a_notebook_is_closed_with_its_last_client_and_what_was_typed_is_saved()
         }
     }
     assert_eq!(soon(bed.seen_by("1.0.0").state()).await.unwrap().unwrap().notebooks, 0);
-    let version = looker.open().await.news.version;
+    let version = looker.follow().await.version;
     assert!(fs::read_to_string(&path).unwrap().contains("typed"));
     looker.write(version, "x = 'last'").await;
     soon(bed.seen_by("1.0.0").stop()).await.unwrap();
@@ -177,8 +187,8 @@ async fn a_file_that_is_no_notebook_is_refused_by_name() {
         if let Some(content) = content {
             fs::write(&path, content).unwrap();
         }
-        let refused = Client::new(&bed, &path, "one").await.ask(NotebookAsk::Open).await.unwrap_err();
-        assert_eq!(refused.kind(), kind, "{refused}");
+        let refused = Client::new(&bed, &path, "one").await.ask(FOLLOW).await.unwrap_err();
+        assert_eq!(refused.kind().as_str(), kind, "{refused}");
         assert!(refused.to_string().contains(name), "{refused}");
     }
     running.abort();

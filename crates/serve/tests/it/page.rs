@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use cellist_link::Link;
-use cellist_session::live::{Actor, ActorKind};
+use cellist_host::HostClient;
+use cellist_live::{Actor, ActorKind};
 use serde_json::{Value, json};
 
 use crate::bed::soon;
@@ -116,7 +116,7 @@ async fn what_an_agent_changed_waits_and_its_turn_is_taken_back_as_a_whole() {
     let site = Site::new().await;
     let (mut page, _) = site.page().await;
     // Another process of the host's user, by way of the file's own owner.
-    let link = soon(Link::attach(&site.bed.seen_by("1.0.0"))).await.unwrap();
+    let link = soon(HostClient::attach(&site.bed.seen_by("1.0.0"))).await.unwrap();
     let actor = Actor::new(ActorKind::Agent, "bot");
     let operations = json!([
         { "action": "edit", "cell": "a", "content": "x = 2" },
@@ -130,15 +130,17 @@ async fn what_an_agent_changed_waits_and_its_turn_is_taken_back_as_a_whole() {
     assert_eq!(review["review"]["cells"]["a"]["was"]["source"], json!("x = 1"));
     assert_eq!(review["review"]["cells"]["b"]["was"]["was"], json!("deleted"));
 
-    let history = page.ask(json!("history")).await;
-    assert_eq!(history["Ok"]["history"][0]["turn"], json!("t9"));
-    assert_eq!(history["Ok"]["history"][0]["deeds"], json!(["deleted code cell b", "edited cell a"]));
-    assert_eq!(page.ask(json!({ "undo": { "turn": "t9" } })).await, json!({ "Ok": "done" }));
+    let history = page.on_notebook(json!("turns")).await;
+    assert_eq!(history["Ok"]["turns"][0]["turn"], json!("t9"));
+    assert_eq!(history["Ok"]["turns"][0]["deeds"], json!(["deleted code cell b", "edited cell a"]));
+    let undo = json!({ "undo": { "undo": { "turn": "t9" }, "author": null } });
+    let undone = page.on_notebook(undo.clone()).await;
+    assert!(undone["Ok"]["edited"].is_object(), "{undone}");
     page.told(|news| news["review"]["cells"] == json!({})).await;
     let whole = page.open(&site.path, &[]).await;
     let sources: Vec<&Value> =
         whole["cells"].as_array().unwrap().iter().map(|cell| &cell["source"]).collect();
     assert_eq!(sources, [&json!("x = 1"), &json!("y = 1")]);
-    let again = page.ask(json!({ "undo": { "turn": "t9" } })).await;
+    let again = page.on_notebook(undo).await;
     assert!(again["Err"]["message"].as_str().unwrap().contains("taken back already"), "{again}");
 }

@@ -2,18 +2,20 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use cellist_link::{
-    Call, Event, Link, Named, NotebookAsk, NotebookReply, NotebookRun, OnNotebook, Reply, Request,
+use cellist_host::{
+    Call, Event, HostClient, Named, NotebookAsk, NotebookReply, NotebookRun, OnNotebook, OutputForm, Reply,
+    Request,
 };
+use cellist_kernel::order::{Order, Way};
+use cellist_live::{Actor, ActorKind};
+use cellist_notebook::CellId;
 use cellist_output::{Ansi, Limits};
 use cellist_serve::Staying;
 use cellist_session::execution::{Limit, Reading, RunReport, Status};
-use cellist_session::live::{Actor, ActorKind};
-use cellist_session::order::{Order, Way};
 use cellist_session::sessions::{KernelMode, Kind, RetryOnCrash};
 use serde_json::json;
+use testkit::until;
 
 use crate::bed::{Bed, LONG, soon};
 
@@ -29,8 +31,8 @@ fn notebook(bed: &Bed, sources: &[&str]) -> PathBuf {
     bed.scratch.write("nb.ipynb", notebook.to_string())
 }
 
-async fn attached(bed: &Bed) -> Link {
-    soon(Link::attach(&bed.seen_by("1.0.0"))).await.unwrap()
+async fn attached(bed: &Bed) -> HostClient {
+    soon(HostClient::attach(&bed.seen_by("1.0.0"))).await.unwrap()
 }
 
 fn order(bed: &Bed) -> Order {
@@ -66,7 +68,6 @@ fn run(bed: &Bed, path: &Path, cells: &[&str], order: Option<Order>) -> Request 
         max_output: None,
         timing: false,
         author: Actor::new(ActorKind::Person, "one").into(),
-        name: None,
     }))
 }
 
@@ -79,18 +80,8 @@ fn ran(reply: Reply) -> RunReport {
 
 /// Waits until the host has told that a cell runs.
 async fn until_running(events: &mut tokio::sync::watch::Receiver<Option<Event>>, cell: &str) {
-    let running = |event: &Option<Event>| matches!(event, Some(Event::Run(view)) if view.running.as_ref().is_some_and(|id| id.to_string() == cell));
+    let running = |event: &Option<Event>| matches!(event, Some(Event::Run(view)) if view.running().is_some_and(|step| step.cell == cell));
     drop(soon(events.wait_for(running)).await.unwrap());
-}
-
-/// Waits until something is so.
-async fn until(is_so: impl Fn() -> bool) {
-    soon(async {
-        while !is_so() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
 }
 
 /// Code that goes on when a file is there.
@@ -108,10 +99,10 @@ async fn cells_are_run_and_their_outputs_are_in_the_notebook_and_in_the_report()
     let bed = Bed::new();
     let host = bed.serve("1.0.0", Staying::UntilStopped);
     let path = notebook(&bed, &["x = 20", "print(x + 1)", "1 / 0", "print('never')"]);
-    let link = attached(&bed).await;
-    let unordered = soon(link.ask(run(&bed, &path, &["a"], None))).await.unwrap();
+    let client = attached(&bed).await;
+    let unordered = soon(client.ask(run(&bed, &path, &["a"], None))).await.unwrap();
     assert!(matches!(unordered, Reply::Unordered { .. }), "{unordered:?}");
-    let report = soon(link.ask(run(&bed, &path, &["a", "b", "c", "d"], Some(order(&bed))))).await.unwrap();
+    let report = soon(client.ask(run(&bed, &path, &["a", "b", "c", "d"], Some(order(&bed))))).await.unwrap();
     let report = ran(report);
     assert_eq!((report.status, report.not_run, report.saved), (Status::Error, 1, true));
     let cells: Vec<_> = report.cells.iter().map(|cell| (cell.index, cell.id.as_deref())).collect();
@@ -120,14 +111,14 @@ async fn cells_are_run_and_their_outputs_are_in_the_notebook_and_in_the_report()
     assert_eq!(report.cells[2].report.error.as_ref().unwrap().ename, "ZeroDivisionError");
     assert!(fs::read_to_string(&path).unwrap().contains("21\\n"));
     // The state is kept, and the order of its kernel is known.
-    let again = ran(soon(link.ask(run(&bed, &path, &["b"], None))).await.unwrap());
+    let again = ran(soon(client.ask(run(&bed, &path, &["b"], None))).await.unwrap());
     assert_eq!((again.status, again.cells[0].report.text.as_str()), (Status::Ok, "21\n"));
     // A kernel that is to be restarted is so once, not for each cell.
     let mut anew = run(&bed, &path, &["a", "b"], Some(order(&bed)));
     if let Request::Run(run) = &mut anew {
         run.call.reset = true;
     }
-    let anew = ran(soon(link.ask(anew)).await.unwrap());
+    let anew = ran(soon(client.ask(anew)).await.unwrap());
     assert_eq!((anew.status, anew.cells[1].report.execution_count), (Status::Ok, Some(2)));
     end(&bed, host).await;
 }
@@ -138,10 +129,10 @@ async fn a_run_goes_on_when_its_client_leaves() {
     let host = bed.serve("1.0.0", Staying::UntilStopped);
     let go = bed.scratch.path().join("go");
     let path = notebook(&bed, &[&waits_for(&go), "print('after', 'all')"]);
-    let link = attached(&bed).await;
-    let pending = link.begin(run(&bed, &path, &["a", "b"], Some(order(&bed))));
+    let client = attached(&bed).await;
+    let pending = client.begin(run(&bed, &path, &["a", "b"], Some(order(&bed))));
     until_running(&mut pending.events(), "a").await;
-    drop((pending, link));
+    drop((pending, client));
     let left = async {
         while bed.seen_by("1.0.0").state().await.unwrap().unwrap().clients > 0 {
             tokio::task::yield_now().await;
@@ -160,14 +151,14 @@ async fn a_run_that_is_not_wanted_any_more_is_interrupted_and_keeps_its_state() 
     let (began, never) = (bed.scratch.path().join("began"), bed.scratch.path().join("never"));
     let endless = format!("open({began:?}, 'w').write('yes')\n{}", waits_for(&never));
     let path = notebook(&bed, &["x = 1", &endless, "print(x)"]);
-    let link = attached(&bed).await;
-    let pending = link.begin(run(&bed, &path, &["a", "b", "c"], Some(order(&bed))));
+    let client = attached(&bed).await;
+    let pending = client.begin(run(&bed, &path, &["a", "b", "c"], Some(order(&bed))));
     until_running(&mut pending.events(), "b").await;
     until(|| began.exists()).await;
     pending.stop().stop();
     let report = ran(soon(pending.done()).await.unwrap());
     assert_eq!((report.status, report.not_run), (Status::Cancelled, 1));
-    let rest = ran(soon(link.ask(run(&bed, &path, &["c"], None))).await.unwrap());
+    let rest = ran(soon(client.ask(run(&bed, &path, &["c"], None))).await.unwrap());
     assert_eq!(rest.cells[0].report.text, "1\n");
     end(&bed, host).await;
 }
@@ -190,44 +181,34 @@ async fn who_follows_a_long_notebook_is_told_the_cells_that_change_and_no_others
     let text =
         json!({ "cells": cells, "metadata": language, "nbformat": 4, "nbformat_minor": 5 }).to_string();
     let path = bed.scratch.write("nb.ipynb", &text);
-    let (link, looker) = (attached(&bed).await, attached(&bed).await);
+    let (client, looker) = (attached(&bed).await, attached(&bed).await);
     let about = |ask| Request::Notebook(Box::new(OnNotebook { path: path.clone(), ask }));
-    let Reply::Notebook(NotebookReply::State(state)) =
-        soon(looker.ask(about(NotebookAsk::Open))).await.unwrap()
-    else {
-        panic!("not the state")
-    };
+    let follow = || NotebookAsk::Follow { clients: Vec::new(), outputs: OutputForm::Whole };
     // A first run writes into the notebook's own values what its kernel is.
-    ran(soon(link.ask(run(&bed, &path, &["c0"], Some(order(&bed))))).await.unwrap());
-
-    let (mut version, mut answer) = (state.news.version, None);
+    ran(soon(client.ask(run(&bed, &path, &["c0"], Some(order(&bed))))).await.unwrap());
+    let Reply::Notebook(NotebookReply::Whole(whole)) = soon(looker.ask(about(follow()))).await.unwrap()
+    else {
+        panic!("not the whole")
+    };
+    assert_eq!((whole.cells.len(), whole.conditions.len()), (1000, 1000));
     let (mut told, mut bytes, mut answers) = (Vec::new(), 0, 0);
-    let pending = link.begin(run(&bed, &path, &["c500"], None));
+    let pending = client.begin(run(&bed, &path, &["c500"], None));
     let running = tokio::spawn(pending.done());
     let mut last = String::new();
     loop {
         let is_over = running.is_finished();
-        let reply = soon(looker.ask(about(NotebookAsk::Newer { version, answer }))).await.unwrap();
-        let size = serde_json::to_vec(&reply).unwrap().len();
-        match reply {
-            Reply::Notebook(NotebookReply::State(state)) => {
-                assert_eq!(answer, None, "all is told once, for the notebook's own values");
-                version = state.news.version;
-            }
-            Reply::Notebook(NotebookReply::Newer(newer)) => {
-                assert_eq!(newer.order, None);
-                // How all cells stand is told once.
-                assert_eq!(newer.states.len() == 1000, answer.is_none(), "{}", newer.states.len());
-                if answer.is_some() {
-                    (bytes, answers) = (bytes + size, answers + 1);
-                }
-                (version, answer) = (newer.news.version, Some(newer.answer));
-                for cell in newer.cells {
-                    last = serde_json::to_string(&cell.outputs).unwrap();
-                    told.push(cell.id.to_string());
-                }
-            }
-            other => panic!("{other:?}"),
+        let pending = looker.begin(about(NotebookAsk::News));
+        if is_over {
+            // All is told by now, or at once.
+            pending.stop().stop();
+        }
+        let reply = soon(pending.done()).await.unwrap();
+        (bytes, answers) = (bytes + serde_json::to_vec(&reply).unwrap().len(), answers + 1);
+        let Reply::Notebook(NotebookReply::News(news)) = reply else { panic!("{reply:?}") };
+        assert!(!news.is_behind);
+        told.extend(news.conditions.keys().chain(news.outputs.keys()).map(CellId::to_string));
+        for outputs in news.outputs.values() {
+            last = serde_json::to_string(&outputs.outputs).unwrap();
         }
         if is_over {
             break;
@@ -250,18 +231,19 @@ async fn a_session_that_is_ended_or_restarted_by_another_client_leaves_no_cell_o
     let path = notebook(&bed, &["x = 1"]);
     let (one, other) = (attached(&bed).await, attached(&bed).await);
     let open = async || {
-        let ask = OnNotebook { path: path.clone(), ask: NotebookAsk::Open };
-        let Reply::Notebook(NotebookReply::State(state)) =
+        let follow = NotebookAsk::Follow { clients: Vec::new(), outputs: OutputForm::Whole };
+        let ask = OnNotebook { path: path.clone(), ask: follow };
+        let Reply::Notebook(NotebookReply::Whole(whole)) =
             soon(one.ask(Request::Notebook(Box::new(ask)))).await.unwrap()
         else {
             panic!("it is not open")
         };
-        state.cells[0].1.clone().unwrap()
+        whole.conditions[&whole.cells[0].id].clone()
     };
     let stale = async || {
         let cell = open().await;
         assert!(cell.last.is_some());
-        cell.stale.iter().map(|stale| stale.words()).collect::<Vec<_>>()
+        cell.stale
     };
     assert!(open().await.last.is_none());
     let session = || Named { id: "nb".into(), cwd: Some(bed.scratch.path().to_owned()) };

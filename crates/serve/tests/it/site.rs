@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cellist_link::{Link, PageAsk, Reply, Request};
+use cellist_host::{HostClient, PageAsk, Reply, Request};
 use cellist_serve::Staying;
 use futures_util::{SinkExt, StreamExt};
 use hmac::{Hmac, KeyInit, Mac};
@@ -21,7 +21,7 @@ use crate::bed::{Bed, soon};
 /// A host that serves the page, and a notebook with the cells `a` and `b`.
 pub(crate) struct Site {
     pub(crate) bed: Bed,
-    pub(crate) link: Link,
+    pub(crate) link: HostClient,
     pub(crate) path: PathBuf,
     port: u16,
     /// What decides on kernels, and what lets in at providers.
@@ -38,7 +38,7 @@ impl Site {
         let notebook = json!({ "cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5 });
         let path = bed.scratch.write("nb.ipynb", notebook.to_string());
         let path = fs::canonicalize(path).unwrap();
-        let link = soon(Link::attach(&bed.seen_by("1.0.0"))).await.unwrap();
+        let link = soon(HostClient::attach(&bed.seen_by("1.0.0"))).await.unwrap();
         let opened = PageAsk { folder: bed.scratch.path().canonicalize().unwrap(), ..PageAsk::default() };
         let mut site = Site { bed, link, path, port: 0, opened };
         site.find_port().await;
@@ -49,7 +49,7 @@ impl Site {
     pub(crate) async fn restart(&mut self) {
         soon(self.bed.seen_by("1.0.0").stop()).await.unwrap();
         drop(self.bed.serve("1.0.0", Staying::UntilStopped));
-        self.link = soon(Link::attach(&self.bed.seen_by("1.0.0"))).await.unwrap();
+        self.link = soon(HostClient::attach(&self.bed.seen_by("1.0.0"))).await.unwrap();
         self.find_port().await;
     }
 
@@ -129,7 +129,8 @@ impl Site {
         let stream = soon(TcpStream::connect(self.host())).await.unwrap();
         match soon(client_async(request, stream)).await {
             Ok((socket, _)) => {
-                Ok(Page { socket, client: "me", next: 1, news: Vec::new(), chats: Vec::new() })
+                let (path, chat) = (self.path.clone(), Chat::default());
+                Ok(Page { socket, client: "me", next: 1, path, news: Vec::new(), chat })
             }
             Err(Error::Http(answer)) => Err(answer.status().as_u16()),
             Err(error) => panic!("{error}"),
@@ -199,10 +200,21 @@ pub(crate) struct Page {
     /// What it calls itself.
     pub(crate) client: &'static str,
     next: u64,
-    /// What was told in between.
+    /// The notebook that is open.
+    path: PathBuf,
+    /// The news that nobody waited for.
     news: Vec<Value>,
-    /// What was told of conversations in between.
-    pub(crate) chats: Vec<Value>,
+    pub(crate) chat: Chat,
+}
+
+/// A conversation, as a page hears it.
+#[derive(Default)]
+pub(crate) struct Chat {
+    pub(crate) name: String,
+    from: u64,
+    mark: Value,
+    /// What was heard and is for the next who listens.
+    pub(crate) heard: Vec<Value>,
 }
 
 impl Page {
@@ -229,29 +241,39 @@ impl Page {
         }
     }
 
-    pub(crate) async fn ask(&mut self, ask: Value) -> Value {
+    /// Makes a request, and waits for the reply.
+    pub(crate) async fn ask(&mut self, request: Value) -> Value {
         let id = self.next;
         self.next += 1;
-        self.say(json!({ "id": id, "ask": ask })).await;
+        self.say(json!({ "ask": { "id": id, "request": request } })).await;
         loop {
             let mut heard = self.heard().await;
-            match heard["done"]["id"].as_u64() {
-                Some(done) if done == id => return heard["done"]["result"].take(),
-                Some(_) => {}
-                None => self.keep(heard),
+            if heard["done"]["id"] == json!(id) {
+                return heard["done"]["result"].take();
             }
         }
     }
 
+    /// Makes a request about the notebook that is open.
+    pub(crate) async fn on_notebook(&mut self, ask: Value) -> Value {
+        let mut reply = self.ask(json!({ "notebook": { "path": self.path, "ask": ask } })).await;
+        match reply["Ok"].get_mut("notebook") {
+            Some(inner) => json!({ "Ok": inner.take() }),
+            None => reply,
+        }
+    }
+
     pub(crate) async fn open(&mut self, path: &Path, clients: &[&str]) -> Value {
-        let mut answer = self.ask(json!({ "open": { "path": path, "clients": clients } })).await;
-        answer["Ok"]["whole"].take()
+        (self.path, self.news) = (path.to_owned(), Vec::new());
+        let follow = json!({ "follow": { "clients": clients, "outputs": "bounded" } });
+        self.on_notebook(follow).await["Ok"]["whole"].take()
     }
 
     /// Submits an operation under a number of its own.
     pub(crate) async fn submit(&mut self, base: u64, number: u64, op: Value) -> Value {
         let tag = json!({ "client": self.client, "number": number });
-        self.ask(json!({ "submit": { "base": base, "tag": tag, "ops": [op] } })).await
+        let submission = json!({ "base": base, "tag": tag, "ops": [op] });
+        self.on_notebook(json!({ "submit": { "submission": submission, "author": null } })).await
     }
 
     /// Waits for news that are as wanted.
@@ -260,30 +282,56 @@ impl Page {
             if let Some(at) = self.news.iter().position(&is_wanted) {
                 return self.news.remove(at);
             }
-            let heard = self.heard().await;
-            self.keep(heard);
+            let mut reply = self.on_notebook(json!("news")).await;
+            assert!(reply["Ok"]["news"].is_object(), "{reply}");
+            self.news.push(reply["Ok"]["news"].take());
         }
     }
 
-    fn keep(&mut self, mut heard: Value) {
-        match heard.get_mut("chat") {
-            Some(chat) => self.chats.push(chat.take()),
-            None => self.news.push(heard["news"].take()),
+    /// Opens the conversation about the notebook, or about a cell.
+    pub(crate) async fn open_chat(&mut self, cell: Option<&str>, is_new: bool) {
+        let open = json!({ "notebook": self.path, "cell": cell, "is_new": is_new });
+        let reply = self.ask(json!({ "chat": { "open": open } })).await;
+        let name = reply["Ok"]["chat"]["open"]["chat"].as_str().unwrap_or_else(|| panic!("{reply}"));
+        self.chat = Chat { name: name.to_owned(), ..Chat::default() };
+    }
+
+    /// What a message can use.
+    pub(crate) async fn setup(&mut self) -> Value {
+        let mut reply = self.ask(json!({ "chat": { "setup": { "notebook": self.path } } })).await;
+        reply["Ok"]["chat"]["setup"].take()
+    }
+
+    /// Makes a request about the conversation that is open.
+    pub(crate) async fn on_chat(&mut self, what: &str, mut about: Value) -> Value {
+        about["chat"] = json!(self.chat.name);
+        let mut reply = self.ask(json!({ "chat": { what: about } })).await;
+        match reply["Ok"].get_mut("chat") {
+            Some(inner) => json!({ "Ok": inner.take() }),
+            None => reply,
         }
     }
 
-    /// Asks for something about conversations.
-    pub(crate) async fn chat(&mut self, ask: Value) -> Value {
-        self.ask(json!({ "chat": ask })).await
-    }
-
-    /// Waits for the next that is told of conversations.
+    /// Waits for the next that is told in the conversation, or in the one that takes its place.
     pub(crate) async fn next_chat(&mut self) -> Value {
-        while self.chats.is_empty() {
-            let heard = self.heard().await;
-            self.keep(heard);
+        loop {
+            if !self.chat.heard.is_empty() {
+                return self.chat.heard.remove(0);
+            }
+            let Chat { from, mark, .. } = &self.chat;
+            let hear = json!({ "from": from, "mark": mark });
+            let mut reply = self.on_chat("hear", hear).await;
+            let is_gone = reply["Err"]["kind"] == json!("no_such_chat");
+            let mut heard = reply["Ok"]["heard"].take();
+            assert!(is_gone || heard.is_object(), "{reply}");
+            if is_gone || heard["is_over"] == json!(true) && heard["told"] == json!([]) {
+                self.open_chat(None, false).await;
+                continue;
+            }
+            heard["from"] = json!(self.chat.from);
+            (self.chat.from, self.chat.mark) = (heard["next"].as_u64().unwrap(), heard["mark"].clone());
+            self.chat.heard.push(heard);
         }
-        self.chats.remove(0)
     }
 }
 

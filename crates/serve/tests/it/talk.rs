@@ -10,7 +10,7 @@ mod trouble;
 
 use std::fs;
 
-use cellist_session::orders::Asker;
+use cellist_session::orders::ClientEnvironment;
 use serde_json::{Value, json};
 use testkit::{Asked, Models, Said};
 
@@ -28,11 +28,11 @@ impl Room {
         let models = Models::start(script);
         let mut site = Site::new().await;
         let variables = vec![("PATH".into(), std::env::var_os("PATH").unwrap_or_default())];
-        site.opened.asker = Asker {
+        site.opened.environment = ClientEnvironment {
             variables,
             python: Some(testkit::python("kernels")),
             backend: serde_json::from_value(json!("runner")).unwrap(),
-            ..Asker::default()
+            ..ClientEnvironment::default()
         };
         let room = Room { site, models };
         room.settings("");
@@ -72,22 +72,29 @@ impl Room {
 
 async fn look(page: &mut Page, editing: Option<&str>) {
     let looking = json!({ "cell": editing, "selected": [], "editing": editing.is_some() });
-    assert_eq!(page.ask(json!({ "present": looking })).await, json!({ "Ok": "done" }));
+    assert_eq!(page.on_notebook(json!({ "present": looking })).await, json!({ "Ok": "done" }));
 }
 
+/// Opens the conversation, and tells what a message can use.
 async fn open(page: &mut Page, is_new: bool) -> Value {
-    let mut answer = page.chat(json!({ "open": { "is_new": is_new } })).await;
-    assert!(answer["Ok"]["chat"].is_object(), "{answer}");
-    answer["Ok"]["chat"].take()
+    page.open_chat(None, is_new).await;
+    let setup = page.setup().await;
+    assert!(setup.is_object());
+    setup
 }
 
 /// A message in a mode, with the notebook attached.
 fn message(mode: &str, words: &str) -> Value {
-    json!({ "words": words, "mode": mode, "is_attached": true, "attached": [], "selected": [], "outputs": [] })
+    json!({ "id": words, "words": words, "mode": mode, "is_attached": true, "attached": [], "selected": [], "outputs": [] })
 }
 
 async fn send(page: &mut Page, message: Value) {
-    assert_eq!(page.chat(json!({ "send": message })).await, json!({ "Ok": "done" }));
+    assert_eq!(page.on_chat("say", json!({ "message": message })).await, done(true));
+}
+
+/// The reply that something had an effect, or none.
+fn done(is_done: bool) -> Value {
+    json!({ "Ok": { "done": is_done } })
 }
 
 /// All that is told up to something, by what it is called.
@@ -100,7 +107,7 @@ async fn until(page: &mut Page, name: &str) -> Vec<Value> {
         all.extend(told.drain(..at.map_or(told.len(), |at| at + 1)));
         if at.is_some() {
             // What was told beyond that is for whoever listens next.
-            page.chats.insert(0, news);
+            page.chat.heard.insert(0, news);
             return all;
         }
     }

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use cellist_link::hello::{Answer, Greeting, Welcome, Wish};
-use cellist_link::{Error, Link, Starter, Stopped, frame};
+use cellist_host::hello::{Answer, Greeting, Welcome, Wish};
+use cellist_host::{Error, HostClient, Starter, Stopped, frame};
 use cellist_serve::Staying;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -20,7 +20,7 @@ async fn a_host_of_another_version_that_keeps_nothing_makes_room() {
     for (host, client) in [("0.9.0", "1.0.0"), ("1.0.0", "0.9.0")] {
         let bed = Bed::new();
         let running = bed.serve(host, Staying::UntilStopped);
-        let started = soon(Link::attach_or_start(&bed.seen_by(client), &nothing())).await;
+        let started = soon(HostClient::attach_or_start(&bed.seen_by(client), &nothing())).await;
         assert!(matches!(started, Err(Error::CannotStart { .. })), "{started:?}");
         soon(running).await.unwrap();
     }
@@ -30,14 +30,14 @@ async fn a_host_of_another_version_that_keeps_nothing_makes_room() {
 async fn a_host_of_another_version_that_is_in_use_stays_and_the_words_say_what_to_do() {
     let bed = Bed::new();
     let running = bed.serve("0.9.0", Staying::UntilStopped);
-    let user = soon(Link::attach(&bed.seen_by("0.9.0"))).await.unwrap();
-    let refused = soon(Link::attach_or_start(&bed.seen_by("1.0.0"), &nothing())).await.unwrap_err();
+    let user = soon(HostClient::attach(&bed.seen_by("0.9.0"))).await.unwrap();
+    let refused = soon(HostClient::attach_or_start(&bed.seen_by("1.0.0"), &nothing())).await.unwrap_err();
     assert_eq!(
         refused.to_string(),
         "the host that is running is cellist 0.9.0, this is cellist 1.0.0; it has 1 other client"
     );
     assert!(refused.hint().unwrap().contains("cellist stop"));
-    let refused = soon(Link::attach(&bed.seen_by("1.0.0"))).await.unwrap_err();
+    let refused = soon(HostClient::attach(&bed.seen_by("1.0.0"))).await.unwrap_err();
     assert!(matches!(refused, Error::OtherVersion { .. }));
     assert_eq!(soon(bed.seen_by("1.0.0").state()).await.unwrap().unwrap().version, "0.9.0");
     let stopped = soon(bed.seen_by("1.0.0").stop()).await.unwrap();

@@ -4,22 +4,26 @@ use std::borrow::Cow;
 
 use cellist_output::{Limits, MimeBundle, MimeData, Output, StreamName, notices};
 
-use super::kept::weight;
+use super::output_buffer::weight;
 
 /// Images and other data travel whole up to this size, however little text is wanted.
 const MAX_DATA: usize = 1024 * 1024;
 
+/// All of it together travels up to this size; the oldest is left out.
+const MAX_ALL_DATA: usize = 10 * 1024 * 1024;
+
 /// The outputs with their text within the limits: the last of it, as much as there is room for.
 pub(crate) fn brief(outputs: &[Output], limits: &Limits) -> Vec<Output> {
-    let mut room = limits.max_bytes;
+    let (mut room, mut data_room) = (limits.max_bytes, MAX_ALL_DATA);
     let mut shown: Vec<Output> = Vec::new();
     let mut left_out: u64 = 0;
     for output in outputs.iter().rev() {
         let output = small(output, limits);
         let size = text_weight(&output);
+        let data = weight(&output) - size;
         match (&*output, room.checked_sub(size)) {
-            (_, Some(rest)) => {
-                room = rest;
+            (_, Some(rest)) if data <= data_room => {
+                (room, data_room) = (rest, data_room - data);
                 shown.push(output.into_owned());
             }
             (Output::Stream { name, text }, None) if room > 0 && left_out == 0 => {
@@ -28,6 +32,7 @@ pub(crate) fn brief(outputs: &[Output], limits: &Limits) -> Vec<Output> {
                 shown.push(Output::stream(*name, tail));
                 room = 0;
             }
+            (_, Some(_)) => left_out += (size + data) as u64,
             (_, None) => {
                 left_out += size as u64;
                 room = 0;

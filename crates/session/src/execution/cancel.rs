@@ -116,7 +116,7 @@ impl Cancel {
     }
 
     /// Takes a wish to stop, if there is one.
-    pub(crate) fn is_asked(&mut self) -> bool {
+    pub fn is_asked(&mut self) -> bool {
         self.stop().is_some()
     }
 

@@ -33,8 +33,6 @@ pub(crate) struct Work<'a> {
     pub(crate) record: &'a mut Record,
     pub(crate) pace: &'a mut Pace,
     pub(crate) cancel: &'a mut Cancel,
-    /// Who must hear every event. The code waits for them, so they must keep up.
-    pub(crate) listener: Option<&'a mpsc::Sender<Event>>,
 }
 
 /// Runs code until it has ended, its kernel has died or was ended. An error means that it never began.
@@ -42,9 +40,9 @@ pub(crate) async fn drive(
     work: Work<'_>,
     mut watch: impl FnMut(&mut Record, Moment),
 ) -> cellist_kernel::Result<()> {
-    let Work { kernel, request, record, pace, cancel, listener } = work;
+    let Work { kernel, request, record, pace, cancel } = work;
     let execution = kernel.execute(request).await?;
-    let mut hearing = Hearing { id: execution.id, events: execution.events, listener };
+    let mut hearing = Hearing { id: execution.id, events: execution.events };
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks.reset();
@@ -88,27 +86,17 @@ pub(crate) fn now() -> std::time::Instant {
     Instant::now().into_std()
 }
 
-/// The events of an execution, and who else hears them.
-struct Hearing<'a> {
+/// The events of an execution.
+struct Hearing {
     id: ExecutionId,
     events: mpsc::Receiver<Event>,
-    listener: Option<&'a mpsc::Sender<Event>>,
 }
 
-impl Hearing<'_> {
-    /// The next event, taken only when there is room for it everywhere. May be dropped at any time.
+impl Hearing {
+    /// The next event, taken only when there is room for it. May be dropped at any time.
     async fn next(&mut self, record: &Record) -> Option<Event> {
         record.room().await;
-        let room = match self.listener {
-            // Who has gone away need not hear.
-            Some(listener) => listener.reserve().await.ok(),
-            None => None,
-        };
-        let event = self.events.recv().await?;
-        if let Some(room) = room {
-            room.send(event.clone());
-        }
-        Some(event)
+        self.events.recv().await
     }
 }
 
@@ -127,7 +115,7 @@ async fn act(
     due: Due,
     pace: &Pace,
     record: &mut Record,
-    hearing: &mut Hearing<'_>,
+    hearing: &mut Hearing,
     watch: &mut impl FnMut(&mut Record, Moment),
 ) {
     match due {

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use cellist_settings::OnStuck;
 use serde::{Deserialize, Serialize};
 
 use super::cancel::Wish;
@@ -27,16 +28,6 @@ pub enum Ending {
     Restart,
     /// Somebody asked for its end.
     Stop,
-}
-
-/// The rule for code that does not stop within the grace after an interrupt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OnStuck {
-    /// It runs on and is reported as not stopped. Its kernel keeps its state.
-    Wait,
-    /// Its kernel is killed, and the state is lost.
-    Kill,
 }
 
 /// How code came to be killed.

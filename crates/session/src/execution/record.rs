@@ -7,16 +7,18 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cellist_kernel::{Backend, Death, Event, Identity, Status as KernelStatus};
-use cellist_output::{Drawn, FoldedTraceback, Output, Sink, drawn, folded_traceback, notices};
+use cellist_output::{Drawn, FoldedTraceback, Output, Sink, Status, drawn, folded_traceback, notices};
+use cellist_platform::clock::in_milliseconds;
+use cellist_store::artifact::{self, Artifacts, Origin, Writer};
 use serde::{Deserialize, Serialize};
 
 use super::advice::{Surroundings, advice};
 use super::brief::brief;
-use super::kept::{Kept, PICTURES};
+use super::output_buffer::{OutputBuffer, PICTURES};
 use super::pace::{Cause, Ending, Killed, Pace};
 use super::reading::{Reader, Reading};
-use super::report::{KernelReport, KernelState, Raised, Report, Status};
-use crate::artifact::{self, Artifacts, Origin, Writer};
+use super::report::{KernelReport, KernelState, Pictures, Raised, Report};
+use super::run_outputs::SharedBuffer;
 
 /// Notices of output that was too large; more say nothing new.
 const REFUSED: usize = 3;
@@ -34,7 +36,7 @@ pub struct Bar {
 
 /// An execution that is going on.
 pub(crate) struct Record {
-    pub(crate) kept: Kept,
+    pub(crate) buffer: SharedBuffer,
     pub(crate) execution_count: Option<u64>,
     pub(crate) bar: Option<Bar>,
     /// Whether anything came since someone last looked.
@@ -94,13 +96,22 @@ enum Ended {
 }
 
 impl Record {
-    pub(crate) fn new(reading: Reading, max_output: Option<usize>) -> Record {
+    /// A record of code that belongs to no notebook.
+    pub(crate) fn new(reading: Reading) -> Record {
+        // The report is cut to the limits anyway; this much is enough to cut it from.
+        let buffer = OutputBuffer::new(Some(reading.limits.max_bytes.saturating_mul(4)));
+        let buffer = match reading.reader {
+            Reader::Person => buffer,
+            Reader::Model => buffer.with_pictures(PICTURES),
+        };
+        Record::into_buffer(reading, SharedBuffer::new(buffer))
+    }
+
+    /// A record whose outputs go into a buffer that others look at, too.
+    pub(crate) fn into_buffer(reading: Reading, buffer: SharedBuffer) -> Record {
         Record {
             writer: None,
-            kept: match reading.reader {
-                Reader::Person => Kept::new(max_output),
-                Reader::Model => Kept::new(max_output).with_pictures(PICTURES),
-            },
+            buffer,
             execution_count: None,
             bar: None,
             is_new: false,
@@ -235,9 +246,12 @@ impl Record {
     /// What came of it.
     pub(crate) async fn report(&mut self, told: Told<'_>) -> Report {
         let Told { duration, pace, identity, .. } = told;
-        self.kept.finish();
-        let is_cut =
-            self.is_folded || self.kept.is_cut() || self.sink.clone().finish(None).truncated.is_some();
+        let buffer = self.buffer.clone();
+        let is_cut = {
+            let mut buffer = buffer.lock();
+            buffer.finish();
+            self.is_folded || buffer.is_cut() || self.sink.clone().finish(None).truncated.is_some()
+        };
         let artifact = match self.writer.take() {
             Some(mut writer) => {
                 if is_cut {
@@ -248,7 +262,7 @@ impl Record {
             None => artifact::Kept::default(),
         };
         let artifact_id = artifact.id.map(String::from);
-        self.kept.artifact.clone_from(&artifact_id);
+        buffer.lock().artifact.clone_from(&artifact_id);
         let mut kernel = KernelReport::of(identity);
         kernel.restarted = told.restarted;
         let mut notices = told.before.clone();
@@ -287,6 +301,7 @@ impl Record {
             notices.extend(artifact_id.as_deref().map(notices::kept_in));
         }
         notices.extend(artifact.failure);
+        let buffer = buffer.lock();
         let mut report = Report {
             status,
             exit_code: match status {
@@ -295,11 +310,11 @@ impl Record {
                 Status::Timeout | Status::Cancelled => None,
             },
             text: shown.text,
-            pictures: self.kept.pictures(),
-            outputs: brief(&self.kept.outputs(), &self.reading.limits),
+            pictures: self.pictures(&buffer),
+            outputs: brief(&buffer.outputs(), &self.reading.limits),
             error,
             execution_count: self.execution_count,
-            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+            duration_ms: in_milliseconds(duration),
             cancelled: matches!(status, Status::Timeout | Status::Cancelled),
             still_running: false,
             stdin_requested: self.stdin_requested,
@@ -310,6 +325,14 @@ impl Record {
         };
         notices.into_iter().for_each(|notice| report.say(notice));
         report
+    }
+
+    /// The pictures for a model; a person gets them with the outputs.
+    fn pictures(&self, buffer: &OutputBuffer) -> Pictures {
+        match self.reading.reader {
+            Reader::Person => Pictures::default(),
+            Reader::Model => buffer.pictures(),
+        }
     }
 
     fn notices(&self, told: &Told<'_>) -> Vec<String> {
@@ -361,7 +384,7 @@ mod tests {
     #[test]
     fn a_model_that_asked_for_nothing_gets_an_excerpt_of_many_lines() {
         let shown = |reading: Reading| {
-            let mut record = Record::new(reading, None);
+            let mut record = Record::new(reading);
             let text: String = (0..200_000).map(|line| format!("{line}\n")).collect();
             record.apply(&Event::Stream {
                 name: cellist_output::StreamName::Stdout,
@@ -383,14 +406,14 @@ mod tests {
         traceback.extend((1..=5).map(frame));
         traceback.push("KeyError: 1".to_owned());
         let error = Event::Error { name: "KeyError".into(), message: "1".into(), traceback };
-        let mut record = Record::new(Reading::for_model(8000), None);
+        let mut record = Record::new(Reading::for_model(8000));
         record.apply(&error);
         assert_eq!(
             record.text(),
             "Traceback (most recent call last):\n[5 frames in m hidden]\nKeyError: 1\n"
         );
         assert!(record.is_folded);
-        let mut record = Record::new(Reading::new(Limits::for_screen(), Ansi::Remove), None);
+        let mut record = Record::new(Reading::new(Limits::for_screen(), Ansi::Remove));
         record.apply(&error);
         assert!(record.text().contains("line 3, in f") && !record.is_folded);
     }

@@ -1,38 +1,12 @@
-//! What came of code that ran, as data. Its JSON is the interface of every command that runs code.
+//! What came of code that ran, as data. The JSON of [`Report`] is the interface of every command that runs code.
 
 use std::path::PathBuf;
 
 use cellist_kernel::{Backend, Identity};
-use cellist_output::{Output, Truncation};
+use cellist_output::{Output, Status, Truncation};
 use serde::{Deserialize, Serialize};
 
 use super::pace::Cause;
-
-/// How a piece of code ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// It ran to its end.
-    Ok,
-    /// It raised something, or its kernel died.
-    Error,
-    /// It ran longer than it may.
-    Timeout,
-    /// Whoever asked for it did not want it any more.
-    Cancelled,
-}
-
-impl Status {
-    /// A word for readers.
-    pub fn word(self) -> &'static str {
-        match self {
-            Status::Ok => "ok",
-            Status::Error => "failed",
-            Status::Timeout => "timed out",
-            Status::Cancelled => "interrupted",
-        }
-    }
-}
 
 impl From<Cause> for Status {
     fn from(cause: Cause) -> Status {
@@ -158,36 +132,36 @@ impl Report {
 }
 
 /// What came of one cell.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CellReport {
     /// Where it stands in the notebook.
     pub index: usize,
     /// Its id, where the file stores one.
     pub id: Option<String>,
     /// Whether it may fail without ending the run.
-    #[serde(skip)]
     pub may_fail: bool,
-    /// What came of its code.
-    #[serde(flatten)]
+    /// What came of its code. Not flattened: serde would buffer its outputs, which do not survive that.
     pub report: Report,
 }
 
 /// How many cells failed, whether they may or not. One that was interrupted has not failed.
-pub(crate) fn count_failed(cells: &[CellReport]) -> usize {
+pub fn count_failed(cells: &[CellReport]) -> usize {
     let failed = |status| matches!(status, Status::Error | Status::Timeout);
     cells.iter().filter(|cell| failed(cell.report.status)).count()
 }
 
 /// What came of a run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunReport {
     /// The notebook.
+    #[serde(with = "cellist_platform::portable_path")]
     pub notebook: PathBuf,
     /// How the run ended: as the cell that ended it did, or well, also where cells failed that may.
     pub status: Status,
     /// Whether all outputs are in the file.
     pub saved: bool,
     /// The file that has the outputs.
+    #[serde(with = "cellist_platform::portable_path")]
     pub output: PathBuf,
     /// How long it took.
     pub duration_ms: u64,

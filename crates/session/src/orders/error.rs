@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use cellist_kernel::choice::Refusal;
 use cellist_kernel::gateway::BadAddress;
 use cellist_kernel::python::Flaw;
+use cellist_platform::FailureKind;
+use cellist_settings::{Fault, Faults};
 
-use crate::settings::{Fault, Faults};
+use crate::orders::choice::Refusal;
 
 /// Why there is no order for a kernel.
 #[derive(Debug, thiserror::Error)]
@@ -32,15 +33,15 @@ pub enum CannotOrder {
 
 impl CannotOrder {
     /// A word for programs.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> FailureKind {
         match self {
-            CannotOrder::Settings(_) => "invalid_setting",
+            CannotOrder::Settings(_) => FailureKind::InvalidSetting,
             CannotOrder::Refused(refusal) => refusal.kind(),
-            CannotOrder::BadPython { .. } => "no_python",
-            CannotOrder::BadGateway(_) | CannotOrder::NoGateway => "no_gateway",
-            CannotOrder::NoSpec(_) => "no_kernel",
-            CannotOrder::NoShell => "no_shell",
-            CannotOrder::Lost => "system",
+            CannotOrder::BadPython { .. } => FailureKind::NoPython,
+            CannotOrder::BadGateway(_) | CannotOrder::NoGateway => FailureKind::NoGateway,
+            CannotOrder::NoSpec(_) => FailureKind::NoKernel,
+            CannotOrder::NoShell => FailureKind::NoShell,
+            CannotOrder::Lost => FailureKind::System,
         }
     }
 

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use cellist_kernel::choice::{Offer, Refusal};
-use cellist_kernel::environment::Variables;
 use cellist_kernel::kernelspec::{self, KernelSpec};
 use cellist_kernel::python::{self, Candidate, Disk, Interpreter};
+use cellist_platform::Variables;
+use cellist_settings::Home;
 
-use super::Asker;
-use crate::home::Home;
+use super::ClientEnvironment;
+use super::choice::{Offer, Refusal};
 
 /// What there is to run code with, as it was found.
 #[derive(Clone, Debug)]
@@ -28,8 +28,8 @@ pub struct Found {
 
 impl Found {
     /// Looks around. `folders` are where work is done, the nearest first.
-    pub fn look(asker: &Asker, home: &Home, folders: Vec<PathBuf>) -> Found {
-        let mut found = Found::pythons(asker, home, folders);
+    pub fn look(environment: &ClientEnvironment, home: &Home, folders: Vec<PathBuf>) -> Found {
+        let mut found = Found::pythons(environment, home, folders);
         let interpreter = found.interpreter().map(|interpreter| interpreter.path.clone());
         let kernels = kernelspec::search(&found.variables, interpreter.as_deref());
         (found.specs, found.broken_specs) = (kernels.specs, kernels.broken);
@@ -37,9 +37,9 @@ impl Found {
     }
 
     /// Looks for Python alone.
-    pub(super) fn pythons(asker: &Asker, home: &Home, folders: Vec<PathBuf>) -> Found {
+    pub(super) fn pythons(environment: &ClientEnvironment, home: &Home, folders: Vec<PathBuf>) -> Found {
         let mut found = Found {
-            variables: asker.environment(),
+            variables: environment.variables(),
             home: home.clone(),
             pythons: Vec::new(),
             specs: Vec::new(),
@@ -47,7 +47,7 @@ impl Found {
             folders,
         };
         let around = found.around();
-        found.pythons = match &asker.python {
+        found.pythons = match &environment.python {
             Some(path) => vec![python::named(&around, path)],
             None => python::candidates(&around),
         };

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use cellist_kernel::aside::aside;
-use cellist_kernel::environment::{Filtered, Variables, filter, for_interpreter};
+use cellist_kernel::environment::{Filtered, filter, for_interpreter};
 use cellist_kernel::order::{Order, Way};
+use cellist_platform::Variables;
+use cellist_platform::aside::aside;
+use cellist_settings::{Home, Settings};
 
-use super::{Asker, CannotOrder, Found};
-use crate::home::Home;
-use crate::settings::Settings;
+use super::{CannotOrder, ClientEnvironment, Found};
 
 /// An order for a shell, with what was noticed on the way.
 #[derive(Clone, Debug)]
@@ -22,14 +22,18 @@ pub struct ShellOrder {
 }
 
 /// Writes the order for a shell in a folder, on a thread where that may take its time. Nothing is started yet.
-pub async fn shell(asker: &Asker, home: &Home, cwd: PathBuf) -> Result<ShellOrder, CannotOrder> {
-    let (asker, home) = (asker.clone(), home.clone());
+pub async fn shell(
+    environment: &ClientEnvironment,
+    home: &Home,
+    cwd: PathBuf,
+) -> Result<ShellOrder, CannotOrder> {
+    let (environment, home) = (environment.clone(), home.clone());
     let looked = aside(move || {
-        let resolved = asker.settings(&home, &cwd)?;
-        let found = Found::pythons(&asker, &home, vec![cwd.clone()]);
+        let resolved = environment.settings(&home, &cwd)?;
+        let found = Found::pythons(&environment, &home, vec![cwd.clone()]);
         let Filtered { mut variables, mut removed } =
-            filter(&found.variables, &asker.passes(&resolved.settings));
-        removed.extend(asker.withheld.iter().cloned());
+            filter(&found.variables, &environment.passes(&resolved.settings));
+        removed.extend(environment.withheld.iter().cloned());
         if let Some(interpreter) = found.interpreter() {
             variables = for_interpreter(variables, interpreter);
         }
@@ -41,7 +45,7 @@ pub async fn shell(asker: &Asker, home: &Home, cwd: PathBuf) -> Result<ShellOrde
             notices: resolved.notices,
             ..Order::new(Way::Shell { program }, cwd)
         };
-        let has_python = asker.is_elsewhere() || found.interpreter().is_some();
+        let has_python = environment.is_elsewhere() || found.interpreter().is_some();
         Ok(ShellOrder { order, settings: resolved.settings, has_python })
     });
     looked.await.map_err(|_| CannotOrder::Lost)?
@@ -65,9 +69,9 @@ mod tests {
         let home = Home::at(folder.path().join("home"));
         let variables = [("PATH", "/nowhere"), ("OPENAI_API_KEY", "k"), ("OTHER", "o"), ("PI_MARK", "m")];
         let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
-        let asker = Asker { variables, ..Asker::default() };
+        let environment = ClientEnvironment { variables, ..ClientEnvironment::default() };
         let ShellOrder { order, has_python, .. } =
-            shell(&asker, &home, folder.path().to_owned()).await.unwrap();
+            shell(&environment, &home, folder.path().to_owned()).await.unwrap();
         assert!(!has_python && order.hidden_variables.contains("OPENAI_API_KEY"));
         let names: Vec<_> = order.environment.iter().map(|(name, _)| name.to_string_lossy()).collect();
         assert_eq!(names, ["PATH", "PI_MARK"]);

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use super::{Asker, Found};
-use crate::home::Home;
-use crate::settings::{Settings, ToolMode};
+use cellist_settings::{Home, Settings, ToolMode};
+
+use super::{ClientEnvironment, Found};
 
 /// The variable that is stronger than the setting.
 const VARIABLE: &str = "PI_PY";
 
-impl Asker {
+impl ClientEnvironment {
     /// Which tools that run code are offered for work in a folder, and what is to be said about that.
     pub fn tool_mode(&self, home: &Home, folder: &Path, settings: &Settings) -> (ToolMode, Vec<String>) {
-        let variables = self.environment();
+        let variables = self.variables();
         let mut notices = Vec::new();
         let mut mode = settings.python.tool_mode;
         if let Some(word) = variables.text(VARIABLE) {
@@ -43,7 +43,7 @@ impl Asker {
 
     /// Whether their code runs on a gateway that was named.
     pub(super) fn is_elsewhere(&self) -> bool {
-        self.gateway.is_some() || self.environment().text("PI_PYTHON_GATEWAY_URL").is_some()
+        self.gateway.is_some() || self.variables().text("PI_PYTHON_GATEWAY_URL").is_some()
     }
 }
 
@@ -70,10 +70,10 @@ mod tests {
         let check = |word: &str, path: &str, set: ToolMode, expected: ToolMode, notices: usize| {
             let variables = [("PI_PY", word), ("PATH", path)];
             let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
-            let asker = Asker { variables, ..Asker::default() };
+            let environment = ClientEnvironment { variables, ..ClientEnvironment::default() };
             let mut settings = Settings::default();
             settings.python.tool_mode = set;
-            let (mode, said) = asker.tool_mode(&home, folder.path(), &settings);
+            let (mode, said) = environment.tool_mode(&home, folder.path(), &settings);
             assert_eq!((mode, said.len()), (expected, notices), "{word:?} on {path:?}: {said:?}");
         };
         check("", path, Both, Both, 0);
@@ -93,8 +93,9 @@ mod tests {
     #[test]
     fn python_elsewhere_needs_none_here() {
         let folder = tempfile::tempdir().unwrap();
-        let asker = Asker { gateway: Some("http://x".to_owned()), ..Asker::default() };
-        let decided = asker.tool_mode(&Home::at(folder.path()), folder.path(), &Settings::default());
+        let environment =
+            ClientEnvironment { gateway: Some("http://x".to_owned()), ..ClientEnvironment::default() };
+        let decided = environment.tool_mode(&Home::at(folder.path()), folder.path(), &Settings::default());
         assert_eq!(decided, (ToolMode::Both, Vec::new()));
     }
 }

@@ -5,20 +5,21 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cellist_kernel::Module;
-use cellist_kernel::choice::{self, Asked, Available, Decision};
-use cellist_kernel::environment::{Filtered, Variables, filter, for_gateway, for_interpreter};
+use cellist_kernel::environment::{Filtered, filter, for_gateway, for_interpreter};
 use cellist_kernel::gateway::{self, Gateway, Target, Which};
 use cellist_kernel::order::{Order, Way};
 use cellist_kernel::python::{self, Interpreter};
 use cellist_kernel::zmq::KernelCommand;
+use cellist_platform::Variables;
+use cellist_settings::{Resolved, Settings};
 
-use super::{Asker, CannotOrder, Found, Job, Running};
-use crate::settings::{Resolved, Settings};
+use super::choice::{self, Asked, Available, Decision};
+use super::{CannotOrder, ClientEnvironment, Found, Job, Running};
 
 /// How long the runner may take to be ready where nothing is set: it has far less to load than a Jupyter kernel.
 const RUNNER_STARTUP: Duration = Duration::from_secs(10);
 
-impl Asker {
+impl ClientEnvironment {
     /// Decides how to run code, from what is there, and what is to be said about that.
     pub fn decide(
         &self,

@@ -3,13 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use cellist_kernel::aside::{Aside, aside};
 use cellist_notebook::{CellId, Notebook, OnConflict, merge};
 use cellist_output::Output;
+use cellist_platform::aside::{Aside, aside};
+use cellist_store::{Changed, Error, Problem, Put, Result, Store};
 use serde_json::Value;
-
-use crate::error::{Error, Problem, Result};
-use crate::store::{Changed, Put, Store};
 
 /// A notebook with the file that it came from and the file that its outputs go to.
 #[derive(Debug)]

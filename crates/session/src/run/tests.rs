@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use cellist_output::{Ansi, Limits, Output};
+use cellist_settings::Home;
+use cellist_store::Store;
+use cellist_store::artifact::Retention;
 use serde_json::{Value, json};
 use testkit::Scratch;
 
 use super::*;
-use crate::artifact::Retention;
-use crate::home::Home;
-use crate::store::Store;
 use crate::told::Told;
 
 /// Remembers what it is told.

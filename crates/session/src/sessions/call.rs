@@ -5,13 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cellist_kernel::{Event, Order};
+use cellist_kernel::Order;
+use cellist_settings::{KernelMode, RetryOnCrash};
 use serde::{Deserialize, Serialize};
-use tokio::sync::mpsc;
 
 use super::key::{ExecutionId, OwnerId, SessionKey};
-use super::retry::RetryOnCrash;
-use crate::execution::{Limit, OnStuck, Reading, Report, Status};
+use crate::execution::{Limit, OnStuck, Reading, Report, RunOutputs, Status};
 
 /// Code to be run in a session, one piece after the other, until one fails.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -45,9 +44,9 @@ pub struct Call {
     /// Who calls, for those who know what that is: code that calls tools acts for them.
     #[serde(skip)]
     pub caller: Option<Principal>,
-    /// Who must hear every event. The code waits for them. One that is run again clears its output first.
+    /// The outputs of the run of a notebook that the code is a cell of.
     #[serde(skip)]
-    pub listener: Option<mpsc::Sender<Event>>,
+    pub outputs: Option<RunOutputs>,
 }
 
 /// Someone for whom code acts, as only those know who let them in.
@@ -80,13 +79,13 @@ pub enum Kind {
     /// For a notebook that is open.
     Notebook {
         /// Its file.
-        #[serde(with = "cellist_kernel::order")]
+        #[serde(with = "cellist_platform::portable_path")]
         path: PathBuf,
     },
     /// For one run of a notebook, which ends when whoever asked for it goes.
     Run {
         /// Its file.
-        #[serde(with = "cellist_kernel::order")]
+        #[serde(with = "cellist_platform::portable_path")]
         path: PathBuf,
     },
     /// For someone at a terminal.
@@ -103,17 +102,6 @@ impl Kind {
             Kind::Tool | Kind::Terminal | Kind::Command => None,
         }
     }
-}
-
-/// How long a kernel stays.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum KernelMode {
-    /// As long as its session.
-    #[default]
-    Session,
-    /// As long as the call.
-    PerCall,
 }
 
 impl Call {

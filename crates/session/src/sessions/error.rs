@@ -1,6 +1,7 @@
 //! Why a session could not do what it was asked for.
 
-use cellist_kernel::contained::Panicked;
+use cellist_platform::FailureKind;
+use cellist_platform::contained::Panicked;
 use serde::{Deserialize, Serialize};
 
 use super::key::{ExecutionId, SessionKey};
@@ -44,18 +45,18 @@ impl SessionError {
     }
 
     /// A word for programs.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> FailureKind {
         match self {
-            SessionError::Full { .. } => "sessions_busy",
-            SessionError::QueueFull { .. } => "queue_full",
-            SessionError::Busy { .. } => "session_busy",
-            SessionError::ResetUnderWay { .. } => "reset_under_way",
-            SessionError::NoSuchSession { .. } => "no_such_session",
-            SessionError::Ambiguous { .. } => "several_sessions",
-            SessionError::CannotStart { .. } => "kernel_does_not_start",
-            SessionError::Ended { .. } => "session_ended",
-            SessionError::Failed { .. } => "internal_error",
-            SessionError::Closed => "host_ends",
+            SessionError::Full { .. } => FailureKind::SessionsBusy,
+            SessionError::QueueFull { .. } => FailureKind::QueueFull,
+            SessionError::Busy { .. } => FailureKind::SessionBusy,
+            SessionError::ResetUnderWay { .. } => FailureKind::ResetUnderWay,
+            SessionError::NoSuchSession { .. } => FailureKind::NoSuchSession,
+            SessionError::Ambiguous { .. } => FailureKind::SeveralSessions,
+            SessionError::CannotStart { .. } => FailureKind::KernelDoesNotStart,
+            SessionError::Ended { .. } => FailureKind::SessionEnded,
+            SessionError::Failed { .. } => FailureKind::InternalError,
+            SessionError::Closed => FailureKind::HostEnds,
         }
     }
 

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use cellist_kernel::Order;
+use cellist_platform::files::save_private;
+use cellist_platform::{files, names};
+use cellist_settings::Home;
+use cellist_store::artifact::Artifacts;
 use serde::Serialize;
 
 use super::bridge::equip;
 use super::call::Call;
 use super::key::{OwnerId, SessionKey};
-use crate::artifact::Artifacts;
-use crate::home::{Home, save_private};
-use crate::names;
-use crate::platform;
 
 const FOLDER: &str = "sessions";
 
@@ -124,7 +124,7 @@ pub(super) fn sweep(home: &Home) {
     for entry in entries {
         let name = entry.file_name();
         let owner = name.to_str().and_then(|name| name.split_once('-')?.0.parse().ok());
-        if owner.is_some_and(|pid| !platform::is_running(pid)) {
+        if owner.is_some_and(|pid| !files::is_running(pid)) {
             let _ = fs::remove_file(entry.path());
         }
     }

@@ -3,9 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use cellist_platform::names;
 use serde::{Deserialize, Serialize};
-
-use crate::names;
 
 /// Names a kernel session: what its user calls it, and the folder that it runs in.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -13,7 +12,7 @@ pub struct SessionKey {
     /// What its user calls it.
     pub id: String,
     /// The folder that it runs in.
-    #[serde(with = "cellist_kernel::order")]
+    #[serde(with = "cellist_platform::portable_path")]
     pub cwd: PathBuf,
 }
 

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use cellist_platform::clock::in_milliseconds;
+use cellist_platform::files::save_private;
+use cellist_settings::Home;
 use serde::{Deserialize, Serialize};
 
 use super::key::SessionKey;
-use crate::home::{Home, save_private};
 
 const FILE: &str = "sessions.json";
 /// Who comes back later than this does not count on anything.
@@ -58,7 +60,7 @@ impl Known {
     }
 
     fn forget(&mut self, now: u64) {
-        let oldest = now.saturating_sub(u64::try_from(REMEMBERED.as_millis()).unwrap_or(u64::MAX));
+        let oldest = now.saturating_sub(in_milliseconds(REMEMBERED));
         self.sessions.retain(|_, told| *told >= oldest);
         while self.sessions.len() > MOST {
             let first = self.sessions.iter().min_by_key(|(_, told)| **told).map(|(key, _)| key.clone());

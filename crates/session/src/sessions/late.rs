@@ -41,7 +41,7 @@ pub struct LateOutputs {
 
 impl LateOutputs {
     /// Puts outputs with their tags in order by execution.
-    pub(crate) fn by_tag(late: impl IntoIterator<Item = (Arc<str>, Event)>) -> Vec<LateOutputs> {
+    pub fn by_tag(late: impl IntoIterator<Item = (Arc<str>, Event)>) -> Vec<LateOutputs> {
         let mut all: Vec<LateOutputs> = Vec::new();
         for (tag, event) in late {
             match all.iter_mut().find(|known| known.tag == tag) {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use cellist_kernel::guard::Guard;
 use cellist_kernel::{Future, Order, Result, Started, Trace};
+use cellist_settings::Home;
+use cellist_store::artifact::Artifacts;
 
 use super::bridge::Bridge;
 use super::workplace::Workplace;
-use crate::artifact::Artifacts;
-use crate::home::Home;
 
 /// Starts what an order says.
 pub trait Launcher: Send + Sync {

@@ -4,34 +4,6 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How many sessions there may be, and for how long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policy {
-    /// How many sessions of tools are kept at a time.
-    pub max_sessions: usize,
-    /// How long a session stays that nobody uses.
-    pub idle_timeout: Duration,
-    /// How long the session of a notebook stays after its last page, agent or terminal has left.
-    pub notebook_idle: Duration,
-    /// How often idle sessions are looked for.
-    pub sweep: Duration,
-    /// How often an idle kernel is asked whether it is there.
-    pub heartbeat: Duration,
-}
-
-impl Default for Policy {
-    /// 4 sessions, 5 minutes and for notebooks an hour, looked for every 30 seconds, asked every 5.
-    fn default() -> Policy {
-        Policy {
-            max_sessions: 4,
-            idle_timeout: Duration::from_secs(5 * 60),
-            notebook_idle: Duration::from_secs(60 * 60),
-            sweep: Duration::from_secs(30),
-            heartbeat: Duration::from_secs(5),
-        }
-    }
-}
-
 /// As much as the decisions need to know of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Row {

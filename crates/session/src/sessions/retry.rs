@@ -1,19 +1,6 @@
 //! What is done when a kernel dies while it runs code: decided from a few facts alone.
 
-use serde::{Deserialize, Serialize};
-
-/// Whether code is run once more when its kernel died.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RetryOnCrash {
-    /// Only where nothing stood on what is lost: the kernel had run no code of its user before.
-    #[default]
-    Auto,
-    /// The first piece of a call.
-    Always,
-    /// Never.
-    Never,
-}
+use cellist_settings::RetryOnCrash;
 
 /// A death, with what counts about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,21 +1,29 @@
 //! One call, carried out: its pieces in order, on a kernel that may die meanwhile.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use cellist_kernel::contained::{Panicked, contained};
-use cellist_kernel::{Event, Request, fault};
+use cellist_kernel::{Identity, Request};
 use cellist_output::notices;
+use cellist_platform::clock::in_milliseconds;
+use cellist_platform::contained::{Panicked, contained};
+use cellist_platform::fault;
+use cellist_settings::{KernelMode, RetryOnCrash};
+use cellist_store::artifact::{Origin, first_line};
+use tokio::sync::watch;
 
-use super::call::{CallReport, Code, CodeReport, KernelMode, Kind};
+use super::Inner;
+use super::call::{Call, CallReport, Code, CodeReport, Kind};
 use super::error::SessionError;
 use super::gone::Gone;
 use super::retry::{Crash, Remedy, remedy};
 use super::task::{Live, NotReady, Task};
 use super::ticket::{Outcome, Queued};
-use super::view::{SessionState, Stage, StopView};
-use crate::artifact::{Origin, first_line};
-use crate::execution::{Cause, Ending, Moment, Pace, Reader, Record, Status, Told, Wish, Work, drive, now};
+use super::view::{CallView, SessionState, Stage, StopView};
+use crate::execution::{
+    Cause, Ending, Moment, Pace, Reader, Record, Report, RunOutputs, Status, Surroundings, Told, Wish, Work,
+    drive, now,
+};
 
 /// How often a kernel is replaced that dies between its start and the code.
 const REPLACED: u32 = 2;
@@ -31,12 +39,24 @@ struct Piece<'a> {
     shown: usize,
 }
 
-/// What came of a piece.
-enum Ran {
-    /// It ran and took so long.
+/// What is known of a piece from the attempts to run it so far.
+#[derive(Default)]
+struct Attempts {
+    /// Why the kernel that the session's last result stood on is not the one that this runs on.
+    why: Option<Gone>,
+    was_retried: bool,
+    /// How many kernels died between their start and the code.
+    replaced: u32,
+}
+
+/// The result of one attempt to run a piece.
+enum Attempt {
+    /// The piece ran, and took so long.
     Done(Box<CodeReport>, Duration),
-    /// It never began.
-    Not(NotReady),
+    /// Its kernel died, and the next one runs the piece.
+    Retry,
+    /// The piece never began.
+    Failed(NotReady),
 }
 
 impl Task {
@@ -59,7 +79,7 @@ impl Task {
         // Whoever hears of the end finds the session idle, or gone.
         match &done {
             Ok(()) => self.rest(),
-            Err(panicked) => self.inner.book().fail(self.seat, panicked),
+            Err(panicked) => self.inner.table().fail(self.slot, panicked),
         }
         queued.deliver(outcome);
         done
@@ -75,10 +95,10 @@ impl Task {
         match &self.live {
             Some(Live { id, kernel, .. }) => {
                 let kernel = (id.clone(), kernel.identity());
-                self.show(|seat| seat.set_kernel(Some(kernel)));
+                self.show(|slot| slot.set_kernel(Some(kernel)));
             }
             // There is nothing to keep.
-            None => self.show(|seat| seat.leaves |= seat.waiting() == 0),
+            None => self.show(|slot| slot.leaves |= slot.waiting() == 0),
         }
         outcome
     }
@@ -99,7 +119,7 @@ impl Task {
         for (index, code) in cells.iter().enumerate() {
             report.not_run = count - index;
             if code.reset || (index == 0 && queued.call.reset) {
-                self.show(|seat| seat.set_resetting(true));
+                self.show(|slot| slot.set_resetting(true));
                 self.lose(Gone::Reset).await;
             }
             if index == 0 {
@@ -107,7 +127,7 @@ impl Task {
             }
             let piece = Piece { index, count, code, used, shown };
             match self.piece(queued, &piece, &mut report).await {
-                Ran::Done(piece, took) => {
+                Ok((piece, took)) => {
                     used += took;
                     shown += piece.report.text.len();
                     report.status = piece.report.status;
@@ -119,14 +139,14 @@ impl Task {
                         break;
                     }
                 }
-                Ran::Not(NotReady::Failed(error)) if index == 0 => return Err(error),
-                Ran::Not(NotReady::Failed(error)) => {
+                Err(NotReady::Failed(error)) if index == 0 => return Err(error),
+                Err(NotReady::Failed(error)) => {
                     report.status = Status::Error;
                     report.failed = Some(index);
                     report.notices.push(error.to_string());
                     break;
                 }
-                Ran::Not(NotReady::Unwanted(wish)) => {
+                Err(NotReady::Unwanted(wish)) => {
                     report.status = Status::Cancelled;
                     report.failed = Some(index);
                     report.notices.push(unwanted(wish));
@@ -138,170 +158,252 @@ impl Task {
     }
 
     /// Runs a piece, and once more where its kernel died and nothing stands against that.
-    async fn piece(&mut self, queued: &mut Queued, piece: &Piece<'_>, report: &mut CallReport) -> Ran {
-        // Why the kernel that the session's last result stood on is not the one that this runs on.
-        let mut why = None;
-        let mut was_retried = false;
-        let mut replaced = 0;
+    async fn piece(
+        &mut self,
+        queued: &mut Queued,
+        piece: &Piece<'_>,
+        report: &mut CallReport,
+    ) -> Result<(Box<CodeReport>, Duration), NotReady> {
+        let mut attempts = Attempts::default();
         loop {
-            queued.show(Stage::Starting);
-            // Wishes that came between two pieces.
-            if let Some(wish) = queued.cancel.stop() {
-                return Ran::Not(NotReady::Unwanted(wish));
+            self.prepare(queued, &mut attempts, report).await?;
+            match self.attempt(queued, piece, &mut attempts, report).await {
+                Attempt::Done(report, took) => return Ok((report, took)),
+                Attempt::Retry => {}
+                Attempt::Failed(not_ready) => return Err(not_ready),
             }
-            match self.ready(&queued.call.order, &mut queued.cancel).await {
-                Ok(notices) => report.notices.extend(notices),
-                Err(not) => {
-                    self.gone = why.or(self.gone.take());
-                    return Ran::Not(not);
-                }
-            }
-            why = why.or(self.gone.take());
-            self.show(|seat| {
-                seat.set_resetting(false);
-                seat.state = SessionState::Busy;
-            });
-            let Some(live) = &mut self.live else {
-                return Ran::Not(NotReady::Failed(self.ended()));
-            };
-            let limit = match queued.cancel.is_handed_over() {
-                true => queued.call.limit.handed_over(),
-                false => queued.call.limit,
-            };
-            let reading = queued.call.reading.next(piece.shown, piece.index + 1 == piece.count);
-            // What is reported is cut to the limits anyway; this much is enough to cut it from.
-            let room = reading.limits.max_bytes.saturating_mul(4);
-            let mut record = Record::new(reading, Some(room)).keep_in(
-                &self.inner.means.artifacts,
-                Origin {
-                    what: piece.code.title.clone().unwrap_or_else(|| first_line(&piece.code.code)),
-                    session: Some(queued.call.key.id.clone()),
-                    notebook: queued.call.kind.notebook().cloned(),
-                },
-            );
-            let started = now();
-            let rule = queued.call.stuck_rule();
-            let mut pace = Pace::new(started, limit.after(piece.used), queued.call.grace, rule);
-            queued.show(Stage::Running { cell: piece.index, count: piece.count });
-            let had_state = live.has_run;
-            live.has_run |= !piece.code.hidden;
-            let work = Work {
-                kernel: &*live.kernel,
-                request: Request {
-                    hidden: piece.code.hidden,
-                    tag: piece.code.tag.clone(),
-                    ..Request::new(piece.code.code.as_str())
-                },
-                record: &mut record,
-                pace: &mut pace,
-                cancel: &mut queued.cancel,
-                listener: queued.call.listener.as_ref(),
-            };
-            let (view, interim) = (&queued.view, &queued.interim);
-            let (inner, seat, before) = (&self.inner, self.seat, &*report);
-            let (identity, around) = (live.kernel.identity(), &live.around);
-            let gone = why.as_ref().map(|why| notices::new_kernel(&why.words()));
-            let kernel_id = &live.id;
-            let driven = drive(work, |record, moment| match moment {
-                Moment::Event(event) => record.kept.apply(event),
-                Moment::Tick => {
-                    let is_new = std::mem::take(&mut record.is_new);
-                    view.send_modify(|view| {
-                        view.elapsed_ms = milliseconds(now() - started);
-                        if is_new {
-                            (view.text, view.bar) = (record.text(), record.bar.clone());
-                        }
-                    });
-                }
-                Moment::Stopping(pace) => {
-                    let (is_overdue, limit) = (pace.is_overdue(), limit.time());
-                    let timeout_s = limit.filter(|_| pace.cause() == Some(Cause::Timeout));
-                    let timeout_s = timeout_s.map(|limit| limit.as_secs());
-                    view.send_modify(|view| {
-                        (view.text, view.bar) = (record.text(), record.bar.clone());
-                        view.stopping = Some(StopView { timeout_s, is_overdue });
-                    });
-                    if let Some(seat) = inner.book().seat(seat) {
-                        seat.set_stuck(is_overdue);
-                    }
-                    let so_far = is_overdue.then(|| {
-                        let mut told = Told::new(now() - started, &pace, limit, &identity, around);
-                        told.restarted = gone.is_some();
-                        told.before.extend(gone.clone());
-                        let report = record.so_far(&told, before.execution.as_str());
-                        let (title, kernel_id) = (piece.code.title.clone(), kernel_id.clone());
-                        let report = CodeReport { title, kernel_id, language_info: None, report };
-                        Arc::new(before.with_unfinished(piece.index, report))
-                    });
-                    interim.send_replace(so_far);
-                }
-            });
-            if let Err(error) = driven.await {
-                match error {
-                    // It died just before: the next round starts another.
-                    cellist_kernel::Error::Dead { death } if replaced < REPLACED => {
-                        replaced += 1;
-                        self.lose(Gone::Died(death)).await;
-                        continue;
-                    }
-                    error => return Ran::Not(NotReady::Failed(SessionError::start(&error))),
-                }
-            }
-            let (identity, kernel_id) = (live.kernel.identity(), live.id.clone());
-            let around = live.around.clone();
-            let mut told = Told::new(now() - started, &pace, limit.time(), &identity, &around);
-            if let Some(death) = record.death().cloned() {
-                let (gone, remedy) = match pace.cause() {
-                    Some(Cause::Ending(Ending::Restart)) => (Gone::Restarted, Remedy::Fail),
-                    Some(Cause::Ending(Ending::Stop)) => (Gone::Stopped, Remedy::Fail),
-                    Some(Cause::Timeout | Cause::Cancel) => (Gone::Killed, Remedy::Fail),
-                    None => {
-                        let crash = Crash { had_state, is_first: piece.index == 0, before: self.crashes };
-                        self.crashes += 1;
-                        (Gone::Died(death), remedy(queued.call.retry, crash))
-                    }
-                };
-                if remedy == Remedy::RunAgain {
-                    self.lose(gone).await;
-                    was_retried = true;
-                    if let Some(listener) = &queued.call.listener {
-                        // Who has gone away need not hear.
-                        let _ = listener.send(Event::ClearOutput { wait: false }).await;
-                    }
-                    continue;
-                }
-                told.too_often = remedy == Remedy::GiveUp;
-                self.has_result = true;
-                self.lose(gone).await;
-            } else {
-                self.crashes = 0;
-                self.has_result = true;
-            }
-            told.before.extend(why.as_ref().map(|why| notices::new_kernel(&why.words())));
-            told.before.extend(was_retried.then(notices::retried));
-            told.restarted = was_retried || why.is_some();
-            let is_run = matches!(queued.call.kind, Kind::Run { .. });
-            told.lasting = queued.call.mode == KernelMode::Session && !is_run;
-            if told.lasting {
-                self.tell();
-            }
-            let mut report = record.report(told).await;
-            // Cells of a notebook come one by one, and their caller says which failed. A reply to a model ends with a summary.
-            let is_one = queued.call.kind.notebook().is_some() || piece.code.title.is_none();
-            let is_summed_up = queued.call.reading.reader == Reader::Model;
-            if report.status != Status::Ok && (piece.count > 1 || !is_one) && !is_summed_up {
-                let title = piece.code.title.as_deref();
-                let how = match report.status {
-                    Status::Cancelled => "was interrupted",
-                    status => status.word(),
-                };
-                report.say(notices::cell_ended_call(piece.index + 1, piece.count, title, how));
-            }
-            let (title, language_info) = (piece.code.title.clone(), identity.language_info);
-            let report = CodeReport { title, kernel_id, language_info, report };
-            return Ran::Done(Box::new(report), now() - started);
         }
     }
+
+    /// Sees to it that there is a kernel for the next attempt.
+    async fn prepare(
+        &mut self,
+        queued: &mut Queued,
+        attempts: &mut Attempts,
+        report: &mut CallReport,
+    ) -> Result<(), NotReady> {
+        queued.show(Stage::Starting);
+        // Wishes that came between two pieces.
+        if let Some(wish) = queued.cancel.stop() {
+            return Err(NotReady::Unwanted(wish));
+        }
+        match self.ready(&queued.call.order, &mut queued.cancel).await {
+            Ok(notices) => report.notices.extend(notices),
+            Err(not_ready) => {
+                self.gone = attempts.why.take().or(self.gone.take());
+                return Err(not_ready);
+            }
+        }
+        attempts.why = attempts.why.take().or(self.gone.take());
+        self.show(|slot| {
+            slot.set_resetting(false);
+            slot.state = SessionState::Busy;
+        });
+        Ok(())
+    }
+
+    /// Runs a piece on the kernel that is there.
+    async fn attempt(
+        &mut self,
+        queued: &mut Queued,
+        piece: &Piece<'_>,
+        attempts: &mut Attempts,
+        report: &CallReport,
+    ) -> Attempt {
+        let mut record = self.record(queued, piece);
+        let Some(live) = &mut self.live else { return Attempt::Failed(NotReady::Failed(self.ended())) };
+        let limit = match queued.cancel.is_handed_over() {
+            true => queued.call.limit.handed_over(),
+            false => queued.call.limit,
+        };
+        let (started, rule) = (now(), queued.call.stuck_rule());
+        let mut pace = Pace::new(started, limit.after(piece.used), queued.call.grace, rule);
+        queued.show(Stage::Running { cell: piece.index, count: piece.count });
+        let had_state = live.has_run;
+        live.has_run |= !piece.code.hidden;
+        let (identity, around, kernel_id) = (live.kernel.identity(), live.around.clone(), live.id.clone());
+        let watching = Watching {
+            started,
+            limit: limit.time(),
+            view: &queued.view,
+            interim: &queued.interim,
+            outputs: queued.call.outputs.as_ref(),
+            inner: &self.inner,
+            slot: self.slot,
+            kernel: (&identity, &around, &kernel_id),
+            piece,
+            before: report,
+            gone: attempts.new_kernel(),
+        };
+        let request = Request {
+            hidden: piece.code.hidden,
+            tag: piece.code.tag.clone(),
+            ..Request::new(piece.code.code.as_str())
+        };
+        let work = Work {
+            kernel: &*live.kernel,
+            request,
+            record: &mut record,
+            pace: &mut pace,
+            cancel: &mut queued.cancel,
+        };
+        if let Err(error) = drive(work, |record, moment| watching.meet(record, moment)).await {
+            return self.not_begun(error, attempts).await;
+        }
+        let identity = live.kernel.identity();
+        let mut told = Told::new(now() - started, &pace, limit.time(), &identity, &around);
+        let crash = Crash { had_state, is_first: piece.index == 0, before: self.crashes };
+        match self.settle(&record, &pace, queued.call.retry, crash).await {
+            Remedy::RunAgain => {
+                attempts.was_retried = true;
+                return Attempt::Retry;
+            }
+            remedy => told.too_often = remedy == Remedy::GiveUp,
+        }
+        told.before.extend(attempts.new_kernel());
+        told.before.extend(attempts.was_retried.then(notices::retried));
+        told.restarted = attempts.was_retried || attempts.why.is_some();
+        let is_run = matches!(queued.call.kind, Kind::Run { .. });
+        told.lasting = queued.call.mode == KernelMode::Session && !is_run;
+        if told.lasting {
+            self.tell();
+        }
+        let mut report = record.report(told).await;
+        say_where_it_ended(&mut report, &queued.call, piece);
+        let (title, language_info) = (piece.code.title.clone(), identity.language_info);
+        let report = CodeReport { title, kernel_id, language_info, report };
+        Attempt::Done(Box::new(report), now() - started)
+    }
+
+    /// The record of an attempt, which keeps all of the output as an artifact.
+    fn record(&self, queued: &Queued, piece: &Piece<'_>) -> Record {
+        let reading = queued.call.reading.next(piece.shown, piece.index + 1 == piece.count);
+        let origin = Origin {
+            what: piece.code.title.clone().unwrap_or_else(|| first_line(&piece.code.code)),
+            session: Some(queued.call.key.id.clone()),
+            notebook: queued.call.kind.notebook().cloned(),
+        };
+        let record = match &queued.call.outputs {
+            Some(outputs) => Record::into_buffer(reading, outputs.begin()),
+            None => Record::new(reading),
+        };
+        record.keep_in(&self.inner.means.artifacts, origin)
+    }
+
+    /// Meets code that the kernel did not take. A kernel that died just before is replaced.
+    async fn not_begun(&mut self, error: cellist_kernel::Error, attempts: &mut Attempts) -> Attempt {
+        match error {
+            cellist_kernel::Error::Dead { death } if attempts.replaced < REPLACED => {
+                attempts.replaced += 1;
+                self.lose(Gone::Died(death)).await;
+                Attempt::Retry
+            }
+            error => Attempt::Failed(NotReady::Failed(SessionError::start(&error))),
+        }
+    }
+
+    /// Takes note of the end of an attempt, and lets go of a kernel that died in it.
+    async fn settle(&mut self, record: &Record, pace: &Pace, retry: RetryOnCrash, crash: Crash) -> Remedy {
+        let Some(death) = record.death().cloned() else {
+            (self.crashes, self.has_result) = (0, true);
+            return Remedy::Fail;
+        };
+        let (gone, remedy) = match pace.cause() {
+            Some(Cause::Ending(Ending::Restart)) => (Gone::Restarted, Remedy::Fail),
+            Some(Cause::Ending(Ending::Stop)) => (Gone::Stopped, Remedy::Fail),
+            Some(Cause::Timeout | Cause::Cancel) => (Gone::Killed, Remedy::Fail),
+            None => {
+                self.crashes += 1;
+                (Gone::Died(death), remedy(retry, crash))
+            }
+        };
+        self.has_result |= remedy != Remedy::RunAgain;
+        self.lose(gone).await;
+        remedy
+    }
+}
+
+impl Attempts {
+    /// What the piece says of a kernel that is new since the session's last result.
+    fn new_kernel(&self) -> Option<String> {
+        self.why.as_ref().map(|why| notices::new_kernel(&why.words()))
+    }
+}
+
+/// Shows an attempt to those who watch its call.
+struct Watching<'a> {
+    started: Instant,
+    limit: Option<Duration>,
+    view: &'a watch::Sender<CallView>,
+    interim: &'a watch::Sender<Option<Arc<CallReport>>>,
+    outputs: Option<&'a RunOutputs>,
+    inner: &'a Inner,
+    slot: u64,
+    kernel: (&'a Identity, &'a Surroundings, &'a str),
+    piece: &'a Piece<'a>,
+    /// The report of the call before this piece.
+    before: &'a CallReport,
+    gone: Option<String>,
+}
+
+impl Watching<'_> {
+    fn meet(&self, record: &mut Record, moment: Moment) {
+        match moment {
+            Moment::Event(event) => match self.outputs {
+                Some(outputs) => outputs.hear(event),
+                None => record.buffer.lock().apply(event),
+            },
+            Moment::Tick => {
+                let is_new = std::mem::take(&mut record.is_new);
+                self.view.send_modify(|view| {
+                    view.elapsed_ms = in_milliseconds(now() - self.started);
+                    if is_new {
+                        (view.text, view.bar) = (record.text(), record.bar.clone());
+                    }
+                });
+            }
+            Moment::Stopping(pace) => self.stops(record, &pace),
+        }
+    }
+
+    /// The code was interrupted, or has not stopped within the grace after that.
+    fn stops(&self, record: &mut Record, pace: &Pace) {
+        let is_overdue = pace.is_overdue();
+        let timeout = self.limit.filter(|_| pace.cause() == Some(Cause::Timeout));
+        let timeout_s = timeout.map(|limit| limit.as_secs());
+        self.view.send_modify(|view| {
+            (view.text, view.bar) = (record.text(), record.bar.clone());
+            view.stopping = Some(StopView { timeout_s, is_overdue });
+        });
+        if let Some(slot) = self.inner.table().slot(self.slot) {
+            slot.set_stuck(is_overdue);
+        }
+        self.interim.send_replace(is_overdue.then(|| {
+            let (identity, around, kernel_id) = self.kernel;
+            let mut told = Told::new(now() - self.started, pace, self.limit, identity, around);
+            told.restarted = self.gone.is_some();
+            told.before.extend(self.gone.clone());
+            let report = record.so_far(&told, self.before.execution.as_str());
+            let (title, kernel_id) = (self.piece.code.title.clone(), kernel_id.to_owned());
+            let report = CodeReport { title, kernel_id, language_info: None, report };
+            Arc::new(self.before.with_unfinished(self.piece.index, report))
+        }));
+    }
+}
+
+/// Names the piece that ended a call of several. Cells of a notebook come one by one, and their caller says which
+/// failed. A reply to a model ends with a summary.
+fn say_where_it_ended(report: &mut Report, call: &Call, piece: &Piece<'_>) {
+    let is_one = call.kind.notebook().is_some() || piece.code.title.is_none();
+    let is_summed_up = call.reading.reader == Reader::Model;
+    if report.status == Status::Ok || (piece.count == 1 && is_one) || is_summed_up {
+        return;
+    }
+    let how = match report.status {
+        Status::Cancelled => "was interrupted",
+        status => status.word(),
+    };
+    report.say(notices::cell_ended_call(piece.index + 1, piece.count, piece.code.title.as_deref(), how));
 }
 
 /// What is said of a piece that nobody wanted any more before it began.
@@ -311,8 +413,4 @@ fn unwanted(wish: Wish) -> String {
         Wish::End(Ending::Restart) => notices::restarted_meanwhile(),
         Wish::End(Ending::Stop) => notices::stopped_meanwhile(),
     }
-}
-
-fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

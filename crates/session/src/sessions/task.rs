@@ -2,29 +2,29 @@
 
 use std::sync::Arc;
 
-use cellist_kernel::contained::{Panicked, contained};
 use cellist_kernel::process::has_files_for_a_kernel;
 use cellist_kernel::{Death, Error, Event, Kernel, Order, Started, State};
+use cellist_platform::contained::{Panicked, contained};
+use cellist_platform::names;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::book::{Newcomer, Next};
 use super::bridge::{Pass, equip};
 use super::call::Call;
 use super::error::SessionError;
 use super::file::{SessionFile, variables};
 use super::gone::Gone;
 use super::late::Gathered;
-use super::seat::{Job, Seat};
+use super::session_slot::{Job, SessionSlot};
+use super::session_table::{Newcomer, Next};
 use super::view::SessionState;
 use super::{Inner, all_gone};
 use crate::execution::{Cancel, Surroundings, Wish};
-use crate::names;
 
 /// A session's task.
 pub(super) struct Task {
     pub(super) inner: Arc<Inner>,
-    pub(super) seat: u64,
+    pub(super) slot: u64,
     news: Arc<Notify>,
     pub(super) live: Option<Live>,
     /// Late output that came between runs.
@@ -73,10 +73,10 @@ pub(super) enum NotReady {
 
 impl Task {
     pub(super) fn new(inner: Arc<Inner>, newcomer: Newcomer) -> Task {
-        let news = inner.book().seat(newcomer.seat).map(|seat| seat.news.clone()).unwrap_or_default();
+        let news = inner.table().slot(newcomer.slot).map(|slot| slot.news.clone()).unwrap_or_default();
         Task {
             inner,
-            seat: newcomer.seat,
+            slot: newcomer.slot,
             news,
             live: None,
             late: Gathered::default(),
@@ -94,7 +94,7 @@ impl Task {
     pub(super) async fn run(mut self) {
         let failed = contained(self.work()).await.and_then(|done| done).err();
         if let Some(panicked) = &failed {
-            self.inner.book().fail(self.seat, panicked);
+            self.inner.table().fail(self.slot, panicked);
         }
         let why = if failed.is_some() { Gone::Failed } else { Gone::Stopped };
         // A kernel that cannot be asked to end is killed when it is dropped.
@@ -103,12 +103,12 @@ impl Task {
         }
         // Nothing of it is left when others hear of its end.
         self.file = None;
-        self.inner.book().ended(self.seat);
+        self.inner.table().ended(self.slot);
     }
 
     async fn work(&mut self) -> Result<(), Panicked> {
         loop {
-            let next = self.inner.book().next(self.seat);
+            let next = self.inner.table().next(self.slot);
             match next {
                 Next::Work(Job::Call(queued)) => self.carry_out(*queued).await?,
                 Next::Work(Job::Restart { answer, canceller }) => {
@@ -151,15 +151,15 @@ impl Task {
     }
 
     /// Changes how the session is seen.
-    pub(super) fn show(&self, change: impl FnOnce(&mut Seat)) {
-        if let Some(seat) = self.inner.book().seat(self.seat) {
-            change(seat);
+    pub(super) fn show(&self, change: impl FnOnce(&mut SessionSlot)) {
+        if let Some(slot) = self.inner.table().slot(self.slot) {
+            change(slot);
         }
     }
 
     /// A result is told that stands on the kernel.
     pub(super) fn tell(&self) {
-        let first = self.inner.book().told(self.seat);
+        let first = self.inner.table().told(self.slot);
         if let Some(key) = first {
             self.inner.remember(&key);
         }
@@ -168,7 +168,7 @@ impl Task {
     /// What ran has ended.
     pub(super) fn rest(&self) {
         let state = if self.live.is_some() { SessionState::Idle } else { SessionState::Dead };
-        self.show(|seat| seat.rest(state));
+        self.show(|slot| slot.rest(state));
     }
 
     /// Waits until there is something to do. Late output is gathered meanwhile, and now and then the kernel is asked whether
@@ -200,15 +200,15 @@ impl Task {
             Met::Late(event) => self.late.hear(event),
             Met::Beat { silent } => {
                 let state = if silent { SessionState::Silent } else { SessionState::Idle };
-                self.show(|seat| {
-                    if !seat.is_busy() {
-                        seat.state = state
+                self.show(|slot| {
+                    if !slot.is_busy() {
+                        slot.state = state
                     }
                 });
             }
             Met::Death(death) => {
                 self.lose(Gone::Died(death)).await;
-                self.show(|seat| seat.state = SessionState::Dead);
+                self.show(|slot| slot.state = SessionState::Dead);
             }
         }
     }
@@ -227,7 +227,7 @@ impl Task {
         if self.has_result && self.gone.is_none() {
             self.gone = Some(why);
         }
-        self.show(|seat| seat.set_kernel(None));
+        self.show(|slot| slot.set_kernel(None));
     }
 
     async fn restart(&mut self, cancel: &mut Cancel) -> Result<(), SessionError> {
@@ -243,7 +243,7 @@ impl Task {
 
     /// What is told when the session ends before it could do what was asked.
     pub(super) fn ended(&self) -> SessionError {
-        let id = self.inner.book().seat(self.seat).map(|seat| seat.key.id.clone());
+        let id = self.inner.table().slot(self.slot).map(|slot| slot.key.id.clone());
         SessionError::Ended { id: id.unwrap_or_default() }
     }
 
@@ -286,18 +286,18 @@ impl Task {
 
     /// Starts a kernel. Where the system has no files left, sessions that nobody uses make room for it, once.
     async fn start(&mut self, order: &Order) -> cellist_kernel::Result<Vec<String>> {
-        self.show(|seat| {
-            seat.state = SessionState::Starting;
-            seat.order = order.clone();
+        self.show(|slot| {
+            slot.state = SessionState::Starting;
+            slot.order = order.clone();
         });
         self.order = Some(order.clone());
-        let key = self.inner.book().seat(self.seat).map(|seat| seat.key.clone());
+        let key = self.inner.table().slot(self.slot).map(|slot| slot.key.clone());
         let pass = key.and_then(|key| self.inner.means.bridge.pass(order, &key));
         let order = &self.given(order, pass.as_ref());
         let launcher = &self.inner.means.launcher;
         let mut started = launcher.launch(order).await;
         if is_out_of_files(&started) {
-            let shed = self.inner.book().shed(&self.inner.policy);
+            let shed = self.inner.table().shed(&self.inner.policy);
             all_gone(shed).await;
             started = launcher.launch(order).await;
         }
@@ -310,9 +310,9 @@ impl Task {
         let id = names::random();
         let (shown, restarts) = ((id.clone(), kernel.identity()), self.started);
         self.started += 1;
-        self.show(|seat| {
-            seat.set_kernel(Some(shown));
-            seat.restarts = restarts;
+        self.show(|slot| {
+            slot.set_kernel(Some(shown));
+            slot.restarts = restarts;
         });
         self.live = Some(Live { kernel, id, around, has_run: false, _pass: pass });
         Ok(notices)

@@ -1,6 +1,6 @@
 //! Sessions of kernels that do what they are told, by a clock that the tests move.
 
-pub(crate) mod bed;
+pub(super) mod bed;
 mod crash;
 mod keep;
 mod queue;

@@ -94,15 +94,15 @@ pub struct SessionView {
     /// What its user calls it.
     pub id: String,
     /// The folder that it runs in.
-    #[serde(with = "cellist_kernel::order")]
+    #[serde(with = "cellist_platform::portable_path")]
     pub cwd: PathBuf,
     /// The notebook that it belongs to.
-    #[serde(with = "cellist_kernel::order")]
+    #[serde(with = "cellist_platform::portable_path")]
     pub notebook: Option<PathBuf>,
     /// How its kernel is run.
     pub backend: Backend,
     /// The interpreter, where it is a local Python.
-    #[serde(with = "cellist_kernel::order")]
+    #[serde(with = "cellist_platform::portable_path")]
     pub python: Option<PathBuf>,
     /// Its kernel: another after each start.
     pub kernel_id: Option<String>,

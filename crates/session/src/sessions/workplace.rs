@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use cellist_kernel::fault::{self, Site};
+use cellist_platform::fault::{self, Site};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::time::{Instant, sleep};
 

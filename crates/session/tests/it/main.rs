@@ -1,21 +1,8 @@
-//! The store on real files, with real processes beside it, and sessions on real kernels.
+//! Sessions on real kernels.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod artifacts;
+#[path = "../../../store/tests/it/bed.rs"]
+#[allow(dead_code, reason = "shared with the tests of the store")]
 mod bed;
-mod crowd;
-mod documents;
-mod foreign;
-mod interrupted;
-mod killed;
-mod locked;
-mod overwritten;
-mod paths;
-mod reading;
-mod refused;
-mod remembered;
 mod sessions;
-mod settings;
-mod trust;
-mod writers;

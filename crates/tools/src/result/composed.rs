@@ -3,7 +3,7 @@
 use cellist_output::{CellEnding, RunSummary, notices};
 use cellist_session::execution::Pictures;
 
-use crate::answer::Answer;
+use crate::answer::Refusal;
 use crate::sent::OutputMark;
 
 /// A reply before its pictures were made to fit and its text was cut to a budget.
@@ -53,11 +53,11 @@ impl Composed {
         Composed { top: vec![text], is_failure, ..Composed::default() }
     }
 
-    /// A failure before any of several cells ran, with its text as a caller reads it.
-    pub(crate) fn not_run(failure: &Answer, cells: impl IntoIterator<Item = usize>) -> Composed {
+    /// A refusal before any of several cells ran.
+    pub(crate) fn not_run(refusal: &Refusal, cells: impl IntoIterator<Item = usize>) -> Composed {
         let mut summary = RunSummary::default();
         cells.into_iter().for_each(|cell| summary.add(CellEnding::NotRun, cell));
-        let mut composed = Composed::text(failure.all_text(), true);
+        let mut composed = Composed::text(refusal.text(), true);
         composed.summary = Some(summary).filter(|summary| summary.count() > 1);
         composed
     }

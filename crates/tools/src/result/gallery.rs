@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use cellist_output::notices;
-use cellist_session::artifact::{Artifacts, Origin};
-use cellist_session::aside::aside;
+use cellist_platform::aside::aside;
 use cellist_session::execution::{Picture, Pictures};
+use cellist_store::artifact::{Artifacts, Origin};
 use tokio::sync::Semaphore;
 
 use super::picture::{self, Fitted};

@@ -1,8 +1,8 @@
 //! Outputs that are kept in a notebook, as a model reads them.
 
 use cellist_output::{FoldedTraceback, MimeBundle, Output, Sink, folded_traceback, notices};
-use cellist_session::artifact::{Artifacts, Origin};
 use cellist_session::execution::{Picture, Pictures, Reading};
+use cellist_store::artifact::{Artifacts, Origin};
 
 use super::{Section, said_how_to_read};
 

@@ -4,14 +4,14 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cellist_output::{notices, ranges};
-use cellist_session::artifact::{Artifacts, Origin};
+use cellist_store::artifact::{Artifacts, Origin};
 use tokio::sync::OnceCell;
 
 use super::composed::{block, line};
 use super::layout::{Extent, MOST_FAILED, View, extents};
 use super::{Budget, Composed, Section, fit, short};
 use crate::agent::Agent;
-use crate::answer::{Answer, Block};
+use crate::answer::{Answer, Block, Refusal};
 
 /// How long a list of cells in a notice may be.
 const LIST: usize = 120;
@@ -43,10 +43,10 @@ pub(super) struct ShownPictures {
     pub(super) more: usize,
 }
 
-impl From<Answer> for Reply {
+impl From<Refusal> for Reply {
     /// A reply that is told to every caller alike.
-    fn from(answer: Answer) -> Reply {
-        Composed::text(answer.all_text(), answer.is_failure).into()
+    fn from(refusal: Refusal) -> Reply {
+        Composed::text(refusal.text(), true).into()
     }
 }
 

@@ -1,10 +1,9 @@
 use cellist_output::{MimeBundle, Output, RawJson, StreamName};
-use cellist_session::Home;
-use cellist_session::artifact::{Artifacts, Origin, Retention};
 use cellist_session::execution::{KernelState, Picture, Raised};
-use cellist_session::orders::Asker;
+use cellist_session::orders::ClientEnvironment;
 use cellist_session::sessions::OwnerId;
-use cellist_session::settings::ToolMode;
+use cellist_settings::{Home, ToolMode};
+use cellist_store::artifact::{Artifacts, Origin, Retention};
 use insta::assert_snapshot;
 
 use super::*;
@@ -61,7 +60,8 @@ fn caller() -> Caller {
         excluded: Vec::new(),
         allowed: Vec::new(),
         attached: Vec::new(),
-        asker: Asker::default(),
+        redaction: Default::default(),
+        environment: ClientEnvironment::default(),
     }
 }
 

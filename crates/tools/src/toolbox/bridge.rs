@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use cellist_kernel::order::Way;
 use cellist_session::execution::Cancel;
-use cellist_session::order::Way;
-use cellist_session::orders::Asker;
+use cellist_session::orders::ClientEnvironment;
 use cellist_session::sessions::{OwnerId, SessionKey};
-use cellist_session::settings::ToolMode;
+use cellist_settings::ToolMode;
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -15,7 +15,8 @@ use crate::agent::Agent;
 use crate::answer::Answer;
 use crate::caller::{Caller, ToolSet};
 use crate::mode::Mode;
-use crate::tool::{Offer, ToolName};
+use crate::offer::Offer;
+use crate::tool::ToolName;
 
 /// Why a call from code was not even looked at.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,10 +66,10 @@ impl Toolbox {
     /// A person who runs code, and may do with tools what the code may do anyway.
     fn person(&self, session: &SessionKey) -> Caller {
         let order = self.sessions.order(session);
-        let asker = order.map(|order| Asker {
+        let environment = order.map(|order| ClientEnvironment {
             python: order.python().map(ToOwned::to_owned),
             variables: order.environment,
-            ..Asker::default()
+            ..ClientEnvironment::default()
         });
         Caller {
             name: "code".to_owned(),
@@ -84,7 +85,8 @@ impl Toolbox {
             excluded: Vec::new(),
             allowed: Vec::new(),
             attached: Vec::new(),
-            asker: asker.unwrap_or_default(),
+            redaction: Default::default(),
+            environment: environment.unwrap_or_default(),
         }
     }
 }

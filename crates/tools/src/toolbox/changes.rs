@@ -1,19 +1,20 @@
-//! The tools that change cells: one sentence with index, id, number of cells and revision, and what others changed.
+//! Operations on the cells of a notebook, and the answer about them: one sentence with index, id, number of cells and
+//! revision, and the changes of others.
 
+use cellist_live::Edited;
 use cellist_notebook::{
-    self as notebook, Action, CellRef, CellType, Effect, Notebook, Operation, Outcome, Revision, Snapshot,
+    self as notebook, Action, CellRef, Effect, Notebook, Operation, Outcome, Revision, Snapshot,
 };
-use cellist_session::live::Edited;
 
-use super::open::{Open, Others, positions};
-use super::{Call, Toolbox};
-use crate::answer::Answer;
+use super::Call;
+use super::open::{Open, Others};
+use crate::answer::{Answer, Refusal};
 use crate::budget;
 
 /// What became of operations on a notebook.
-pub(super) struct Done {
-    pub(super) outcomes: Vec<Outcome>,
-    pub(super) revision: Revision,
+pub(crate) struct Done {
+    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) revision: Revision,
     /// What to call the notebook.
     name: String,
     /// The text that each was to have, where that was said.
@@ -22,17 +23,17 @@ pub(super) struct Done {
 }
 
 /// The cells that an operation is about: those of the revision that it is based on, else the newest.
-pub(super) struct KnownCells<'a> {
+pub(crate) struct KnownCells<'a> {
     notebook: &'a Notebook,
     base: Option<&'a Snapshot>,
 }
 
 impl KnownCells<'_> {
-    fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.base.map_or(self.notebook.cells().len(), |base| base.cells.len())
     }
 
-    fn find(&self, cell: &CellRef) -> notebook::Result<usize> {
+    pub(crate) fn find(&self, cell: &CellRef) -> notebook::Result<usize> {
         self.base.map_or_else(|| self.notebook.find(cell), |base| base.find(cell))
     }
 }
@@ -48,77 +49,15 @@ enum Replaced {
     Not,
 }
 
-impl Toolbox {
-    pub(super) async fn add_notebook_cell(&self, call: Call<'_>) -> Result<Answer, Answer> {
-        let open = self.notebook(&call).await?;
-        let kind = cell_type(call.arguments.text("type"));
-        let source = call.arguments.text("content").unwrap_or_default().to_owned();
-        let index = call.arguments.whole("index").filter(|index| *index >= 0);
-        let after = call.arguments.cell("after").cloned();
-        if index.is_some() && after.is_some() {
-            return Err(open.failure("give `index` or `after`, not both", None));
-        }
-        let done = open.perform(&call, move |cells| {
-            let end = match after {
-                Some(cell) => cells.find(&cell)? + 1,
-                None => cells.count(),
-            };
-            let index = index.unwrap_or_else(|| i64::try_from(end).unwrap_or(i64::MAX));
-            Ok(vec![Operation::Insert { index, kind, source }])
-        });
-        let done = done.await?;
-        self.then_run(call, &open, done).await
-    }
-
-    pub(super) async fn update_notebook_cell(&self, call: Call<'_>) -> Result<Answer, Answer> {
-        let open = self.notebook(&call).await?;
-        let cell =
-            call.arguments.cell("cell").cloned().ok_or_else(|| open.failure("`cell` is missing", None))?;
-        let source = call.arguments.text("content").unwrap_or_default().to_owned();
-        let done = open.perform(&call, move |_| Ok(vec![Operation::Edit { cell, source }])).await?;
-        self.then_run(call, &open, done).await
-    }
-
-    pub(super) async fn delete_notebook_cells(&self, call: Call<'_>) -> Result<Answer, Answer> {
-        let open = self.notebook(&call).await?;
-        let cells = call.arguments.cells("cells").unwrap_or_default().to_vec();
-        if cells.is_empty() {
-            return Err(open.failure("`cells` is empty: name the cells to delete", None));
-        }
-        let done = open.perform(&call, move |base| {
-            let found = positions(&cells, |cell| base.find(cell))?;
-            let cell = |at| CellRef::Index(i64::try_from(at).unwrap_or(i64::MAX));
-            Ok(found.into_iter().map(|at| Operation::Delete { cell: cell(at) }).collect())
-        });
-        Ok(done.await?.answer())
-    }
-
-    pub(super) async fn move_notebook_cell(&self, call: Call<'_>) -> Result<Answer, Answer> {
-        let open = self.notebook(&call).await?;
-        let cell =
-            call.arguments.cell("cell").cloned().ok_or_else(|| open.failure("`cell` is missing", None))?;
-        let index = call.arguments.whole("index").unwrap_or_default();
-        let done = open.perform(&call, move |_| Ok(vec![Operation::Move { cell, index }]));
-        Ok(done.await?.answer())
-    }
-}
-
-pub(super) fn cell_type(word: Option<&str>) -> CellType {
-    match word {
-        Some("markdown") => CellType::Markdown,
-        Some("raw") => CellType::Raw,
-        Some(_) | None => CellType::Code,
-    }
-}
-
 impl Open {
     /// Carries operations out as the agent, all or none. They are made for the cells that the agent knows.
-    pub(super) async fn perform(
+    pub(crate) async fn perform(
         &self,
         call: &Call<'_>,
+        revision: Option<&str>,
         operations: impl FnOnce(KnownCells<'_>) -> notebook::Result<Vec<Operation>> + Send + 'static,
-    ) -> Result<Done, Answer> {
-        let changed = self.change(call, move |notebook, base| {
+    ) -> Result<Done, Refusal> {
+        let changed = self.change(call, self.base(revision)?, move |notebook, base| {
             let operations = operations(KnownCells { notebook, base })?;
             let outcomes = notebook.perform(&operations, base)?;
             Ok((outcomes, operations.into_iter().map(wanted).collect()))
@@ -139,15 +78,15 @@ fn wanted(operation: Operation) -> Option<String> {
 
 impl Done {
     /// What was done and what others did, where a later revision is told.
-    pub(super) fn without_revision(&self) -> String {
+    pub(crate) fn without_revision(&self) -> String {
         let mut lines = vec![self.sentences()];
         lines.extend(self.other_texts());
         lines.extend(self.others.sentence());
         lines.join("\n")
     }
 
-    /// All of it as text; a failure where nothing was done.
-    pub(super) fn answer(&self) -> Answer {
+    /// All of it as text; a refusal where nothing was done.
+    pub(crate) fn answer(&self) -> Result<Answer, Refusal> {
         let mut lines = vec![format!("{} Revision {}.", self.sentences(), self.revision)];
         let deleted: Vec<&Outcome> = self.deleted().collect();
         for outcome in &deleted {
@@ -163,8 +102,8 @@ impl Done {
             outcome.effect == Effect::Gone || self.replaced(at) == Replaced::Not
         };
         match self.outcomes.iter().enumerate().all(|(at, outcome)| is_lost(at, outcome)) {
-            true => Answer::failure(format_args!("{}: {text}", self.name)),
-            false => Answer::text(text),
+            true => Err(Refusal::new(format_args!("{}: {text}", self.name))),
+            false => Ok(Answer::text(text)),
         }
     }
 

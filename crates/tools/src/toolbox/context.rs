@@ -1,14 +1,14 @@
 //! The state of the notebook in front of a person, with all that is known where it is open: kernel and runs.
 
+use cellist_live::Document;
 use cellist_notebook::Notebook;
-use cellist_session::Result;
-use cellist_session::live::Document;
-use cellist_session::redaction::Redaction;
+use cellist_store::Result;
 
 use super::Toolbox;
 use crate::agent::Agent;
 use crate::context::{CellRun, NotebookContext};
 use crate::editor::{Editor, Selection};
+use crate::redaction::Redaction;
 
 impl Toolbox {
     /// The state of the notebook that is worked on, if one is. Cells that were selected and are gone are left out.
@@ -24,7 +24,7 @@ impl Toolbox {
         agent.hold(&document);
         // One that closes at this moment is read anew by the first change.
         let _ = document.tell(agent.caller().author().actor).await;
-        Ok(self.context_of(&document, editor, &agent.caller().asker.redaction))
+        Ok(self.context_of(&document, editor, &agent.caller().redaction))
     }
 
     fn context_of(

@@ -5,22 +5,22 @@ use cellist_notebook::{Error, LineRange, Result};
 use crate::budget;
 
 /// A part of a text.
-pub(super) struct Excerpt {
-    pub(super) text: String,
+pub(crate) struct Excerpt {
+    pub(crate) text: String,
     /// Which part it is, and how to read on.
-    pub(super) about: String,
+    pub(crate) about: String,
     /// Whether it is the whole text.
-    pub(super) is_complete: bool,
+    pub(crate) is_complete: bool,
 }
 
 impl Excerpt {
     /// All of a text, or its beginning.
-    pub(super) fn whole(text: &str, name: &str, budget: usize) -> Excerpt {
+    pub(crate) fn whole(text: &str, name: &str, budget: usize) -> Excerpt {
         Excerpt::from(text, name, budget, &[LineRange { first: 1, last: None }], lines_in(text))
     }
 
     /// Some lines of a text, as far as there is room. Lines that are not there are an error.
-    pub(super) fn lines(text: &str, ranges: &[LineRange], name: &str, budget: usize) -> Result<Excerpt> {
+    pub(crate) fn lines(text: &str, ranges: &[LineRange], name: &str, budget: usize) -> Result<Excerpt> {
         let count = lines_in(text);
         for LineRange { first, last } in ranges {
             let last = last.unwrap_or(count.max(*first));

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use cellist_live::{Activity, CellState};
 use cellist_notebook::{Cell, CellId, CellType, Notebook};
-use cellist_session::live::{Activity, CellState};
+use cellist_session::sessions::SessionState;
 
+use super::Toolbox;
+use super::open::Open;
 use crate::budget;
 use crate::context::{first_line, language};
 use crate::sketch::CellSketch;
@@ -16,19 +19,19 @@ const HAS_OUTPUT: &str = "has output";
 const SHORT: usize = 5;
 
 /// What is shown of a notebook's cells.
-pub(super) struct Listing<'a> {
-    pub(super) notebook: &'a Notebook,
+pub(crate) struct Listing<'a> {
+    pub(crate) notebook: &'a Notebook,
     /// How its code cells stand.
-    pub(super) states: &'a BTreeMap<CellId, CellState>,
+    pub(crate) states: &'a BTreeMap<CellId, CellState>,
     /// Its name, for how to read on.
-    pub(super) name: &'a str,
+    pub(crate) name: &'a str,
     /// How many bytes there may be.
-    pub(super) budget: usize,
+    pub(crate) budget: usize,
 }
 
 impl Listing<'_> {
     /// Cells with their text, as far as there is room; then outlines.
-    pub(super) fn whole(&self, indexes: &[usize]) -> String {
+    pub(crate) fn whole(&self, indexes: &[usize]) -> String {
         let mut shown = String::new();
         let mut done = 0;
         for index in indexes {
@@ -58,7 +61,7 @@ impl Listing<'_> {
 
     /// A line for each cell, as far as there is room: its type unless it is code, its length unless it is short, state,
     /// kinds of output, first line, and the names that it defines further down. A code cell without a number was not run.
-    pub(super) fn outline(&self, indexes: &[usize], room: usize) -> String {
+    pub(crate) fn outline(&self, indexes: &[usize], room: usize) -> String {
         let language = language(self.notebook);
         let mut shown = String::new();
         for (done, index) in indexes.iter().enumerate() {
@@ -92,7 +95,7 @@ impl Listing<'_> {
     }
 
     /// What and how a cell is.
-    pub(super) fn heading(&self, index: usize) -> String {
+    pub(crate) fn heading(&self, index: usize) -> String {
         let cell = &self.notebook.cells()[index];
         let mut heading = format!("[{index}] id={} {}", cell.id(), cell.cell_type());
         for part in self.standing(cell) {
@@ -114,6 +117,28 @@ impl Listing<'_> {
         let count = |index: usize| self.notebook.cell_text(index).matches('\n').count();
         let before: usize = (0..index).map(count).sum();
         (before + 1, before + count(index))
+    }
+}
+
+impl Toolbox {
+    /// What and how a notebook is, in a line.
+    pub(crate) fn heading(&self, open: &Open, notebook: &Notebook) -> String {
+        let cells = match notebook.cells().len() {
+            0 => "no cells".to_owned(),
+            1 => "1 cell".to_owned(),
+            count => format!("{count} cells"),
+        };
+        let sessions = self.sessions.list();
+        let session = sessions.iter().find(|session| session.notebook.as_deref() == Some(open.path()));
+        let kernel = match session.map(|session| session.state) {
+            None => "not started",
+            Some(SessionState::Starting) => "starting",
+            Some(SessionState::Idle) => "idle",
+            Some(SessionState::Busy) => "busy",
+            Some(SessionState::Silent) => "not answering",
+            Some(SessionState::Dead) => "dead",
+        };
+        format!("{} · {cells} · {} · kernel {kernel}", open.name(), language(notebook))
     }
 }
 
@@ -147,7 +172,7 @@ fn standing(cell: &Cell, state: Option<&CellState>) -> Vec<String> {
 }
 
 /// A time as people say it.
-pub(super) fn seconds(milliseconds: u64) -> String {
+pub(crate) fn seconds(milliseconds: u64) -> String {
     match milliseconds {
         0..1_000 => format!("{milliseconds} ms"),
         1_000..100_000 => format!("{}.{} s", milliseconds / 1_000, milliseconds % 1_000 / 100),

@@ -3,7 +3,7 @@
 use cellist_output::notices;
 use cellist_session::sessions::{CallView, Stage, StopView};
 
-use crate::answer::{Answer, Progress};
+use crate::answer::{Answer, Progress, Refusal};
 use crate::executions::{Execution, Standing};
 use crate::result::{self, Budget};
 
@@ -11,19 +11,19 @@ use crate::result::{self, Budget};
 const SUMMARY: usize = 300;
 
 /// Lets a run go on without its caller. The answer says so, and lists the changes made before the run. A run that was
-/// to stop and did not is a failure of the call.
-pub(super) fn handed_over(execution: &Execution, said: &[String], budget: Budget) -> Answer {
+/// to stop and did not is a refusal.
+pub(crate) fn handed_over(execution: &Execution, said: &[String], budget: Budget) -> Result<Answer, Refusal> {
     execution.hand_over();
     let summary = summary(execution, budget);
     let told = [told(execution, budget, summary.as_deref())];
     match execution.standing().is_overdue() {
-        true => Answer::failure([&told, said, summary.as_slice()].concat().join("\n")),
-        false => Answer::text([said, &told, summary.as_slice()].concat().join("\n")),
+        true => Err(Refusal::new([&told, said, summary.as_slice()].concat().join("\n"))),
+        false => Ok(Answer::text([said, &told, summary.as_slice()].concat().join("\n"))),
     }
 }
 
 /// The answer about a run that goes on.
-pub(super) fn goes_on(execution: &Execution, budget: Budget) -> Answer {
+pub(crate) fn goes_on(execution: &Execution, budget: Budget) -> Answer {
     let summary = summary(execution, budget);
     let told = [told(execution, budget, summary.as_deref())];
     Answer::text([told.as_slice(), summary.as_slice()].concat().join("\n"))
@@ -72,7 +72,7 @@ fn told(execution: &Execution, budget: Budget, summary: Option<&str>) -> String 
 }
 
 /// The progress of a run, unless its output shows it.
-pub(super) fn in_words(standing: &Standing) -> Option<String> {
+pub(crate) fn in_words(standing: &Standing) -> Option<String> {
     let Progress { message, done, total } = &standing.progress;
     match (done, total) {
         (Some(done), Some(total)) => Some(format!("{message} {done}/{total}")),
@@ -83,7 +83,7 @@ pub(super) fn in_words(standing: &Standing) -> Option<String> {
 }
 
 /// How a call in a session stands, for whoever waits for it.
-pub(super) fn standing(view: &CallView, label: Option<&str>) -> Standing {
+pub(crate) fn standing(view: &CallView, label: Option<&str>) -> Standing {
     const LONGEST: usize = 160;
     let last =
         || view.text.lines().rev().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('['));

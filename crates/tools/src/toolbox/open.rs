@@ -4,52 +4,52 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use cellist_live::{Document, DocumentError, Edited, Told, Unchanged};
 use cellist_notebook::{self as notebook, CellRef, Notebook, Revision, Snapshot, SnapshotCell};
-use cellist_session::ErrorKind;
-use cellist_session::live::{Document, DocumentError, Edited, Told, Unchanged};
+use cellist_store::ErrorKind;
 
 use super::target::{Place, Sight};
 use super::{Call, Toolbox};
-use crate::answer::Answer;
+use crate::answer::Refusal;
 use crate::glance::Glance;
 use crate::mode::Access;
 use crate::reach::{Reach, Use};
 
 /// A notebook that is open for a call.
-pub(super) struct Open {
-    pub(super) document: Document,
+pub(crate) struct Open {
+    pub(crate) document: Document,
     place: Place,
 }
 
 /// What an agent is told of a notebook.
-pub(super) struct Seen {
-    pub(super) notebook: Arc<Notebook>,
-    pub(super) revision: Revision,
+pub(crate) struct Seen {
+    pub(crate) notebook: Arc<Notebook>,
+    pub(crate) revision: Revision,
     /// Cells that others changed since the agent was told of them.
-    pub(super) others: Others,
+    pub(crate) others: Others,
 }
 
 /// What others changed since someone looked, cells by index and id; those that were deleted by id alone.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Others {
+pub(crate) struct Others {
     changed: Vec<(usize, String)>,
     deleted: Vec<String>,
 }
 
 impl Toolbox {
-    /// Opens the notebook that a call is about: the one that its argument `notebook` names, else the active one.
-    pub(super) async fn notebook(&self, call: &Call<'_>) -> Result<Open, Answer> {
+    /// Opens the notebook that a call is about: the one that it names, else the active one.
+    pub(crate) async fn notebook(&self, call: &Call<'_>, named: Option<&str>) -> Result<Open, Refusal> {
         let editor = self.editor();
-        let place = self.sight(call, &editor).notebook(call.arguments.text("notebook"))?;
+        let place = self.sight(call, &editor).notebook(named)?;
         self.open(call, place).await
     }
 
     /// Opens a notebook.
-    pub(super) async fn open(&self, call: &Call<'_>, place: Place) -> Result<Open, Answer> {
+    pub(crate) async fn open(&self, call: &Call<'_>, place: Place) -> Result<Open, Refusal> {
         match self.documents.open(&place.real).await {
             // A link has come into the path since it was looked at.
             Ok(document) if document.path() != place.real => {
-                Err(place.failure("was replaced while it was opened", Some("call again".to_owned())))
+                Err(place.refuse("was replaced while it was opened", Some("call again".to_owned())))
             }
             Ok(document) => {
                 call.agent.hold(&document);
@@ -67,20 +67,20 @@ impl Toolbox {
                     | ErrorKind::Conflict
                     | ErrorKind::CannotSave => error.hint(),
                 };
-                Err(place.failure(error.problem(), hint))
+                Err(place.refuse(error.problem(), hint))
             }
         }
     }
 
     /// Tells that the agent has read cells, by their positions.
-    pub(super) fn glance(&self, call: &Call<'_>, open: &Open, notebook: &Notebook, cells: &[usize]) {
+    pub(crate) fn glance(&self, call: &Call<'_>, open: &Open, notebook: &Notebook, cells: &[usize]) {
         let cells = cells.iter().filter_map(|at| notebook.cells().get(*at)).map(|cell| cell.id().clone());
         let (path, actor) = (open.path().to_owned(), call.caller().author().actor);
         self.glances.tell(Glance { path, actor, cells: cells.collect() });
     }
 
     /// What decides which files a call is about.
-    pub(super) fn sight<'a>(&'a self, call: &'a Call<'_>, editor: &'a crate::editor::Editor) -> Sight<'a> {
+    pub(crate) fn sight<'a>(&'a self, call: &'a Call<'_>, editor: &'a crate::editor::Editor) -> Sight<'a> {
         let (caller, store) = (call.caller(), self.documents.store());
         let reach = Reach::of(caller, store.home());
         let wanted = if call.access == Access::Look { Use::Look } else { Use::Change };
@@ -90,17 +90,17 @@ impl Toolbox {
 
 impl Open {
     /// What to call it in an answer.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.place.name
     }
 
     /// Its file.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.document.path()
     }
 
     /// The newest of it, which counts as told to the agent.
-    pub(super) async fn read(&self, call: &Call<'_>) -> Result<Seen, Answer> {
+    pub(crate) async fn read(&self, call: &Call<'_>) -> Result<Seen, Refusal> {
         let told = self.document.tell(call.caller().author().actor).await;
         let Told { notebook, revision, before } = told.map_err(|error| self.refused(&error))?;
         let others = before.map(|before| Others::since(&before, &notebook)).unwrap_or_default();
@@ -108,23 +108,28 @@ impl Open {
     }
 
     /// The position of the cell that is meant.
-    pub(super) fn find(&self, notebook: &Notebook, cell: &CellRef) -> Result<usize, Answer> {
-        notebook.find(cell).map_err(|error| self.failure(&error, error.hint()))
+    pub(crate) fn find(&self, notebook: &Notebook, cell: &CellRef) -> Result<usize, Refusal> {
+        notebook.find(cell).map_err(|error| self.refuse(&error, error.hint()))
     }
 
     /// The positions of the cells that are meant, each once, in the order in which they were named.
-    pub(super) fn find_all(&self, notebook: &Notebook, cells: &[CellRef]) -> Result<Vec<usize>, Answer> {
+    pub(crate) fn find_all(&self, notebook: &Notebook, cells: &[CellRef]) -> Result<Vec<usize>, Refusal> {
         let found = positions(cells, |cell| notebook.find(cell));
-        found.map_err(|error| self.failure(&error, error.hint()))
+        found.map_err(|error| self.refuse(&error, error.hint()))
     }
 
-    /// Changes it as the agent. The revision is the one that the call names, else what the agent was told last.
-    pub(super) async fn change<T: Send + 'static>(
+    /// The revision that a change is based on, where the call names one.
+    pub(crate) fn base(&self, revision: Option<&str>) -> Result<Option<Revision>, Refusal> {
+        self.place.base(revision)
+    }
+
+    /// Changes it as the agent, on a revision or else on the one that the agent was told last.
+    pub(crate) async fn change<T: Send + 'static>(
         &self,
         call: &Call<'_>,
+        base: Option<Revision>,
         change: impl FnOnce(&mut Notebook, Option<&Snapshot>) -> notebook::Result<T> + Send + 'static,
-    ) -> Result<(Edited<T>, Others), Answer> {
-        let base = call.revision().map_err(|problem| self.failure(problem, None))?;
+    ) -> Result<(Edited<T>, Others), Refusal> {
         let edited = self.document.edit(base, call.agent.author(), move |notebook, snapshot| {
             let others = snapshot.map(|snapshot| Others::since(snapshot, notebook)).unwrap_or_default();
             Ok((change(notebook, snapshot)?, others))
@@ -134,13 +139,13 @@ impl Open {
         Ok((Edited { value, version, notebook, changed }, others))
     }
 
-    /// A failure that is about it.
-    pub(super) fn failure(&self, what: impl std::fmt::Display, hint: Option<String>) -> Answer {
-        self.place.failure(what, hint)
+    /// A refusal that is about it.
+    pub(crate) fn refuse(&self, what: impl std::fmt::Display, hint: Option<String>) -> Refusal {
+        self.place.refuse(what, hint)
     }
 
     /// Why it did not do what it was asked for.
-    pub(super) fn refused(&self, error: &DocumentError) -> Answer {
+    pub(crate) fn refused(&self, error: &DocumentError) -> Refusal {
         let hint = match error {
             DocumentError::Unchanged(unchanged) => match &**unchanged {
                 Unchanged::Refused(refused) => refused.hint(),
@@ -153,13 +158,13 @@ impl Open {
                 Some("call again: it is opened anew".to_owned())
             }
         };
-        self.failure(error, hint)
+        self.refuse(error, hint)
     }
 }
 
 /// The positions of ids, indexes and ranges, each once, in the order in which they were named. `3-7` is a range unless
 /// some cell has that as its id. `find` resolves one cell.
-pub(super) fn positions(
+pub(crate) fn positions(
     cells: &[CellRef],
     find: impl Fn(&CellRef) -> notebook::Result<usize>,
 ) -> notebook::Result<Vec<usize>> {
@@ -193,21 +198,9 @@ fn range(name: &str) -> Option<(i64, i64)> {
 
 const READ_AGAIN: &str = "read it again and make the change on what is there now";
 
-impl Call<'_> {
-    /// The revision that a change is based on, where the call names one.
-    pub(super) fn revision(&self) -> Result<Option<Revision>, String> {
-        let Some(named) = self.arguments.text("revision").map(str::trim).filter(|named| !named.is_empty())
-        else {
-            return Ok(None);
-        };
-        let parsed = named.parse::<Revision>().map(Some);
-        parsed.map_err(|error| format!("{error}; give the one that a read returned, or leave it out"))
-    }
-}
-
 impl Others {
     /// What is not as it was.
-    pub(super) fn since(before: &Snapshot, now: &Notebook) -> Others {
+    pub(crate) fn since(before: &Snapshot, now: &Notebook) -> Others {
         let mut others = Others::default();
         let known: HashMap<&str, &SnapshotCell> =
             before.cells.iter().filter_map(|cell| Some((cell.name()?, cell))).collect();
@@ -224,20 +217,20 @@ impl Others {
     }
 
     /// The same without cells that the answer shows anyway.
-    pub(super) fn without(mut self, shown: impl Fn(usize) -> bool) -> Others {
+    pub(crate) fn without(mut self, shown: impl Fn(usize) -> bool) -> Others {
         self.changed.retain(|(index, _)| !shown(*index));
         self
     }
 
     /// The same without cells that are named by id.
-    pub(super) fn without_cells(mut self, ids: &[&str]) -> Others {
+    pub(crate) fn without_cells(mut self, ids: &[&str]) -> Others {
         self.changed.retain(|(_, id)| !ids.contains(&id.as_str()));
         self.deleted.retain(|id| !ids.contains(&id.as_str()));
         self
     }
 
     /// In a line, where there is something to say.
-    pub(super) fn sentence(&self) -> Option<String> {
+    pub(crate) fn sentence(&self) -> Option<String> {
         const MOST: usize = 12;
         let mut said: Vec<String> =
             self.changed.iter().map(|(index, id)| format!("{index} ({id})")).collect();

@@ -3,23 +3,22 @@
 use serde_json::Value;
 
 use super::{Call, Toolbox};
-use crate::answer::Answer;
-use crate::arguments::Arguments;
+use crate::answer::Refusal;
+use crate::tool::{Writing, WrittenFile};
 
 impl Toolbox {
     /// Refuses a text with a mark of ours in it, unless the file has the very letters of it and hides nothing behind them.
-    pub(super) async fn check_marks(&self, call: &Call<'_>) -> Result<(), Answer> {
-        let redaction = &call.caller().asker.redaction;
-        let marks: Vec<&str> =
-            written(call.arguments).into_iter().flat_map(|text| redaction.marks_in(text)).collect();
+    pub(super) async fn check_marks(&self, call: &Call<'_>, writing: Writing<'_>) -> Result<(), Refusal> {
+        let redaction = &call.caller().redaction;
+        let marks: Vec<&str> = writing.texts.iter().flat_map(|text| redaction.marks_in(text)).collect();
         if marks.is_empty() {
             return Ok(());
         }
         let editor = self.editor();
         let sight = self.sight(call, &editor);
-        let place = match call.arguments.text("path") {
-            Some(path) => sight.target(path)?.place,
-            None => sight.notebook(call.arguments.text("notebook"))?,
+        let place = match writing.file {
+            WrittenFile::Path(path) => sight.target(path)?.place,
+            WrittenFile::Notebook(named) => sight.notebook(named)?,
         };
         let before = self.text_of(&place).await.unwrap_or_default();
         let is_hidden = |mark: &str| {
@@ -29,7 +28,7 @@ impl Toolbox {
         };
         match marks.into_iter().find(|mark| !before.contains(mark) || is_hidden(mark)) {
             None => Ok(()),
-            Some(mark) => Err(place.failure(
+            Some(mark) => Err(place.refuse(
                 format_args!(
                     "`{mark}` stands for a credential that you were not shown, and nothing was changed: it would have been \
                      lost. Change only what stands around it, with `edit`, or ask the person"
@@ -52,12 +51,4 @@ fn texts(file: &str) -> Vec<String> {
         Some(cells) => cells.iter().map(source).collect(),
         None => vec![file.to_owned()],
     }
-}
-
-/// The texts that a call brings for a file. Code that only runs is nobody's text.
-fn written(arguments: &Arguments) -> Vec<&str> {
-    const NAMES: [&str; 3] = ["content", "old", "new"];
-    let operations = arguments.objects("operations").unwrap_or_default();
-    let all = std::iter::once(arguments).chain(operations);
-    all.flat_map(|one| NAMES.into_iter().filter_map(|name| one.text(name))).collect()
 }

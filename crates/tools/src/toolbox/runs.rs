@@ -5,22 +5,24 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use cellist_session::aside::aside;
+use cellist_kernel::order::Order;
+use cellist_platform::aside::aside;
 use cellist_session::execution::{KernelReport, Limit, Status};
-use cellist_session::order::Order;
 use cellist_session::orders::{self, CannotOrder, Job, Wanted};
 use cellist_session::sessions::{
     Call as SessionCall, CallReport, Code, ExecutionId, Kind, OwnerId, Principal, SessionError, SessionKey,
     Stage, Ticket,
 };
-use cellist_session::settings::Settings;
+use cellist_settings::Settings;
 
 use super::ongoing::{handed_over, standing};
 use super::{Call, Toolbox};
-use crate::answer::Answer;
+use crate::agent::Agent;
+use crate::answer::{Answer, Refusal};
 use crate::caller::Caller;
 use crate::executions::{Execution, Inside, Waited};
-use crate::result::{self, Budget, Reply};
+use crate::input::Seconds;
+use crate::result::{self, Budget, Composed, Reply};
 
 /// How many kernels are remembered as told of.
 const KERNELS: usize = 1000;
@@ -31,11 +33,11 @@ const GIVING_UP: Duration = Duration::from_secs(2);
 
 /// What was told already, the newest last: kernels by their ids.
 #[derive(Debug, Default)]
-pub(super) struct Introduced(Mutex<VecDeque<String>>);
+pub(crate) struct Introduced(Mutex<VecDeque<String>>);
 
 impl Introduced {
     /// The interpreter of a kernel, where nothing was told of it yet.
-    pub(super) fn line(&self, kernel_id: &str, kernel: &KernelReport) -> Option<String> {
+    pub(crate) fn line(&self, kernel_id: &str, kernel: &KernelReport) -> Option<String> {
         if self.is_new(kernel_id) { result::introduced(kernel) } else { None }
     }
 
@@ -52,46 +54,64 @@ impl Introduced {
     }
 
     /// What is told to an agent once.
-    pub(super) fn once(&self, owner: &OwnerId, what: &str) -> Option<String> {
+    pub(crate) fn once(&self, owner: &OwnerId, what: &str) -> Option<String> {
         self.is_new(&format!("{owner} {what}")).then(|| what.to_owned())
     }
 }
 
 /// A run that is about to begin.
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// The running code, in a few words.
-    pub(super) title: String,
-    pub(super) session: SessionKey,
-    pub(super) settings: Settings,
-    pub(super) budget: Budget,
+    pub(crate) title: String,
+    pub(crate) session: SessionKey,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) budget: Budget,
+    /// How long the call waits before it hands the run over, where it says so.
+    pub(crate) soft_wait: Option<Seconds>,
     /// Changes made before the run, for a caller that does not wait until its end.
-    pub(super) said: Vec<String>,
+    pub(crate) said: Vec<String>,
+}
+
+impl Plan {
+    /// A run that nothing was changed for.
+    pub(crate) fn new(
+        title: String,
+        session: SessionKey,
+        settings: Arc<Settings>,
+        budget: Budget,
+        soft_wait: Option<Seconds>,
+    ) -> Plan {
+        Plan { title, session, settings, budget, soft_wait, said: Vec::new() }
+    }
 }
 
 /// The place of a call among the pieces of code of a run.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Part {
+pub(crate) struct Part {
     /// How many pieces ran in calls before it.
-    pub(super) before: usize,
+    pub(crate) before: usize,
     /// How many pieces the run has.
-    pub(super) count: usize,
+    pub(crate) count: usize,
 }
 
 impl Toolbox {
-    /// The settings that hold in a folder for whoever calls.
-    pub(super) async fn settings(&self, caller: &Caller, folder: &Path) -> Result<Settings, Answer> {
-        let (asker, home) = (caller.asker.clone(), self.documents.store().home().clone());
-        let folder = folder.to_owned();
-        let resolved = aside(move || asker.settings(&home, &folder)).await;
+    /// The settings that hold in a folder for an agent. Calls in quick succession share one reading.
+    pub(crate) async fn settings(&self, agent: &Agent, folder: &Path) -> Result<Arc<Settings>, Refusal> {
+        if let Some(known) = agent.known_settings(folder) {
+            return Ok(known);
+        }
+        let (environment, home) = (agent.caller().environment.clone(), self.documents.store().home().clone());
+        let place = folder.to_owned();
+        let resolved = aside(move || environment.settings(&home, &place)).await;
         match resolved {
-            Ok(Ok(resolved)) => Ok(resolved.settings),
-            Ok(Err(faults)) => Err(Answer::failure(faults)),
-            Err(_) => Err(Answer::failure("the settings could not be read")),
+            Ok(Ok(resolved)) => Ok(agent.keep_settings(folder, resolved.settings)),
+            Ok(Err(faults)) => Err(Refusal::new(faults)),
+            Err(_) => Err(Refusal::new("the settings could not be read")),
         }
     }
 
     /// The order for the kernel of a session: the one that it has, or a new one.
-    pub(super) async fn order(
+    pub(crate) async fn order(
         &self,
         caller: &Caller,
         key: &SessionKey,
@@ -103,15 +123,19 @@ impl Toolbox {
         }
         let folders = vec![key.cwd.clone(), caller.cwd.clone()];
         let job = Job { cwd: key.cwd.clone(), folders, kernel: None, wanted, running: None };
-        Ok(orders::write(&caller.asker, self.documents.store().home(), job).await?.order)
+        Ok(orders::write(&caller.environment, self.documents.store().home(), job).await?.order)
     }
 
-    /// The session that a call of `python` or `eval` is about: the one that it names, else the caller's own.
-    pub(super) fn session_of(&self, call: &Call<'_>) -> Result<SessionKey, Answer> {
+    /// The session that a call of `python` or `eval` is about: the named one, else the caller's own.
+    pub(crate) fn session_of(
+        &self,
+        call: &Call<'_>,
+        session: Option<&str>,
+        cwd: Option<&str>,
+    ) -> Result<SessionKey, Refusal> {
         let caller = call.caller();
-        let cwd = call.arguments.text("cwd").map(|folder| folder_at(&caller.cwd, folder)).transpose()?;
-        let named = call.arguments.text("session").map(str::trim).filter(|name| !name.is_empty());
-        let Some(named) = named else {
+        let cwd = cwd.map(|folder| folder_at(&caller.cwd, folder)).transpose()?;
+        let Some(named) = given(session) else {
             let own = SessionKey::new(caller.session.as_str(), cwd.unwrap_or_else(|| caller.cwd.clone()));
             return match call.agent.within() {
                 Some(within) if within.id == own.id => Err(busy(within)),
@@ -124,33 +148,43 @@ impl Toolbox {
                 SessionKey::new(named, cwd.unwrap_or_else(|| caller.cwd.clone()))
             }
             Err(error) => {
-                return Err(failure(&error, Some("name its folder too, with `cwd`".to_owned())));
+                return Err(Refusal::advised(error, Some("name its folder too, with `cwd`".to_owned())));
             }
         };
         not_within(call, key)
     }
 
+    /// A session by its name, in the caller's folder where there is none yet.
+    pub(crate) fn session_named(&self, call: &Call<'_>, named: &str) -> Result<SessionKey, Refusal> {
+        match self.sessions.find(named, None) {
+            Ok(key) => Ok(key),
+            Err(SessionError::NoSuchSession { .. }) => {
+                Ok(SessionKey::new(named, call.caller().cwd.as_path()))
+            }
+            Err(error) => Err(Refusal::new(error)),
+        }
+    }
+
     /// Begins a run and waits for it as long as the call wants; then it goes on under its name.
-    pub(super) async fn begin<F>(
+    pub(crate) async fn begin<F>(
         &self,
         mut call: Call<'_>,
         plan: Plan,
         run: impl FnOnce(Inside) -> F,
-    ) -> Answer
+    ) -> Result<Answer, Refusal>
     where
         F: Future<Output = Reply> + Send + 'static,
     {
-        let Plan { title, session, settings, budget, said } = plan;
-        let asked = call.arguments.seconds("soft_wait");
-        let patience = asked.map_or(settings.run.soft_wait, seconds);
+        let Plan { title, session, settings, budget, soft_wait, said } = plan;
+        let patience = soft_wait.map_or(settings.run.soft_wait, wait_time);
         let execution = self.executions.begin(title, session, call.agent.turn_name(), run);
         match execution.wait(patience, call.news, Some(&mut call.cancel)).await {
-            Waited::Ended(reply) => reply.answer(budget, call.agent).await,
+            Waited::Ended(reply) => Ok(reply.answer(budget, call.agent).await),
             Waited::Running if execution.standing().behind.is_some() => {
                 // Refused as busy, unless its turn has come at this moment.
                 execution.canceller().withdraw();
                 match execution.wait(GIVING_UP, call.news, None).await {
-                    Waited::Ended(reply) => reply.answer(budget, call.agent).await,
+                    Waited::Ended(reply) => Ok(reply.answer(budget, call.agent).await),
                     Waited::Running => handed_over(&execution, &said, budget),
                 }
             }
@@ -159,13 +193,13 @@ impl Toolbox {
     }
 
     /// Runs code in a session, for a run that has a name.
-    pub(super) async fn run_code(
+    pub(crate) async fn run_code(
         &self,
         call: SessionCall,
         inside: &mut Inside,
         label: Option<&str>,
         part: Part,
-    ) -> Result<CallReport, Answer> {
+    ) -> Result<CallReport, Refusal> {
         let (key, owner) = (call.key.clone(), call.owner.clone());
         // Kept until it was idle for long, and as long as whoever calls is there.
         let ticket = self.sessions.call(SessionCall { owner: None, ..call });
@@ -175,12 +209,12 @@ impl Toolbox {
         }
         follow(&ticket, inside, label, part).await.map_err(|error| {
             let error = self.as_told(error);
-            failure(&error, error.hint())
+            Refusal::advised(&error, error.hint())
         })
     }
 
     /// An error with the name under which agents know the execution that it is about.
-    pub(super) fn as_told(&self, error: SessionError) -> SessionError {
+    pub(crate) fn as_told(&self, error: SessionError) -> SessionError {
         match error {
             SessionError::Busy { id, execution } => {
                 let known = self.executions.find(&execution.to_string());
@@ -191,12 +225,12 @@ impl Toolbox {
     }
 
     /// A run by its name. One that a page or a command began in a session is known by the name that the session has for it.
-    pub(super) fn execution(&self, name: &str) -> Result<Execution, Answer> {
+    pub(crate) fn execution(&self, name: &str) -> Result<Execution, Refusal> {
         if let Some(execution) = self.executions.find(name) {
             return Ok(execution);
         }
         let Some(ticket) = self.sessions.execution(&ExecutionId::named(name)) else {
-            return Err(Answer::failure(format_args!(
+            return Err(Refusal::new(format_args!(
                 "there is no execution {}: only those that run and the last that ended are known",
                 result::short(name, 60)
             )));
@@ -205,8 +239,8 @@ impl Toolbox {
         let title = format!("code in session {}", session.id);
         let run = |mut inside| async move {
             match follow(&ticket, &mut inside, None, Part::default()).await {
-                Ok(report) => ended(report).into(),
-                Err(error) => failure(&error, error.hint()).into(),
+                Ok(report) => ended(report),
+                Err(error) => Refusal::advised(&error, error.hint()).into(),
             }
         };
         Ok(self.executions.begin_as(id, title, session, String::new(), run))
@@ -249,36 +283,37 @@ async fn follow(
     }
 }
 
-/// The answer about a call that another front end made.
-fn ended(report: CallReport) -> Answer {
+/// The reply about a call that another front end made.
+fn ended(report: CallReport) -> Reply {
     let texts = report.cells.iter().map(|cell| cell.report.text.as_str());
     let text = texts.chain(report.notices.iter().map(String::as_str)).collect::<Vec<_>>().join("\n");
     match report.status {
-        Status::Ok => Answer::text(text),
-        Status::Error | Status::Timeout | Status::Cancelled => Answer::failure(text),
+        Status::Ok => Composed::text(text, false).into(),
+        Status::Error | Status::Timeout | Status::Cancelled => Refusal::new(text).into(),
     }
 }
 
 /// A session to run code in, unless it is the one whose code asks for that: it would wait for itself.
-pub(super) fn not_within(call: &Call<'_>, key: SessionKey) -> Result<SessionKey, Answer> {
+pub(crate) fn not_within(call: &Call<'_>, key: SessionKey) -> Result<SessionKey, Refusal> {
     match call.agent.within() {
         Some(within) if *within == key => Err(busy(within)),
         Some(_) | None => Ok(key),
     }
 }
 
-fn busy(session: &SessionKey) -> Answer {
+fn busy(session: &SessionKey) -> Refusal {
     let what = format_args!("session {} is busy: it runs the code that makes this call", session.id);
-    failure(&what, Some("run the code right here, or name another `session`".to_owned()))
+    Refusal::advised(what, Some("run the code right here, or name another `session`".to_owned()))
 }
 
 /// A call that runs code in a session of tools, with all that is usual.
-pub(super) fn session_call(
+pub(crate) fn session_call(
     call: &Call<'_>,
     key: SessionKey,
     order: Order,
     cells: Vec<Code>,
     settings: &Settings,
+    budget: Budget,
 ) -> SessionCall {
     SessionCall {
         key,
@@ -292,39 +327,37 @@ pub(super) fn session_call(
         reset: false,
         retry: settings.python.retry_on_crash,
         mode: settings.python.kernel_mode,
-        reading: Budget::of(call.arguments).reading(),
+        reading: budget.reading(),
         rights: Some(call.caller().mode.as_str().to_owned()),
         caller: Some(Arc::clone(call.agent) as Principal),
-        listener: None,
+        outputs: None,
     }
 }
 
 /// How long the code of a call may take: from 1 to 600 seconds, and 30 while its caller waits.
-pub(super) fn call_limit(call: &Call<'_>) -> Limit {
-    match call.arguments.seconds("timeout") {
-        Some(timeout) => Limit::Given(Duration::from_secs_f64(timeout.clamp(1.0, 600.0))),
+pub(crate) fn call_limit(timeout: Option<Seconds>) -> Limit {
+    match timeout {
+        Some(Seconds(timeout)) => Limit::Given(Duration::from_secs_f64(timeout.clamp(1.0, 600.0))),
         None => Limit::Usual(Duration::from_secs(30)),
     }
 }
 
 /// A folder to run in.
-pub(super) fn folder_at(cwd: &Path, named: &str) -> Result<PathBuf, Answer> {
+pub(crate) fn folder_at(cwd: &Path, named: &str) -> Result<PathBuf, Refusal> {
     let folder = cwd.join(named.trim());
     match folder.canonicalize() {
         Ok(real) if real.is_dir() => Ok(real),
-        Ok(_) => Err(Answer::failure(format_args!("{}: is not a folder", folder.display()))),
-        Err(_) => Err(Answer::failure(format_args!("{}: there is no such folder", folder.display()))),
+        Ok(_) => Err(Refusal::new(format_args!("{}: is not a folder", folder.display()))),
+        Err(_) => Err(Refusal::new(format_args!("{}: there is no such folder", folder.display()))),
     }
 }
 
-/// A failure with advice.
-pub(super) fn failure(what: &dyn std::fmt::Display, hint: Option<String>) -> Answer {
-    match hint {
-        Some(hint) => Answer::failure(format_args!("{what}\n{hint}")),
-        None => Answer::failure(what),
-    }
+/// A name that a call gives, where it is not blank.
+pub(crate) fn given(name: Option<&str>) -> Option<&str> {
+    name.map(str::trim).filter(|name| !name.is_empty())
 }
 
-pub(super) fn seconds(seconds: f64) -> Duration {
-    Duration::from_secs_f64(seconds.clamp(0.0, LONGEST_WAIT))
+/// How long a call waits that says so.
+pub(crate) fn wait_time(seconds: Seconds) -> Duration {
+    Duration::from_secs_f64(seconds.0.clamp(0.0, LONGEST_WAIT))
 }

@@ -4,69 +4,102 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use cellist_notebook::{Ids, Notebook};
-use cellist_session::Store;
+use cellist_notebook::{Ids, Notebook, Revision, Selector};
+use cellist_platform::aside::aside;
+use cellist_store::Store;
 
-use crate::answer::Answer;
-use crate::caller::Caller;
+use super::Toolbox;
+use crate::answer::Refusal;
+use crate::caller::{Caller, ToolSet};
 use crate::editor::Editor;
-use crate::reach::{Admitted, Denial, Reach, Use};
+use crate::reach::{Admitted, Denial, Identity, Reach, Use};
+
+/// The scheme of the address of an artifact.
+pub(crate) const SCHEME: &str = "artifact://";
+
+/// A larger file is not read into memory.
+const LARGEST: u64 = 64 * 1024 * 1024;
 
 /// A file that a call may use; it need not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// The file itself, with no link in its path.
-    pub(super) real: PathBuf,
+    pub(crate) real: PathBuf,
     /// What to call it in an answer.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Which file it was when its use was allowed.
-    pub(super) admitted: Admitted,
+    pub(crate) admitted: Admitted,
+}
+
+/// A file, and the part of it that is meant.
+pub(crate) struct Target {
+    pub(crate) place: Place,
+    pub(crate) part: Option<Selector>,
 }
 
 /// Who asks for a file, and what decides which one that is.
-pub(super) struct Sight<'a> {
-    pub(super) caller: &'a Caller,
-    pub(super) editor: &'a Editor,
-    pub(super) store: &'a Store,
+pub(crate) struct Sight<'a> {
+    pub(crate) caller: &'a Caller,
+    pub(crate) editor: &'a Editor,
+    pub(crate) store: &'a Store,
     /// What the caller can reach.
-    pub(super) reach: Reach,
+    pub(crate) reach: Reach,
     /// What the call wants with the file.
-    pub(super) wanted: Use,
+    pub(crate) wanted: Use,
     /// Paths to whose change a person has consented.
-    pub(super) consents: Vec<PathBuf>,
+    pub(crate) consents: Vec<PathBuf>,
 }
 
 impl Sight<'_> {
     /// The notebook that a tool works on: the one that is named, else the active one.
-    pub(super) fn notebook(&self, named: Option<&str>) -> Result<Place, Answer> {
+    pub(crate) fn notebook(&self, named: Option<&str>) -> Result<Place, Refusal> {
         let place = match named {
             Some(named) => self.named_notebook(named)?,
             None => self.active()?,
         };
         match self.caller.requires_active && self.front().notebook() != Some(&place.real) {
-            true => Err(Answer::failure(format_args!("{}: {}", place.name, self.why_not(&place.real)))),
+            true => Err(Refusal::new(format_args!("{}: {}", place.name, self.why_not(&place.real)))),
             false => Ok(place),
         }
     }
 
     /// A notebook by its path.
-    pub(super) fn named_notebook(&self, named: &str) -> Result<Place, Answer> {
+    pub(crate) fn named_notebook(&self, named: &str) -> Result<Place, Refusal> {
         let place = self.place(named)?;
         match place.is_notebook() {
             true => Ok(place),
-            false => Err(Answer::failure(format_args!(
+            false => Err(Refusal::new(format_args!(
                 "{}: is not a notebook: the name of one ends in .ipynb",
                 place.name
             ))),
         }
     }
 
+    /// A file with a selector behind its path: a file whose whole name exists goes before a selector.
+    pub(crate) fn target(&self, named: &str) -> Result<Target, Refusal> {
+        let whole = self.caller.cwd.join(named.trim());
+        let split = match std::fs::symlink_metadata(&whole) {
+            Ok(_) => None,
+            Err(_) => Selector::split(named.trim())
+                .map_err(|error| Refusal::hinted(format_args!("{named}: {error}"), error.hint()))?,
+        };
+        let (path, part) = split.map_or((named, None), |(path, part)| (path, Some(part)));
+        let place = self.place(path)?;
+        if !place.is_notebook() && self.caller.tools != ToolSet::All {
+            return Err(place.refuse(
+                "is not a notebook; other files are read and changed with the tools of your client",
+                None,
+            ));
+        }
+        Ok(Target { place, part })
+    }
+
     /// A file by its path, which must lie in a folder that the agent may use.
-    pub(super) fn place(&self, named: &str) -> Result<Place, Answer> {
+    pub(crate) fn place(&self, named: &str) -> Result<Place, Refusal> {
         let path = self.caller.cwd.join(path_of(named));
         let name = self.name_of(&path);
         if named.trim().is_empty() {
-            return Err(Answer::failure("the path is empty: name a file"));
+            return Err(Refusal::new("the path is empty: name a file"));
         }
         let real = self.store.real_path(&path).map_err(|error| {
             // What is wrong in a folder that it may not use is not its business, and nothing that it could mend.
@@ -76,14 +109,14 @@ impl Sight<'_> {
                 return self.denied(&name, &denial);
             }
             match nearest.is_none_or(|nearest| self.may_use(&nearest)) {
-                true => Answer::failure(with_hint(format!("{name}: {}", error.problem()), error.hint())),
-                false => Answer::failure(self.outside(&name)),
+                true => Refusal::hinted(format_args!("{name}: {}", error.problem()), error.hint()),
+                false => Refusal::new(self.outside(&name)),
             }
         })?;
         let looked = self.reach.check(&path, &real, Use::Look, &[]);
         let looked = looked.map_err(|denial| self.denied(&name, &denial))?;
         if !self.may_use(&real) {
-            return Err(Answer::failure(self.outside(&name)));
+            return Err(Refusal::new(self.outside(&name)));
         }
         let admitted = match self.wanted {
             Use::Look => Ok(looked),
@@ -94,12 +127,12 @@ impl Sight<'_> {
     }
 
     /// Why a file is out of reach, and what a person could do about it.
-    fn denied(&self, name: &str, denial: &Denial) -> Answer {
+    fn denied(&self, name: &str, denial: &Denial) -> Refusal {
         match denial.consent() {
-            None => Answer::failure(format_args!("{name}: {denial}")),
+            None => Refusal::new(format_args!("{name}: {denial}")),
             Some(path) => {
                 let how = Reach::advice(denial, self.store.home());
-                Answer::failure(with_hint(format!("{name}: {denial}"), how)).needing(path)
+                Refusal::hinted(format_args!("{name}: {denial}"), how).needing(path)
             }
         }
     }
@@ -122,7 +155,7 @@ impl Sight<'_> {
     }
 
     /// The notebook that is meant where none is named.
-    fn active(&self) -> Result<Place, Answer> {
+    fn active(&self) -> Result<Place, Refusal> {
         let front = self.front();
         let only = || match self.caller.attached.as_slice() {
             [only] if !self.caller.requires_active => std::fs::canonicalize(only).ok(),
@@ -135,10 +168,10 @@ impl Sight<'_> {
                 let admitted = admitted.map_err(|denial| self.denied(&name, &denial))?;
                 Ok(Place { name, real, admitted })
             }
-            None if self.caller.requires_active => Err(Answer::failure(
-                "No active notebook found: one has to be attached and in the active editor",
-            )),
-            None => Err(Answer::failure("No active notebook found: name one with `notebook`")),
+            None if self.caller.requires_active => {
+                Err(Refusal::new("No active notebook found: one has to be attached and in the active editor"))
+            }
+            None => Err(Refusal::new("No active notebook found: name one with `notebook`")),
         }
     }
 
@@ -166,22 +199,64 @@ impl Sight<'_> {
 
 impl Place {
     /// Whether its name, or that of the file a link leads to, is a notebook's.
-    pub(super) fn is_notebook(&self) -> bool {
+    pub(crate) fn is_notebook(&self) -> bool {
         let ends = |path: &Path| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ipynb"));
         ends(&self.real) || ends(Path::new(&self.name))
     }
 
+    /// The revision that a change of it is based on, where the call names one.
+    pub(crate) fn base(&self, revision: Option<&str>) -> Result<Option<Revision>, Refusal> {
+        let Some(named) = revision.map(str::trim).filter(|named| !named.is_empty()) else {
+            return Ok(None);
+        };
+        let parsed = named.parse::<Revision>().map(Some);
+        parsed.map_err(|error| {
+            self.refuse(format_args!("{error}; give the one that a read returned, or leave it out"), None)
+        })
+    }
+
     /// Whether it is a notebook under a name that does not say so: another name of it, or what is in it.
-    pub(super) fn hides_notebook(&self, store: &Store) -> bool {
+    pub(crate) fn hides_notebook(&self, store: &Store) -> bool {
         let ends =
             |path: &PathBuf| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ipynb"));
         self.admitted.also.iter().any(ends) || holds_notebook(store, &self.real)
     }
 
-    /// A failure that is about it.
-    pub(super) fn failure(&self, what: impl std::fmt::Display, hint: Option<String>) -> Answer {
-        Answer::failure(with_hint(format!("{}: {what}", self.name), hint))
+    /// A refusal that is about it.
+    pub(crate) fn refuse(&self, what: impl std::fmt::Display, hint: Option<String>) -> Refusal {
+        Refusal::hinted(format_args!("{}: {what}", self.name), hint)
     }
+}
+
+impl Toolbox {
+    /// The text of a file, which must be text and not too large.
+    pub(crate) async fn text_of(&self, place: &Place) -> Result<String, Refusal> {
+        let (store, at) = (self.documents.store().clone(), place.clone());
+        let read = aside(move || whole_text(&store, &at)).await;
+        let read = read.unwrap_or_else(|_| Err("could not be read".to_owned()));
+        read.map_err(|problem| place.refuse(problem, None))
+    }
+}
+
+/// Reads the very file whose use was allowed, and no other that has taken its place since.
+fn whole_text(store: &Store, place: &Place) -> Result<String, String> {
+    let file = store.open_real(&place.real).map_err(|error| cellist_platform::in_words(&error))?;
+    let metadata = file.metadata().map_err(|error| cellist_platform::in_words(&error))?;
+    if metadata.is_dir() {
+        return Err("is a folder, not a file".to_owned());
+    }
+    if !metadata.is_file() {
+        return Err("is not a regular file".to_owned());
+    }
+    if metadata.len() > LARGEST {
+        return Err(format!("has {} bytes, which is too large to read as text", metadata.len()));
+    }
+    if place.admitted.identity != Some(Identity::of(&metadata)) {
+        return Err("was replaced while it was opened; call again".to_owned());
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST).read_to_end(&mut bytes).map_err(|error| cellist_platform::in_words(&error))?;
+    String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())
 }
 
 /// Whether a file holds a notebook. One that is too large to tell counts as one where it begins like it.
@@ -191,11 +266,11 @@ fn holds_notebook(store: &Store, real: &Path) -> bool {
         return false;
     }
     let mut bytes = Vec::new();
-    if file.take(super::read::LARGEST + 1).read_to_end(&mut bytes).is_err() {
+    if file.take(LARGEST + 1).read_to_end(&mut bytes).is_err() {
         return false;
     }
     let start = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
-    let is_whole = bytes.len() as u64 <= super::read::LARGEST;
+    let is_whole = bytes.len() as u64 <= LARGEST;
     start == Some(&b'{') && (!is_whole || Notebook::parse(bytes, Ids::seeded(0)).is_ok())
 }
 
@@ -219,13 +294,4 @@ fn path_of(named: &str) -> PathBuf {
         }
     }
     PathBuf::from(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// A message with what to do about it.
-pub(super) fn with_hint(message: String, hint: Option<String>) -> String {
-    match hint {
-        None => message,
-        Some(hint) if message.contains('\n') => format!("{message}\n{hint}"),
-        Some(hint) => format!("{message}; {hint}"),
-    }
 }

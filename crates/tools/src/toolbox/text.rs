@@ -1,33 +1,34 @@
 //! Changes of a notebook by its cell-marked text or its JSON, and what became of the cells.
 
+use cellist_live::Edited;
 use cellist_notebook::{self as notebook, Applied, CellId, Ids, Notebook, Revision, Snapshot};
-use cellist_session::aside::aside;
-use cellist_session::live::Edited;
-use cellist_session::{Missing, Store};
+use cellist_platform::aside::aside;
+use cellist_store::{Missing, Store};
 
 use super::Call;
 use super::open::Open;
 use super::target::Place;
-use crate::answer::Answer;
+use crate::answer::{Answer, Refusal};
 use crate::budget;
 
 /// A notebook after it was written as text.
-pub(super) struct Written {
+pub(crate) struct Written {
     /// The changes of its cells, for the agent.
-    pub(super) text: String,
-    pub(super) revision: Revision,
+    pub(crate) text: String,
+    pub(crate) revision: Revision,
     /// The cells that are new or have another text.
-    pub(super) cells: Vec<CellId>,
+    pub(crate) cells: Vec<CellId>,
 }
 
 impl Open {
     /// Makes it as a text says, which `make` makes of the text that it was made for.
-    pub(super) async fn apply_text(
+    pub(crate) async fn apply_text(
         &self,
         call: &Call<'_>,
+        revision: Option<&str>,
         make: impl FnOnce(String) -> notebook::Result<String> + Send + 'static,
-    ) -> Result<Written, Answer> {
-        let changed = self.change(call, move |notebook, base| {
+    ) -> Result<Written, Refusal> {
+        let changed = self.change(call, self.base(revision)?, move |notebook, base| {
             let text = make(base.map_or_else(|| notebook.to_text(), Snapshot::to_text))?;
             let (applied, notices) = notebook.apply_text(&text, base)?;
             Ok((text, applied, notices))
@@ -52,8 +53,8 @@ impl Open {
     }
 
     /// Refuses a whole text that was made for something else than what is there, unless the call says for what.
-    pub(super) async fn check_text(&self, call: &Call<'_>) -> Result<(), Answer> {
-        if call.revision().map_err(|problem| self.failure(problem, None))?.is_some() {
+    pub(crate) async fn check_text(&self, call: &Call<'_>, revision: Option<&str>) -> Result<(), Refusal> {
+        if self.base(revision)?.is_some() {
             return Ok(());
         }
         let current = self.document.view().notebook.revision();
@@ -66,7 +67,7 @@ impl Open {
         };
         match known.filter(|known| *known != current) {
             None => Ok(()),
-            Some(known) => Err(self.failure(
+            Some(known) => Err(self.refuse(
                 format_args!(
                     "has changed since you read it: that was revision {known}, and it is at {current} now"
                 ),
@@ -78,21 +79,22 @@ impl Open {
     }
 
     /// Gives it another JSON, which `make` makes of the one that it has.
-    pub(super) async fn apply_json(
+    pub(crate) async fn apply_json(
         &self,
         call: &Call<'_>,
+        revision: Option<&str>,
         store: &Store,
         make: impl FnOnce(String) -> notebook::Result<String> + Send + 'static,
-    ) -> Result<Answer, Answer> {
+    ) -> Result<Answer, Refusal> {
         let before = self.document.view().notebook.revision();
-        let named = call.revision().map_err(|problem| self.failure(problem, None))?;
+        let named = self.base(revision)?;
         if let Some(base) = named.filter(|base| *base != before) {
-            return Err(self.failure(
+            return Err(self.refuse(
                 format_args!("has changed since revision {base}: it is at {before} now"),
                 Some("read it again and make the change on what is there now".to_owned()),
             ));
         }
-        let changed = self.change(call, move |notebook, _| {
+        let changed = self.change(call, named, move |notebook, _| {
             let text = make(String::from_utf8_lossy(&notebook.to_bytes()).into_owned())?;
             // What is new comes from what it is, so that two notebooks do not get the same ids.
             let seed = u64::from_str_radix(&notebook.revision().to_string(), 16).unwrap_or_default();
@@ -107,8 +109,8 @@ impl Open {
             // Only its spelling is another, which changes nothing for those who have it open.
             let (store, path, bytes) = (store.clone(), self.path().to_owned(), notebook.to_bytes());
             let saved = aside(move || store.replace_raw(&path, bytes, None)).await;
-            let saved = saved.map_err(|_| self.failure("could not be saved", None))?;
-            saved.map_err(|error| self.failure(error.problem(), error.hint()))?;
+            let saved = saved.map_err(|_| self.refuse("could not be saved", None))?;
+            saved.map_err(|error| self.refuse(error.problem(), error.hint()))?;
         }
         let cells = notebook.cells().len();
         Ok(Answer::text(match revision == before {
@@ -122,7 +124,7 @@ impl Open {
 }
 
 /// Makes a notebook that is not there from cell-marked text.
-pub(super) async fn make_notebook(store: &Store, place: &Place, text: String) -> Result<String, Answer> {
+pub(crate) async fn make_notebook(store: &Store, place: &Place, text: String) -> Result<String, Refusal> {
     let (own, path) = (store.clone(), place.real.clone());
     let made = aside(move || {
         own.change(&path, Missing::StartEmpty, |notebook| match notebook.cells().is_empty() {
@@ -130,10 +132,10 @@ pub(super) async fn make_notebook(store: &Store, place: &Place, text: String) ->
             false => Ok(None),
         })
     });
-    let made = made.await.map_err(|_| place.failure("could not be made", None))?;
-    let made = made.map_err(|error| place.failure(error.problem(), error.hint()))?;
+    let made = made.await.map_err(|_| place.refuse("could not be made", None))?;
+    let made = made.map_err(|error| place.refuse(error.problem(), error.hint()))?;
     let Some((_, notices)) = made.value else {
-        return Err(place.failure("was made by someone else just now", Some("read it first".to_owned())));
+        return Err(place.refuse("was made by someone else just now", Some("read it first".to_owned())));
     };
     let cells: Vec<String> = (made.notebook.cells().iter().enumerate())
         .map(|(index, cell)| format!("{index} ({})", cell.id()))
@@ -149,16 +151,16 @@ pub(super) async fn make_notebook(store: &Store, place: &Place, text: String) ->
 }
 
 /// Makes a notebook that is not there from its JSON, or mends one that cannot be read.
-pub(super) async fn put_json(
+pub(crate) async fn put_json(
     store: &Store,
     place: &Place,
     text: &str,
     base: Option<Revision>,
-) -> Result<String, Answer> {
+) -> Result<String, Refusal> {
     let (own, path, bytes) = (store.clone(), place.real.clone(), text.as_bytes().to_vec());
     let saved = aside(move || own.replace_raw(&path, bytes, base)).await;
-    let saved = saved.map_err(|_| place.failure("could not be saved", None))?;
-    let saved = saved.map_err(|error| place.failure(error.problem(), error.hint()))?;
+    let saved = saved.map_err(|_| place.refuse("could not be saved", None))?;
+    let saved = saved.map_err(|error| place.refuse(error.problem(), error.hint()))?;
     let cells = saved.notebook.cells().len();
     Ok(format!(
         "Wrote the JSON of {}, a notebook with {cells} cells. Revision {}.",

@@ -1,6 +1,6 @@
 //! Reading output that was cut.
 
-use cellist_session::artifact::{ArtifactId, Origin};
+use cellist_store::artifact::{ArtifactId, Origin};
 use serde_json::json;
 
 use crate::bed::Bed;

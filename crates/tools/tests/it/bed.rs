@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use cellist_session::artifact::{Artifacts, Retention};
+use cellist_kernel::guard::Guard;
+use cellist_live::{Actor, ActorKind, Documents};
 use cellist_session::execution::Cancel;
-use cellist_session::guard::Guard;
-use cellist_session::live::{Actor, ActorKind, Documents};
-use cellist_session::orders::Asker;
+use cellist_session::orders::ClientEnvironment;
 use cellist_session::sessions::{Means, OwnerId, Policy, Sessions};
-use cellist_session::settings::ToolMode;
-use cellist_session::{Home, Store};
+use cellist_settings::{Home, ToolMode};
+use cellist_store::Store;
+use cellist_store::artifact::{Artifacts, Retention};
 use cellist_tools::{Agent, Answer, Caller, Editor, EditorReport, Mode, ToolName, ToolSet, Toolbox};
 use serde_json::{Value, json};
 use testkit::Scratch;
@@ -60,7 +60,8 @@ impl Bed {
             excluded: Vec::new(),
             allowed: Vec::new(),
             attached: Vec::new(),
-            asker: Asker::default(),
+            redaction: Default::default(),
+            environment: ClientEnvironment::default(),
         };
         change(&mut caller);
         let agent = Arc::new(Agent::new(caller, OwnerId("robot".to_owned())));

@@ -1,6 +1,6 @@
 //! Looking at cells and changing them.
 
-use cellist_session::live::{Actor, ActorKind, Undo};
+use cellist_live::{Actor, ActorKind, Undo};
 use serde_json::json;
 
 use crate::bed::{Bed, sources};

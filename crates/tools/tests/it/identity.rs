@@ -250,8 +250,8 @@ async fn undo_and_json_keep_names() {
     let names = listed(&bed).await;
     bed.told("delete_notebook_cells", json!({ "notebook": NB, "cells": [names[1]] })).await;
     let document = bed.documents.open(&path).await.unwrap();
-    let person = cellist_session::live::Actor::new(cellist_session::live::ActorKind::Person, "ann").into();
-    document.undo(cellist_session::live::Undo::Last, person).await.unwrap();
+    let person = cellist_live::Actor::new(cellist_live::ActorKind::Person, "ann").into();
+    document.undo(cellist_live::Undo::Last, person).await.unwrap();
     drop(document);
     bed.told("update_notebook_cell", update(&names[1], "b = 20")).await;
     let edit = json!({ "path": format!("{NB}:raw"), "old": "c = 3", "new": "c = 30" });
@@ -267,7 +267,7 @@ async fn undo_and_json_keep_names() {
 
 #[tokio::test]
 async fn a_pending_review_stays_with_its_cell() {
-    use cellist_session::live::{Actor, ActorKind, Scope, Verdict, Was};
+    use cellist_live::{Actor, ActorKind, Scope, Verdict, Was};
     let bed = Bed::new();
     let path = bed.write(NB, old_format(FOUR));
     let names = listed(&bed).await;

@@ -77,7 +77,7 @@ async fn tools_that_a_caller_does_not_have_are_refused() {
         bed.refused("bash", json!({ "command": "touch made" })).await,
         "Error: bash is not among your tools: a person starts you with `--tools all` for that"
     );
-    let shell = bed.also(|caller| caller.tool_mode = cellist_session::settings::ToolMode::BashOnly);
+    let shell = bed.also(|caller| caller.tool_mode = cellist_settings::ToolMode::BashOnly);
     let answer = bed.answer_to(&shell, "python", json!({ "code": "1" })).await;
     assert_eq!(
         answer.all_text(),

@@ -1,6 +1,6 @@
 //! Making notebooks, and cells by index with keys for programs.
 
-use cellist_session::orders::Asker;
+use cellist_session::orders::ClientEnvironment;
 use serde_json::json;
 
 use crate::bed::{Bed, sources};
@@ -33,7 +33,10 @@ async fn a_new_notebook_is_empty_and_names_its_kernel() {
 async fn a_kernel_is_named_as_it_is_installed() {
     let bed = Bed::with(|caller| {
         let jupyter = caller.cwd.join("jupyter");
-        caller.asker = Asker { variables: vec![("JUPYTER_PATH".into(), jupyter.into())], ..Asker::default() };
+        caller.environment = ClientEnvironment {
+            variables: vec![("JUPYTER_PATH".into(), jupyter.into())],
+            ..ClientEnvironment::default()
+        };
     });
     let spec = json!({ "argv": ["toy"], "display_name": "A Toy", "language": "toy" });
     bed.write("jupyter/kernels/toy/kernel.json", spec.to_string());

@@ -1,6 +1,6 @@
 //! Which notebook a call is about, and which files an agent may use.
 
-use cellist_session::redaction::Redaction;
+use cellist_tools::redaction::Redaction;
 use cellist_tools::{Editor, Selection};
 use serde_json::json;
 

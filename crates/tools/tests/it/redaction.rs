@@ -1,6 +1,6 @@
 //! Credentials in notebooks and files: a model reads a mark in their place, and cannot write over them with it.
 
-use cellist_session::redaction::Redaction;
+use cellist_tools::redaction::Redaction;
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, sources};
@@ -17,7 +17,7 @@ fn cell() -> String {
 #[tokio::test]
 async fn what_a_model_reads_has_marks_and_the_file_has_what_it_had() {
     let bed = Bed::with(|caller| {
-        caller.asker.redaction = Redaction::withholding([("SHOP_PASSWORD", "Wint3r-is-c0ld")]);
+        caller.redaction = Redaction::withholding([("SHOP_PASSWORD", "Wint3r-is-c0ld")]);
     });
     let cell = json!({
         "cell_type": "code", "execution_count": 1, "id": "a", "metadata": {}, "source": cell(),
@@ -42,7 +42,7 @@ async fn what_a_model_reads_has_marks_and_the_file_has_what_it_had() {
     let outputs = bed.told("get_cell_outputs", json!({ "notebook": "nb.ipynb", "cell": "a" })).await;
     assert!(outputs.contains("[redacted: SHOP_PASSWORD]"), "{outputs}");
     assert_eq!(std::fs::read(&path).unwrap(), before);
-    let open = bed.also(|caller| caller.asker.redaction.switch(false));
+    let open = bed.also(|caller| caller.redaction.switch(false));
     let answer = bed.answer_to(&open, "read", json!({ "path": "nb.ipynb" })).await;
     assert!(answer.all_text().contains(&token()), "{}", answer.all_text());
     bed.close().await;

@@ -1,6 +1,7 @@
 //! What an output is on a screen: text, prose, a tree, a table, a picture, an error.
 
-use cellist_link::Report;
+use cellist_host::Report;
+use cellist_output::preference::TERMINAL;
 use cellist_output::{
     Ansi, Beside, MimeBundle, Output, StatusEvent, StreamName, clean, html_to_markdown, notices,
 };
@@ -74,32 +75,25 @@ pub fn report_pieces(report: &Report) -> Vec<Piece> {
 }
 
 fn shown(data: &MimeBundle, pieces: &mut Vec<Piece>, events: &mut Vec<StatusEvent>) {
-    let (mut has_more, mut picture) = (false, None);
+    let mut has_more = false;
     for beside in data.beside() {
         match beside {
             Beside::Json(json) => {
                 pieces.push(Piece::Json(json.get().to_owned()));
                 has_more = true;
             }
-            Beside::Image(image) => {
-                let words = notices::image(image.kind.mime(), image.decoded_len());
-                picture = picture.or_else(|| Some(Piece::Picture(Picture::read(&image)?, words)));
-            }
+            Beside::Image(_) => {}
             Beside::Status(event) => {
                 events.push(event);
                 has_more = true;
             }
         }
     }
-    if let Some(picture) = picture {
-        return pieces.push(picture);
+    if let Some(piece) = TERMINAL.into_iter().find_map(|mime| drawn(data, mime)) {
+        return pieces.push(piece);
     }
     let plain = data.get_text("text/plain");
-    if let Some(markdown) = data.get_text("text/markdown") {
-        pieces.push(Piece::Markdown(markdown.to_owned()));
-    } else if let Some(table) = data.get_text("text/html").filter(|html| html.contains("<table")) {
-        pieces.push(Piece::Markdown(html_to_markdown(table)));
-    } else if let Some((mime, picture)) = data.picture() {
+    if let Some((mime, picture)) = data.picture() {
         let said = plain.filter(|plain| !plain.starts_with("<IPython."));
         pieces.extend(said.map(|plain| Piece::Text(clean(plain.as_bytes(), Ansi::KeepColour))));
         let bytes = if mime == "image/svg+xml" { picture.len() } else { picture.len() / 4 * 3 };
@@ -112,6 +106,19 @@ fn shown(data: &MimeBundle, pieces: &mut Vec<Piece>, events: &mut Vec<StatusEven
             true => {}
             false if is_html => pieces.push(Piece::Markdown(text)),
             false => pieces.push(Piece::Text(text)),
+        }
+    }
+}
+
+/// A representation as the terminal draws it, where it can.
+fn drawn(data: &MimeBundle, mime: &str) -> Option<Piece> {
+    let text = data.get_text(mime)?;
+    match mime {
+        "text/markdown" => Some(Piece::Markdown(text.to_owned())),
+        "text/html" => text.contains("<table").then(|| Piece::Markdown(html_to_markdown(text))),
+        _ => {
+            let image = data.image_of(mime)?;
+            Some(Piece::Picture(Picture::read(&image)?, notices::image(mime, image.decoded_len())))
         }
     }
 }

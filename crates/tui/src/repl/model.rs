@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cellist_link::{CallReport, CallView, Stage};
+use cellist_host::{CallReport, CallView, Stage};
 use cellist_output::{Ansi, clean};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui_core::buffer::Buffer;

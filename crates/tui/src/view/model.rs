@@ -4,7 +4,7 @@ mod copy;
 
 use std::time::{Duration, Instant};
 
-use cellist_link::{Activity, CellState, NotebookNews, Reply, Status};
+use cellist_host::{Activity, CellCondition, CellText, NotebookStatus, Reply, Status};
 use cellist_notebook::CellId;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind};
 use ratatui_core::buffer::Buffer;
@@ -46,15 +46,12 @@ enum Mode {
 pub(super) struct Model {
     name: String,
     list: List,
-    ids: Vec<CellId>,
-    states: Vec<Option<CellState>>,
+    cells: Vec<CellText>,
+    conditions: Vec<Option<CellCondition>>,
     /// The numbers of their last runs.
     counts: Vec<Option<i64>>,
-    /// The newest version that was heard of.
+    /// The version that is shown.
     version: u64,
-    /// The version that is shown, and the answer that told it.
-    known: u64,
-    answer: Option<u64>,
     saved: u64,
     problem: Option<String>,
     language: String,
@@ -74,12 +71,10 @@ impl Model {
         Model {
             name,
             list: List::new(PREVIEW, picturing),
-            ids: Vec::new(),
-            states: Vec::new(),
+            cells: Vec::new(),
+            conditions: Vec::new(),
             counts: Vec::new(),
             version: 0,
-            known: 0,
-            answer: None,
             saved: 0,
             problem: None,
             language: "python".to_owned(),
@@ -93,11 +88,9 @@ impl Model {
         }
     }
 
-    /// Hears how far the notebook is.
-    pub(super) fn hear(&mut self, news: &NotebookNews) {
-        self.saved = news.saved;
-        self.problem.clone_from(&news.problem);
-        self.version = self.version.max(news.version);
+    /// Notes how far the notebook is saved.
+    fn note(&mut self, status: NotebookStatus) {
+        (self.saved, self.problem) = (status.saved, status.problem);
     }
 
     /// Says something at the bottom until the next key.
@@ -106,7 +99,7 @@ impl Model {
     }
 
     /// A run that was asked for has ended.
-    pub(super) fn ran(&mut self, reply: &cellist_link::Result<Reply>) {
+    pub(super) fn ran(&mut self, reply: &cellist_host::Result<Reply>) {
         match reply {
             Ok(Reply::Ran(report)) => {
                 let time = spoken(Duration::from_millis(report.duration_ms));
@@ -125,9 +118,10 @@ impl Model {
     }
 
     fn running(&self) -> Option<usize> {
-        let is =
-            |state: &Option<CellState>| state.as_ref().is_some_and(|it| it.activity == Activity::Running);
-        self.states.iter().position(is)
+        let is = |condition: &Option<CellCondition>| {
+            condition.as_ref().is_some_and(|it| it.activity == Activity::Running)
+        };
+        self.conditions.iter().position(is)
     }
 
     /// Whether anything moves by itself.
@@ -215,7 +209,7 @@ impl Model {
                 self.list.select(at + 1);
                 return self.run([at]);
             }
-            Wish::RunAll => return self.run(0..self.ids.len()),
+            Wish::RunAll => return self.run(0..self.cells.len()),
             Wish::Interrupt => return Deed::Interrupt,
             Wish::Restart => return Deed::Restart,
             Wish::Help => self.mode = Mode::Help,
@@ -225,8 +219,9 @@ impl Model {
     }
 
     fn run(&mut self, cells: impl IntoIterator<Item = usize>) -> Deed {
-        let can_run = |at: &usize| self.states.get(*at).is_some_and(Option::is_some);
-        let cells: Vec<CellId> = cells.into_iter().filter(can_run).map(|at| self.ids[at].clone()).collect();
+        let can_run = |at: &usize| self.conditions.get(*at).is_some_and(Option::is_some);
+        let cells: Vec<CellId> =
+            cells.into_iter().filter(can_run).map(|at| self.cells[at].id.clone()).collect();
         if cells.is_empty() {
             self.say("there is no code to run here");
             return Deed::Nothing;
@@ -244,10 +239,10 @@ impl Model {
     }
 
     /// Selects the next cell of a kind, or the one before; the last is followed by the first.
-    fn go_to(&mut self, by: isize, missing: &str, is_meant: impl Fn(&Block, Option<&CellState>) -> bool) {
+    fn go_to(&mut self, by: isize, missing: &str, is_meant: impl Fn(&Block, Option<&CellCondition>) -> bool) {
         let count = self.list.len();
-        let states = &self.states;
-        let state = |at: usize| states.get(at).and_then(Option::as_ref);
+        let conditions = &self.conditions;
+        let state = |at: usize| conditions.get(at).and_then(Option::as_ref);
         let meant: Vec<bool> =
             self.list.blocks().enumerate().map(|(at, block)| is_meant(block, state(at))).collect();
         let from = self.list.selected();

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use cellist_session::artifact::ArtifactRow;
+use cellist_store::artifact::ArtifactRow;
 use clap::Args;
 use serde_json::json;
 

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use cellist_notebook::{LineRange, Selector};
 use cellist_output::{Ansi, Cleaner};
-use cellist_session::artifact::{ArtifactError, ArtifactId, Artifacts, Part};
+use cellist_store::artifact::{ArtifactError, ArtifactId, Artifacts, Part};
 use clap::Args;
 use serde_json::json;
 
 use super::artifacts;
 use crate::answer::{Answer, Format};
-use crate::error::CliError;
-use crate::load;
+use crate::error::{CliError, FailureKind};
+use crate::notebook_access::files;
 use crate::paint::{Ink, Paint, When};
 use crate::waiting::Waiting;
 
@@ -91,7 +91,7 @@ fn parse_lines(text: &str) -> Result<Vec<Part>, CliError> {
     };
     match Selector::split(&format!(":{text}")) {
         Ok(Some((_, Selector::Lines(ranges)))) => Ok(ranges.iter().map(part).collect()),
-        _ => Err(CliError::input("invalid_selector", format!("`{text}` are not lines"))
+        _ => Err(CliError::input(FailureKind::InvalidSelector, format!("`{text}` are not lines"))
             .with_hint("lines are given as 5-9, as 5- or as several: 5-9,30-44")),
     }
 }
@@ -144,7 +144,7 @@ fn copy(
 }
 
 fn save(artifacts: &Artifacts, id: &ArtifactId, parts: &[Part], path: &Path) -> Result<Answer, CliError> {
-    load::check_change(path)?;
+    files::check_change(path)?;
     // What cannot be read must not empty a file first.
     for part in parts {
         artifacts.read(id, *part, 0)?;

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{Base, Told, perform};
 use crate::answer::Answer;
-use crate::error::CliError;
+use crate::error::{CliError, FailureKind};
 use crate::input::Content;
 
 /// Make several changes as one: all of them, or on an error none
@@ -37,7 +37,7 @@ pub(super) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let text = content.text("batch")?;
     let operations = Operation::parse_list(&text).map_err(|error| {
         let mut failure = CliError::asked(&error).about(&content.name());
-        failure.kind = "invalid_operation".into();
+        failure.kind = FailureKind::InvalidOperation;
         failure
     })?;
     let mut answer = perform(notebook, base, Told::List, |_, _| Ok(operations.clone()))?;

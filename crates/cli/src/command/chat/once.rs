@@ -1,33 +1,33 @@
 //! One message and its answer, as plain text for a pipe or as JSON for a program. Whatever is not the answer goes beside it.
 
 use cellist_assistant::Stop;
-use cellist_link::{ChatAsk, ChatReply, Ending, Heard, Link, Reply, Told, Usage, Verdict};
+use cellist_host::{Approval, ChatAsk, ChatReply, Ending, Heard, HostClient, Reply, Told, Usage};
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::setup::Setup;
 use super::{chat, open, send, withdraw};
 use crate::answer::{Answer, Format, print, print_aside};
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, FailureKind};
 use crate::host::unexpected;
 use crate::paint::visible;
 
 pub(super) async fn answer(
-    link: &Link,
+    client: &HostClient,
     setup: &Setup,
     message: &str,
     is_new: bool,
     format: Format,
 ) -> Result<Answer, CliError> {
-    let (name, mut from) = open(link, setup, is_new).await?;
+    let (name, mut from) = open(client, setup, is_new).await?;
     let ask = setup.message(message.trim_end(), setup.mode);
-    let number = send(link, &name, ask).await?;
+    let message = send(client, &name, ask).await?;
     let mut interrupts = signal(SignalKind::interrupt()).ok();
     let mut record = Record { format, ..Record::new() };
     // Another message may be answered before ours.
-    let (mut is_ours, mut mark, mut before) = (false, 0, 0);
+    let (mut is_ours, mut mark, mut before) = (false, None, 0);
     loop {
-        let hearing = chat(link, ChatAsk::Hear { chat: name.clone(), from, mark });
+        let hearing = chat(client, ChatAsk::Hear { chat: name.clone(), from, mark });
         tokio::pin!(hearing);
         let reply = loop {
             let interrupted = async {
@@ -39,30 +39,30 @@ pub(super) async fn answer(
             tokio::select! {
                 reply = &mut hearing => break reply?,
                 _ = interrupted => {
-                    if !is_ours && withdraw(link, &name, number).await? {
+                    if !is_ours && withdraw(client, &name, &message).await? {
                         record.aside("note: the message was withdrawn before it was answered");
                         return record.end(setup, &Ending::Stopped, Usage::default());
                     }
-                    chat(link, ChatAsk::Stop { chat: name.clone(), stop: Stop::Answer }).await?;
+                    chat(client, ChatAsk::Stop { chat: name.clone(), stop: Stop::Answer }).await?;
                 }
             }
         };
-        let ChatReply::Heard(Heard { told, next, is_answering, waiting, mark: now, .. }) = reply else {
+        let ChatReply::Heard(Heard { told, next, answering, waiting, mark: now, .. }) = reply else {
             return Err(unexpected(&Reply::Chat(reply)));
         };
         // Where nothing is under way any more, there is nothing to wait for.
-        (from, mark) = (next, if is_answering { now } else { 0 });
-        if told.is_empty() && !is_answering {
+        (from, mark) = (next, answering.as_ref().map(|_| now));
+        if told.is_empty() && answering.is_none() {
             record.aside("note: somebody has withdrawn the message before it was answered");
             return record.end(setup, &Ending::Stopped, Usage::default());
         }
-        let place = waiting.iter().position(|waiting| waiting.number == number).map_or(0, |at| at + 1);
+        let place = waiting.iter().position(|waiting| waiting.message == message).map_or(0, |at| at + 1);
         if place != before && place > 0 && format == Format::People {
             print_aside(&format!("note: another answer is under way; place {place} in the queue"));
         }
         before = place;
         for told in told {
-            is_ours |= matches!(&told, Told::Asked { number: asked, .. } if *asked == number);
+            is_ours |= matches!(&told, Told::Asked { message: asked, .. } if *asked == message);
             if !is_ours {
                 continue;
             }
@@ -74,8 +74,8 @@ pub(super) async fn answer(
                         visible(path)
                     ),
                 });
-                let no = ChatAsk::Approve { chat: name.clone(), call: id.clone(), verdict: Verdict::No };
-                chat(link, no).await?;
+                let no = ChatAsk::Approve { chat: name.clone(), call: id.clone(), verdict: Approval::No };
+                chat(client, no).await?;
             }
             if let Some((ending, usage)) = record.take(told) {
                 return record.end(setup, &ending, usage);
@@ -168,7 +168,9 @@ impl Record {
             Ending::Stopped => Exit::Interrupted,
             Ending::TooLong | Ending::TooManySteps | Ending::Refused => Exit::CodeFailed,
             Ending::Failed { message, hint } => {
-                return Err(CliError::new("provider", Exit::NoKernel, message.clone()).with_hint(hint));
+                return Err(
+                    CliError::new(FailureKind::Provider, Exit::NoKernel, message.clone()).with_hint(hint)
+                );
             }
         };
         let said = match ending {

@@ -2,17 +2,17 @@
 
 use std::path::PathBuf;
 
-use cellist_assistant::{Ask, CannotAsk, Keys, Place, Words};
-use cellist_session::Home;
-use cellist_session::settings::{RunCode, Settings};
+use cellist_assistant::{Ask, CannotAsk, Keys, MessageId, Place, Words};
+use cellist_settings::{Home, RunCode, Settings};
+use cellist_tools::redaction::Redaction;
 use cellist_tools::{Editor, Mode, Selection};
 
 use super::Arguments;
 use crate::answer::print_aside;
 use crate::command::exec::working_folder;
-use crate::error::CliError;
-use crate::load;
-use crate::target::Target;
+use crate::error::{CliError, FailureKind};
+use crate::notebook_access::Target;
+use crate::notebook_access::files;
 
 pub(super) struct Setup {
     pub(super) notebook: PathBuf,
@@ -27,7 +27,7 @@ impl Setup {
     pub(super) fn of(arguments: &Arguments) -> Result<Setup, CliError> {
         let target = Target { path: arguments.notebook.clone(), part: None };
         target.check_name()?;
-        let opened = load::store().open(&target.path)?.notebook;
+        let opened = files::store().open(&target.path)?.notebook;
         let selection = Selection { cells: arguments.select.clone(), editing: None };
         for cell in selection.references() {
             opened.find(&cell).map_err(|error| CliError::notebook(&target.path, &error))?;
@@ -35,9 +35,16 @@ impl Setup {
         let notebook =
             target.path.canonicalize().map_err(|error| CliError::unreadable(&target.path, &error))?;
         let (cwd, home) = (working_folder(None)?, Home::from_env());
-        let asker = arguments.flags.asker();
-        let keys = Keys::among(&asker.environment());
-        let place = Place { home, cwd, asker, keys, notebook: notebook.clone() };
+        let environment = arguments.flags.environment();
+        let keys = Keys::among(&environment.variables());
+        let place = Place {
+            home,
+            cwd,
+            environment,
+            redaction: Redaction::default(),
+            keys,
+            notebook: notebook.clone(),
+        };
         let shared = cellist_assistant::Setup::read(place, |chat| {
             if let Some(model) = &arguments.model {
                 chat.model = Some(model.clone());
@@ -56,7 +63,8 @@ impl Setup {
     /// A message in a mode.
     pub(super) fn message(&self, words: &str, mode: Mode) -> Box<Ask> {
         let (front, outputs) = (self.front.clone(), self.outputs.clone());
-        Box::new(self.shared.message(Words { words: words.to_owned(), mode, front, outputs }))
+        let words = Words { id: MessageId::random(), words: words.to_owned(), mode, front, outputs };
+        Box::new(self.shared.message(words))
     }
 
     /// The notebooks that a message may point at.
@@ -78,7 +86,9 @@ fn refused(error: CannotAsk) -> CliError {
     let hint = error.hint();
     match error {
         CannotAsk::Settings(faults) => faults.into(),
-        CannotAsk::NoAccount(none) => CliError::input("no_model", none.to_string()).with_hint(hint),
-        CannotAsk::Prompt(bad) => CliError::input("bad_prompt_file", bad.to_string()).with_hint(hint),
+        CannotAsk::NoAccount(none) => CliError::input(FailureKind::NoModel, none.to_string()).with_hint(hint),
+        CannotAsk::Prompt(bad) => {
+            CliError::input(FailureKind::BadPromptFile, bad.to_string()).with_hint(hint)
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! A conversation on a terminal: what is typed is sent, and the answer is drawn as it comes.
 
 use cellist_assistant::Stop;
-use cellist_link::{ChatAsk, ChatReply, Heard, Link, Reply, Told, Verdict};
-use cellist_session::{Home, Typed};
+use cellist_host::{Approval, ChatAsk, ChatReply, Heard, HostClient, MessageId, Reply, Told};
+use cellist_settings::Home;
 use cellist_tools::Mode;
 use cellist_tui::{Console, Entered, Talk, Wanted, size};
 use serde_json::json;
@@ -11,9 +11,10 @@ use super::completion::complete;
 use super::setup::Setup;
 use super::{chat, open, send, withdraw};
 use crate::answer::Answer;
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, FailureKind};
 use crate::host::unexpected;
 use crate::paint::{Ink, Paint, When, for_pipe, visible};
+use crate::typed::Typed;
 use crate::waiting;
 
 const HELP: &str = "/mode ask|edit|agent  how far the model may go
@@ -28,7 +29,7 @@ Alt-Enter, Ctrl-J     a new line; Up and Down bring back what was sent
 Ctrl-C                stops an answer, or withdraws a message that waits";
 
 struct Screen<'a> {
-    link: &'a Link,
+    client: &'a HostClient,
     setup: &'a Setup,
     talk: Talk,
     paint: Paint,
@@ -44,13 +45,14 @@ struct Screen<'a> {
     is_left: bool,
 }
 
-pub(super) async fn talk(link: &Link, setup: &Setup, is_new: bool) -> Result<Answer, CliError> {
-    let (name, told) = open(link, setup, is_new).await?;
+pub(super) async fn talk(client: &HostClient, setup: &Setup, is_new: bool) -> Result<Answer, CliError> {
+    let (name, told) = open(client, setup, is_new).await?;
     let (paint, typed) = (Paint::for_stdout(When::Auto), Typed::messages(&Home::from_env()));
-    let console = Console::take(paint.is_on(), typed.list())
-        .map_err(|error| CliError::new("terminal", Exit::NoKernel, format!("the terminal: {error}")))?;
+    let console = Console::take(paint.is_on(), typed.list()).map_err(|error| {
+        CliError::new(FailureKind::Terminal, Exit::NoKernel, format!("the terminal: {error}"))
+    })?;
     let mut screen = Screen {
-        link,
+        client,
         setup,
         talk: Talk::new(paint.is_on()),
         paint,
@@ -90,7 +92,7 @@ impl Screen<'_> {
                 "/quit" | "/exit" => return Ok(()),
                 "/help" => self.say(HELP),
                 "/new" => {
-                    (self.name, self.from) = open(self.link, self.setup, true).await?;
+                    (self.name, self.from) = open(self.client, self.setup, true).await?;
                     self.turn = None;
                     self.say("a new conversation");
                 }
@@ -109,8 +111,8 @@ impl Screen<'_> {
                     // What cannot be kept can still be sent.
                     let _ = self.typed.add(words);
                     let ask = self.setup.message(words, self.mode);
-                    let number = send(self.link, &self.name, ask).await?;
-                    self.follow(Some(number)).await?;
+                    let message = send(self.client, &self.name, ask).await?;
+                    self.follow(Some(message)).await?;
                 }
             }
         }
@@ -123,7 +125,7 @@ impl Screen<'_> {
             let heard = self.heard().await?;
             heard.told.iter().for_each(|told| self.show(told, true));
             let is_open = !matches!(heard.told.last(), Some(Told::Ended { .. } | Told::Undone { .. }));
-            if heard.is_answering && is_open && self.from >= told {
+            if heard.answering.is_some() && is_open && self.from >= told {
                 for (id, is_file) in open_questions(&heard.told) {
                     self.decide(&id, is_file).await?;
                 }
@@ -134,37 +136,39 @@ impl Screen<'_> {
     }
 
     /// Shows what is told up to the end of the answer to a message, or of the one that is under way.
-    async fn follow(&mut self, message: Option<u64>) -> Result<(), CliError> {
-        let (mut stops, mut is_ours, mut mark) = (0, message.is_none(), 0);
+    async fn follow(&mut self, message: Option<MessageId>) -> Result<(), CliError> {
+        let (mut stops, mut is_ours, mut mark) = (0, message.is_none(), None);
         loop {
             let heard = tokio::select! {
-                heard = hear(self.link, &self.name, self.from, mark) => heard?,
+                heard = hear(self.client, &self.name, self.from, mark) => heard?,
                 wanted = self.console.wanted() => {
                     if wanted == Wanted::Leave {
                         self.is_left = true;
                         return Ok(());
                     }
-                    if let Some(number) = message.filter(|_| !is_ours)
-                        && withdraw(self.link, &self.name, number).await?
+                    if let Some(message) = message.as_ref().filter(|_| !is_ours)
+                        && withdraw(self.client, &self.name, message).await?
                     {
                         self.say_below("your message was withdrawn; the answer to another one goes on");
                         return Ok(());
                     }
                     stops += 1;
                     let stop = if stops > 1 { Stop::Kernel } else { Stop::Answer };
-                    chat(self.link, ChatAsk::Stop { chat: self.name.clone(), stop }).await?;
+                    chat(self.client, ChatAsk::Stop { chat: self.name.clone(), stop }).await?;
                     continue;
                 }
             };
             self.from = heard.next;
-            if mark == 0 && heard.waiting.iter().any(|waiting| Some(waiting.number) == message) {
+            if mark.is_none()
+                && heard.waiting.iter().any(|waiting| Some(&waiting.message) == message.as_ref())
+            {
                 self.say(
                     "another answer is under way; yours comes after it, and Ctrl-C withdraws your message",
                 );
             }
             // Where nothing is under way any more, there is nothing to wait for.
-            mark = if heard.is_answering { heard.mark } else { 0 };
-            if heard.told.is_empty() && !heard.is_answering {
+            mark = heard.answering.as_ref().map(|_| heard.mark);
+            if heard.told.is_empty() && heard.answering.is_none() {
                 if message.is_some() {
                     self.say_below("your message was withdrawn elsewhere");
                 }
@@ -172,8 +176,8 @@ impl Screen<'_> {
             }
             let open = open_questions(&heard.told);
             for told in &heard.told {
-                if let (Told::Asked { number, .. }, Some(ours)) = (told, message) {
-                    is_ours |= *number == ours;
+                if let (Told::Asked { message, .. }, Some(ours)) = (told, &message) {
+                    is_ours |= message == ours;
                 }
                 self.show(told, !is_ours);
                 match told {
@@ -193,7 +197,7 @@ impl Screen<'_> {
     }
 
     async fn heard(&mut self) -> Result<Heard, CliError> {
-        let heard = hear(self.link, &self.name, self.from, u64::MAX).await?;
+        let heard = hear(self.client, &self.name, self.from, Some(u64::MAX)).await?;
         self.from = heard.next;
         Ok(heard)
     }
@@ -210,18 +214,19 @@ impl Screen<'_> {
             Entered::Dropped | Entered::Leave => "n",
         };
         let verdict = match words {
-            "y" | "Y" | "yes" => Verdict::Once,
-            "a" | "A" | "always" => Verdict::Always,
-            _ => Verdict::No,
+            "y" | "Y" | "yes" => Approval::Once,
+            "a" | "A" | "always" => Approval::Always,
+            _ => Approval::No,
         };
-        chat(self.link, ChatAsk::Approve { chat: self.name.clone(), call: call.to_owned(), verdict }).await?;
+        chat(self.client, ChatAsk::Approve { chat: self.name.clone(), call: call.to_owned(), verdict })
+            .await?;
         Ok(())
     }
 
     /// Interrupts what an answer has left running.
     async fn interrupt(&mut self) -> Result<(), CliError> {
         let stop = ChatAsk::Stop { chat: self.name.clone(), stop: Stop::Kernel };
-        let said = match chat(self.link, stop).await? {
+        let said = match chat(self.client, stop).await? {
             ChatReply::Done(true) => "interrupted",
             _ => "nothing that an answer has begun still runs",
         };
@@ -234,10 +239,10 @@ impl Screen<'_> {
             self.say("there is no answer to take back");
             return Ok(());
         };
-        match chat(self.link, ChatAsk::Undo { chat: self.name.clone(), turn: turn.clone() }).await {
-            Ok(ChatReply::Restored(restored)) => {
-                self.say(&restored.to_string());
-                if restored.is_any() {
+        match chat(self.client, ChatAsk::Undo { chat: self.name.clone(), turn: turn.clone() }).await {
+            Ok(ChatReply::Restored { summary, is_any }) => {
+                self.say(&summary);
+                if is_any {
                     let heard = self.heard().await?;
                     let is_said = |told: &&Told| matches!(told, Told::Undone { turn: said } if *said == turn);
                     heard.told.iter().filter(|told| !is_said(told)).for_each(|told| self.show(told, true));
@@ -295,8 +300,8 @@ fn open_questions(told: &[Told]) -> Vec<(String, bool)> {
     open
 }
 
-async fn hear(link: &Link, name: &str, from: usize, mark: u64) -> Result<Heard, CliError> {
-    match chat(link, ChatAsk::Hear { chat: name.to_owned(), from, mark }).await? {
+async fn hear(client: &HostClient, name: &str, from: usize, mark: Option<u64>) -> Result<Heard, CliError> {
+    match chat(client, ChatAsk::Hear { chat: name.to_owned(), from, mark }).await? {
         ChatReply::Heard(heard) => Ok(heard),
         other => Err(unexpected(&Reply::Chat(other))),
     }

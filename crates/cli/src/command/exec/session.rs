@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
-use cellist_kernel::environment::Variables;
+use cellist_host::{Call, Event, HostClient, Named, Reply, Request};
 use cellist_kernel::order::Order;
-use cellist_link::{Call, Event, Link, Named, Reply, Request};
+use cellist_platform::Variables;
 use cellist_session::execution::{Limit, OnStuck};
 use cellist_session::orders::Job;
 use cellist_session::run::{Cancel, KernelReport, Observer};
 use cellist_session::sessions::{CallReport, CallView, Code, Kind, Stage};
-use cellist_session::settings::Settings;
+use cellist_settings::Settings;
 use serde_json::json;
 
 use super::{Arguments, View, answer, real, working_folder};
 use crate::answer::{Answer, Format, print_aside};
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, FailureKind};
 use crate::host::{self, Reach};
 use crate::interrupts;
 use crate::progress::Progress;
@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &Arguments, id: &str, code: String, format: Format)
             reach = Reach::open(arguments.standalone, &settings) => reach?,
             () = cancel.asked() => return Err(CliError::interrupted()),
         };
-        let report = carry_out(reach.link(), arguments, call, &mut cancel, &view).await;
+        let report = carry_out(reach.client(), arguments, call, &mut cancel, &view).await;
         reach.close().await;
         report
     })?;
@@ -75,7 +75,7 @@ fn on_stuck(is_standalone: bool, settings: &Settings) -> Option<OnStuck> {
 
 /// Asks; where the host says that it needs to know how to start a kernel, finds that out and asks again.
 async fn carry_out(
-    link: &Link,
+    client: &HostClient,
     arguments: &Arguments,
     mut call: Call,
     cancel: &mut Cancel,
@@ -84,7 +84,7 @@ async fn carry_out(
     let mut progress = view.progress(&call.cells[0].code);
     let _waiting = view.waiting(&call.cells[0].code);
     let report = loop {
-        let reply = ask(link, Request::Call(Box::new(call.clone())), cancel, &mut progress).await;
+        let reply = ask(client, Request::Call(Box::new(call.clone())), cancel, &mut progress).await;
         match reply {
             Ok(Reply::Called(report)) => break Ok(*report),
             Ok(Reply::Unordered { cwd }) if call.order.is_none() => {
@@ -106,12 +106,12 @@ async fn carry_out(
 }
 
 async fn ask(
-    link: &Link,
+    client: &HostClient,
     request: Request,
     cancel: &mut Cancel,
     progress: &mut Progress,
 ) -> Result<Reply, CliError> {
-    let pending = link.begin(request);
+    let pending = client.begin(request);
     let (stop, mut events) = (pending.stop(), pending.events());
     let done = pending.done();
     tokio::pin!(done);
@@ -166,7 +166,7 @@ fn show(progress: &mut Progress, view: &CallView) {
 fn told(mut report: CallReport, format: Format) -> Result<Answer, CliError> {
     if report.cells.is_empty() {
         let why = report.notices.pop().unwrap_or_else(|| "nothing ran".into());
-        return Err(CliError::new("interrupted", Exit::Interrupted, why));
+        return Err(CliError::new(FailureKind::Interrupted, Exit::Interrupted, why));
     }
     let cell = report.cells.swap_remove(0).report;
     if format == Format::People {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, FailureKind};
 
 /// Which configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,8 +71,11 @@ impl Git {
             Scope::Local => {
                 let top = self.ask(&["rev-parse", "--show-toplevel"])?;
                 if !top.status.success() {
-                    return Err(CliError::input("no_repository", "this folder is not in a git repository")
-                        .with_hint("run `git init` first, or pass --global"));
+                    return Err(CliError::input(
+                        FailureKind::NoRepository,
+                        "this folder is not in a git repository",
+                    )
+                    .with_hint("run `git init` first, or pass --global"));
                 }
                 Ok(Path::new(line(&top).as_str()).join(".gitattributes"))
             }
@@ -86,7 +89,7 @@ impl Git {
                     .map(PathBuf::from)
                     .or_else(|| folder("HOME").map(|home| Path::new(&home).join(".config")));
                 config.map(|config| config.join("git").join("attributes")).ok_or_else(|| {
-                    CliError::input("no_home", "HOME is not set, so git has no global settings")
+                    CliError::input(FailureKind::NoHome, "HOME is not set, so git has no global settings")
                 })
             }
         }
@@ -103,13 +106,20 @@ impl Git {
             return Ok(());
         }
         let problem = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
-        Err(CliError::new("git", Exit::NotSaved, format!("git could not set {}: {problem}", arguments[1])))
+        Err(CliError::new(
+            FailureKind::Git,
+            Exit::NotSaved,
+            format!("git could not set {}: {problem}", arguments[1]),
+        ))
     }
 
     fn ask(&self, arguments: &[&str]) -> Result<Output, CliError> {
         Command::new("git").args(arguments).output().map_err(|error| {
-            CliError::input("no_git", format!("git does not start: {}", crate::error::reason(&error)))
-                .with_hint("install git, or check that it is on the PATH")
+            CliError::input(
+                FailureKind::NoGit,
+                format!("git does not start: {}", crate::error::reason(&error)),
+            )
+            .with_hint("install git, or check that it is on the PATH")
         })
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use cellist_link::OpeningFile;
+use cellist_host::OpeningFile;
 
 use crate::host;
 

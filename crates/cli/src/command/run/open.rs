@@ -3,35 +3,35 @@
 
 use std::path::PathBuf;
 
-use cellist_kernel::environment::Variables;
-use cellist_link::{
-    Call, Event, Named, NotebookAsk, NotebookEdit, NotebookReply, NotebookRun, Reply, Request, RunNews,
+use cellist_host::{
+    Call, Event, Named, NotebookAsk, NotebookEdit, NotebookReply, NotebookRun, OpenContent, OpenNotebook,
+    Reply, Request, RunEvent,
 };
+use cellist_kernel::order::Order;
 use cellist_notebook::CellId;
+use cellist_platform::Variables;
 use cellist_session::execution::Limit;
-use cellist_session::order::Order;
 use cellist_session::orders::Wanted;
 use cellist_session::run::{
-    Cancel, CannotRun, Observer, Plan, RunReport, Step, assignments, parameters_at, title, why_nothing,
+    Cancel, CannotRun, Observer, Plan, RunReport, assignments, parameters_at, why_nothing,
 };
 use cellist_session::sessions::{CallReport, Code, KernelMode, Kind, RetryOnCrash};
-use cellist_session::settings::Resolved;
+use cellist_settings::Resolved;
 
 use super::{Arguments, answer, on_stdout, print_aside_heading};
 use crate::answer::{Answer, Format};
-use crate::author::author;
 use crate::command::exec::on_what;
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, FailureKind};
 use crate::host::unexpected;
 use crate::interrupts;
-use crate::owner::{Owner, Whole};
+use crate::notebook_access::author;
 use crate::paint::Paint;
 use crate::progress::Progress;
 use crate::startup::Stages;
 
 /// What is to be run, and where.
 pub(super) struct Run<'a> {
-    pub(super) owner: &'a Owner,
+    pub(super) owner: &'a OpenNotebook,
     pub(super) arguments: &'a Arguments,
     pub(super) plan: &'a Plan,
     pub(super) settings: &'a Resolved,
@@ -73,7 +73,7 @@ impl Run<'_> {
             Ok(report) => report,
             Err(error) => {
                 // A host that is gone has no sessions any more.
-                let _ = self.owner.link().ask(Request::End(session)).await;
+                let _ = self.owner.client().ask(Request::End(session)).await;
                 return Err(error);
             }
         };
@@ -82,7 +82,7 @@ impl Run<'_> {
         report.output.clone_from(&self.arguments.notebook);
         let unsaved = (!report.saved).then(|| {
             let why = report.notices.last().cloned().unwrap_or_default();
-            CliError::new("cannot_save", Exit::NotSaved, why)
+            CliError::new(FailureKind::CannotSave, Exit::NotSaved, why)
         });
         Ok(answer(report, unsaved, paint))
     }
@@ -124,7 +124,7 @@ impl Run<'_> {
     async fn start(&self, call: Call, cancel: &mut Cancel) -> Result<CallReport, CliError> {
         let nothing = Code { hidden: true, ..Code::default() };
         let call = Call { cells: vec![nothing], limit: Limit::None, is_watched: false, ..call };
-        let pending = self.owner.link().begin(Request::Call(Box::new(call)));
+        let pending = self.owner.client().begin(Request::Call(Box::new(call)));
         let stop = pending.stop();
         let done = pending.done();
         tokio::pin!(done);
@@ -146,7 +146,7 @@ impl Run<'_> {
     async fn cells(
         &self,
         call: Call,
-        mut whole: Whole,
+        mut whole: OpenContent,
         chosen: &[CellId],
         parameters: Option<String>,
         cancel: &mut Cancel,
@@ -160,7 +160,7 @@ impl Run<'_> {
             let edit = NotebookEdit::Parameters(source);
             let edited = self.owner.asked(NotebookAsk::Edit { edit, base: None, author: author() }).await?;
             match edited {
-                NotebookReply::Edited(edited) => notices.extend(edited.notices),
+                NotebookReply::Edited(edited) => notices.extend(edited.result.notices),
                 other => return Err(unexpected(&Reply::Notebook(other))),
             }
             whole = self.owner.whole().await?;
@@ -175,7 +175,6 @@ impl Run<'_> {
         if let Some(why) = why_nothing(&whole.notebook, &here) {
             notices.push(format!("there was nothing to run: {why}"));
         }
-        let name = call.session.id.clone();
         let run = NotebookRun {
             path: self.owner.file().to_owned(),
             cells,
@@ -184,7 +183,6 @@ impl Run<'_> {
             max_output: self.plan.max_output,
             timing: self.plan.timing,
             author: author(),
-            name: Some(name),
         };
         let mut report = self.follow(run, cancel, progress).await?;
         report.notices.splice(0..0, notices);
@@ -198,63 +196,28 @@ impl Run<'_> {
         cancel: &mut Cancel,
         progress: &mut Progress,
     ) -> Result<RunReport, CliError> {
-        let link = self.owner.link();
-        let name = run.name.clone().unwrap_or_default();
-        let pending = link.begin(Request::Run(Box::new(run)));
+        let pending = self.owner.client().begin(Request::Run(Box::new(run)));
         let (stop, mut events) = (pending.stop(), pending.events());
         let done = pending.done();
         tokio::pin!(done);
-        let (mut seen, mut is_heard) = (Seen::default(), true);
+        let (mut shown, mut is_open) = (0, true);
         let reply = loop {
             tokio::select! {
                 biased;
                 reply = &mut done => break reply,
-                () = cancel.asked() => {
-                    stop.stop();
-                    continue;
+                () = cancel.asked() => stop.stop(),
+                changed = events.changed(), if is_open => {
+                    is_open = changed.is_ok();
+                    show(events.borrow_and_update().as_ref(), &mut shown, progress);
                 }
-                changed = events.changed(), if is_heard => is_heard = changed.is_ok(),
-            }
-            let Some(Event::Run(view)) = events.borrow_and_update().clone() else { continue };
-            if view.news > seen.news {
-                let from = seen.news;
-                // What is missed here is in the report.
-                if let Ok(Reply::RunNews(news)) = link.ask(Request::RunNews { run: name.clone(), from }).await
-                {
-                    news.into_iter().for_each(|news| seen.show(news, progress));
-                }
-            } else if !view.text.is_empty() {
-                progress.shows(view.text, view.bar.as_ref());
             }
         };
-        let report = match reply {
-            Ok(Reply::Ran(report)) => *report,
-            Ok(other) => return Err(unexpected(&other)),
-            Err(error) => return Err(self.gone(error.into())),
-        };
-        self.show_rest(&report, &seen, progress).await?;
-        Ok(report)
-    }
-
-    /// Shows the cells that had ended before their news came.
-    async fn show_rest(
-        &self,
-        report: &RunReport,
-        seen: &Seen,
-        progress: &mut Progress,
-    ) -> Result<(), CliError> {
-        let count = report.cells.len() + report.not_run;
-        let whole = if seen.began < report.cells.len() { Some(self.owner.whole().await?) } else { None };
-        for (position, cell) in report.cells.iter().enumerate().skip(seen.ended) {
-            let notebook = whole.as_ref().map(|whole| &whole.notebook).filter(|_| position >= seen.began);
-            if let Some(notebook) = notebook.filter(|notebook| cell.index < notebook.cells().len()) {
-                let (title, source) = (title(notebook, cell.index), notebook.cells()[cell.index].source());
-                let step = Step { index: cell.index, position, count, title, source: source.into_owned() };
-                progress.started(&step);
-            }
-            progress.finished(cell);
+        show(events.borrow().as_ref(), &mut shown, progress);
+        match reply {
+            Ok(Reply::Ran(report)) => Ok(*report),
+            Ok(other) => Err(unexpected(&other)),
+            Err(error) => Err(self.gone(error.into())),
         }
-        Ok(())
     }
 
     fn refused(&self, error: CannotRun) -> CliError {
@@ -263,8 +226,8 @@ impl Run<'_> {
 
     fn gone(&self, error: CliError) -> CliError {
         let error = error.about(&self.arguments.notebook.display().to_string());
-        match error.kind.as_ref() {
-            "host_lost" => error.with_hint(
+        match error.kind {
+            FailureKind::HostLost => error.with_hint(
                 "the notebook has what was saved until then, and the kernel is gone; run it again",
             ),
             _ => error,
@@ -272,26 +235,18 @@ impl Run<'_> {
     }
 }
 
-/// How much of a run was shown.
-#[derive(Default)]
-struct Seen {
-    news: usize,
-    began: usize,
-    ended: usize,
-}
-
-impl Seen {
-    fn show(&mut self, news: RunNews, progress: &mut Progress) {
-        self.news += 1;
-        match news {
-            RunNews::Began(step) => {
-                self.began += 1;
-                progress.started(&step);
-            }
-            RunNews::Ended(report) => {
-                self.ended += 1;
-                progress.finished(&report);
-            }
+/// Shows what happened in a run since the first `shown` events.
+fn show(event: Option<&Event>, shown: &mut usize, progress: &mut Progress) {
+    let Some(Event::Run(state)) = event else { return };
+    for event in state.after(*shown) {
+        match event {
+            RunEvent::Began(step) => progress.started(step),
+            RunEvent::Ended(report) => progress.finished(report),
         }
+    }
+    *shown = state.count();
+    if let Some(call) = state.call.as_ref().filter(|call| state.running().is_some() && !call.text.is_empty())
+    {
+        progress.shows(call.text.clone(), call.bar.as_ref());
     }
 }

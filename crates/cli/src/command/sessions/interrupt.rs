@@ -1,6 +1,6 @@
 //! `cellist sessions interrupt`: stops the running code and keeps the state, unless it is forced.
 
-use cellist_link::{Reply, Request};
+use cellist_host::{Reply, Request};
 use cellist_session::execution::KernelState;
 use cellist_session::sessions::Interruption;
 use clap::Args;

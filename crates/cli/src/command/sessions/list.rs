@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use cellist_link::{Reply, Request};
+use cellist_host::{Reply, Request};
 use cellist_session::sessions::{SessionState, SessionView};
 use clap::Args;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! `cellist sessions stop`: ends a session.
 
-use cellist_link::{Reply, Request};
+use cellist_host::{Reply, Request};
 use clap::Args;
 use serde_json::json;
 

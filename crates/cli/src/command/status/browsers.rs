@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use cellist_link::{BrowserView, Link, Reply, Request};
-use cellist_session::Home;
+use cellist_host::{BrowserView, HostClient, Reply, Request};
+use cellist_settings::Home;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
@@ -32,7 +32,7 @@ pub(crate) fn ask(request: Request) -> Result<Option<Vec<BrowserView>>, CliError
         if host.state().await?.is_none() {
             return Ok(None);
         }
-        match Link::attach(&host).await?.ask(request).await? {
+        match HostClient::attach(&host).await?.ask(request).await? {
             Reply::Browsers(browsers) => Ok(Some(browsers)),
             other => Err(unexpected(&other)),
         }

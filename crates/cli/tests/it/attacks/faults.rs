@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
+use testkit::wait_until;
 
 use crate::bench::{Backend, Mark, without_environments};
 use crate::desk::{Desk, notebook};
 use crate::mcp::client::Client;
-use crate::sessions::until;
 
 /// Code that says that it runs and then waits for a file.
 const WAITS: &str = "import os, time\nopen('begun', 'w').close()\nwhile not os.path.exists('go'):\n    \
@@ -45,7 +45,7 @@ impl Shaky {
         command.env("CELLIST_FAULTS", desk.state().join("plan")).stdout(Stdio::null()).stderr(log);
         let host = command.spawn().unwrap();
         let shaky = Shaky { desk, mark, host };
-        until("the host is there", || shaky.desk.json(&["status"])["running"] == true);
+        wait_until("the host is there", || shaky.desk.json(&["status"])["running"] == true);
         shaky
     }
 
@@ -116,7 +116,7 @@ fn a_panic_in_one_session_leaves_the_others_and_open_notebooks_alone() {
     assert!(!failed, "{text}");
     let waiting = busy
         .begin("tools/call", json!({ "name": "python", "arguments": { "code": WAITS, "soft_wait": 100 } }));
-    until("the code runs", || shaky.desk.path().join("begun").exists());
+    wait_until("the code runs", || shaky.desk.path().join("begun").exists());
     let (text, failed) = writer.call("update_notebook_cell", edit("x = 1"));
     assert!(!failed, "{text}");
 

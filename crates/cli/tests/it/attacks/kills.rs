@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use testkit::wait_until;
 
 use crate::bench::{Backend, Mark, without_environments};
 use crate::desk::{Desk, source};
@@ -235,7 +236,7 @@ impl Bed {
         let now = self.host().expect("a host is there");
         let host_was_killed = killed.contains(&host);
         assert_eq!(now != host, host_was_killed, "{victim:?}: the host was {host} and is {now}");
-        until("what the killed process had is gone, and a guard is there", || {
+        wait_until("what the killed process had is gone, and a guard is there", || {
             let is_gone = |pid: &u32| stat(*pid).is_none_or(|fields| fields[0] == "Z");
             killed.iter().all(is_gone)
                 && self.guards(now).len() == 1
@@ -274,7 +275,7 @@ fn kills_at_random_moments_lose_nothing_and_leave_nothing() {
     drop(bed.agent.take());
     bed.desk.run(&["stop"]).ok();
     bed.mark.assert_gone(LONG);
-    until("the guard has cleaned up", || {
+    wait_until("the guard has cleaned up", || {
         bed.private_folders().is_empty()
             && fs::read_dir(bed.desk.state().join("run/held")).map_or(0, Iterator::count) == 0
     });
@@ -294,13 +295,4 @@ fn stat(pid: u32) -> Option<Vec<String>> {
 fn signal(name: &str, pid: u32) {
     // One that has ended meanwhile is as good as killed.
     let _ = Command::new("kill").args([name, &pid.to_string()]).stderr(Stdio::null()).status();
-}
-
-#[track_caller]
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + LONG;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "waited too long: {what}");
-        thread::sleep(Duration::from_millis(5));
-    }
 }

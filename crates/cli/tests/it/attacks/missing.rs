@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::process::{Command, Stdio};
 
-use cellist_kernel::fault::Site;
+use cellist_platform::fault::Site;
 use serde_json::json;
 use testkit::{Flavour, Jupyter, Models, Said, TOKEN};
 
@@ -274,7 +274,7 @@ fn a_host_without_a_watcher_of_its_socket_works() {
 #[test]
 fn commands_that_start_a_host_tell_what_is_missing() {
     for (site, words, says) in [
-        (Site::AsideThread, &["serve"][..], "the host cannot have the 5 threads that it needs"),
+        (Site::AsideThread, &["serve"][..], "the host cannot have the 3 threads that it needs"),
         (Site::RegistrationFile, &["serve"], "the state folder cannot be used"),
         (Site::DetachedProcess, &["serve", "--background"], "cellist"),
         (Site::TurnThread, &["serve", "--background"], ""),

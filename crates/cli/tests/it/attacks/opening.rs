@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use testkit::wait_until;
 
 use crate::desk::Desk;
-use crate::sessions::until;
 
 /// Prints each command line of the desktop's programs, and each that has a link, as soon as it sees one. It says that it
 /// looks, and looks until its input ends, or for a minute.
@@ -59,7 +59,7 @@ impl Desk {
         command.env("DISPLAY", ":99").env("CELLIST_TEST_GIVEN", &given);
         let ran = command.output().unwrap();
         let answer = serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"));
-        until("the browser starts", || given.exists());
+        wait_until("the browser starts", || given.exists());
         (answer, fs::read_to_string(given).unwrap())
     }
 }

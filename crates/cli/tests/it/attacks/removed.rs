@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use testkit::wait_until;
+
 use crate::bench::Backend;
 use crate::desk::Desk;
 
@@ -17,15 +19,6 @@ fn exec(desk: &Desk, backend: Backend, code: &str) -> String {
 
 fn kill(pid: &str) {
     assert!(Command::new("kill").args(["-9", pid]).status().unwrap().success());
-}
-
-#[track_caller]
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !is_so() {
-        assert!(Instant::now() < deadline, "waited too long until {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -43,14 +36,14 @@ fn a_host_whose_files_are_removed_makes_them_anew_and_keeps_its_sessions() {
     for removed in ["host.sock", "host.json", "host.lock", "."] {
         match removed {
             // The host may make a file anew while the folder is being removed.
-            "." => until("the folder is gone", || fs::remove_dir_all(&run).is_ok()),
+            "." => wait_until("the folder is gone", || fs::remove_dir_all(&run).is_ok()),
             file => fs::remove_file(run.join(file)).unwrap(),
         }
         let began = Instant::now();
         assert_eq!(exec(&desk, Backend::BareRunner, "x = x + 1; print(x > 41)"), "True", "{removed}");
         assert!(began.elapsed() < Duration::from_secs(5), "{removed}: {:?}", began.elapsed());
         assert_eq!(desk.json(&["status"])["pid"], host, "{removed}: no other host took its place");
-        until("all is there again", || {
+        wait_until("all is there again", || {
             ["host.sock", "host.json", "host.lock"].iter().all(|name| run.join(name).exists())
         });
     }
@@ -71,7 +64,7 @@ fn a_host_whose_state_folder_is_removed_leaves() {
     let status: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
     let host = status["pid"].to_string();
     fs::remove_dir_all(&home).unwrap();
-    until("it has left", || {
+    wait_until("it has left", || {
         let stat = fs::read_to_string(format!("/proc/{host}/stat")).unwrap_or_default();
         stat.is_empty() || stat.contains(") Z")
     });
@@ -104,9 +97,9 @@ fn kernels_of_a_host_that_was_killed_with_its_guard_are_swept_by_the_next_host()
         || fs::read_to_string(format!("/proc/{kernel}/stat")).is_ok_and(|stat| !stat.contains(") Z"));
     assert!(is_alive() && folders().len() == 1, "nobody was left to end it");
     desk.json(&["serve", "--background"]);
-    until("the kernel and its folder are gone", || !is_alive() && folders().is_empty());
-    until("its ledger too", || names(&run.join("held")).is_empty());
-    until("the log tells it", || {
+    wait_until("the kernel and its folder are gone", || !is_alive() && folders().is_empty());
+    wait_until("its ledger too", || names(&run.join("held")).is_empty());
+    wait_until("the log tells it", || {
         let log = fs::read_to_string(desk.state().join("log/host.log")).unwrap();
         log.contains("removed leftovers of killed processes: 1 kernels, 1 folders")
     });

@@ -4,12 +4,12 @@ use std::fs;
 use std::process::Command;
 
 use serde_json::{Value, json};
+use testkit::wait_until;
 
 use super::client::Client;
 use super::official::{Official, WAYS};
 use crate::bench::{Backend, Mark, without_environments};
 use crate::desk::Desk;
-use crate::sessions::until;
 
 /// Code that says that it runs and then waits for a file that may never come.
 const WAITS: &str = "import os, time\nkept = 'kept'\nopen('begun', 'w').close()\n\
@@ -50,7 +50,7 @@ fn cancelling_a_call_interrupts_what_it_runs_and_keeps_the_state() {
     let bed = Bed::new();
     let mut client = Client::greet(bed.command(), "2025-11-25");
     let call = client.begin("tools/call", json!({ "name": "python", "arguments": waits() }));
-    until("the code runs", || bed.has("begun"));
+    wait_until("the code runs", || bed.has("begun"));
     client.notify("notifications/cancelled", json!({ "requestId": call, "reason": "enough" }));
     let (text, failed) = client.call("python", json!({ "code": "print(kept)" }));
     assert!(!failed && text.contains("kept"), "{text}");
@@ -69,10 +69,10 @@ fn a_command_of_the_shell_goes_with_all_that_it_started_when_its_call_is_cancell
     let waits = "(echo $BASHPID > pid; mv pid begun; while [ ! -e go ]; do sleep 0.01; done) & wait";
     let arguments = json!({ "command": waits, "soft_wait": 300, "timeout": 600 });
     let call = client.begin("tools/call", json!({ "name": "bash", "arguments": arguments }));
-    until("the command runs", || bed.has("begun"));
+    wait_until("the command runs", || bed.has("begun"));
     let child = format!("/proc/{}/cmdline", bed.desk.text("begun").trim());
     client.notify("notifications/cancelled", json!({ "requestId": call, "reason": "enough" }));
-    until("what it started is gone", || fs::read(&child).unwrap_or_default().is_empty());
+    wait_until("what it started is gone", || fs::read(&child).unwrap_or_default().is_empty());
     let (text, failed) = client.call("bash", json!({ "command": "echo next" }));
     assert_eq!((text.as_str(), failed), ("next", false));
     assert_eq!(client.leave(), 0);
@@ -100,11 +100,11 @@ fn what_a_client_on_standard_streams_has_begun_goes_on_when_it_goes_away() {
     let bed = Bed::new();
     let mut client = Client::greet(bed.command(), "2025-11-25");
     client.begin("tools/call", json!({ "name": "python", "arguments": waits() }));
-    until("the code runs", || bed.has("begun"));
+    wait_until("the code runs", || bed.has("begun"));
     assert_eq!(client.leave(), 0);
     assert!(!bed.has("ended"));
     fs::write(bed.desk.path().join("go"), "").unwrap();
-    until("the code ends by itself", || bed.has("ended"));
+    wait_until("the code ends by itself", || bed.has("ended"));
 }
 
 #[test]

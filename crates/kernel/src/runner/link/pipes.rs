@@ -5,10 +5,10 @@ use std::io;
 
 use bytes::{Bytes, BytesMut};
 use cellist_output::StreamName;
+use cellist_platform::fault::{self, Site};
 use memchr::memchr;
 use tokio::net::unix::pipe;
 
-use crate::fault::{self, Site};
 use crate::runner::frames::LARGEST_FRAME;
 use crate::runner::marks::{Marks, Piece};
 use crate::waiting::{CHUNK, LARGE};

@@ -129,16 +129,6 @@ impl Session {
     }
 }
 
-/// Waits until something has happened that no event tells.
-pub(crate) async fn until(happened: impl Fn() -> bool) {
-    let waiting = async {
-        while !happened() {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    };
-    tokio::time::timeout(LONG, waiting).await.unwrap();
-}
-
 /// The events of an execution to its end.
 pub(crate) async fn all(mut execution: Execution) -> Vec<Event> {
     let mut events = Vec::new();

@@ -2,8 +2,9 @@
 
 use cellist_kernel::{Event, Request};
 use cellist_output::StreamName;
+use testkit::until;
 
-use super::bed::{Bed, LONG, all, until, until_printed};
+use super::bed::{Bed, LONG, all, until_printed};
 
 #[tokio::test]
 async fn both_streams_and_displays_come_in_the_order_in_which_they_were_made() {

@@ -1,8 +1,9 @@
 //! Code that awaits.
 
 use cellist_kernel::Request;
+use testkit::until;
 
-use super::bed::{Bed, Heard, all, until};
+use super::bed::{Bed, Heard, all};
 
 #[tokio::test]
 async fn a_cell_may_await_at_its_top_level() {

@@ -4,8 +4,8 @@
 use std::io;
 use std::sync::Arc;
 
-use cellist_kernel::fault::{self, Site};
 use cellist_output::wire::{self, MCP_MESSAGE};
+use cellist_platform::fault::{self, Site};
 use futures_util::SinkExt;
 use memchr::memchr;
 use rmcp::RoleServer;

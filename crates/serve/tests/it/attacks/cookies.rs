@@ -1,6 +1,6 @@
 //! Cookies and keys that were stolen, replayed, revoked or guessed.
 
-use cellist_link::{BrowserView, Reply, Request};
+use cellist_host::{BrowserView, Reply, Request};
 use serde_json::json;
 
 use crate::bed::soon;
@@ -51,7 +51,7 @@ async fn a_cookie_alone_opens_no_socket_and_a_proof_that_was_seen_does_not_work_
     let origin = format!("http://{}", site.host());
     let challenge = "00000000000000000000000000000000";
     for said in [
-        json!({ "id": 1, "ask": "history" }),
+        json!({ "ask": { "id": 1, "request": { "files": { "folder": null } } } }),
         json!({ "proof": "" }),
         json!({ "proof": "00000000000000000000000000000000" }),
     ] {

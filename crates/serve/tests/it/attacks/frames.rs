@@ -46,6 +46,32 @@ async fn a_hostile_frame_of_a_browser_ends_its_connection_and_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_makes_a_request_of_other_clients_is_let_go_and_nothing_is_done() {
+    let site = Site::new().await;
+    let (mut other, _) = site.page().await;
+    let bot = json!({ "actor": { "id": "bot", "name": "bot", "kind": "agent" }, "turn": null });
+    let op = json!({ "op": "write", "cell": "a", "source": "gone" });
+    let submit = json!({ "submission": { "base": 0, "tag": null, "ops": [op] }, "author": bot });
+    let edit = json!({ "edit": { "text": "" }, "base": null, "author": bot });
+    for request in [
+        json!({ "tool": { "tool": "bash", "arguments": { "command": "touch made" } } }),
+        json!({ "revoke": null }),
+        json!({ "notebook": { "path": site.path, "ask": { "submit": submit } } }),
+        json!({ "notebook": { "path": site.path, "ask": { "edit": edit } } }),
+        json!({ "levitate": 3 }),
+    ] {
+        let (mut page, _) = site.page().await;
+        page.say(json!({ "ask": { "id": 1, "request": request } })).await;
+        page.closed().await;
+    }
+    let whole = other.open(&site.path, &[]).await;
+    assert_eq!(
+        (&whole["cells"][0]["source"], &whole["cells"][1]["source"]),
+        (&json!("x = 1"), &json!("y = 1"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_hostile_frame_on_the_socket_ends_its_connection_and_no_other() {
     let site = Site::new().await;
     let (mut page, _) = site.page().await;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use cellist_host::{HostClient, Reply, Request};
 use cellist_kernel::process::raise_open_files;
-use cellist_link::{Link, Reply, Request};
 use cellist_serve::Staying;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -81,14 +81,14 @@ async fn silent_visitors_at_the_socket_give_way_to_the_owner() {
     raise_open_files();
     let bed = Bed::new();
     drop(bed.serve("1.0.0", Staying::UntilStopped));
-    let link = soon(Link::attach(&bed.seen_by("1.0.0"))).await.unwrap();
+    let client = soon(HostClient::attach(&bed.seen_by("1.0.0"))).await.unwrap();
     let socket = bed.address().unwrap().socket;
     let mut held = JoinSet::new();
     for _ in 0..2 * ROOM {
         held.spawn(closed(soon(UnixStream::connect(&socket)).await.unwrap()));
     }
     assert!(soon(bed.seen_by("1.0.0").state()).await.unwrap().is_some());
-    assert!(matches!(soon(link.ask(Request::Sessions)).await, Ok(Reply::Sessions(_))));
+    assert!(matches!(soon(client.ask(Request::Sessions)).await, Ok(Reply::Sessions(_))));
     for _ in 0..ROOM {
         soon(held.join_next()).await.unwrap().unwrap();
     }

@@ -4,7 +4,7 @@ use cellist_assistant::Keys;
 use serde_json::json;
 use testkit::Said;
 
-use super::{Room, find, look, message, open, send, until, words};
+use super::{Room, done, find, look, message, open, send, until, words};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_is_told_as_it_comes_with_what_the_host_really_did() {
@@ -23,7 +23,7 @@ async fn an_answer_is_told_as_it_comes_with_what_the_host_really_did() {
     assert_eq!(chat["references"][0], json!({ "name": "#runNotebookCells", "mode": "agent" }));
     assert_eq!(chat["references"][4], json!({ "name": "#getNotebookCells", "mode": "ask" }));
 
-    let said = json!({ "words": "change it", "mode": "agent", "is_attached": true, "attached": [], "selected": ["b"], "outputs": ["a"] });
+    let said = json!({ "id": "m1", "words": "change it", "mode": "agent", "is_attached": true, "attached": [], "selected": ["b"], "outputs": ["a"] });
     send(&mut page, said).await;
     let told = until(&mut page, "ended").await;
     let asked = find(&told, "asked");
@@ -55,8 +55,7 @@ async fn what_can_be_said_is_told_anew_with_notebooks_and_settings_that_came_sin
     let mut page = room.page().await;
     room.site.bed.scratch.write("later.ipynb", "{}");
     room.settings("run_code = \"allow\"\n");
-    let chat = page.chat(json!("about")).await;
-    let chat = &chat["Ok"]["chat"];
+    let chat = page.setup().await;
     assert_eq!((&chat["notebooks"], &chat["run_code"]), (&json!(["later.ipynb"]), &json!("allow")), "{chat}");
     room.close(page).await;
 }
@@ -77,19 +76,15 @@ async fn messages_wait_in_a_queue_can_be_withdrawn_and_a_page_that_comes_back_ge
         }
     };
     assert_eq!(waiting[0]["words"], json!("two"));
-    let number = &waiting[0]["number"];
-    assert_eq!(page.chat(json!({ "withdraw": { "number": number } })).await, json!({ "Ok": "done" }));
-    let late = page.chat(json!({ "withdraw": { "number": number } })).await;
-    assert_eq!(late["Err"]["kind"], json!("not_waiting"));
+    let withdraw = json!({ "message": waiting[0]["message"] });
+    assert_eq!(page.on_chat("withdraw", withdraw.clone()).await, done(true));
+    assert_eq!(page.on_chat("withdraw", withdraw).await, done(false));
 
     // The page is loaded again in the middle of an answer.
     drop(page);
     let mut page = room.page().await;
     let news = page.next_chat().await;
-    assert_eq!(
-        (&news["from"], &news["is_answering"], &news["inline"]),
-        (&json!(0), &json!(true), &json!(null))
-    );
+    assert_eq!((&news["from"], &news["answering"]), (&json!(0), &json!("one")));
     assert_eq!(news["waiting"][0]["words"], json!("three"));
     let told = news["told"].as_array().unwrap().clone();
     assert_eq!((find(&told, "asked")["words"].as_str(), words(&told).as_str()), (Some("one"), "First "));
@@ -120,9 +115,9 @@ async fn what_is_allowed_always_is_not_asked_again_in_a_new_conversation_either(
     for (verdict, expected) in [("no", "did not allow"), ("always", "42")] {
         send(&mut page, message("agent", "run it")).await;
         let told = until(&mut page, "question").await;
-        let approve = json!({ "approve": { "call": find(&told, "question")["id"], "verdict": verdict } });
-        assert_eq!(page.chat(approve.clone()).await, json!({ "Ok": "done" }));
-        assert_eq!(page.chat(approve).await["Err"]["kind"], json!("not_asked"));
+        let approve = json!({ "call": find(&told, "question")["id"], "verdict": verdict });
+        assert_eq!(page.on_chat("approve", approve.clone()).await, done(true));
+        assert_eq!(page.on_chat("approve", approve).await, done(false));
         let told = until(&mut page, "ended").await;
         assert_eq!(find(&told, "verdict")["verdict"], json!(verdict));
         assert!(find(&told, "result")["text"].as_str().unwrap().contains(expected), "{told:?}");
@@ -143,7 +138,7 @@ async fn without_a_model_it_is_said_what_to_do_and_settings_count_from_the_next_
     let account = open(&mut page, false).await["account"].clone();
     assert_eq!(account["problem"], json!("no provider of models is set up"));
     assert!(account["hint"].as_str().unwrap().contains("config.toml"), "{account}");
-    let refused = page.chat(json!({ "send": message("ask", "hello") })).await;
+    let refused = page.on_chat("say", json!({ "message": message("ask", "hello") })).await;
     assert_eq!(refused["Err"]["kind"], json!("no_model"));
     room.settings("");
     send(&mut page, message("ask", "hello")).await;

@@ -32,25 +32,29 @@ async fn a_message_is_gone_back_to_with_all_that_came_after_it_and_what_the_pers
     let typed = crate::site::typed("b", 5, &["0"]);
     crate::site::version(&page.submit(whole["version"].as_u64().unwrap(), 1, typed).await);
 
-    let restore = |turn: &serde_json::Value| json!({ "restore": { "turn": turn } });
-    let restored = |words: &str| json!({ "Ok": { "restored": words } });
-    let one_cell = restored("Restored 1 cell of nb.ipynb");
-    assert_eq!(page.chat(restore(&turns[1])).await, one_cell);
+    let restore = |turn: &serde_json::Value| json!({ "turn": turn });
+    let restored =
+        |words: &str, is_any: bool| json!({ "Ok": { "restored": { "summary": words, "is_any": is_any } } });
+    let one_cell = restored("Restored 1 cell of nb.ipynb", true);
+    assert_eq!(page.on_chat("restore", restore(&turns[1])).await, one_cell);
     let told = until(&mut page, "undone").await;
     assert_eq!(find(&told, "undone")["turn"], turns[2], "one that changed nothing needs no word");
     assert_eq!(room.sources(), ["x = 2", "y = 10"]);
-    assert_eq!(page.chat(restore(&turns[0])).await, one_cell);
+    assert_eq!(page.on_chat("restore", restore(&turns[0])).await, one_cell);
     let told = until(&mut page, "undone").await;
     assert_eq!(find(&told, "undone")["turn"], turns[0]);
     assert_eq!(room.sources(), ["x = 1", "y = 10"]);
-    assert_eq!(page.chat(restore(&turns[0])).await, restored("Nothing was to be taken back"));
-    let unknown = page.chat(restore(&json!("nowhere"))).await;
+    assert_eq!(
+        page.on_chat("restore", restore(&turns[0])).await,
+        restored("Nothing was to be taken back", false)
+    );
+    let unknown = page.on_chat("restore", restore(&json!("nowhere"))).await;
     assert_eq!(unknown["Err"]["kind"], json!("no_such_turn"));
 
     // The model is told, once; and while it answers nothing is gone back to.
     send(&mut page, message("agent", "and now?")).await;
     room.models.wait_for(6);
-    let busy = page.chat(restore(&turns[0])).await;
+    let busy = page.on_chat("restore", restore(&turns[0])).await;
     assert_eq!(busy["Err"]["kind"], json!("answering"));
     let sent = room.models.asked()[5].body["messages"].to_string();
     assert_eq!(sent.matches("The person has taken back").count(), 1, "{sent}");

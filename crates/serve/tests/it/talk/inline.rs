@@ -1,9 +1,17 @@
 //! Talk about one cell: the model looks and proposes, and nothing is changed by that.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::Said;
 
-use super::{Room, find, message, tools, until, words};
+use super::{Room, done, find, message, tools, until, words};
+use crate::site::Page;
+
+/// Says something about the cell `a`. Tells the name of the conversation.
+async fn say(page: &mut Page, message: Value) -> String {
+    page.open_chat(Some("a"), false).await;
+    assert_eq!(page.on_chat("say", json!({ "message": message })).await, done(true));
+    page.chat.name.clone()
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_proposal_is_told_and_nothing_else_can_be_done_from_a_cell() {
@@ -27,8 +35,7 @@ async fn a_proposal_is_told_and_nothing_else_can_be_done_from_a_cell() {
     // Nothing is attached and nothing is in front: at a cell its notebook is worked on all the same.
     let mut said = message("agent", "print it");
     (said["is_attached"], said["outputs"]) = (json!(false), json!(["a"]));
-    let answer = page.chat(json!({ "inline": { "cell": "a", "message": said } })).await;
-    let name = answer["Ok"]["inline"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned();
+    let name = say(&mut page, said).await;
     let told = until(&mut page, "ended").await;
     let results: Vec<_> = told.iter().filter_map(|told| told.get("result")).collect();
     for result in &results[..6] {
@@ -64,37 +71,27 @@ async fn a_proposal_is_told_and_nothing_else_can_be_done_from_a_cell() {
     // What is said next about the cell goes on from there, also on a page that has come back.
     drop(page);
     let mut page = room.page().await;
-    let news = loop {
-        let news = page.next_chat().await;
-        if news["inline"] == json!("a") {
-            break news;
-        }
-    };
-    assert_eq!((&news["chat"], &news["from"]), (&json!(name), &json!(0)));
-    let again = page.chat(json!({ "inline": { "cell": "a", "message": message("ask", "shorter") } })).await;
-    assert_eq!(again["Ok"]["inline"], json!(name));
+    page.open_chat(Some("a"), false).await;
+    assert_eq!(page.chat.name, name);
+    until(&mut page, "ended").await;
+    assert_eq!(page.on_chat("say", json!({ "message": message("ask", "shorter") })).await, done(true));
     let told = until(&mut page, "ended").await;
     assert_eq!(find(&told, "proposal")["source"], json!("x = 3"));
     assert!(room.models.asked()[3].body["messages"].to_string().contains("print it"));
 
     // The chat beside the notebook knows nothing of it, and one that was ended begins anew.
-    assert_eq!(page.chat(json!({ "inline_stop": name })).await, json!({ "Ok": "done" }));
+    assert_eq!(page.on_chat("end", json!({})).await, done(true));
+    assert_eq!(page.on_chat("end", json!({})).await, done(false));
     room.models.say([Said::text(&["Hm?"]).held()]);
-    let other = page.chat(json!({ "inline": { "cell": "a", "message": message("ask", "explain") } })).await;
-    assert!(other["Ok"]["inline"].as_str().is_some_and(|other| other != name), "{other}");
+    assert_ne!(say(&mut page, message("ask", "explain")).await, name);
     let sent = room.models.wait_for(6).remove(5).body["messages"].to_string();
     assert!(!sent.contains("shorter"), "{sent}");
-    assert_eq!(page.chat(json!({ "inline_stop": other["Ok"]["inline"] })).await, json!({ "Ok": "done" }));
+    assert_eq!(page.on_chat("end", json!({})).await, done(true));
 
     // One that was ended in the middle of an answer keeps nobody from hearing of the next.
     room.models.say([Said::text(&["Here."])]);
-    let next = page.chat(json!({ "inline": { "cell": "a", "message": message("ask", "again") } })).await;
-    loop {
-        let news = page.next_chat().await;
-        if news["chat"] == next["Ok"]["inline"] && news["told"].to_string().contains("Here.") {
-            break;
-        }
-    }
+    say(&mut page, message("ask", "again")).await;
+    assert_eq!(words(&until(&mut page, "ended").await), "Here.");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -111,7 +108,7 @@ async fn a_proposal_has_what_the_model_was_not_shown() {
     let file = std::fs::read_to_string(&room.site.path).unwrap();
     std::fs::write(&room.site.path, file.replace("x = 1", &format!("t = '{token}'"))).unwrap();
     let (mut page, _) = room.site.page().await;
-    page.chat(json!({ "inline": { "cell": "a", "message": message("ask", "print it") } })).await;
+    say(&mut page, message("ask", "print it")).await;
     let told = until(&mut page, "ended").await;
     assert_eq!(find(&told, "proposal")["source"], json!(format!("t = '{token}'\nprint(t)")));
     let failed = find(&told, "result")["text"].as_str().unwrap().to_owned();

@@ -55,8 +55,11 @@ async fn a_conversation_goes_on_at_the_next_host_and_a_new_one_forgets_it() {
     let sent = room.models.asked()[2].body["messages"].to_string();
     assert!(sent.contains("change it") && sent.contains("I change it."), "{sent}");
     let turn = &find(&before, "asked")["turn"];
-    let restored = page.chat(json!({ "restore": { "turn": turn } })).await;
-    assert_eq!(restored, json!({ "Ok": { "restored": "Restored 1 cell of nb.ipynb" } }));
+    let restored = page.on_chat("restore", json!({ "turn": turn })).await;
+    assert_eq!(
+        restored,
+        json!({ "Ok": { "restored": { "summary": "Restored 1 cell of nb.ipynb", "is_any": true } } })
+    );
     assert_eq!(room.sources(), ["x = 1", "y = 1"]);
 
     open(&mut page, true).await;

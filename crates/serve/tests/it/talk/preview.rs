@@ -58,7 +58,7 @@ async fn what_is_shown_is_what_is_sent_and_the_key_is_in_neither() {
     for (words, request) in [("is hush-hush-hush good?", 0), ("and now? #runNotebookCells", 2)] {
         let mut said = message("ask", words);
         said["selected"] = json!(["b"]);
-        let seen = page.chat(json!({ "preview": said })).await["Ok"]["seen"].clone();
+        let seen = page.on_chat("preview", json!({ "message": said })).await["Ok"]["preview"].clone();
         assert_eq!(seen["notebook_mode"], json!(true), "{seen}");
         send(&mut page, said).await;
         until(&mut page, "ended").await;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use cellist_link::Request;
+use cellist_host::Request;
 use cellist_tools::EditorReport;
 use serde_json::json;
 use testkit::Said;
@@ -49,7 +49,7 @@ async fn the_eight_scenarios_hold_for_what_is_said_on_a_page() {
                     room.site.link.ask(Request::Editor(Some(report))).await.unwrap();
                 }
             }
-            let said = json!({ "words": "hello", "mode": mode, "is_attached": is_attached, "attached": attached, "selected": [], "outputs": [] });
+            let said = json!({ "id": "m", "words": "hello", "mode": mode, "is_attached": is_attached, "attached": attached, "selected": [], "outputs": [] });
             send(&mut page, said).await;
             let told = until(&mut page, "ended").await;
             let sent = &room.models.asked()[count];

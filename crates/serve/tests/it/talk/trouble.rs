@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::Said;
 
-use super::{Room, find, look, message, send, until, words};
+use super::{Room, done, find, look, message, send, until, words};
 use crate::site::{typed, version};
 
 /// A model reads, a person types, and the model writes what it thinks is right. Returns what came of that.
@@ -57,22 +57,22 @@ async fn a_stop_ends_the_answer_and_only_one_that_means_it_ends_what_runs() {
     let mut page = room.page().await;
     send(&mut page, message("agent", "tell me")).await;
     until(&mut page, "text").await;
-    assert_eq!(page.chat(json!({ "stop": "answer" })).await, json!({ "Ok": "done" }));
+    assert_eq!(page.on_chat("stop", json!({ "stop": "answer" })).await, done(true));
     let told = until(&mut page, "ended").await;
     assert_eq!(find(&told, "ended")["ending"], json!("stopped"));
     room.models.release();
 
     send(&mut page, message("agent", "run it")).await;
     until(&mut page, "call").await;
-    page.told(|news| news["shown"]["a"].to_string().contains("begun")).await;
-    page.chat(json!({ "stop": "answer" })).await;
+    page.told(|news| news["outputs"]["a"].to_string().contains("begun")).await;
+    page.on_chat("stop", json!({ "stop": "answer" })).await;
     until(&mut page, "ended").await;
     // The kernel was left alone, and it is said that it still runs; whoever means it ends that, too.
     let whole = page.open(&room.site.path, &[]).await;
-    assert_eq!(whole["states"]["a"]["activity"], json!("running"), "{whole}");
+    assert_eq!(whole["conditions"]["a"]["activity"], json!("running"), "{whole}");
     assert_eq!(page.next_chat().await["runs_on"], json!(true));
-    assert_eq!(page.chat(json!({ "stop": "kernel" })).await, json!({ "Ok": "done" }));
-    page.told(|news| news["states"]["a"]["activity"] == json!("idle")).await;
+    assert_eq!(page.on_chat("stop", json!({ "stop": "kernel" })).await, done(true));
+    page.told(|news| news["conditions"]["a"]["activity"] == json!("idle")).await;
     while page.next_chat().await["runs_on"] == json!(true) {}
     room.close(page).await;
 }
@@ -85,12 +85,12 @@ async fn a_stop_that_means_the_kernel_interrupts_what_the_answer_runs() {
     let mut page = room.page().await;
     send(&mut page, message("agent", "run it")).await;
     until(&mut page, "call").await;
-    page.told(|news| news["shown"]["a"].to_string().contains("begun")).await;
-    page.chat(json!({ "stop": "kernel" })).await;
+    page.told(|news| news["outputs"]["a"].to_string().contains("begun")).await;
+    page.on_chat("stop", json!({ "stop": "kernel" })).await;
     let told = until(&mut page, "ended").await;
     assert_eq!(find(&told, "ended")["ending"], json!("stopped"));
     let whole = page.open(&room.site.path, &[]).await;
-    assert_eq!(whole["states"]["a"]["activity"], json!("idle"), "{whole}");
+    assert_eq!(whole["conditions"]["a"]["activity"], json!("idle"), "{whole}");
     room.close(page).await;
 }
 
@@ -122,7 +122,7 @@ async fn a_provider_that_is_busy_is_asked_again_and_one_that_is_gone_is_told_of(
     drop(gone);
     send(&mut page, message("ask", "anyone?")).await;
     until(&mut page, "again").await;
-    page.chat(json!({ "stop": "answer" })).await;
+    page.on_chat("stop", json!({ "stop": "answer" })).await;
     let told = until(&mut page, "ended").await;
     assert_eq!(find(&told, "ended")["ending"], json!("stopped"));
     room.settings("");

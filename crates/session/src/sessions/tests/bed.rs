@@ -7,12 +7,12 @@ use std::time::Duration;
 use cellist_kernel::order::Way;
 use cellist_kernel::{Death, Error, Future, Order, Result, Started, State};
 use cellist_output::{Ansi, Limits};
-use testkit::Scratch;
+use cellist_settings::Home;
+use cellist_store::artifact::{Artifacts, Retention};
+use testkit::{Scratch, until};
 use tokio::sync::{Semaphore, watch};
 
-use crate::artifact::{Artifacts, Retention};
 use crate::execution::{Limit, Reading};
-use crate::home::Home;
 use crate::sessions::{
     Call, CallReport, Code, KernelMode, Kind, Launcher, Means, Policy, RetryOnCrash, SessionKey,
     SessionState, SessionView, Sessions, Ticket, Workplace,
@@ -174,7 +174,7 @@ pub(crate) fn call(session: &str, cells: &[&str]) -> Call {
         reading: Reading::new(Limits::for_screen(), Ansi::Remove),
         rights: None,
         caller: None,
-        listener: None,
+        outputs: None,
     }
 }
 
@@ -190,15 +190,6 @@ pub(crate) fn text(report: &CallReport) -> &str {
 /// The number of the last piece: 1 on a kernel that has run nothing before.
 pub(crate) fn count(report: &CallReport) -> u64 {
     report.cells.last().unwrap().report.execution_count.unwrap()
-}
-
-pub(crate) async fn until(happened: impl Fn() -> bool) {
-    let waiting = async {
-        while !happened() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(600), waiting).await.unwrap();
 }
 
 /// Waits until a piece of the call runs.

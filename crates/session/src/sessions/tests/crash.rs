@@ -1,8 +1,9 @@
 //! Kernels that die: before a run, during it, and again.
 
-use super::bed::{Bed, begun, call, count, done, text, until};
+use super::bed::{Bed, begun, call, count, done, text};
 use crate::execution::{KernelState, Status};
 use crate::sessions::{RetryOnCrash, SessionState};
+use testkit::until;
 
 const LOST: &str = "The kernel's state was lost: variables and imports are gone.";
 const RETRIED: &str = "[The kernel died and was restarted; the code was run a second time.]";

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use testkit::until;
 use tokio::time::advance;
 
-use super::bed::{Bed, begun, call, count, done, key, text, until};
+use super::bed::{Bed, begun, call, count, done, key, text};
 use crate::execution::{Limit, Status};
 use crate::sessions::{KernelMode, Kind, OwnerId, SessionError};
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::bed::{Bed, begun, call, count, done, key, text, until};
+use testkit::until;
+
+use super::bed::{Bed, begun, call, count, done, key, text};
 use crate::execution::{Limit, Status};
 use crate::sessions::{Code, ExecutionId, SessionError, Stage};
 

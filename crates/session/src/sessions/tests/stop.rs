@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use cellist_kernel::order::Way;
+use testkit::until;
 
-use super::bed::{Bed, begun, call, count, done, key, text, until};
+use super::bed::{Bed, begun, call, count, done, key, text};
 use crate::execution::{KernelState, Limit, OnStuck, Status};
 use crate::sessions::{Call, Interruption, KernelMode, Kind, OwnerId, SessionError, SessionState};
 

@@ -1,8 +1,8 @@
 //! Output that is too large to be shown, from real kernels.
 
-use cellist_session::Home;
 use cellist_session::execution::Status;
 use cellist_session::sessions::Policy;
+use cellist_settings::Home;
 use testkit::Scratch;
 
 use super::bed::{BOTH, Backend, Bed};

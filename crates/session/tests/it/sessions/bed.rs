@@ -11,14 +11,14 @@ use cellist_kernel::guard::Guard;
 use cellist_kernel::order::Way;
 use cellist_kernel::zmq::KernelCommand;
 use cellist_output::{Ansi, Limits};
-use cellist_session::Home;
-use cellist_session::artifact::{Artifacts, Retention};
 use cellist_session::execution::{Limit, Reading, Report};
 use cellist_session::sessions::{
     Call, CallReport, Code, KernelMode, Kind, Means, Policy, RetryOnCrash, SessionKey, SessionView, Sessions,
     Ticket,
 };
-use testkit::{Flavour, Jupyter, Scratch, TOKEN};
+use cellist_settings::Home;
+use cellist_store::artifact::{Artifacts, Retention};
+use testkit::{Flavour, Jupyter, Scratch, TOKEN, until};
 
 /// Longer than anything takes that works.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
@@ -101,7 +101,7 @@ impl Bed {
             reading: Reading::new(Limits::for_screen(), Ansi::Remove),
             rights: None,
             caller: None,
-            listener: None,
+            outputs: None,
         }
     }
 
@@ -151,15 +151,6 @@ pub(crate) async fn done(ticket: &Ticket) -> CallReport {
 /// What came of the last piece.
 pub(crate) fn last(report: CallReport) -> Report {
     report.cells.into_iter().next_back().expect("a piece ran").report
-}
-
-pub(crate) async fn until(happened: impl Fn() -> bool) {
-    let waiting = async {
-        while !happened() {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    };
-    in_time(waiting).await;
 }
 
 /// Waits until a call shows this text.

@@ -2,8 +2,9 @@
 
 use cellist_session::execution::{KernelState, Status};
 use cellist_session::sessions::{RetryOnCrash, SessionState};
+use testkit::until;
 
-use super::bed::{BOTH, Bed, done, kill, last, until};
+use super::bed::{BOTH, Bed, done, kill, last};
 
 const LOST: &str = "The kernel's state was lost: variables and imports are gone.";
 const RETRIED: &str = "[The kernel died and was restarted; the code was run a second time.]";

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use cellist_session::execution::Status;
 use cellist_session::sessions::{Call, OwnerId, Policy, SessionError};
+use testkit::until;
 
-use super::bed::{BOTH, Bed, done, is_alive, until, until_shown};
+use super::bed::{BOTH, Bed, done, is_alive, until_shown};
 
 #[tokio::test]
 async fn the_least_recently_used_idle_kernel_makes_room_and_a_busy_one_never() {

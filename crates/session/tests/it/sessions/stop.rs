@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use cellist_session::execution::{KernelState, Limit, OnStuck, Status};
 use cellist_session::sessions::{Interruption, KernelMode, SessionError};
+use testkit::until;
 
-use super::bed::{ALL, BOTH, Bed, LONG, done, in_time, is_alive, last, until, until_shown};
+use super::bed::{ALL, BOTH, Bed, LONG, done, in_time, is_alive, last, until_shown};
 
 const SLEEP: &str = "print('ready', flush=True)\nimport time\nwhile True:\n    time.sleep(0.01)";
 /// Cannot be interrupted.

@@ -1,8 +1,9 @@
 //! Many sessions at once, with cancels, resets, kills and ends at any moment.
 
 use cellist_session::sessions::{Policy, SessionError, Sessions, Ticket};
+use testkit::until;
 
-use super::bed::{Backend, Bed, in_time, is_alive, until};
+use super::bed::{Backend, Bed, in_time, is_alive};
 
 const SESSIONS: u64 = 6;
 const CALLS: u64 = 25;

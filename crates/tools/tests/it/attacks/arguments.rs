@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use cellist_session::orders::Asker;
-use cellist_tools::{Definition, Field, Kind, Mode, ToolName, ToolSet};
+use cellist_session::orders::ClientEnvironment;
+use cellist_tools::{Field, Kind, Mode, ToolName, ToolSet};
 use serde_json::{Map, Value, json};
 
 use crate::bed::Bed;
@@ -199,8 +199,12 @@ async fn hostile_arguments_get_a_bounded_answer_and_reach_nothing() {
         caller.tools = ToolSet::All;
         let path = std::env::var_os("PATH").unwrap_or_default();
         let variables = vec![("PATH".into(), path), ("HOME".into(), caller.cwd.clone().into())];
-        caller.asker = Asker { variables, python: Some(testkit::python("kernels")), ..Asker::default() };
-        caller.asker.backend = serde_json::from_value("runner".into()).unwrap();
+        caller.environment = ClientEnvironment {
+            variables,
+            python: Some(testkit::python("kernels")),
+            ..ClientEnvironment::default()
+        };
+        caller.environment.backend = serde_json::from_value("runner".into()).unwrap();
     });
     bed.notebook("nb.ipynb", &[("aa", "x = 1"), ("bb", "y = 2")]);
     bed.notebook("sound.ipynb", &[("aa", "1")]);
@@ -222,7 +226,7 @@ async fn hostile_arguments_get_a_bounded_answer_and_reach_nothing() {
     let texts = texts();
     let (mut made, mut ran) = (0, 0);
     for tool in ToolName::ALL {
-        let definition = Definition::of(tool);
+        let definition = tool.definition();
         for mode in Mode::ALL {
             let agent = bed.also(|caller| caller.mode = mode);
             let calls = if mode == Mode::Agent && runs_code(tool) { RUNS } else { CALLS };

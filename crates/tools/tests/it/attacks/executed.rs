@@ -77,7 +77,7 @@ fn bed(mode: Mode) -> Bed {
     let bed = Bed::with(|caller| {
         (caller.mode, caller.tools) = (mode, ToolSet::All);
         let path = caller.cwd.join("programs");
-        caller.asker.variables = vec![("PATH".into(), path.into_os_string())];
+        caller.environment.variables = vec![("PATH".into(), path.into_os_string())];
     });
     for place in PLACES {
         bed.write(place, "old");

@@ -6,8 +6,7 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::process::Command;
 
-use cellist_session::Home;
-use cellist_session::settings::{Sources, resolve};
+use cellist_settings::{Home, Sources, resolve};
 use cellist_tools::ToolSet;
 use serde_json::json;
 

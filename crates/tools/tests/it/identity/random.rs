@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use cellist_session::live::{Actor, ActorKind, Undo};
+use cellist_live::{Actor, ActorKind, Undo};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;

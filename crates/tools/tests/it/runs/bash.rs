@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use cellist_session::settings::ToolMode;
+use cellist_settings::ToolMode;
 use cellist_tools::{Block, ToolSet};
 use serde_json::json;
 
@@ -93,7 +93,7 @@ async fn a_command_that_takes_too_long_goes_with_all_that_it_started() {
 async fn one_that_does_not_listen_is_killed_after_the_grace() {
     let desk = Desk::with("runner", |caller| {
         caller.tools = ToolSet::All;
-        caller.asker.set = vec!["python.interrupt_grace=1".to_owned()];
+        caller.environment.set = vec!["python.interrupt_grace=1".to_owned()];
     });
     let (child, never) = (desk.signal("child"), desk.signal("never"));
     let command =
@@ -147,7 +147,7 @@ async fn a_command_gets_the_variables_of_a_kernel_and_no_secret() {
     let desk = Desk::with("runner", |caller| {
         caller.tools = ToolSet::All;
         for name in ["OPENAI_API_KEY", "GH_TOKEN", "PI_MARK"] {
-            caller.asker.variables.push((name.into(), "value-of-it".into()));
+            caller.environment.variables.push((name.into(), "value-of-it".into()));
         }
     });
     let told = desk.told("bash", json!({ "command": "env" })).await;
@@ -161,12 +161,12 @@ async fn a_command_gets_the_variables_of_a_kernel_and_no_secret() {
 async fn without_any_python_the_shell_stands_in_and_says_so_once() {
     let desk = Desk::with("runner", |caller| {
         caller.tools = ToolSet::All;
-        caller.asker.python = None;
-        caller.asker.backend = None;
-        caller.asker.variables = vec![("PATH".into(), "/nowhere".into())];
-        let home = cellist_session::Home::at(caller.cwd.join("home"));
-        let settings = cellist_session::settings::Settings::default();
-        (caller.tool_mode, _) = caller.asker.tool_mode(&home, &caller.cwd, &settings);
+        caller.environment.python = None;
+        caller.environment.backend = None;
+        caller.environment.variables = vec![("PATH".into(), "/nowhere".into())];
+        let home = cellist_settings::Home::at(caller.cwd.join("home"));
+        let settings = cellist_settings::Settings::default();
+        (caller.tool_mode, _) = caller.environment.tool_mode(&home, &caller.cwd, &settings);
         assert_eq!(caller.tool_mode, ToolMode::BashOnly);
     });
     let told = desk.told("bash", json!({ "command": "echo one" })).await;

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cellist_session::Home;
-use cellist_session::artifact::{Artifacts, Retention};
 use cellist_session::execution::{Cancel, Canceller};
-use cellist_session::orders::Asker;
+use cellist_session::orders::ClientEnvironment;
+use cellist_settings::Home;
+use cellist_store::artifact::{Artifacts, Retention};
 use cellist_tools::{Agent, Answer, Block, Caller, Progress, ToolName};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -46,8 +46,9 @@ impl Desk {
             let home = caller.cwd.clone();
             let path = std::env::var_os("PATH").unwrap_or_default();
             let variables = vec![("PATH".into(), path), ("HOME".into(), home.into())];
-            caller.asker = Asker { variables, python: Some(python), ..Asker::default() };
-            caller.asker.backend = serde_json::from_value(backend.into()).unwrap();
+            caller.environment =
+                ClientEnvironment { variables, python: Some(python), ..ClientEnvironment::default() };
+            caller.environment.backend = serde_json::from_value(backend.into()).unwrap();
             change(caller);
         });
         let agent = bed.also(|_| {});

@@ -96,7 +96,7 @@ fn stubborn(go: &std::path::Path) -> String {
 async fn code_that_does_not_stop_keeps_its_name_and_state_until_it_ends_or_is_forced() {
     for backend in BOTH {
         let desk = Desk::with(backend, |caller| {
-            caller.asker.set = vec!["python.interrupt_grace=0.2".to_owned()];
+            caller.environment.set = vec!["python.interrupt_grace=0.2".to_owned()];
         });
         desk.told("python", json!({ "code": "precious = 42" })).await;
         let go = desk.signal("go");
@@ -145,7 +145,7 @@ async fn code_that_does_not_stop_keeps_its_name_and_state_until_it_ends_or_is_fo
 async fn a_cell_that_does_not_stop_is_told_of_with_its_notebook_and_a_restart_ends_it() {
     for backend in BOTH {
         let desk = Desk::with(backend, |caller| {
-            caller.asker.set = vec!["python.interrupt_grace=0.2".to_owned()];
+            caller.environment.set = vec!["python.interrupt_grace=0.2".to_owned()];
         });
         let code = stubborn(&desk.signal("never"));
         desk.bed.notebook("nb.ipynb", &[("a", "precious = 42"), ("b", &code), ("c", "1")]);
@@ -171,7 +171,7 @@ async fn a_cell_that_does_not_stop_is_told_of_with_its_notebook_and_a_restart_en
 async fn a_cell_that_is_refused_as_busy_does_not_hide_the_cells_that_ran() {
     for backend in BOTH {
         let desk = Desk::with(backend, |caller| {
-            caller.asker.set = vec!["python.interrupt_grace=0.2".to_owned()];
+            caller.environment.set = vec!["python.interrupt_grace=0.2".to_owned()];
         });
         let go = desk.signal("go");
         let first = format!("print('first', flush=True)\n{}", waits_for(&go));

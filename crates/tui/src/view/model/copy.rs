@@ -1,10 +1,12 @@
 //! The copy of the notebook that is shown: all of it at first, then what is new.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
-use cellist_link::{Activity, Bar, NotebookAsk, NotebookCell, NotebookNewer, NotebookNews, NotebookState};
-use cellist_notebook::{CellId, CellType, Ids, Notebook};
+use cellist_host::{
+    Activity, Bar, CellOutputs, CellText, Effect, NotebookNews, NotebookWhole, SentOutputs, follow,
+};
+use cellist_notebook::{CellId, CellType};
 
 use super::Model;
 use crate::block::{Block, Piece, Source, State, counted, pieces};
@@ -35,44 +37,55 @@ impl Standing {
 }
 
 impl Model {
-    /// Takes a newer state over. Says whether one is known to be newer still.
-    pub(in crate::view) fn update(&mut self, state: &NotebookState) -> bool {
-        let Ok(notebook) = Notebook::parse(state.text.clone().into_bytes(), Ids::seeded(0)) else {
-            self.hear(&state.news);
-            self.say("what the notebook holds now cannot be shown");
-            return false;
-        };
-        self.language = language(&notebook);
-        self.arrange(state.cells.iter().map(|(id, _)| id.clone()).collect());
-        self.states = state.cells.iter().map(|(_, state)| state.clone()).collect();
-        // Its cells have the names here that the state tells.
-        for (at, cell) in notebook.cells().iter().enumerate().take(self.ids.len()) {
-            self.fill(at, NotebookCell::from(cell));
+    /// Takes the whole notebook over.
+    pub(in crate::view) fn update(&mut self, whole: NotebookWhole) {
+        let NotebookWhole { language, version, cells, mut outputs, mut conditions, status, .. } = whole;
+        (self.language, self.version) = (language, version);
+        self.arrange(cells);
+        for at in 0..self.cells.len() {
+            let id = &self.cells[at].id;
+            self.conditions[at] = conditions.remove(id);
+            let outputs = outputs.remove(id);
+            self.fill(at, Some(outputs));
         }
-        self.heard(&state.news, None)
+        self.note(status);
+        self.settle();
     }
 
-    /// Takes over what is new. Says whether something is known to be newer still.
-    pub(in crate::view) fn renew(&mut self, newer: NotebookNewer) -> bool {
-        if let Some(order) = newer.order {
-            self.arrange(order);
+    /// Takes over what is new. Returns whether the whole notebook is needed.
+    pub(in crate::view) fn renew(&mut self, news: NotebookNews) -> bool {
+        let effects: Vec<&Effect> = news.changes.iter().flat_map(|change| &change.effects).collect();
+        let mut cells = self.cells.clone();
+        let is_followed = effects.iter().all(|effect| follow(&mut cells, effect).is_ok());
+        // The language may be another.
+        let is_other = effects.iter().any(|effect| matches!(effect, Effect::Metadata { cell: None }));
+        if news.is_behind || is_other || !is_followed {
+            return true;
         }
-        for (id, state) in newer.states {
+        let mut touched: BTreeSet<CellId> = effects.into_iter().filter_map(text_of).cloned().collect();
+        self.version = news.changes.last().map_or(self.version, |change| change.version);
+        self.arrange(cells);
+        for (id, condition) in news.conditions {
             if let Some(at) = self.position(&id) {
-                self.states[at] = Some(state);
+                self.conditions[at] = condition;
             }
         }
-        for cell in newer.cells {
-            if let Some(at) = self.position(&cell.id) {
-                self.fill(at, cell);
+        for (id, outputs) in news.outputs {
+            touched.remove(&id);
+            if let Some(at) = self.position(&id) {
+                self.fill(at, Some(Some(outputs)));
             }
         }
-        self.heard(&newer.news, Some(newer.answer))
-    }
-
-    /// What is to be asked about what is new.
-    pub(in crate::view) fn question(&self) -> NotebookAsk {
-        NotebookAsk::Newer { version: self.known, answer: self.answer }
+        for id in touched {
+            if let Some(at) = self.position(&id) {
+                self.fill(at, None);
+            }
+        }
+        if let Some(status) = news.status {
+            self.note(status);
+        }
+        self.settle();
+        false
     }
 
     /// How far the cell is that a run from here is at.
@@ -84,51 +97,58 @@ impl Model {
     }
 
     fn position(&self, cell: &CellId) -> Option<usize> {
-        self.ids.iter().position(|id| id == cell)
+        self.cells.iter().position(|known| known.id == *cell)
     }
 
-    fn arrange(&mut self, ids: Vec<CellId>) {
-        if ids == self.ids {
-            return;
+    fn arrange(&mut self, cells: Vec<CellText>) {
+        let before: HashMap<&CellId, usize> = self.cells.iter().map(|cell| &cell.id).zip(0..).collect();
+        let from: Vec<Option<usize>> = cells.iter().map(|cell| before.get(&cell.id).copied()).collect();
+        if from.len() != self.cells.len() || from.iter().zip(0..).any(|(from, at)| *from != Some(at)) {
+            self.list.arrange(&from);
+            let old = |at: &Option<usize>| at.and_then(|at| self.conditions.get(at).cloned().flatten());
+            self.conditions = from.iter().map(old).collect();
+            let old = |at: &Option<usize>| at.and_then(|at| self.counts.get(at).copied().flatten());
+            self.counts = from.iter().map(old).collect();
         }
-        let before: HashMap<&CellId, usize> = self.ids.iter().zip(0..).collect();
-        let from: Vec<Option<usize>> = ids.iter().map(|id| before.get(id).copied()).collect();
-        self.list.arrange(&from);
-        let old = |at: &Option<usize>| at.and_then(|at| self.states.get(at).cloned().flatten());
-        self.states = from.iter().map(old).collect();
-        let old = |at: &Option<usize>| at.and_then(|at| self.counts.get(at).copied().flatten());
-        self.counts = from.iter().map(old).collect();
-        self.ids = ids;
+        self.cells = cells;
     }
 
-    /// Puts into a block what its cell holds.
-    fn fill(&mut self, at: usize, cell: NotebookCell) {
-        let (text, language) = (cell.source, self.language.clone());
-        let (source, pieces) = match cell.kind {
+    /// Puts into a block what its cell holds. Without news of its outputs, those stay.
+    fn fill(&mut self, at: usize, outputs: Option<Option<CellOutputs>>) {
+        let (kind, text, language) =
+            (self.cells[at].kind, self.cells[at].source.clone(), self.language.clone());
+        let old = self.list.block(at).map(|block| block.pieces.clone()).unwrap_or_default();
+        let shown = match outputs {
+            None => old,
+            Some(outputs) => {
+                self.counts[at] = outputs.as_ref().and_then(|outputs| outputs.count);
+                match outputs.map(|outputs| outputs.outputs) {
+                    Some(SentOutputs::Whole(outputs)) => pieces(&outputs),
+                    Some(SentOutputs::Bounded(_)) | None => Vec::new(),
+                }
+            }
+        };
+        let (source, pieces) = match kind {
             CellType::Markdown => (Source::Markdown(text), Vec::new()),
             CellType::Raw => (Source::Raw(text), Vec::new()),
-            CellType::Code => (Source::Code { text, language }, pieces(&cell.outputs)),
+            CellType::Code => (Source::Code { text, language }, shown),
         };
-        if cell.kind != CellType::Code {
-            self.states[at] = None;
+        if kind != CellType::Code {
+            self.conditions[at] = None;
         }
-        self.counts[at] = cell.execution_count;
         let standing = self.standing(at, &source, &pieces);
         self.list.set(at, standing.of(Block { source, pieces, ..Block::default() }));
     }
 
-    /// All is taken over that this is the news of.
-    fn heard(&mut self, news: &NotebookNews, answer: Option<u64>) -> bool {
-        self.hear(news);
-        (self.known, self.answer) = (news.version, answer);
-        let running = self.running().map(|at| self.ids[at].clone());
+    /// Everything that was told is taken over.
+    fn settle(&mut self) {
+        let running = self.running().map(|at| self.cells[at].id.clone());
         if self.since.as_ref().map(|(id, _)| id) != running.as_ref() {
             self.since = running.map(|id| (id, Instant::now()));
         }
         for at in 0..self.list.len() {
             self.stand(at);
         }
-        self.version > self.known
     }
 
     /// Shows how a cell stands; what stands as it did is not touched.
@@ -150,7 +170,7 @@ impl Model {
         if !matches!(source, Source::Code { .. }) {
             return Standing { label, ..Standing::default() };
         }
-        let known = self.states.get(at).and_then(Option::as_ref);
+        let known = self.conditions.get(at).and_then(Option::as_ref);
         let last = known.and_then(|known| known.last.as_ref());
         let has_failed = pieces.iter().any(|piece| matches!(piece, Piece::Error { .. }));
         let state = match (known.map(|known| known.activity).unwrap_or_default(), last) {
@@ -168,11 +188,12 @@ impl Model {
             State::Pending => None,
             _ => last.map(|last| Duration::from_millis(last.duration_ms)),
         };
-        let stale: Vec<String> = known.iter().flat_map(|known| &known.stale).map(|why| why.words()).collect();
-        let remarks =
-            if stale.is_empty() { Vec::new() } else { vec![format!("stale: {}", stale.join(", "))] };
+        let stale = known.map(|known| known.stale.join(", ")).filter(|stale| !stale.is_empty());
+        let remarks = stale.map(|stale| format!("stale: {stale}")).into_iter().collect();
         let progress = match (state, &self.progress) {
-            (State::Running(_), Some((cell, progress))) if self.ids.get(at) == Some(cell) => {
+            (State::Running(_), Some((cell, progress)))
+                if self.cells.get(at).map(|known| &known.id) == Some(cell) =>
+            {
                 Some(progress.clone())
             }
             _ => None,
@@ -181,10 +202,14 @@ impl Model {
     }
 }
 
-/// The language of a notebook's code.
-fn language(notebook: &Notebook) -> String {
-    let metadata = notebook.metadata();
-    let name =
-        metadata["kernelspec"]["language"].as_str().or_else(|| metadata["language_info"]["name"].as_str());
-    name.unwrap_or("python").to_owned()
+/// The cell whose text or type an effect changes.
+fn text_of(effect: &Effect) -> Option<&CellId> {
+    match effect {
+        Effect::Inserted { cell, .. } | Effect::Retyped { cell, .. } | Effect::Changed { cell, .. } => {
+            Some(cell)
+        }
+        Effect::Deleted { .. } | Effect::Moved { .. } | Effect::Outputs { .. } | Effect::Metadata { .. } => {
+            None
+        }
+    }
 }

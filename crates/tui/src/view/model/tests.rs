@@ -1,4 +1,4 @@
-use cellist_link::{Bar, LastRun, NotebookAsk, NotebookCell, NotebookNewer, NotebookState};
+use cellist_host::{Bar, CellOutputs, Change, Effect, LastRun, NotebookNews, NotebookWhole, SentOutputs};
 use cellist_notebook::CellType;
 use cellist_output::{Output, StreamName};
 use crossterm::event::KeyModifiers;
@@ -8,29 +8,34 @@ use super::*;
 use crate::screen;
 
 /// A notebook of cells by their sources; those that begin with `#` are prose.
-fn state(version: u64, sources: &[&str]) -> NotebookState {
-    let cell = |(at, source): (usize, &&str)| match source.starts_with('#') {
-        true => json!({"cell_type": "markdown", "id": format!("c{at}"), "metadata": {}, "source": source}),
-        false => json!({"cell_type": "code", "id": format!("c{at}"), "metadata": {}, "source": source,
-            "execution_count": null, "outputs": []}),
+fn whole(version: u64, sources: &[&str]) -> NotebookWhole {
+    let cell = |(at, source): (usize, &&str)| {
+        let kind = if source.starts_with('#') { CellType::Markdown } else { CellType::Code };
+        CellText { id: format!("c{at}").as_str().into(), kind, source: (*source).to_owned() }
     };
-    let cells: Vec<_> = sources.iter().enumerate().map(cell).collect();
-    let text = json!({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).to_string();
-    let cells = sources.iter().enumerate().map(|(at, source)| {
-        (CellId::from(format!("c{at}").as_str()), (!source.starts_with('#')).then(CellState::default))
-    });
-    NotebookState {
-        news: NotebookNews { version, saved: version, ..NotebookNews::default() },
-        revision: String::new(),
-        text,
+    let cells: Vec<CellText> = sources.iter().enumerate().map(cell).collect();
+    let code = cells.iter().filter(|cell| cell.kind == CellType::Code);
+    let kernel =
+        json!({ "state": "none", "name": "", "id": null, "stuck": false, "stays": null, "gone": null });
+    NotebookWhole {
+        path: "/nb.ipynb".into(),
+        name: "nb.ipynb".into(),
+        language: "python".into(),
+        version,
+        conditions: code.map(|cell| (cell.id.clone(), CellCondition::default())).collect(),
+        cells,
+        outputs: Default::default(),
         review: Default::default(),
-        cells: cells.collect(),
+        status: NotebookStatus { saved: version, ..NotebookStatus::default() },
+        kernel: serde_json::from_value(kernel).unwrap(),
+        participants: Vec::new(),
+        heard: Default::default(),
     }
 }
 
-fn model(state: &NotebookState) -> Model {
+fn model(whole: &NotebookWhole) -> Model {
     let mut model = Model::new("nb.ipynb".into(), Picturing::WORDS);
-    assert!(!model.update(state));
+    model.update(whole.clone());
     model
 }
 
@@ -49,12 +54,14 @@ fn shown(model: &mut Model, width: u16, height: u16) -> String {
 
 #[test]
 fn cells_are_shown_with_how_they_stand() {
-    let mut state = state(1, &["# Title", "x = 1", "x + 1"]);
+    let mut whole = whole(1, &["# Title", "x = 1", "x + 1"]);
     let last =
         Some(LastRun { order: Some(1), success: true, status: Status::Ok, duration_ms: 420, ended_ms: 0 });
-    state.cells[1].1 = Some(CellState { last, ..CellState::default() });
-    state.cells[2].1 = Some(CellState { activity: Activity::Pending, ..CellState::default() });
-    let mut model = model(&state);
+    whole.conditions.insert("c1".into(), CellCondition { last, ..CellCondition::default() });
+    whole
+        .conditions
+        .insert("c2".into(), CellCondition { activity: Activity::Pending, ..CellCondition::default() });
+    let mut model = model(&whole);
     insta::assert_snapshot!(shown(&mut model, 40, 10), @"
     ▎· [0]
     ▎  Title
@@ -98,7 +105,7 @@ fn cells_are_shown_with_how_they_stand() {
 
 #[test]
 fn keys_move_as_in_vi_and_run_as_in_jupyter() {
-    let mut model = model(&state(1, &["# Title", "x = 1", "y = 2"]));
+    let mut model = model(&whole(1, &["# Title", "x = 1", "y = 2"]));
     press(&mut model, "jj");
     assert_eq!(model.list.selected(), 2);
     assert_eq!(press(&mut model, "r"), Deed::Run(vec!["c2".into()]));
@@ -116,7 +123,7 @@ fn keys_move_as_in_vi_and_run_as_in_jupyter() {
 
 #[test]
 fn a_search_goes_from_place_to_place_and_round() {
-    let mut model = model(&state(1, &["alpha", "beta", "alphabet"]));
+    let mut model = model(&whole(1, &["alpha", "beta", "alphabet"]));
     press(&mut model, "/ALPHA\n");
     assert_eq!(model.list.selected(), 2);
     press(&mut model, "n");
@@ -129,75 +136,90 @@ fn a_search_goes_from_place_to_place_and_round() {
 
 #[test]
 fn errors_and_stale_cells_are_jumped_to() {
-    let mut state = state(1, &["a", "b", "c"]);
+    let mut whole = whole(1, &["a", "b", "c"]);
     let last =
         Some(LastRun { order: None, success: false, status: Status::Error, duration_ms: 1, ended_ms: 0 });
-    state.cells[1].1 = Some(CellState { last, ..CellState::default() });
-    let mut model = model(&state);
+    whole.conditions.insert("c1".into(), CellCondition { last, ..CellCondition::default() });
+    let mut model = model(&whole);
     press(&mut model, "e");
     assert_eq!(model.list.selected(), 1);
     press(&mut model, "s");
     assert!(shown(&mut model, 60, 5).contains("no cell is stale"));
 }
 
+/// A change of these effects.
+fn change(version: u64, effects: Vec<Effect>) -> Change {
+    let actor = serde_json::from_value(json!({ "id": "bot", "name": "bot", "kind": "agent" })).unwrap();
+    Change { version, actor, turn: None, tag: None, effects }
+}
+
+fn news(version: u64, effects: Vec<Effect>) -> NotebookNews {
+    NotebookNews { changes: vec![change(version, effects)], ..NotebookNews::default() }
+}
+
 #[test]
 fn what_others_change_is_taken_over_and_the_selection_stays_on_its_cell() {
-    let mut model = model(&state(1, &["a", "b", "c"]));
+    let mut model = model(&whole(1, &["a", "b", "c"]));
     press(&mut model, "jj");
-    let mut newer = state(3, &["b", "c"]);
-    newer.cells[0].0 = "c1".into();
-    newer.cells[1].0 = "c2".into();
-    model.hear(&NotebookNews { version: 4, ..NotebookNews::default() });
-    assert!(model.update(&newer), "there is something newer still");
+    assert!(!model.renew(news(2, vec![Effect::Deleted { cell: "c0".into() }])));
     assert_eq!((model.list.len(), model.list.selected()), (2, 1));
-    assert!(shown(&mut model, 40, 8).contains("▎│ c"));
+    let seen = shown(&mut model, 40, 8);
+    assert!(seen.contains("▎│ c") && seen.contains("not yet saved"), "{seen}");
+    let status = NotebookStatus { saved: 2, ..NotebookStatus::default() };
+    model.renew(NotebookNews { status: Some(status), ..NotebookNews::default() });
+    assert!(!shown(&mut model, 40, 8).contains("not yet saved"));
+}
+
+#[test]
+fn a_copy_that_cannot_follow_needs_the_whole_notebook() {
+    let mut model = model(&whole(1, &["a"]));
+    let long = serde_json::from_value(json!({ "effect": "changed", "cell": "c0", "change": [500] })).unwrap();
+    let behind = NotebookNews { is_behind: true, ..NotebookNews::default() };
+    for news in [behind, news(2, vec![Effect::Metadata { cell: None }]), news(2, vec![long])] {
+        assert!(model.renew(news.clone()), "{news:?}");
+    }
+    model.update(whole(3, &["b", "c"]));
+    assert!(shown(&mut model, 40, 8).contains("▎│ b"));
 }
 
 #[test]
 fn what_is_new_is_put_into_its_cells_and_the_rest_stays() {
-    let mut model = model(&state(1, &["a", "b", "# c"]));
-    assert!(matches!(model.question(), NotebookAsk::Newer { version: 1, answer: None }));
+    let mut model = model(&whole(1, &["a", "b", "# c"]));
     press(&mut model, "j");
-    let cell = |id: &str, source: &str, outputs: Vec<Output>| NotebookCell {
-        id: id.into(),
-        kind: CellType::Code,
-        source: source.into(),
-        execution_count: Some(7),
-        outputs,
-    };
-    let newer = |version: u64| NotebookNewer {
-        news: NotebookNews { version, saved: version, ..NotebookNews::default() },
-        answer: version,
-        order: None,
-        cells: Vec::new(),
-        states: Vec::new(),
+    let outputs = |text: &str| {
+        let outputs = SentOutputs::Whole(vec![Output::stream(StreamName::Stdout, text)]);
+        CellOutputs { outputs, count: Some(7) }
     };
     // One that runs, one that is new, and one that is gone.
-    let running = CellState { activity: Activity::Running, ..CellState::default() };
-    let is_newer_known = model.renew(NotebookNewer {
-        order: Some(["new", "c1", "c2"].map(CellId::from).to_vec()),
-        cells: vec![
-            cell("new", "x = 1", Vec::new()),
-            cell("c1", "b", vec![Output::stream(StreamName::Stdout, "said\n")]),
-        ],
-        states: vec![("c1".into(), running)],
-        ..newer(2)
-    });
-    assert!(!is_newer_known && model.is_moving());
-    assert!(matches!(model.question(), NotebookAsk::Newer { version: 2, answer: Some(2) }));
+    let new = Effect::Inserted {
+        cell: "new".into(),
+        after: None,
+        kind: CellType::Code,
+        source: "x = 1".to_owned(),
+    };
+    let effects = vec![new, Effect::Deleted { cell: "c0".into() }, Effect::Outputs { cell: "c1".into() }];
+    let running = CellCondition { activity: Activity::Running, ..CellCondition::default() };
+    assert!(!model.renew(NotebookNews {
+        outputs: [("c1".into(), outputs("said\n"))].into(),
+        conditions: [("c1".into(), Some(running)), ("new".into(), Some(CellCondition::default()))].into(),
+        ..news(2, effects)
+    }));
+    assert!(model.is_moving());
     let seen = shown(&mut model, 40, 10);
-    assert!(seen.starts_with(" ✓ [0] In[7]\n │ x = 1\n\n▎⣾ [1] In[7] "), "{seen}");
+    assert!(seen.starts_with(" · [0]\n │ x = 1\n\n▎⣾ [1] In[7] "), "{seen}");
     assert!(seen.contains("▎│ b\n▎  said\n\n · [2]\n   c\n"), "{seen}");
     model.goes(Some("c1".into()), Some(&Bar { label: "rows".into(), done: 5.0, total: Some(10.0) }));
     assert!(shown(&mut model, 60, 12).contains("████████████░░░░░░░░░░░░ 5/10 rows"));
     // It has ended: nothing else is told.
     let last =
         Some(LastRun { order: Some(7), success: true, status: Status::Ok, duration_ms: 420, ended_ms: 0 });
-    model.renew(NotebookNewer {
-        states: vec![("c1".into(), CellState { last, ..CellState::default() })],
-        ..newer(2)
-    });
+    let rests = CellCondition { last, ..CellCondition::default() };
+    model.renew(NotebookNews { conditions: [("c1".into(), Some(rests))].into(), ..NotebookNews::default() });
     assert!(!model.is_moving());
     let seen = shown(&mut model, 40, 10);
     assert!(seen.contains("▎✓ [1] In[7] 0.42 s") && !seen.contains("rows"), "{seen}");
+    // Its text is another, and what it showed stays.
+    let typed = serde_json::from_value(json!({ "effect": "changed", "cell": "c1", "change": [1, [0, "2"]] }));
+    model.renew(news(3, vec![typed.unwrap()]));
+    assert!(shown(&mut model, 40, 10).contains("▎│ b2\n▎  said\n"));
 }

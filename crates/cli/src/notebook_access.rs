@@ -1,0 +1,41 @@
+//! The notebooks that commands read and change: in the host or as files, and by whom.
+
+mod author;
+pub(crate) mod files;
+mod target;
+
+use std::path::Path;
+
+use cellist_host::{NotebookHandle, OpenNotebook};
+use clap::Args;
+
+use crate::host::ours;
+use crate::memory;
+
+pub(crate) use author::{author, only_a_person};
+pub(crate) use target::Target;
+
+/// The flag that leaves the host out.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Standalone {
+    /// Use the file, even if the host has the notebook open
+    #[arg(long)]
+    standalone: bool,
+}
+
+/// The notebook at a path, for a command that reads or changes it and is done.
+pub(crate) fn notebook(path: &Path, Standalone { standalone }: Standalone) -> NotebookHandle {
+    memory::prepare();
+    if standalone {
+        return NotebookHandle::of_file(files::store(), path, author());
+    }
+    NotebookHandle::find(&ours(), files::store(), path, author())
+}
+
+/// The notebook at a path, if the host has it open.
+pub(crate) fn open_notebook(path: &Path, Standalone { standalone }: Standalone) -> Option<OpenNotebook> {
+    if standalone {
+        return None;
+    }
+    OpenNotebook::find(&ours(), &files::store(), path, &author())
+}

@@ -1,0 +1,83 @@
+//! Who works on the command line.
+
+use std::env;
+
+use cellist_live::{Actor, ActorKind, Author};
+use cellist_settings::Home;
+use cellist_store::Gate;
+use cellist_tools::Reach;
+
+use crate::error::{CliError, FailureKind};
+use crate::settings::host_settings;
+
+/// Names the agent that works in a shell.
+const AGENT: &str = "CELLIST_AGENT";
+
+/// No name of an agent is longer, in characters.
+const LONGEST: usize = 64;
+
+/// The author of what a command changes: the agent that says so, or else a person.
+pub(crate) fn author() -> Author {
+    if let Some(agent) = env::var(AGENT).ok().as_deref().and_then(agent) {
+        return agent.into();
+    }
+    let user = ["USER", "LOGNAME"].into_iter().filter_map(|name| env::var(name).ok());
+    let name = user.into_iter().find(|name| !name.is_empty());
+    let mut actor = Actor::new(ActorKind::Person, "command-line");
+    if let Some(name) = name {
+        actor.name = name;
+    }
+    actor.into()
+}
+
+/// Refuses an agent what only a person decides.
+pub(crate) fn only_a_person(what: &str) -> Result<(), CliError> {
+    match author().actor.kind {
+        ActorKind::Agent => {
+            Err(CliError::input(FailureKind::OnlyAPerson, format!("{what} is for a person alone"))
+                .with_hint("a person runs this command, without CELLIST_AGENT"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What an agent may use of all files; a person may use all. The table is that of agents over MCP.
+pub(crate) fn gate() -> Option<Gate> {
+    if author().actor.kind != ActorKind::Agent {
+        return None;
+    }
+    let home = Home::from_env();
+    let reach = host_settings().map_err(|faults| faults.to_string()).map(|resolved| {
+        let settings = resolved.settings;
+        let here = env::current_dir().into_iter().collect::<Vec<_>>();
+        Reach::new(&home, &settings.chat.exclude, &settings.tools.allow_writes).within(&here)
+    });
+    Some(Gate::new(move |named, real, wanted| {
+        let named = env::current_dir().unwrap_or_default().join(named);
+        let checked = reach.as_ref().map_err(Clone::clone)?.check(&named, real, wanted, &[]);
+        checked.map(drop).map_err(|denial| match Reach::advice(&denial, &home) {
+            Some(advice) => format!("{denial}; {advice}"),
+            None => denial.to_string(),
+        })
+    }))
+}
+
+/// The agent of this name, if it is one.
+fn agent(name: &str) -> Option<Actor> {
+    let name: String = name.trim().chars().filter(|letter| !letter.is_control()).take(LONGEST).collect();
+    (!name.is_empty()).then(|| Actor { id: format!("shell-{name}"), name, kind: ActorKind::Agent })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_has_a_name_that_can_be_shown() {
+        let named = |name: &str| agent(name).map(|agent| (agent.id, agent.name));
+        assert_eq!(named(" scribe "), Some(("shell-scribe".into(), "scribe".into())));
+        assert_eq!(named("a\u{1b}[31mb"), Some(("shell-a[31mb".into(), "a[31mb".into())));
+        assert_eq!(named("x".repeat(100).as_str()).unwrap().1.len(), 64);
+        assert_eq!((named(""), named(" \n")), (None, None));
+    }
+}

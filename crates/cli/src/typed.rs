@@ -1,0 +1,65 @@
+//! What a person typed at a terminal, code that was run and messages that were sent, kept for the next time in a file of theirs alone.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+
+use cellist_platform::files;
+use cellist_settings::Home;
+
+const FILE: &str = "history";
+/// As much of it as is brought back.
+const MOST: usize = 1000;
+
+/// What was typed, one JSON text a line.
+#[derive(Clone, Debug)]
+pub(crate) struct Typed {
+    home: Home,
+    folder: &'static str,
+}
+
+impl Typed {
+    /// Code of a user.
+    pub(crate) fn code(home: &Home) -> Typed {
+        Typed { home: home.clone(), folder: "repl" }
+    }
+
+    /// Messages of a user to a model.
+    pub(crate) fn messages(home: &Home) -> Typed {
+        Typed { home: home.clone(), folder: "chat" }
+    }
+
+    /// The newest of it, oldest first. What cannot be read is left out.
+    pub(crate) fn list(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.home.path().join(self.folder).join(FILE)).unwrap_or_default();
+        let mut pieces: Vec<String> =
+            text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        pieces.split_off(pieces.len().saturating_sub(MOST))
+    }
+
+    /// Adds a piece.
+    pub(crate) fn add(&self, piece: &str) -> io::Result<()> {
+        let file = self.home.folder(self.folder)?.join(FILE);
+        let mut options = OpenOptions::new();
+        options.create(true).append(true);
+        let mut file = files::private(&mut options).open(file)?;
+        // One write, so that two terminals do not write into each other's line.
+        file.write_all(format!("{}\n", serde_json::Value::from(piece)).as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_typed_comes_back_in_its_order_whatever_is_in_it() {
+        let scratch = testkit::Scratch::new();
+        let typed = Typed::code(&Home::at(scratch.path()));
+        assert!(typed.list().is_empty());
+        for code in ["x = 1", "if x:\n    print('é')"] {
+            typed.add(code).unwrap();
+        }
+        assert_eq!(typed.list(), ["x = 1", "if x:\n    print('é')"]);
+        assert!(Typed::messages(&Home::at(scratch.path())).list().is_empty(), "code is no message");
+    }
+}

@@ -1,0 +1,53 @@
+//! The settings and keys that decide on the answers to a page, read anew for each message.
+
+use std::path::Path;
+
+use cellist_assistant::{CannotAsk, Setup};
+use cellist_platform::FailureKind;
+use cellist_settings::RunCode;
+use cellist_tools::{Reach, nearby_notebooks, tool_references};
+
+use super::{Client, HostService, blocking};
+use crate::error::Failure;
+use crate::protocol::chat::{ChatAccount, ChatSetup, ToolReference};
+
+impl HostService {
+    /// Reads all that decides on an answer.
+    pub(super) async fn read_setup(&self, client: &Client, notebook: &Path) -> Result<Setup, Failure> {
+        let place = client.page()?.place(self.documents.store().home(), notebook);
+        blocking(move || Setup::read(place, |_| {}).map_err(|error| refused(&error))).await
+    }
+
+    /// What a message can use.
+    pub(super) async fn chat_setup(&self, client: &Client, notebook: &Path) -> Result<ChatSetup, Failure> {
+        let place = client.page()?.place(self.documents.store().home(), notebook);
+        blocking(move || {
+            let (folder, own) = (place.cwd.clone(), place.notebook.clone());
+            let reach = Reach::new(&place.home, &[], &[]);
+            let (account, run_code, notebooks) = match Setup::read(place, |_| {}) {
+                Ok(setup) => {
+                    let provider = setup.account.vendor().as_str().to_owned();
+                    let account = ChatAccount::There { provider, model: setup.account.model().to_owned() };
+                    (account, setup.settings.chat.run_code, setup.notebooks(&own))
+                }
+                Err(error) => {
+                    let account = ChatAccount::Missing { problem: error.to_string(), hint: error.hint() };
+                    (account, RunCode::Ask, nearby_notebooks(&folder, &own, &reach))
+                }
+            };
+            let reference = |(name, mode)| ToolReference { name: format!("#{name}"), mode };
+            let references = tool_references().map(reference).collect();
+            Ok(ChatSetup { account, run_code, references, notebooks })
+        })
+        .await
+    }
+}
+
+fn refused(error: &CannotAsk) -> Failure {
+    let kind = match error {
+        CannotAsk::Settings(_) => FailureKind::BadSettings,
+        CannotAsk::NoAccount(_) => FailureKind::NoModel,
+        CannotAsk::Prompt(_) => FailureKind::BadPromptFile,
+    };
+    Failure::bad_input(kind, error.to_string()).with_hint(error.hint())
+}

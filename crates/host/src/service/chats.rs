@@ -1,0 +1,228 @@
+//! Conversations, one for a notebook at a time. They outlive those who take part.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use cellist_assistant::{Ask, Conversation};
+use cellist_platform::FailureKind;
+use cellist_platform::contained::contained;
+use cellist_session::execution::Cancel;
+use cellist_settings::Home;
+use cellist_store::Talks;
+use tokio::time::sleep;
+
+use super::chat_front::{at_cell, words};
+use super::{Client, HostService};
+use crate::error::Failure;
+use crate::protocol::chat::{ChatAsk, ChatMessage, ChatReply};
+
+/// All conversations.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Chats(Arc<Mutex<Open>>);
+
+#[derive(Debug, Default)]
+struct Open {
+    by_notebook: HashMap<PathBuf, Chat>,
+    /// Those about one cell each, by their names.
+    about_cells: HashMap<String, Chat>,
+    begun: u64,
+    /// Where conversations are kept for later, if they are.
+    talks: Option<Talks>,
+}
+
+/// A conversation by its name.
+#[derive(Clone, Debug)]
+struct Chat {
+    name: String,
+    /// The cell that it is about, where that is only one.
+    cell: Option<String>,
+    conversation: Conversation,
+}
+
+/// How many conversations about cells there may be; those that were begun first are ended.
+const MOST_ABOUT_CELLS: usize = 64;
+
+/// How long more is waited for; the client asks again.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The least time between two replies about a conversation: words that come in between are told together.
+const PACE: Duration = Duration::from_millis(15);
+
+/// How long everyone may be away from a conversation before it is no reason to stay.
+const AWAY: Duration = Duration::from_secs(30 * 60);
+
+impl Chats {
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(&self, name: &str) -> Result<Chat, Failure> {
+        let open = self.lock();
+        let found = open.by_notebook.values().find(|chat| chat.name == name);
+        found.or_else(|| open.about_cells.get(name)).cloned().ok_or_else(|| {
+            Failure::bad_input(FailureKind::NoSuchChat, format!("there is no conversation {name}"))
+                .with_hint("open it anew: it ended, or the host was started again")
+        })
+    }
+
+    /// How many someone may come back to.
+    pub(super) fn count(&self) -> usize {
+        self.lock().by_notebook.values().filter(|chat| chat.conversation.is_fresh(AWAY)).count()
+    }
+}
+
+impl HostService {
+    pub(super) async fn chat(
+        &self,
+        client: &Client,
+        ask: ChatAsk,
+        mut cancel: Cancel,
+    ) -> Result<ChatReply, Failure> {
+        if let ChatAsk::Hear { chat, from, mark } = ask {
+            let conversation = self.chats.find(&chat)?.conversation;
+            if let Some(mark) = mark {
+                let more = async {
+                    sleep(PACE).await;
+                    conversation.more_than(from, mark).await;
+                };
+                tokio::select! {
+                    () = more => {}
+                    () = cancel.asked() => {}
+                    () = sleep(PATIENCE) => {}
+                }
+            }
+            return Ok(ChatReply::Heard(conversation.heard(from)));
+        }
+        let (service, client) = (self.clone(), client.clone());
+        // In a task of its own: what a client asks for is done to its end, though it goes away.
+        let done = tokio::spawn(contained(async move { service.change_chat(&client, ask).await })).await;
+        done.map_err(Failure::internal)?.map_err(Failure::internal)?
+    }
+
+    async fn change_chat(&self, client: &Client, ask: ChatAsk) -> Result<ChatReply, Failure> {
+        let conversation = |name: &str| self.chats.find(name).map(|chat| chat.conversation);
+        Ok(match ask {
+            ChatAsk::Open { notebook, cell, is_new } => {
+                let notebook = self.real_path(notebook);
+                let chat = match cell {
+                    Some(cell) => self.about_cell(&notebook, cell.as_str()),
+                    None => self.about_notebook(&notebook, is_new),
+                };
+                ChatReply::Open { told: chat.conversation.heard(usize::MAX).next, chat: chat.name }
+            }
+            ChatAsk::Setup { notebook } => {
+                ChatReply::Setup(self.chat_setup(client, &self.real_path(notebook)).await?)
+            }
+            ChatAsk::Send { chat, ask } => {
+                conversation(&chat)?.send(*ask, client.owner().clone());
+                ChatReply::Done(true)
+            }
+            ChatAsk::Say { chat, message } => {
+                let chat = self.chats.find(&chat)?;
+                let ask = self.message(client, &chat, message).await?;
+                chat.conversation.send(ask, client.owner().clone());
+                ChatReply::Done(true)
+            }
+            ChatAsk::Preview { chat, message } => {
+                let chat = self.chats.find(&chat)?;
+                let ask = self.message(client, &chat, message).await?;
+                ChatReply::Preview(chat.conversation.preview(ask).await)
+            }
+            ChatAsk::Withdraw { chat, message } => ChatReply::Done(conversation(&chat)?.withdraw(&message)),
+            ChatAsk::Stop { chat, stop } => ChatReply::Done(conversation(&chat)?.stop(stop)),
+            ChatAsk::Approve { chat, call, verdict } => {
+                ChatReply::Done(conversation(&chat)?.approve(&call, verdict))
+            }
+            ChatAsk::Undo { chat, turn } => {
+                let restored = conversation(&chat)?.undo(&turn, client.author(None)).await?;
+                ChatReply::Restored { summary: restored.to_string(), is_any: restored.is_any() }
+            }
+            ChatAsk::Restore { chat, turn } => {
+                let restored = conversation(&chat)?.restore(&turn, client.author(None)).await?;
+                ChatReply::Restored { summary: restored.to_string(), is_any: restored.is_any() }
+            }
+            ChatAsk::End { chat } => {
+                let over = self.chats.lock().about_cells.remove(&chat);
+                ChatReply::Done(over.inspect(|over| over.conversation.end()).is_some())
+            }
+            ChatAsk::Hear { .. } => ChatReply::Done(false),
+        })
+    }
+
+    /// A message by the settings and keys of a page's user.
+    async fn message(&self, client: &Client, chat: &Chat, message: ChatMessage) -> Result<Ask, Failure> {
+        let notebook = chat.conversation.notebook();
+        // Before anything is waited for: the page has just reported what is in front.
+        let (editor, folder) = (self.toolbox.editor(), client.page()?.folder());
+        let setup = self.read_setup(client, notebook).await?;
+        Ok(match &chat.cell {
+            Some(cell) => setup.about_cell(at_cell(notebook, &folder, cell, message), cell),
+            None => setup.message(words(notebook, &folder, &editor, message)),
+        })
+    }
+
+    fn real_path(&self, path: PathBuf) -> PathBuf {
+        self.documents.store().real_path(&path).unwrap_or(path)
+    }
+
+    /// The same service; its conversations are kept in a state folder, and those that were kept there go on.
+    #[must_use]
+    pub fn keeping_chats(self, home: &Home) -> HostService {
+        self.chats.lock().talks = Some(Talks::new(home));
+        self
+    }
+
+    /// The conversation about a notebook. It begins now if there is none, or if a new one is wanted.
+    fn about_notebook(&self, notebook: &Path, is_new: bool) -> Chat {
+        let mut open = self.chats.lock();
+        let known = open.by_notebook.get(notebook).cloned();
+        let conversation = match known {
+            Some(known) if !is_new => return known,
+            Some(over) => over.conversation.anew(),
+            None => {
+                let (toolbox, notebook) = (self.toolbox.clone(), notebook.to_owned());
+                match open.talks.clone() {
+                    Some(talks) => {
+                        if is_new {
+                            talks.forget(&notebook);
+                        }
+                        Conversation::kept(toolbox, notebook, talks)
+                    }
+                    None => Conversation::new(toolbox, notebook),
+                }
+            }
+        };
+        let begun = Chat { name: open.name(), cell: None, conversation };
+        open.by_notebook.insert(notebook.to_owned(), begun.clone());
+        begun
+    }
+
+    /// The conversation about one cell of a notebook. It begins now if there is none.
+    fn about_cell(&self, notebook: &Path, cell: &str) -> Chat {
+        let mut open = self.chats.lock();
+        let is_about =
+            |chat: &&Chat| chat.cell.as_deref() == Some(cell) && chat.conversation.notebook() == notebook;
+        if let Some(known) = open.about_cells.values().find(is_about) {
+            return known.clone();
+        }
+        let conversation = Conversation::new(self.toolbox.clone(), notebook.to_owned());
+        let begun = Chat { name: open.name(), cell: Some(cell.to_owned()), conversation };
+        open.about_cells.insert(begun.name.clone(), begun.clone());
+        if open.about_cells.len() > MOST_ABOUT_CELLS {
+            let oldest = open.about_cells.keys().min_by_key(|name| (name.len(), (*name).clone())).cloned();
+            if let Some(over) = oldest.and_then(|name| open.about_cells.remove(&name)) {
+                over.conversation.end();
+            }
+        }
+        begun
+    }
+}
+
+impl Open {
+    fn name(&mut self) -> String {
+        self.begun += 1;
+        format!("chat-{}-{}", std::process::id(), self.begun)
+    }
+}

@@ -1,0 +1,123 @@
+//! The clients of the service: connections, pages, and front ends in this process.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cellist_assistant::{Keys, Place};
+use cellist_live::{Actor, ActorKind, Author};
+use cellist_platform::FailureKind;
+use cellist_session::orders::ClientEnvironment;
+use cellist_session::sessions::OwnerId;
+use cellist_settings::Home;
+
+use cellist_tools::redaction::Redaction;
+
+use crate::error::Failure;
+use crate::protocol::request::PageAsk;
+
+/// A client of the service.
+#[derive(Clone, Debug)]
+pub struct Client {
+    owner: OwnerId,
+    /// The user of the page, where the client is a page.
+    page: Option<PageUser>,
+}
+
+/// The user of the page: the environment, the keys and the folder of the last request for a link. A state folder is for
+/// one user. Cheap to clone; all clones are one.
+#[derive(Clone, Debug)]
+pub struct PageUser(Arc<Mutex<Opened>>);
+
+#[derive(Debug)]
+struct Opened {
+    environment: ClientEnvironment,
+    redaction: Redaction,
+    keys: Keys,
+    folder: PathBuf,
+}
+
+impl Client {
+    pub(super) fn new(owner: OwnerId, page: Option<PageUser>) -> Client {
+        Client { owner, page }
+    }
+
+    /// The name under which it uses sessions.
+    pub fn owner(&self) -> &OwnerId {
+        &self.owner
+    }
+
+    /// The author of a change: the one that was named, or the client itself.
+    pub fn author(&self, named: Option<Author>) -> Author {
+        named.unwrap_or_else(|| match &self.page {
+            Some(page) => page.actor().into(),
+            None => Actor::new(ActorKind::Person, "person").into(),
+        })
+    }
+
+    pub(super) fn is_page(&self) -> bool {
+        self.page.is_some()
+    }
+
+    /// The user of the page.
+    pub(super) fn page(&self) -> Result<&PageUser, Failure> {
+        let missing =
+            || Failure::bad_input(FailureKind::NoPage, "only a page is answered by the settings of its user");
+        self.page.as_ref().ok_or_else(missing)
+    }
+}
+
+impl PageUser {
+    /// The user who asks for a link.
+    pub fn new(ask: &PageAsk) -> PageUser {
+        PageUser(Arc::new(Mutex::new(Opened::by(ask))))
+    }
+
+    /// The user asks for another link.
+    pub fn opens(&self, ask: &PageAsk) {
+        *self.lock() = Opened::by(ask);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Opened> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The environment, which decides on kernels.
+    pub fn environment(&self) -> ClientEnvironment {
+        self.lock().environment.clone()
+    }
+
+    /// The folder that the page was opened from.
+    pub fn folder(&self) -> PathBuf {
+        self.lock().folder.clone()
+    }
+
+    /// All that decides on answers about a notebook.
+    pub(super) fn place(&self, home: &Home, notebook: &Path) -> Place {
+        let opened = self.lock();
+        Place {
+            home: home.clone(),
+            cwd: opened.folder.clone(),
+            environment: opened.environment.clone(),
+            redaction: opened.redaction.clone(),
+            keys: opened.keys.clone(),
+            notebook: notebook.to_owned(),
+        }
+    }
+
+    fn actor(&self) -> Actor {
+        let opened = self.lock();
+        let name = |wanted: &str| {
+            let found = opened.environment.variables.iter().find(|(name, _)| name.to_str() == Some(wanted));
+            found.and_then(|(_, value)| value.to_str()).filter(|name| !name.is_empty())
+        };
+        let name = name("USER").or_else(|| name("LOGNAME")).unwrap_or("you").to_owned();
+        Actor { name, ..Actor::new(ActorKind::Person, "page") }
+    }
+}
+
+impl Opened {
+    fn by(ask: &PageAsk) -> Opened {
+        let PageAsk { environment, redaction, keys, folder, .. } = ask.clone();
+        Opened { environment, redaction, keys, folder }
+    }
+}

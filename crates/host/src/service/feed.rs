@@ -1,0 +1,308 @@
+//! The notebooks that clients follow: each client is told all of a notebook at first, then what is new. A notebook stays open
+//! for as long as a client follows it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use cellist_live::{CellState, Document, DocumentError, Effect, Review, View, Was, cells_of};
+use cellist_notebook::{CellId, Notebook};
+use cellist_platform::FailureKind;
+use cellist_session::execution::Cancel;
+use cellist_session::sessions::{OwnerId, SessionKey, SessionState};
+use cellist_store::Error as StoreError;
+use cellist_store::receipts::Stale;
+use serde_json::Value;
+use tokio::sync::{Mutex as AsyncMutex, watch};
+use tokio::time::{Instant, sleep_until};
+
+use super::files;
+use super::{Client, HostService};
+use crate::error::Failure;
+use crate::protocol::follow::{
+    CellCondition, KernelState, NotebookKernel, NotebookNews, NotebookStatus, NotebookWhole, Participant,
+};
+use crate::protocol::outputs::{CellOutputs, OutputForm};
+
+/// The least time between two looks for news: changes in between are told together.
+const PACE: Duration = Duration::from_millis(25);
+
+/// The notebooks that each client follows, by the paths that it named.
+#[derive(Clone, Default)]
+pub(super) struct Feeds(Arc<Mutex<HashMap<OwnerId, HashMap<PathBuf, Followed>>>>);
+
+#[derive(Clone)]
+struct Followed {
+    document: Document,
+    feed: Arc<AsyncMutex<Feed>>,
+}
+
+/// What a client was told of a notebook.
+struct Feed {
+    document: Document,
+    client: Client,
+    form: OutputForm,
+    known: Known,
+    views: watch::Receiver<Arc<View>>,
+    sessions: watch::Receiver<()>,
+    presence: watch::Receiver<()>,
+    /// When it was last looked for news.
+    looked: Instant,
+}
+
+struct Known {
+    version: u64,
+    conditions: BTreeMap<CellId, CellCondition>,
+    review: Arc<Review>,
+    status: NotebookStatus,
+    kernel: NotebookKernel,
+    participants: Vec<Participant>,
+}
+
+impl Feeds {
+    fn lock(&self) -> MutexGuard<'_, HashMap<OwnerId, HashMap<PathBuf, Followed>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get(&self, client: &Client, path: &Path) -> Option<Followed> {
+        self.lock().get(client.owner())?.get(path).cloned()
+    }
+
+    /// Drops all feeds of a client. Returns their notebooks.
+    pub(super) fn let_go(&self, client: &Client) -> Vec<Document> {
+        let followed = self.lock().remove(client.owner()).unwrap_or_default();
+        followed.into_values().map(|followed| followed.document).collect()
+    }
+}
+
+impl HostService {
+    /// The notebook at a path. A client that follows it keeps it, whatever becomes of the file.
+    pub async fn document(&self, client: &Client, path: &Path) -> Result<Document, StoreError> {
+        match self.followed(client, path) {
+            Some(document) => Ok(document),
+            None => self.documents.open(path).await,
+        }
+    }
+
+    /// The notebook that a client follows under a path.
+    pub(super) fn followed(&self, client: &Client, path: &Path) -> Option<Document> {
+        self.feeds.get(client, path).map(|followed| followed.document)
+    }
+
+    /// Begins to follow a notebook, or begins anew.
+    pub(super) async fn follow(
+        &self,
+        client: &Client,
+        named: PathBuf,
+        clients: Vec<String>,
+        form: OutputForm,
+    ) -> Result<NotebookWhole, Failure> {
+        let opened = self.documents.open(&named).await;
+        let document = opened.map_err(|error| match form {
+            OutputForm::Bounded => files::cannot_open(error),
+            OutputForm::Whole => error.into(),
+        })?;
+        document.meet_kernel(&self.sessions).await?;
+        let mut views = document.watch();
+        views.borrow_and_update();
+        let (sessions, presence) = (self.sessions.changes(), self.presence.changes());
+        let view = document.resync(Vec::new()).await?.0;
+        if view.saved < view.version {
+            // The first that a client is told is on disk: it can repeat its later changes for another host. A notebook that
+            // cannot be saved is told all the same.
+            let _ = document.save().await;
+        }
+        let (view, heard) = document.resync(clients).await?;
+        let path = document.path().to_owned();
+        let known = Known {
+            version: view.version,
+            conditions: conditions(&view),
+            review: view.review.clone(),
+            status: NotebookStatus::from(&*view),
+            kernel: self.kernel(client, &view.notebook, &path),
+            participants: self.presence.others(&path, client.owner()),
+        };
+        let cells = view.notebook.cells().iter();
+        let whole = NotebookWhole {
+            path: path.to_string_lossy().into_owned(),
+            name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            language: language(&view.notebook),
+            version: view.version,
+            cells: cells_of(&view.notebook),
+            outputs: cells
+                .filter_map(|cell| Some((cell.id().clone(), CellOutputs::of(form, &path, cell)?)))
+                .collect(),
+            conditions: known.conditions.clone(),
+            review: reviewed(&view.review),
+            status: known.status.clone(),
+            kernel: known.kernel.clone(),
+            participants: known.participants.clone(),
+            heard,
+        };
+        let (owner, client, looked) = (client.owner().clone(), client.clone(), Instant::now());
+        let feed =
+            Feed { document: document.clone(), client, form, known, views, sessions, presence, looked };
+        let followed = Followed { document, feed: Arc::new(AsyncMutex::new(feed)) };
+        self.feeds.lock().entry(owner).or_default().insert(named, followed);
+        Ok(whole)
+    }
+
+    /// What is new since the client was last told, as soon as there is something.
+    pub(super) async fn news(
+        &self,
+        client: &Client,
+        path: &Path,
+        mut cancel: Cancel,
+    ) -> Result<NotebookNews, Failure> {
+        let missing = || Failure::bad_input(FailureKind::NotFollowed, "the notebook is not followed");
+        let followed = self.feeds.get(client, path).ok_or_else(missing)?;
+        let mut feed = followed.feed.lock().await;
+        Ok(feed.next(self, &mut cancel).await)
+    }
+
+    /// The kernel of a notebook. It stays while a page has the notebook open.
+    fn kernel(&self, client: &Client, notebook: &Notebook, path: &Path) -> NotebookKernel {
+        let key = SessionKey::of_notebook(path);
+        let mut sessions = self.sessions.list().into_iter();
+        let session = sessions.find(|session| session.id == key.id && session.cwd == key.cwd);
+        let name = text(notebook, "/kernelspec/display_name").unwrap_or_else(|| "Python".to_owned());
+        let Some(session) = session else {
+            let (state, gone) = (KernelState::None, self.sessions.gone(&key));
+            return NotebookKernel { state, name, id: None, stuck: false, stays: None, gone };
+        };
+        if client.is_page() && !session.owners.contains(client.owner()) {
+            // A session that has ended meanwhile needs no client.
+            let _ = self.sessions.attach(client.owner(), &key);
+        }
+        let (stuck, stays) = (session.is_stuck, Some(session.stays_ms));
+        NotebookKernel { state: session.state.into(), name, id: session.kernel_id, stuck, stays, gone: None }
+    }
+}
+
+impl Feed {
+    /// Waits until there is something new, or the client does not wait any more.
+    async fn next(&mut self, service: &HostService, cancel: &mut Cancel) -> NotebookNews {
+        loop {
+            sleep_until(self.looked + PACE).await;
+            self.looked = Instant::now();
+            let news = match self.look(service).await {
+                Ok(news) => news,
+                // Too much has changed, or the notebook was closed.
+                Err(_) => return NotebookNews::behind(),
+            };
+            if !news.is_empty() {
+                return news;
+            }
+            let lingers = service.presence.lingers(self.document.path());
+            tokio::select! {
+                changed = self.views.changed() => match changed {
+                    Ok(()) => self.views.mark_changed(),
+                    Err(_) => return NotebookNews::behind(),
+                },
+                _ = self.sessions.changed() => {}
+                _ = self.presence.changed() => {}
+                () = cancel.asked() => return news,
+                () = sleep_until(lingers.unwrap_or_else(Instant::now)), if lingers.is_some() => {}
+            }
+        }
+    }
+
+    async fn look(&mut self, service: &HostService) -> Result<NotebookNews, DocumentError> {
+        let mut news = NotebookNews::default();
+        if self.views.has_changed().unwrap_or(true) {
+            self.views.mark_unchanged();
+            self.read(service, &mut news).await?;
+        }
+        self.sessions.mark_unchanged();
+        self.presence.mark_unchanged();
+        let (path, notebook) = (self.document.path(), self.document.view().notebook.clone());
+        let kernel = service.kernel(&self.client, &notebook, path);
+        news.kernel = told(&mut self.known.kernel, kernel);
+        let participants = service.presence.others(path, self.client.owner());
+        news.participants = told(&mut self.known.participants, participants);
+        Ok(news)
+    }
+
+    /// Reads what is new in the notebook itself.
+    async fn read(&mut self, service: &HostService, news: &mut NotebookNews) -> Result<(), DocumentError> {
+        let (view, changes) = self.document.newer(self.known.version).await?;
+        self.known.version = view.version;
+        let path = self.document.path();
+        news.changes = changes.into_iter().map(Arc::unwrap_or_clone).collect();
+        news.changes.iter().for_each(|change| service.presence.changed(path, change));
+        let effects = news.changes.iter().flat_map(|change| &change.effects);
+        let cell = |effect: &Effect| match effect {
+            Effect::Outputs { cell } => Some(cell.clone()),
+            _ => None,
+        };
+        for cell in effects.filter_map(cell).collect::<BTreeSet<CellId>>() {
+            if let Some(at) = view.notebook.position(&cell) {
+                let outputs = CellOutputs::of(self.form, path, &view.notebook.cells()[at]);
+                news.outputs.insert(cell, outputs.unwrap_or_else(|| CellOutputs::none(self.form)));
+            }
+        }
+        let conditions = conditions(&view);
+        let is_new = |(cell, condition): &(&CellId, &CellCondition)| {
+            self.known.conditions.get(*cell) != Some(*condition)
+        };
+        let new = conditions.iter().filter(is_new);
+        news.conditions.extend(new.map(|(cell, condition)| (cell.clone(), Some(condition.clone()))));
+        let gone = self.known.conditions.keys().filter(|cell| !conditions.contains_key(*cell));
+        news.conditions.extend(gone.map(|cell| (cell.clone(), None)));
+        self.known.conditions = conditions;
+        if self.known.review != view.review {
+            self.known.review = view.review.clone();
+            news.review = Some(reviewed(&view.review));
+        }
+        news.status = told(&mut self.known.status, NotebookStatus::from(&*view));
+        Ok(())
+    }
+}
+
+/// The value, if it is another than the one that was told.
+fn told<T: PartialEq + Clone>(known: &mut T, now: T) -> Option<T> {
+    (*known != now).then(|| {
+        known.clone_from(&now);
+        now
+    })
+}
+
+fn conditions(view: &View) -> BTreeMap<CellId, CellCondition> {
+    let condition = |(cell, CellState { activity, last, stale }): (CellId, CellState)| {
+        (cell, CellCondition { activity, last, stale: stale.iter().map(Stale::words).collect() })
+    };
+    view.cells().into_iter().map(condition).collect()
+}
+
+/// What waits for review, without the outputs of deleted cells.
+fn reviewed(review: &Review) -> Review {
+    let mut review = review.clone();
+    for cell in review.cells.values_mut() {
+        if let Was::Deleted { json, .. } = &mut cell.was {
+            json.clear();
+        }
+    }
+    review
+}
+
+fn text(notebook: &Notebook, pointer: &str) -> Option<String> {
+    notebook.metadata().pointer(pointer).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn language(notebook: &Notebook) -> String {
+    let language = text(notebook, "/language_info/name").or_else(|| text(notebook, "/kernelspec/language"));
+    language.unwrap_or_else(|| "python".to_owned())
+}
+
+impl From<SessionState> for KernelState {
+    fn from(state: SessionState) -> KernelState {
+        match state {
+            SessionState::Starting => KernelState::Starting,
+            SessionState::Idle => KernelState::Idle,
+            SessionState::Busy => KernelState::Busy,
+            SessionState::Silent => KernelState::Silent,
+            SessionState::Dead => KernelState::Dead,
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What is asked of open notebooks.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cellist_live::{Author, Document, DocumentError, Edited, Refusal, View};
+use cellist_notebook::{CellId, Ids, Notebook, OnConflict, Revision, Snapshot, merge};
+use cellist_output::{Ansi, clean};
+use cellist_platform::FailureKind;
+use cellist_session::execution::Cancel;
+use cellist_session::sessions::SessionKey;
+use cellist_tools::{Editor, EditorReport, Selection};
+
+use super::turns::turns;
+use super::{Client, HostService};
+use crate::error::Failure;
+use crate::protocol::follow::Focus;
+use crate::protocol::notebook::{NotebookAsk, NotebookEdited, NotebookReply, NotebookState, OnNotebook};
+
+impl HostService {
+    pub(super) fn open_notebooks(&self) -> Vec<PathBuf> {
+        self.documents.list().iter().map(|document| document.path().to_owned()).collect()
+    }
+
+    pub(super) async fn on_notebook(
+        &self,
+        client: &Client,
+        asked: OnNotebook,
+        cancel: Cancel,
+    ) -> Result<NotebookReply, Failure> {
+        let OnNotebook { path, ask } = asked;
+        match ask {
+            NotebookAsk::Follow { clients, outputs } => {
+                let whole = self.follow(client, path, clients, outputs).await?;
+                Ok(NotebookReply::Whole(Box::new(whole)))
+            }
+            NotebookAsk::News => Ok(NotebookReply::News(Box::new(self.news(client, &path, cancel).await?))),
+            NotebookAsk::Present(focus) => {
+                if let Some(document) = self.followed(client, &path) {
+                    self.present(client, document.path(), &focus);
+                }
+                Ok(NotebookReply::Done)
+            }
+            ask => {
+                let document = self.document(client, &path).await?;
+                self.on_document(client, document, ask).await
+            }
+        }
+    }
+
+    async fn on_document(
+        &self,
+        client: &Client,
+        document: Document,
+        ask: NotebookAsk,
+    ) -> Result<NotebookReply, Failure> {
+        let done = |()| NotebookReply::Done;
+        Ok(match ask {
+            NotebookAsk::Read(actor) => {
+                let (notebook, _) = document.read(actor).await?;
+                NotebookReply::State(Box::new(state(&document.view(), &notebook)))
+            }
+            NotebookAsk::Submit { submission, author } => {
+                match document.submit(submission, client.author(author)).await {
+                    Ok(version) => NotebookReply::Version(version),
+                    Err(error) => refusal(error)?,
+                }
+            }
+            NotebookAsk::Edit { edit, base, author } => {
+                let apply =
+                    move |notebook: &mut Notebook, since: Option<&Snapshot>| edit.apply(notebook, since);
+                let edited = document.edit(base, author, apply).await?;
+                edited_reply(edited, |result, reply| reply.result = result)
+            }
+            NotebookAsk::Overwrite { text, base, author } => overwrite(&document, text, base, author).await?,
+            NotebookAsk::Undo { undo, author } => {
+                let undone = document.undo(undo, client.author(author)).await?;
+                edited_reply(undone, |undone, reply| reply.undone = undone)
+            }
+            NotebookAsk::Judge { verdict, scope, author } => {
+                NotebookReply::Version(document.judge(verdict, scope, client.author(author)).await?)
+            }
+            NotebookAsk::SetReview(is_on) => done(document.set_review(is_on).await?),
+            NotebookAsk::History => NotebookReply::History(document.history().await?),
+            NotebookAsk::Turns => NotebookReply::Turns(turns(document.history().await?)),
+            NotebookAsk::Cells(cells) => NotebookReply::Cells(document.contents(cells).await?),
+            NotebookAsk::Complete { code, cursor } => {
+                let key = SessionKey::of_notebook(document.path());
+                let found = self.sessions.complete(&key, code, cursor).await.unwrap_or_default();
+                NotebookReply::Completion { matches: found.matches, start: found.start, end: found.end }
+            }
+            NotebookAsk::Inspect { code, cursor } => {
+                let key = SessionKey::of_notebook(document.path());
+                let found = self.sessions.inspect(&key, code, cursor).await.unwrap_or_default();
+                let text = found.data.get_text("text/plain").filter(|_| found.found);
+                NotebookReply::Inspection(text.map(|text| clean(text.as_bytes(), Ansi::Remove)))
+            }
+            NotebookAsk::Run(_)
+            | NotebookAsk::Interrupt
+            | NotebookAsk::Restart
+            | NotebookAsk::Follow { .. }
+            | NotebookAsk::News
+            | NotebookAsk::Present(_) => {
+                return Err(Failure::bad_input(FailureKind::NoPage, "only a page runs cells this way"));
+            }
+            NotebookAsk::Save => done(document.save().await?),
+        })
+    }
+
+    /// Tells others and agents what a person at a page has in front of them. The notebook is attached.
+    fn present(&self, client: &Client, path: &Path, focus: &Focus) {
+        self.presence.looks(path, client.owner(), client.author(None).actor, focus);
+        let selection = Selection {
+            cells: focus.selected.iter().map(CellId::to_string).collect(),
+            editing: focus.cell.as_ref().filter(|_| focus.editing).map(CellId::to_string),
+        };
+        let (active, attach) = (Some(path.to_owned()), vec![path.to_owned()]);
+        self.toolbox.hear(EditorReport { active, selection, attach, detach: Vec::new() });
+    }
+
+    /// A person at a page does not have a notebook in front of them any more.
+    pub(super) fn absent(&self, client: &Client, path: &Path) {
+        if !self.presence.leaves(path, client.owner()) {
+            return;
+        }
+        let Editor { mut active, mut selection, .. } = self.toolbox.editor();
+        if active.as_deref() == Some(path) {
+            (active, selection) = (None, Selection::default());
+        }
+        self.toolbox.hear(EditorReport {
+            active,
+            selection,
+            attach: Vec::new(),
+            detach: vec![path.to_owned()],
+        });
+    }
+}
+
+async fn overwrite(
+    document: &Document,
+    text: String,
+    base: Revision,
+    author: Author,
+) -> Result<NotebookReply, Failure> {
+    let whole = Notebook::parse(text.into_bytes(), Ids::seeded(document.view().version))
+        .map_err(|error| Failure::bad_input(FailureKind::InvalidNotebook, error.to_string()))?;
+    let edited = document.edit(Some(base), author, move |notebook, since| {
+        // A change of others since `base` cannot be told from one that the text takes out.
+        if since.is_some() {
+            return Ok(false);
+        }
+        // Equal cells keep their names.
+        *notebook = merge(notebook, notebook, &whole, OnConflict::Refuse)?.notebook;
+        Ok(true)
+    });
+    let edited = edited.await?;
+    if edited.value {
+        Ok(edited_reply(edited, |_, _| ()))
+    } else {
+        Err(Failure::stale(base, edited.notebook.revision()))
+    }
+}
+
+fn edited_reply<T>(edited: Edited<T>, add: impl FnOnce(T, &mut NotebookEdited)) -> NotebookReply {
+    let mut reply = NotebookEdited { changed: edited.changed, ..NotebookEdited::default() };
+    add(edited.value, &mut reply);
+    NotebookReply::Edited(Box::new(reply))
+}
+
+fn state(view: &View, notebook: &Notebook) -> NotebookState {
+    NotebookState {
+        version: view.version,
+        problem: view.problem.clone(),
+        revision: notebook.revision().to_string(),
+        // What is in it was read as text.
+        text: String::from_utf8_lossy(&notebook.to_bytes()).into_owned(),
+        cells: notebook.cells().iter().map(|cell| cell.id().clone()).collect(),
+    }
+}
+
+/// What a client can go on from is an answer; all else is a failure.
+fn refusal(error: DocumentError) -> Result<NotebookReply, Failure> {
+    match error {
+        DocumentError::Refused(Refusal::Behind { version, changes }) => {
+            let changes = changes.into_iter().map(Arc::unwrap_or_clone).collect();
+            Ok(NotebookReply::Behind { version, changes })
+        }
+        DocumentError::Refused(Refusal::TooFar { .. }) => Ok(NotebookReply::TooFar),
+        error => Err(error.into()),
+    }
+}

@@ -1,0 +1,176 @@
+//! The participants of each notebook: people as their pages report, agents by the cells that they read and change.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use cellist_live::{Actor, ActorKind, Change, Effect};
+use cellist_notebook::CellId;
+use cellist_session::sessions::OwnerId;
+use cellist_tools::Glance;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::protocol::follow::{Doing, Focus, Participant};
+
+/// How long an agent is shown at a cell after it did something there.
+const LINGERS: Duration = Duration::from_secs(6);
+/// How many cells an agent is shown to read at once; of more it is only said that it reads.
+const MOST_READ: usize = 100;
+
+/// The participants, by notebook. Cheap to clone; all clones are one.
+#[derive(Clone, Debug)]
+pub(super) struct Presence(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    here: Mutex<HashMap<PathBuf, BTreeMap<String, Entry>>>,
+    /// Wakes those who show participants.
+    changes: watch::Sender<()>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    participant: Participant,
+    until: Option<Instant>,
+}
+
+impl Default for Presence {
+    fn default() -> Presence {
+        Presence(Arc::new(Inner { here: Mutex::default(), changes: watch::Sender::new(()) }))
+    }
+}
+
+impl Presence {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, BTreeMap<String, Entry>>> {
+        self.0.here.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes when participants may be others than they were.
+    pub(super) fn changes(&self) -> watch::Receiver<()> {
+        self.0.changes.subscribe()
+    }
+
+    /// A person at a page looks at something.
+    pub(super) fn looks(&self, path: &Path, page: &OwnerId, actor: Actor, focus: &Focus) {
+        let doing = if focus.editing { Doing::Editing } else { Doing::Looking };
+        let participant = Participant { actor, cells: focus.cell.iter().cloned().collect(), doing };
+        self.put(path, page.to_string(), Entry { participant, until: None });
+    }
+
+    /// A page is gone. Returns whether a person was there.
+    pub(super) fn leaves(&self, path: &Path, page: &OwnerId) -> bool {
+        let mut all = self.lock();
+        let Some(here) = all.get_mut(path) else { return false };
+        let was_there = here.remove(&page.0).is_some();
+        if here.is_empty() {
+            all.remove(path);
+        }
+        self.0.changes.send_replace(());
+        was_there
+    }
+
+    /// A cell was changed: an agent that changed it is there for a while.
+    pub(super) fn changed(&self, path: &Path, change: &Change) {
+        if change.actor.kind != ActorKind::Agent {
+            return;
+        }
+        let Some((cell, doing)) = change.effects.iter().rev().find_map(what) else { return };
+        self.agent(path, Participant { actor: change.actor.clone(), cells: vec![cell], doing });
+    }
+
+    /// An agent read cells.
+    pub(super) fn read(&self, glance: Glance) {
+        let Glance { path, actor, cells } = glance;
+        let cells = if cells.len() > MOST_READ { Vec::new() } else { cells };
+        self.agent(&path, Participant { actor, cells, doing: Doing::Reading });
+    }
+
+    fn agent(&self, path: &Path, participant: Participant) {
+        let key = format!("agent {}", participant.actor.id);
+        self.put(path, key, Entry { participant, until: Some(Instant::now() + LINGERS) });
+    }
+
+    fn put(&self, path: &Path, key: String, entry: Entry) {
+        self.lock().entry(path.to_owned()).or_default().insert(key, entry);
+        self.0.changes.send_replace(());
+    }
+
+    /// The participants of a notebook, without the client that asks.
+    pub(super) fn others(&self, path: &Path, client: &OwnerId) -> Vec<Participant> {
+        let mut all = self.lock();
+        let Some(here) = all.get_mut(path) else { return Vec::new() };
+        let now = Instant::now();
+        here.retain(|_, entry| entry.until.is_none_or(|until| until > now));
+        let others = here.iter().filter(|(known, _)| **known != client.0);
+        others.map(|(_, entry)| entry.participant.clone()).collect()
+    }
+
+    /// When the next agent leaves a notebook.
+    pub(super) fn lingers(&self, path: &Path) -> Option<Instant> {
+        self.lock().get(path)?.values().filter_map(|entry| entry.until).min()
+    }
+}
+
+fn what(effect: &Effect) -> Option<(CellId, Doing)> {
+    match effect {
+        Effect::Outputs { cell } => Some((cell.clone(), Doing::Running)),
+        Effect::Inserted { cell, .. }
+        | Effect::Moved { cell, .. }
+        | Effect::Retyped { cell, .. }
+        | Effect::Changed { cell, .. } => Some((cell.clone(), Doing::Editing)),
+        Effect::Deleted { .. } | Effect::Metadata { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn people_are_there_while_their_page_is_and_agents_for_a_while() {
+        let (presence, path) = (Presence::default(), Path::new("/nb.ipynb"));
+        let (one, two) = (OwnerId("one".into()), OwnerId("two".into()));
+        let person = Actor::new(ActorKind::Person, "page");
+        presence.looks(
+            path,
+            &one,
+            person,
+            &Focus { cell: Some("a".into()), editing: true, ..Focus::default() },
+        );
+        let change = Change {
+            version: 1,
+            actor: Actor::new(ActorKind::Agent, "bot"),
+            turn: None,
+            tag: None,
+            effects: vec![Effect::Outputs { cell: "b".into() }],
+        };
+        presence.changed(path, &change);
+        let seen = |client: &OwnerId| {
+            let all = presence.others(path, client).into_iter();
+            all.map(|other| (other.actor.id, other.doing)).collect::<Vec<_>>()
+        };
+        let bot = ("bot".to_owned(), Doing::Running);
+        assert_eq!(seen(&two), [bot.clone(), ("page".to_owned(), Doing::Editing)]);
+        assert_eq!(seen(&one), [bot]);
+        tokio::time::sleep_until(presence.lingers(path).unwrap()).await;
+        assert_eq!(seen(&two), [("page".to_owned(), Doing::Editing)]);
+        assert!(presence.leaves(path, &one) && !presence.leaves(path, &two));
+        assert_eq!((seen(&two), presence.lingers(path)), (vec![], None));
+    }
+
+    #[test]
+    fn an_agent_that_reads_is_shown_at_what_it_reads_unless_that_is_almost_all() {
+        let (presence, path) = (Presence::default(), Path::new("/nb.ipynb"));
+        let read = |count: usize| {
+            let cells = (0..count).map(|number| CellId::from(format!("c{number}").as_str())).collect();
+            let actor = Actor::new(ActorKind::Agent, "bot");
+            presence.read(Glance { path: path.to_owned(), actor, cells });
+            let seen = presence.others(path, &OwnerId("one".into()));
+            assert_eq!(seen.iter().map(|one| one.doing).collect::<Vec<_>>(), [Doing::Reading]);
+            seen[0].cells.len()
+        };
+        assert_eq!((read(2), read(MOST_READ), read(MOST_READ + 1)), (2, MOST_READ, 0));
+    }
+}

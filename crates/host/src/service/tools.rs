@@ -1,0 +1,103 @@
+//! Tools, called by agents that have said who they are.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use cellist_platform::FailureKind;
+use cellist_session::execution::Cancel;
+use cellist_session::sessions::OwnerId;
+use cellist_tools::redaction::Redaction;
+use cellist_tools::{Agent, Answer, Caller, Editor, Progress, ToolName};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use super::{Client, HostService};
+use crate::error::Failure;
+use crate::protocol::request::{ContextTold, Event, Reply};
+
+/// Who calls tools.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Callers(Arc<Mutex<HashMap<OwnerId, Arc<Agent>>>>);
+
+impl Callers {
+    fn lock(&self) -> MutexGuard<'_, HashMap<OwnerId, Arc<Agent>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn introduce(&self, client: &Client, caller: Caller) {
+        let owner = client.owner();
+        self.lock().insert(owner.clone(), Arc::new(Agent::new(caller, owner.clone())));
+    }
+
+    pub(super) fn consent(&self, client: &Client, path: PathBuf) {
+        if let Some(agent) = self.who(client) {
+            agent.consent(path);
+        }
+    }
+
+    fn who(&self, client: &Client) -> Option<Arc<Agent>> {
+        self.lock().get(client.owner()).cloned()
+    }
+
+    pub(super) fn let_go(&self, client: &OwnerId) {
+        let agent = self.lock().remove(client);
+        drop(agent);
+    }
+}
+
+/// How long something else is waited for; whoever asked asks again.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl HostService {
+    /// What is in front of a person, as soon as that is something else.
+    pub(super) async fn next_editor(&self, known: &Editor, mut cancel: Cancel) -> Reply {
+        let mut news = self.toolbox.editor_news();
+        tokio::select! {
+            _ = news.wait_for(|editor| editor != known) => {}
+            () = cancel.asked() => {}
+            () = sleep(PATIENCE) => {}
+        }
+        Reply::Editor(Box::new(self.toolbox.editor()))
+    }
+
+    /// What an agent is told of the notebook that is worked on.
+    pub(super) async fn context(&self, editor: &Editor, redaction: &Redaction) -> Result<Reply, Failure> {
+        let told = self.toolbox.context(editor, redaction).await?;
+        let told = told.map(|context| ContextTold { json: json!(context), text: context.text() });
+        Ok(Reply::Context(told.map(Box::new)))
+    }
+
+    pub(super) async fn use_tool(
+        &self,
+        client: &Client,
+        tool: &str,
+        arguments: &Value,
+        events: watch::Sender<Option<Event>>,
+        cancel: Cancel,
+    ) -> Result<Answer, Failure> {
+        let agent = self.callers.who(client).ok_or_else(|| {
+            Failure::bad_input(FailureKind::UnknownCaller, "whoever calls a tool has to say first who it is")
+        })?;
+        let tool = ToolName::from_name(tool).ok_or_else(|| {
+            Failure::bad_input(FailureKind::UnknownTool, format!("there is no tool `{tool}`"))
+        })?;
+        let (news, mut heard) = watch::channel(None::<Progress>);
+        let calling = self.toolbox.call(&agent, tool, arguments, &news, cancel);
+        tokio::pin!(calling);
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut calling => return Ok(answer),
+                // The sender is held by this very function.
+                Ok(()) = heard.changed() => {
+                    let progress = heard.borrow_and_update().clone();
+                    let progress = progress.map(|it| it.redacted(&agent.caller().redaction));
+                    events.send_replace(progress.map(Event::Tool));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! `web/src/net/protocol.ts` is written from the Rust definitions of the protocol, so that there is one definition. The
+//! generator reads sources rather than compiled types: no crate of the product carries anything for it.
+
+mod render;
+mod sources;
+
+use std::fs;
+
+use render::Writer;
+
+/// Enums of which the page sees a part: the variants that it reads. The requests that it may make are those that
+/// `allowed_from_page` allows.
+const PARTS: &[(&str, &[&str])] = &[
+    ("Down", &["Done"]),
+    ("Reply", &["Notebook", "Chat", "Folder", "Created"]),
+    (
+        "NotebookReply",
+        &[
+            "Whole",
+            "News",
+            "Version",
+            "Behind",
+            "TooFar",
+            "Turns",
+            "Cells",
+            "Ran",
+            "Completion",
+            "Inspection",
+            "Done",
+        ],
+    ),
+];
+
+#[test]
+fn the_types_of_the_page_are_those_of_the_protocol() {
+    let path = testkit::repo_root().join("web/src/net/protocol.ts");
+    let mut writer = Writer::new(PARTS);
+    writer.add("Up");
+    writer.add("Down");
+    let text = writer.text();
+    if std::env::var_os("CELLIST_WRITE_PROTOCOL").is_some() {
+        fs::write(&path, &text).unwrap();
+    }
+    let found = fs::read_to_string(&path).unwrap_or_default();
+    let differs = text.lines().zip(found.lines()).find(|(ours, theirs)| ours != theirs);
+    assert!(
+        text == found,
+        "web/src/net/protocol.ts is not what the protocol says; CELLIST_WRITE_PROTOCOL=1 writes it: {differs:?}"
+    );
+}

@@ -1,0 +1,225 @@
+//! All notebooks that are open in this process: each file once, whatever path leads to it.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cellist_kernel::Future;
+use cellist_platform::aside::{NotDone, aside};
+use cellist_platform::clock::now_ms;
+use cellist_session::sessions::{LateOutputs, Notebooks};
+use cellist_store::receipts::Receipts;
+use cellist_store::{Error, Problem, Result, Store};
+use tokio::sync::{mpsc, watch};
+
+use super::condition::Conditions;
+use super::document::{Command, Document, View};
+use super::history::History;
+use super::state::State;
+use super::task::Task;
+use super::watcher::FolderWatch;
+
+/// Those who ask wait when this many questions are open; each is answered in well under a millisecond.
+const COMMANDS: usize = 64;
+
+/// The open notebooks of a process. Cheap to clone; all clones are one.
+#[derive(Clone, Debug)]
+pub struct Documents {
+    store: Store,
+    slots: Arc<Mutex<HashMap<PathBuf, Slot>>>,
+    is_reviewing: bool,
+}
+
+/// A file that is open, or about to be.
+#[derive(Debug)]
+enum Slot {
+    /// Someone is opening it; the channel closes when that is done.
+    Opening(watch::Receiver<()>),
+    Open {
+        commands: mpsc::WeakSender<Command>,
+        view: watch::Receiver<Arc<View>>,
+        /// Closes when all is saved.
+        ended: watch::Receiver<()>,
+    },
+}
+
+/// What to do about a file.
+enum Step {
+    Use(Document),
+    Wait(watch::Receiver<()>),
+    Open(Opening),
+}
+
+/// Says that a file is being opened, until it is dropped.
+struct Opening {
+    slots: Arc<Mutex<HashMap<PathBuf, Slot>>>,
+    path: PathBuf,
+    _done: watch::Sender<()>,
+}
+
+impl Documents {
+    /// Notebooks of a store.
+    pub fn new(store: Store) -> Documents {
+        Documents { store, slots: Arc::default(), is_reviewing: true }
+    }
+
+    /// Says whether changes of agents wait for review in notebooks of which nobody has said so.
+    #[must_use]
+    pub fn reviewing(self, is_reviewing: bool) -> Documents {
+        Documents { is_reviewing, ..self }
+    }
+
+    /// Where they are kept.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Opens a notebook, or gives a handle on the one that is open. Needs a runtime.
+    pub async fn open(&self, path: &Path) -> Result<Document> {
+        let real = self.store.real_path(path)?;
+        loop {
+            match self.step(&real) {
+                Step::Use(document) => return Ok(document),
+                // Whatever comes of it, there is something new to see.
+                Step::Wait(mut done) => drop(done.changed().await),
+                Step::Open(opening) => return self.begin(opening).await,
+            }
+        }
+    }
+
+    /// The notebooks that are open.
+    pub fn list(&self) -> Vec<Document> {
+        let mut open: Vec<Document> = lock(&self.slots)
+            .iter()
+            .filter_map(|(path, slot)| match slot {
+                Slot::Open { commands, view, .. } => self.handle(path, commands.upgrade()?, view),
+                Slot::Opening(_) => None,
+            })
+            .collect();
+        open.sort_by(|one, other| one.path.cmp(&other.path));
+        open
+    }
+
+    /// Saves and closes all notebooks, whoever holds handles on them.
+    pub async fn close(&self) {
+        let mut ends = Vec::new();
+        for document in self.list() {
+            let _ = document.commands.send(Command::Close).await;
+        }
+        for slot in lock(&self.slots).values() {
+            match slot {
+                Slot::Opening(done) | Slot::Open { ended: done, .. } => ends.push(done.clone()),
+            }
+        }
+        for mut end in ends {
+            while end.changed().await.is_ok() {}
+        }
+    }
+
+    fn step(&self, real: &Path) -> Step {
+        let mut slots = lock(&self.slots);
+        match slots.get(real) {
+            Some(Slot::Open { commands, view, ended }) => {
+                let open = commands.upgrade().and_then(|commands| self.handle(real, commands, view));
+                match open {
+                    Some(document) => return Step::Use(document),
+                    None if ended.has_changed().is_ok() => return Step::Wait(ended.clone()),
+                    None => {}
+                }
+            }
+            Some(Slot::Opening(done)) => return Step::Wait(done.clone()),
+            None => {}
+        }
+        let (tell, done) = watch::channel(());
+        slots.insert(real.to_owned(), Slot::Opening(done));
+        Step::Open(Opening { slots: Arc::clone(&self.slots), path: real.to_owned(), _done: tell })
+    }
+
+    /// A handle, unless the task takes no commands any more.
+    fn handle(
+        &self,
+        path: &Path,
+        commands: mpsc::Sender<Command>,
+        view: &watch::Receiver<Arc<View>>,
+    ) -> Option<Document> {
+        let is_open = !commands.is_closed();
+        is_open.then(|| Document {
+            commands,
+            view: view.clone(),
+            path: path.into(),
+            store: self.store.clone(),
+        })
+    }
+
+    async fn begin(&self, opening: Opening) -> Result<Document> {
+        let (store, path) = (self.store.clone(), opening.path.clone());
+        // Watched before it is read: what others write in between is not missed.
+        let opening_it = move || {
+            let watch = FolderWatch::new(&path);
+            let opened = store.open(&path)?;
+            let ran = Receipts::new(store.home()).of(&path);
+            Ok((watch, opened, History::open(&store, &path), ran))
+        };
+        let opened = aside(opening_it).await;
+        let cannot = |error: NotDone| Error::new(&opening.path, Problem::Unreadable(error.into()));
+        let opened: Result<_> = opened.map_err(cannot)?;
+        let (watch, opened, (history, journal, mut review), ran) = opened?;
+        if !review.is_chosen {
+            review.is_on = self.is_reviewing;
+        }
+        let heard = history.last_heard(opened.notebook.revision()).clone();
+        // Higher than any version that a client may know from a host before this one.
+        let mut state = State::new(opened.notebook, now_ms() * 1000, journal, review);
+        *state.conditions_mut() = Conditions::new(ran, &state.notebook().clone());
+        state.set_heard(heard);
+        let (commands, asked) = mpsc::channel(COMMANDS);
+        let (tell, view) = watch::channel(Arc::new(Task::first_view(&state, opened.notices.clone())));
+        let (end, ended) = watch::channel(());
+        let path: Arc<Path> = opening.path.as_path().into();
+        let task =
+            Task::new(state, self.store.clone(), Arc::clone(&path), asked, tell, opened.notices, history);
+        let slot = Slot::Open { commands: commands.downgrade(), view: view.clone(), ended };
+        lock(&self.slots).insert(opening.path.clone(), slot);
+        tokio::spawn(async move {
+            task.run(watch).await;
+            drop(end);
+        });
+        Ok(Document { commands, view, path, store: self.store.clone() })
+    }
+}
+
+/// A notebook that is closed in between learns the rest when it is opened.
+impl Notebooks for Documents {
+    fn put_late(&self, late: Vec<LateOutputs>) -> Future<'_, ()> {
+        Box::pin(async move {
+            let open = self.list();
+            for late in late {
+                if let Some(document) = open.iter().find(|open| open.view().conditions.has_run(&late.tag)) {
+                    let _ = document.hear_late(late).await;
+                }
+            }
+        })
+    }
+
+    fn lose_kernel<'a>(&'a self, kernel: &'a str) -> Future<'a, ()> {
+        Box::pin(async move {
+            for document in self.list() {
+                let _ = document.lose_kernel(kernel.to_owned()).await;
+            }
+        })
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        let mut slots = lock(&self.slots);
+        if matches!(slots.get(&self.path), Some(Slot::Opening(_))) {
+            slots.remove(&self.path);
+        }
+    }
+}
+
+/// What is in the table is whole at any time, also when someone panicked.
+fn lock(slots: &Mutex<HashMap<PathBuf, Slot>>) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Slot>> {
+    slots.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,44 @@
+//! Open notebooks: each is owned by one task that puts all changes in one order, saves them, and tells everyone
+//! who looks.
+
+mod act;
+mod actor;
+mod cell_text;
+mod change_set;
+mod condition;
+mod document;
+mod documents;
+mod graves;
+mod history;
+mod journal;
+mod log;
+mod op;
+#[cfg(test)]
+#[path = "../tests/it/replica.rs"]
+mod replica;
+mod review;
+mod running;
+mod schedule;
+#[cfg(test)]
+mod simulation;
+mod state;
+mod task;
+mod undo;
+mod watcher;
+
+// The copy of a client is shared with the tests of the crate.
+#[cfg(test)]
+extern crate self as cellist_live;
+
+pub use actor::{Actor, ActorKind, Author, Tag};
+pub use cell_text::{CellText, cells_of, follow, position};
+pub use change_set::{BadChange, ChangeSet, Order, units};
+pub use condition::{Activity, CellState, LastRun};
+pub use document::{Document, DocumentError, Told, View};
+pub use documents::Documents;
+pub use history::{CannotUndo, history, record, undo};
+pub use journal::{Entry, NothingToUndo, Undo};
+pub use op::{Change, Content, Effect, Op, Refusal, Submission};
+pub use review::{Review, Scope, Stood, Unreviewed, Verdict, Was};
+pub use running::{Batch, RunError};
+pub use state::{Edited, PartlyUndone, Unchanged};

@@ -1,0 +1,308 @@
+//! Runs cells of an open notebook in its kernel session, from their newest text, and writes what they show into the
+//! notebook while others go on editing it.
+
+mod commands;
+mod resting;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cellist_notebook::CellId;
+use cellist_platform::clock::{in_milliseconds, now_ms};
+use cellist_session::execution::{
+    Cancel, CellReport, KernelState, RunOutputs, RunReport, Status, count_failed,
+};
+use cellist_session::run::is_run;
+use cellist_session::sessions::{
+    Call, CallReport, Code, CodeReport, RunEvent, RunFeed, SessionError, Sessions, Stage, Step, Ticket,
+};
+use cellist_store::receipts::{Receipt, mark};
+
+use super::actor::Author;
+use super::condition::CellRun;
+use super::document::{Document, DocumentError};
+use super::state::{BegunCell, EndedCell};
+use resting::Resting;
+
+/// How often the notebook gets new outputs. Sessions show them as often.
+const TICK: Duration = Duration::from_millis(90);
+/// Long outputs are shown so rarely that at most a tenth of the time goes into it.
+const SHARE: u32 = 10;
+
+/// Cells to run.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// Which, in this order.
+    pub cells: Vec<CellId>,
+    /// How: session, kernel, limits. Its code is that of the cells.
+    pub call: Call,
+    /// Whether a cell that fails ends the run.
+    pub allow_errors: bool,
+    /// How many bytes of a cell's outputs the notebook gets; all of them without a limit.
+    pub max_output: Option<usize>,
+    /// Whether the notebook gets the times at which cells ran.
+    pub timing: bool,
+    /// The feed that tells how far it is.
+    pub feed: RunFeed,
+}
+
+/// Why a run did not come to its end.
+#[derive(Clone, Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each is the error of a part and says what it is")]
+pub enum RunError {
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The session refused a cell after others of the run had ended. The report has those; `cell` is the refused one.
+    #[error("{error}")]
+    Stopped { error: SessionError, cell: CellId, report: Box<RunReport> },
+}
+
+impl Document {
+    /// Runs cells one after the other, until one fails. Outputs are in the notebook as they come, and on disk every
+    /// five seconds and soon after a cell has ended. Dropping the future leaves the cell that runs alone, and runs no
+    /// more.
+    pub async fn run(
+        &self,
+        sessions: &Sessions,
+        batch: Batch,
+        author: Author,
+        mut cancel: Cancel,
+    ) -> Result<RunReport, RunError> {
+        let begun = Instant::now();
+        let notebook = self.view().notebook.clone();
+        let runs = |id: &&CellId| notebook.position(id).is_some_and(|at| is_run(&notebook.cells()[at]));
+        let cells: Vec<CellId> = batch.cells.iter().filter(runs).cloned().collect();
+        self.mark_waiting(cells.clone()).await?;
+        // Also cells that are not run: the caller that queued them has marked them as waiting.
+        let resting = Resting { document: self, cells: &batch.cells };
+        let mut run = Run {
+            document: self,
+            sessions,
+            batch: &batch,
+            author,
+            outputs: RunOutputs::new(batch.max_output),
+            reset: batch.call.reset,
+            kernel: None,
+            written: 0,
+            position: (0, 0),
+        };
+        let (mut reports, mut notices, mut status) = (Vec::new(), Vec::new(), Status::Ok);
+        let mut refused = None;
+        for (position, id) in cells.iter().enumerate() {
+            if cancel.is_asked() {
+                status = Status::Cancelled;
+                break;
+            }
+            run.position = (position, cells.len());
+            let report = match run.cell(id, &mut cancel, &mut notices).await {
+                Ok(Ran::Done(report)) => *report,
+                Err(RunError::Session(error)) if !reports.is_empty() => {
+                    (refused, status) = (Some((error, id.clone())), Status::Error);
+                    break;
+                }
+                Err(error) => return Err(error),
+                Ok(Ran::Gone) => {
+                    notices.push(format!("cell {id} was deleted while the notebook ran, and was not run"));
+                    continue;
+                }
+                Ok(Ran::Unwanted) => {
+                    status = Status::Cancelled;
+                    break;
+                }
+            };
+            let lost = report.report.kernel.state == KernelState::Lost;
+            let ends = match report.report.status {
+                Status::Ok => false,
+                Status::Error => lost || !report.may_fail,
+                Status::Timeout => lost || !batch.allow_errors,
+                Status::Cancelled => true,
+            };
+            if ends || report.report.status == Status::Timeout {
+                status = report.report.status;
+            }
+            batch.feed.tell(RunEvent::Ended(Arc::new(report.clone())));
+            reports.push(report);
+            if ends {
+                break;
+            }
+        }
+        resting.done().await?;
+        let saved = self.save().await;
+        if let Err(error) = &saved {
+            notices.push(error.to_string());
+        }
+        let report = RunReport {
+            notebook: self.path().to_owned(),
+            status,
+            saved: saved.is_ok(),
+            output: self.path().to_owned(),
+            duration_ms: in_milliseconds(begun.elapsed()),
+            not_run: cells.len() - reports.len(),
+            failed: count_failed(&reports),
+            cells: reports,
+            notices,
+        };
+        match refused {
+            None => Ok(report),
+            Some((error, cell)) => Err(RunError::Stopped { error, cell, report: Box::new(report) }),
+        }
+    }
+}
+
+/// What came of a cell.
+enum Ran {
+    /// It has run.
+    Done(Box<CellReport>),
+    /// It is not in the notebook any more.
+    Gone,
+    /// Nobody wanted it any more before it began.
+    Unwanted,
+}
+
+/// A run that is going on.
+struct Run<'a> {
+    document: &'a Document,
+    sessions: &'a Sessions,
+    batch: &'a Batch,
+    author: Author,
+    outputs: RunOutputs,
+    /// Whether the kernel is still to be restarted, which is done before the first cell.
+    reset: bool,
+    /// The kernel whose language the notebook has.
+    kernel: Option<String>,
+    /// How many bytes of text were shown so far.
+    written: usize,
+    /// How many cells are before the one that runs, and how many there are.
+    position: (usize, usize),
+}
+
+/// A cell that runs.
+struct RunningCell {
+    id: CellId,
+    index: usize,
+    may_fail: bool,
+    /// The mark of the text that runs.
+    source: String,
+    started_ms: u64,
+    ticket: Ticket,
+}
+
+impl Run<'_> {
+    /// Runs one cell. Notices about its kernel go to `notices`.
+    async fn cell(
+        &mut self,
+        id: &CellId,
+        cancel: &mut Cancel,
+        notices: &mut Vec<String>,
+    ) -> Result<Ran, RunError> {
+        let Some(cell) = self.begin(id).await? else { return Ok(Ran::Gone) };
+        let outcome = self.follow(&cell, cancel).await?;
+        self.finish(cell, outcome, notices).await
+    }
+
+    /// Hands the newest text of a cell to its session. `None` where the cell is gone or holds no code any more.
+    async fn begin(&mut self, id: &CellId) -> Result<Option<RunningCell>, RunError> {
+        // Late output finds its cell by this, unless the cell has run again since.
+        let tag = CellRun::new_tag(id);
+        let (author, max_output) = (self.author.clone(), self.batch.max_output);
+        let run = CellRun { tag: tag.clone(), author, max_output };
+        let Some(begun) = self.document.begin_cell(id.clone(), run).await? else { return Ok(None) };
+        let BegunCell { index, title, source, may_fail } = begun;
+        let (position, count) = self.position;
+        let mark = mark(&source);
+        self.batch.feed.tell(RunEvent::Began(Step {
+            index,
+            cell: id.to_string(),
+            position,
+            count,
+            title: title.clone(),
+            source: source.clone(),
+        }));
+        let code = Code { code: source, title: Some(title), tag: Some(tag), ..Code::default() };
+        let call = Call {
+            cells: vec![code],
+            outputs: Some(self.outputs.clone()),
+            reset: std::mem::take(&mut self.reset),
+            reading: self.batch.call.reading.next(self.written, position + 1 == count),
+            ..self.batch.call.clone()
+        };
+        Ok(Some(RunningCell {
+            id: id.clone(),
+            index,
+            may_fail: self.batch.allow_errors || may_fail,
+            source: mark,
+            started_ms: now_ms(),
+            ticket: self.sessions.call(call),
+        }))
+    }
+
+    /// Writes the outputs of a cell into the notebook until the cell has ended.
+    async fn follow(&mut self, cell: &RunningCell, cancel: &mut Cancel) -> Result<CallReport, RunError> {
+        let (mut view, done) = (cell.ticket.watch(), cell.ticket.done());
+        tokio::pin!(done);
+        let (mut is_open, mut shown_at) = (true, Instant::now());
+        loop {
+            tokio::select! {
+                biased;
+                wish = cancel.wish() => cell.ticket.canceller().pass_on(wish),
+                outcome = &mut done => return Ok(outcome?),
+                changed = view.changed(), if is_open => {
+                    is_open = changed.is_ok();
+                    let newest = view.borrow_and_update().clone();
+                    let is_running = matches!(newest.stage, Stage::Running { .. });
+                    self.batch.feed.show(newest);
+                    let before = Instant::now();
+                    if is_running && before >= shown_at + TICK {
+                        self.document.show_run(&cell.id, &self.outputs, &self.author).await?;
+                        shown_at = Instant::now() + before.elapsed() * SHARE;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes the end of a cell into the notebook.
+    async fn finish(
+        &mut self,
+        cell: RunningCell,
+        mut outcome: CallReport,
+        notices: &mut Vec<String>,
+    ) -> Result<Ran, RunError> {
+        notices.append(&mut outcome.notices);
+        let Some(CodeReport { language_info, report, kernel_id, .. }) = outcome.cells.pop() else {
+            return Ok(Ran::Unwanted);
+        };
+        self.written += report.text.len();
+        let outputs = self.outputs.end(cell.id.as_str(), report.execution_count);
+        let is_new_kernel = self.kernel.as_ref() != Some(&kernel_id);
+        self.kernel = Some(kernel_id.clone());
+        let receipt = Receipt {
+            cell: cell.id.to_string(),
+            source: cell.source,
+            execution_count: outputs.execution_count,
+            kernel: kernel_id,
+            backend: report.kernel.backend,
+            python: report.kernel.python.clone(),
+            started_ms: cell.started_ms,
+            duration_ms: report.duration_ms,
+            status: report.status,
+            artifact: report.artifact.clone(),
+        };
+        let ended = EndedCell {
+            cell: cell.id.clone(),
+            outputs,
+            has_timing: self.batch.timing,
+            language: language_info.filter(|_| is_new_kernel),
+            receipt,
+            is_lost: report.kernel.state == KernelState::Lost,
+        };
+        self.document.end_cell(ended, &self.outputs, &self.author).await?;
+        let id = Some(cell.id.to_string());
+        Ok(Ran::Done(Box::new(CellReport { index: cell.index, id, may_fail: cell.may_fail, report })))
+    }
+}
+
+#[cfg(test)]
+mod tests;

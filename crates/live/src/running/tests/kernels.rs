@@ -1,0 +1,97 @@
+//! Sessions on kernels that do as they are told.
+
+#[path = "../../../../session/src/told.rs"]
+#[allow(dead_code, reason = "shared with the tests of sessions")]
+mod told;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use cellist_kernel::order::Way;
+use cellist_kernel::{Death, Error, Future, Order, Result, Started, State};
+use cellist_output::{Ansi, Limits};
+use cellist_session::execution::{Limit, Reading};
+use cellist_session::sessions::{
+    Call, KernelMode, Kind, Launcher, Means, Policy, RetryOnCrash, SessionKey, Sessions, Workplace,
+};
+use cellist_settings::{Home, Retention};
+use cellist_store::artifact::Artifacts;
+use testkit::Scratch;
+use tokio::sync::watch;
+
+use told::Told;
+
+pub(super) struct Kernels {
+    pub(super) sessions: Sessions,
+    pub(super) mill: Arc<Mill>,
+    _scratch: Scratch,
+}
+
+/// Makes kernels.
+#[derive(Default)]
+pub(super) struct Mill {
+    /// The last kernel that it has made.
+    last: Mutex<Option<Arc<watch::Sender<State>>>>,
+    /// The errors of the next starts.
+    pub(super) failures: Mutex<VecDeque<Error>>,
+}
+
+impl Launcher for Mill {
+    fn launch<'a>(&'a self, _: &'a Order) -> Future<'a, Result<Started>> {
+        Box::pin(async move {
+            if let Some(error) = self.failures.lock().unwrap().pop_front() {
+                return Err(error);
+            }
+            let kernel = Told::new();
+            *self.last.lock().unwrap() = Some(kernel.state.clone());
+            Ok(Started { kernel: Box::new(kernel), notices: Vec::new() })
+        })
+    }
+}
+
+impl Mill {
+    /// Kills the last one.
+    pub(super) fn kill_last(&self) {
+        let state = self.last.lock().unwrap().clone().unwrap();
+        state.send_replace(State::Dead(Death::Signal("SIGKILL".into())));
+    }
+}
+
+impl Kernels {
+    pub(super) fn new() -> Kernels {
+        let (mill, scratch) = (Arc::new(Mill::default()), Scratch::new());
+        let home = Home::at(scratch.path());
+        let artifacts = Artifacts::new(&home, Retention::default());
+        let means = Means {
+            launcher: mill.clone(),
+            home,
+            artifacts,
+            bridge: Default::default(),
+            remembers: true,
+            workplace: Workplace::Shared,
+        };
+        Kernels { sessions: Sessions::new(Policy::default(), means), mill, _scratch: scratch }
+    }
+}
+
+/// A call without code, with all that is usual.
+pub(super) fn call(session: &str) -> Call {
+    Call {
+        key: SessionKey::new(session, "/"),
+        kind: Kind::Tool,
+        owner: None,
+        order: Order::new(Way::Runner { python: "/py".into() }, "/"),
+        cells: Vec::new(),
+        limit: Limit::None,
+        grace: Duration::from_secs(5),
+        on_stuck: None,
+        reset: false,
+        retry: RetryOnCrash::Auto,
+        mode: KernelMode::Session,
+        reading: Reading::new(Limits::for_screen(), Ansi::Remove),
+        rights: None,
+        caller: None,
+        outputs: None,
+    }
+}

@@ -1,0 +1,200 @@
+//! When an open notebook is saved: decided from what changed and when, without a clock of its own.
+
+use std::time::{Duration, Instant};
+
+/// What someone types is saved after a short pause.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Whoever types without a pause is saved all the same, early enough to be on disk within a second.
+const TYPING: Duration = Duration::from_millis(600);
+/// Outputs of a cell that has ended wait for others that end soon after.
+const ENDED: Duration = Duration::from_millis(500);
+/// Outputs of a cell that runs.
+const OUTPUTS: Duration = Duration::from_secs(5);
+/// Outputs are saved at the earliest after so many times the duration of the last save: at most a tenth of the time goes
+/// into it.
+const SHARE: u32 = 10;
+/// After a save that failed, the next attempt; doubled each time.
+const RETRY: Duration = Duration::from_secs(1);
+const LONGEST_RETRY: Duration = Duration::from_secs(30);
+
+/// How soon a change has to be on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Urgency {
+    /// Someone waits for it.
+    Now,
+    /// Someone types.
+    Soon,
+    /// A cell has ended.
+    Ended,
+    /// A cell runs and prints.
+    Later,
+}
+
+/// What is to be saved, and when.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Schedule {
+    /// Since when someone waits.
+    wanted: Option<Instant>,
+    /// Since when, and until when, someone has typed.
+    typed: Option<(Instant, Instant)>,
+    /// Since when there are outputs of a cell that has ended.
+    ended: Option<Instant>,
+    /// Since when there are new outputs.
+    outputs: Option<Instant>,
+    /// When to try again what failed.
+    retry: Option<Instant>,
+    failures: u32,
+    is_saving: bool,
+    /// When the last save began, and how long it took.
+    last: Option<Instant>,
+    took: Duration,
+}
+
+impl Schedule {
+    /// Of a notebook that was on disk at this time: the first cells that end wait for each other.
+    pub(crate) fn saved_at(now: Instant) -> Schedule {
+        Schedule { last: Some(now), ..Schedule::default() }
+    }
+
+    /// Something changed.
+    pub(crate) fn changed(&mut self, urgency: Urgency, now: Instant) {
+        match urgency {
+            Urgency::Now => self.wanted = self.wanted.or(Some(now)),
+            Urgency::Soon => self.typed = Some((self.typed.map_or(now, |(first, _)| first), now)),
+            Urgency::Ended => self.ended = self.ended.or(Some(now)),
+            Urgency::Later => self.outputs = self.outputs.or(Some(now)),
+        }
+    }
+
+    /// When to begin the next save; nothing while one is going on.
+    pub(crate) fn next(&self) -> Option<Instant> {
+        if self.is_saving {
+            return None;
+        }
+        let typed = self.typed.map(|(first, last)| (last + PAUSE).min(first + TYPING));
+        let rested = |due: Instant, pause: Duration| {
+            self.last.map_or(due, |last| due.max(last + pause.max(self.took * SHARE)))
+        };
+        let ended = self.ended.map(|first| rested(first, ENDED));
+        let outputs = self.outputs.map(|first| rested(first + OUTPUTS, Duration::ZERO));
+        let due = [typed, ended, outputs].into_iter().flatten().min();
+        // What changes meanwhile does not make the disk any better; only someone who waits tries at once.
+        self.wanted.or(self.retry).or(due)
+    }
+
+    /// Whether anything is not on disk yet.
+    pub(crate) fn is_dirty(&self) -> bool {
+        self.is_saving || self.next().is_some()
+    }
+
+    /// A save of all that changed so far has begun.
+    pub(crate) fn began(&mut self, now: Instant) {
+        let Schedule { failures, took, .. } = *self;
+        *self = Schedule { is_saving: true, failures, took, ..Schedule::saved_at(now) };
+    }
+
+    /// It has ended. One that failed is tried again later.
+    pub(crate) fn ended(&mut self, is_saved: bool, now: Instant) {
+        self.is_saving = false;
+        self.took = self.last.map_or(Duration::ZERO, |began| now.saturating_duration_since(began));
+        if is_saved {
+            self.failures = 0;
+            return;
+        }
+        let pause = RETRY.saturating_mul(1 << self.failures.min(5)).min(LONGEST_RETRY);
+        self.failures = self.failures.saturating_add(1);
+        self.retry = Some(now + pause);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(start: Instant, ms: u64) -> Instant {
+        start + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn a_change_that_someone_waits_for_is_saved_at_once() {
+        let (mut schedule, start) = (Schedule::default(), Instant::now());
+        assert!(schedule.next().is_none() && !schedule.is_dirty());
+        schedule.changed(Urgency::Later, start);
+        schedule.changed(Urgency::Soon, at(start, 10));
+        schedule.changed(Urgency::Now, at(start, 20));
+        assert_eq!(schedule.next(), Some(at(start, 20)));
+        schedule.began(at(start, 20));
+        assert!(schedule.next().is_none() && schedule.is_dirty());
+        schedule.ended(true, at(start, 30));
+        assert!(!schedule.is_dirty());
+    }
+
+    #[test]
+    fn typing_is_saved_after_a_pause_and_within_a_second_without_one() {
+        let (mut schedule, start) = (Schedule::default(), Instant::now());
+        schedule.changed(Urgency::Soon, start);
+        assert_eq!(schedule.next(), Some(at(start, 250)));
+        for ms in (100..=1000).step_by(100) {
+            schedule.changed(Urgency::Soon, at(start, ms));
+        }
+        assert_eq!(schedule.next(), Some(at(start, 600)));
+    }
+
+    #[test]
+    fn outputs_are_saved_every_five_seconds_however_many_come() {
+        let (mut schedule, start) = (Schedule::default(), Instant::now());
+        for ms in (0..5000).step_by(100) {
+            schedule.changed(Urgency::Later, at(start, ms));
+            assert_eq!(schedule.next(), Some(at(start, 5000)));
+        }
+        schedule.began(at(start, 5000));
+        schedule.changed(Urgency::Later, at(start, 5010));
+        assert_eq!(schedule.next(), None);
+        schedule.ended(true, at(start, 5020));
+        assert_eq!(schedule.next(), Some(at(start, 10_010)));
+    }
+
+    #[test]
+    fn a_cell_that_has_ended_is_saved_soon_and_together_with_others_that_end_soon_after() {
+        let (mut schedule, start) = (Schedule::saved_at(Instant::now()), Instant::now());
+        let mut fresh = Schedule::default();
+        fresh.changed(Urgency::Ended, start);
+        assert_eq!(fresh.next(), Some(start), "nothing was saved just before");
+        schedule.last = Some(start);
+        schedule.changed(Urgency::Ended, at(start, 10));
+        assert_eq!(schedule.next(), Some(at(start, 500)));
+        schedule.changed(Urgency::Later, at(start, 20));
+        assert_eq!(schedule.next(), Some(at(start, 500)));
+    }
+
+    #[test]
+    fn a_tenth_of_the_time_goes_into_saving_outputs_at_most() {
+        let (mut schedule, start) = (Schedule::default(), Instant::now());
+        schedule.began(start);
+        schedule.ended(true, at(start, 800));
+        schedule.changed(Urgency::Ended, at(start, 900));
+        assert_eq!(schedule.next(), Some(at(start, 8000)));
+        schedule.changed(Urgency::Later, at(start, 1000));
+        assert_eq!(schedule.next(), Some(at(start, 8000)));
+        schedule.changed(Urgency::Soon, at(start, 1000));
+        assert_eq!(schedule.next(), Some(at(start, 1250)), "whoever types is not kept waiting");
+    }
+
+    #[test]
+    fn what_failed_is_tried_again_ever_more_rarely_and_at_once_for_someone_who_waits() {
+        let (mut schedule, start) = (Schedule::default(), Instant::now());
+        schedule.changed(Urgency::Soon, start);
+        let mut now = start;
+        let pauses = [1, 2, 4, 8, 16, 30, 30].map(|seconds| {
+            schedule.began(now);
+            schedule.ended(false, now);
+            let next = schedule.next().unwrap();
+            let pause = next - now;
+            now = next;
+            pause == Duration::from_secs(seconds)
+        });
+        assert_eq!(pauses, [true; 7]);
+        schedule.changed(Urgency::Now, start);
+        assert_eq!(schedule.next(), Some(start));
+    }
+}

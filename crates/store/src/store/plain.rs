@@ -1,0 +1,96 @@
+//! Files that are no notebooks: replaced whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+use cellist_notebook::Revision;
+use cellist_platform::files;
+
+use super::place::{Place, unreadable};
+use super::save::not_durable;
+use super::temporary::Temporary;
+use super::{Store, Use};
+use crate::{Problem, Result};
+
+impl Store {
+    /// Replaces a file, or makes it. With a `base`, its content must still be that. Links are followed and permissions
+    /// stay.
+    pub fn replace_file(&self, path: &Path, bytes: &[u8], base: Option<Revision>) -> Result<()> {
+        let place = self.place(path, Use::Change)?;
+        let before = match place.metadata() {
+            Ok(metadata) if files::is_read_only(&metadata) => return Err(place.error(Problem::ReadOnly)),
+            Ok(metadata) => Some(metadata),
+            Err(error) if matches!(error.problem(), Problem::NoSuchFile) && base.is_none() => None,
+            Err(error) => return Err(error),
+        };
+        if let Some(base) = base {
+            let now = fs::read(&place.real).map_err(|error| place.error(unreadable(error)))?;
+            let current = Revision::of([now.as_slice()]);
+            if current != base {
+                return Err(place.error(Problem::ChangedSince { base, current }));
+            }
+        }
+        let temporary = Temporary::new(&place).path;
+        let saved = put(&place, &temporary, bytes, before.as_ref());
+        if saved.is_err() {
+            let _ = fs::remove_file(&temporary);
+        }
+        saved.map_err(|error| place.error(Problem::CannotSave(error)))
+    }
+}
+
+fn put(place: &Place, temporary: &Path, bytes: &[u8], before: Option<&fs::Metadata>) -> io::Result<()> {
+    let write = |mut file: File| file.write_all(bytes).and_then(|()| file.sync_all());
+    // A file that has other names keeps them only when it is written itself.
+    if before.is_some_and(files::has_several_names) {
+        return write(File::create(&place.real)?);
+    }
+    write(File::create_new(temporary)?)?;
+    if let Some(before) = before {
+        fs::set_permissions(temporary, before.permissions())?;
+    }
+    fs::rename(temporary, &place.real)?;
+    files::sync_folder(place.folder())
+        .map_err(|error| io::Error::new(error.kind(), not_durable(place, &error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    use super::*;
+    use cellist_settings::Home;
+
+    #[test]
+    fn a_file_is_made_and_replaced_and_stays_what_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Home::at(folder.path().join("home")));
+        let path = folder.path().join("a.sh");
+        store.replace_file(&path, b"one", None).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
+        symlink(&path, folder.path().join("link")).unwrap();
+        store
+            .replace_file(&folder.path().join("link"), b"two", Some(Revision::of([b"one".as_slice()])))
+            .unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o750);
+        let stale = store.replace_file(&path, b"three", Some(Revision::of([b"one".as_slice()]))).unwrap_err();
+        assert!(matches!(stale.problem(), Problem::ChangedSince { .. }), "{stale}");
+        fs::hard_link(&path, folder.path().join("other")).unwrap();
+        store.replace_file(&path, b"four", None).unwrap();
+        assert_eq!(fs::read(folder.path().join("other")).unwrap(), b"four");
+        assert_eq!(fs::metadata(&path).unwrap().nlink(), 2);
+        let left = fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 3);
+    }
+
+    #[test]
+    fn a_folder_and_a_file_in_a_missing_folder_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Home::at(folder.path().join("home")));
+        let refused = |path: &Path| store.replace_file(path, b"x", None).unwrap_err().to_string();
+        assert!(refused(folder.path()).ends_with("is a folder, not a file"));
+        assert!(refused(&folder.path().join("no/file")).contains("does not exist"));
+    }
+}

@@ -1,0 +1,214 @@
+//! The types that an argument may have, each with the values that it accepts.
+
+use cellist_notebook::CellRef;
+pub(crate) use cellist_notebook::CellType;
+use serde_json::Value;
+
+use super::{BadArguments, Input, Kind};
+
+/// A type that an argument may have.
+pub(crate) trait Argument: Sized {
+    const KIND: Kind;
+    /// Whether a call must have it.
+    const IS_REQUIRED: bool = true;
+
+    /// Its value where a call has none.
+    fn absent() -> Option<Self> {
+        None
+    }
+
+    /// Accepts a value, also when it is spelt in another way.
+    fn accept(value: &Value) -> Option<Self>;
+
+    /// Reads a value; `name` is the path of the argument, for errors.
+    fn read(value: &Value, name: &str, _tool: &str) -> Result<Self, BadArguments> {
+        Self::accept(value).ok_or_else(|| wrong(Self::KIND, value, name))
+    }
+}
+
+/// A whole number, at least `LEAST`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Whole<const LEAST: i64>(pub(crate) i64);
+
+/// How many bytes of text an answer may have.
+pub(crate) type MaxOutput = Whole<200>;
+
+/// A number of seconds, not negative.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Seconds(pub(crate) f64);
+
+impl Argument for String {
+    const KIND: Kind = Kind::Text;
+
+    fn accept(value: &Value) -> Option<String> {
+        value.as_str().map(str::to_owned)
+    }
+}
+
+impl Argument for bool {
+    const KIND: Kind = Kind::Flag;
+    const IS_REQUIRED: bool = false;
+
+    fn absent() -> Option<bool> {
+        Some(false)
+    }
+
+    fn accept(value: &Value) -> Option<bool> {
+        match value {
+            Value::Bool(flag) => Some(*flag),
+            Value::String(word) if word.trim().eq_ignore_ascii_case("true") => Some(true),
+            Value::String(word) if word.trim().eq_ignore_ascii_case("false") => Some(false),
+            _ => None,
+        }
+    }
+}
+
+impl<const LEAST: i64> Argument for Whole<LEAST> {
+    const KIND: Kind = Kind::Whole(LEAST);
+
+    fn accept(value: &Value) -> Option<Whole<LEAST>> {
+        whole(value).filter(|number| *number >= LEAST).map(Whole)
+    }
+}
+
+impl Argument for Seconds {
+    const KIND: Kind = Kind::Seconds;
+
+    fn accept(value: &Value) -> Option<Seconds> {
+        let number: f64 = match value {
+            Value::String(digits) => digits.trim().parse().ok()?,
+            _ => value.as_f64()?,
+        };
+        (number.is_finite() && number >= 0.0).then_some(Seconds(number))
+    }
+}
+
+impl Argument for CellRef {
+    const KIND: Kind = Kind::Cell;
+
+    /// A number is an index, text is an id or digits.
+    fn accept(value: &Value) -> Option<CellRef> {
+        match value {
+            Value::Number(_) => whole(value).filter(|index| *index >= 0).map(CellRef::Index),
+            Value::String(text) => {
+                let is_negative = text.trim().parse::<i64>().is_ok_and(|index| index < 0);
+                (!is_negative && !text.trim().is_empty()).then(|| CellRef::Name(text.clone()))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Argument for Vec<CellRef> {
+    const KIND: Kind = Kind::Cells;
+
+    fn accept(value: &Value) -> Option<Vec<CellRef>> {
+        one_or_many(value)
+    }
+}
+
+impl Argument for Vec<String> {
+    const KIND: Kind = Kind::Texts;
+
+    fn accept(value: &Value) -> Option<Vec<String>> {
+        one_or_many(value)
+    }
+}
+
+impl<T: Argument> Argument for Option<T> {
+    const KIND: Kind = T::KIND;
+    const IS_REQUIRED: bool = false;
+
+    fn absent() -> Option<Option<T>> {
+        Some(None)
+    }
+
+    fn accept(value: &Value) -> Option<Option<T>> {
+        T::accept(value).map(Some)
+    }
+
+    fn read(value: &Value, name: &str, tool: &str) -> Result<Option<T>, BadArguments> {
+        T::read(value, name, tool).map(Some)
+    }
+}
+
+/// A list of objects; the errors of one of them name their place in the list.
+impl<T: Input> Argument for Vec<T> {
+    const KIND: Kind = Kind::Objects(T::FIELDS);
+
+    fn accept(value: &Value) -> Option<Vec<T>> {
+        Self::read(value, "", "").ok()
+    }
+
+    fn read(value: &Value, name: &str, tool: &str) -> Result<Vec<T>, BadArguments> {
+        let wrong = || wrong(Self::KIND, value, name);
+        let items = list(value).ok_or_else(wrong)?;
+        let item = |(index, item): (usize, &Value)| match item {
+            Value::Object(item) => T::read_object(item, &format!("{name}[{index}]."), tool),
+            _ => Err(wrong()),
+        };
+        items.iter().enumerate().map(item).collect()
+    }
+}
+
+/// Makes an enum an argument with these words.
+macro_rules! choice {
+    ($type:ident: $($word:literal => $variant:ident),+ $(,)?) => {
+        impl $crate::input::Argument for $type {
+            const KIND: $crate::input::Kind = $crate::input::Kind::Choice(&[$($word),+]);
+
+            fn accept(value: &serde_json::Value) -> Option<$type> {
+                match value.as_str()?.trim().to_ascii_lowercase().as_str() {
+                    $($word => Some($type::$variant),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+pub(crate) use choice;
+
+choice!(CellType: "code" => Code, "markdown" => Markdown, "raw" => Raw);
+
+fn whole(value: &Value) -> Option<i64> {
+    match value {
+        Value::String(digits) => digits.trim().parse().ok(),
+        // 3.0 is what some clients make of 3.
+        Value::Number(number) => number.as_i64().or_else(|| {
+            let float = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 1e15)?;
+            Some(float as i64)
+        }),
+        _ => None,
+    }
+}
+
+/// A list, or one value where several may be.
+fn one_or_many<T: Argument>(value: &Value) -> Option<Vec<T>> {
+    match list(value) {
+        Some(items) => items.iter().map(T::accept).collect(),
+        None => Some(vec![T::accept(value)?]),
+    }
+}
+
+/// A list, or one that was sent as text.
+fn list(value: &Value) -> Option<Vec<Value>> {
+    match value {
+        Value::Array(items) => Some(items.clone()),
+        Value::String(text) if text.trim_start().starts_with('[') => serde_json::from_str(text).ok(),
+        _ => None,
+    }
+}
+
+fn wrong(kind: Kind, value: &Value, name: &str) -> BadArguments {
+    BadArguments::Wrong { name: name.to_owned(), valid: kind.words(), found: shown(value) }
+}
+
+/// A value as it was sent, short.
+fn shown(value: &Value) -> String {
+    const LONGEST: usize = 60;
+    let text = value.to_string();
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}

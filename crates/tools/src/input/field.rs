@@ -1,0 +1,137 @@
+//! Arguments as an agent reads about them: their schema, and the valid values in words.
+
+use serde_json::{Map, Value, json};
+
+use super::Argument;
+
+/// An argument of a tool.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// The values that it takes.
+    pub kind: Kind,
+    /// Whether a call must have it.
+    pub required: bool,
+    /// Its meaning, where the name does not say it.
+    pub description: &'static str,
+    /// Other names that are understood.
+    pub also: &'static [&'static str],
+}
+
+/// The values that an argument takes.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// Text.
+    Text,
+    /// True or false.
+    Flag,
+    /// A whole number, at least this.
+    Whole(i64),
+    /// A number of seconds.
+    Seconds,
+    /// A cell: its id or its index.
+    Cell,
+    /// Several cells.
+    Cells,
+    /// Several words.
+    Texts,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Several objects with these fields.
+    Objects(&'static [Field]),
+}
+
+impl Field {
+    /// A field of a struct.
+    pub(crate) const fn new<T: Argument>(
+        name: &'static str,
+        description: &'static str,
+        also: &'static [&'static str],
+    ) -> Field {
+        Field { name: without_prefix(name), kind: T::KIND, required: T::IS_REQUIRED, description, also }
+    }
+
+    /// All names that are understood, its own first.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        std::iter::once(self.name).chain(self.also.iter().copied())
+    }
+
+    /// `siblings` are the fields of its object, `around` those of the object that this one is listed in.
+    fn schema(&self, siblings: &[Field], around: &[Field]) -> Value {
+        let is_choice = |field: &Field| field.name == self.name && matches!(field.kind, Kind::Choice(_));
+        let mut schema = match self.kind {
+            Kind::Objects(fields) => json!({ "type": "array", "items": object(fields, siblings) }),
+            // A model reads the words once.
+            Kind::Choice(_) if around.iter().any(is_choice) => Kind::Text.schema(),
+            kind => kind.schema(),
+        };
+        if let (false, Value::Object(object)) = (self.description.is_empty(), &mut schema) {
+            object.insert("description".to_owned(), self.description.into());
+        }
+        schema
+    }
+}
+
+impl Kind {
+    fn schema(self) -> Value {
+        // Some clients know no list of types, nor an enumeration without one.
+        let cell = || json!({ "anyOf": [{ "type": "string" }, { "type": "integer" }] });
+        match self {
+            Kind::Text => json!({ "type": "string" }),
+            Kind::Flag => json!({ "type": "boolean" }),
+            // The refusal of a lower number names the least.
+            Kind::Whole(_) => json!({ "type": "integer" }),
+            Kind::Seconds => json!({ "type": "number" }),
+            Kind::Cell => cell(),
+            Kind::Cells => json!({ "type": "array", "items": cell() }),
+            Kind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
+            Kind::Choice(words) => json!({ "type": "string", "enum": words }),
+            Kind::Objects(fields) => json!({ "type": "array", "items": object(fields, &[]) }),
+        }
+    }
+
+    /// The valid values in words.
+    pub(super) fn words(self) -> String {
+        match self {
+            Kind::Text => "text".to_owned(),
+            Kind::Flag => "true or false".to_owned(),
+            Kind::Whole(least) => format!("a whole number from {least} on"),
+            Kind::Seconds => "a number of seconds".to_owned(),
+            Kind::Cell => "a cell id or an index from 0 on".to_owned(),
+            Kind::Cells => "a list of cell ids, indexes or ranges such as \"3-7\"".to_owned(),
+            Kind::Texts => "a list of texts".to_owned(),
+            Kind::Choice(words) => format!("one of {}", words.join(", ")),
+            Kind::Objects(fields) => format!("a list of objects with {}", listed(fields)),
+        }
+    }
+}
+
+/// The schema of an object with these fields.
+pub(crate) fn schema(fields: &[Field]) -> Value {
+    object(fields, &[])
+}
+
+fn object(fields: &[Field], around: &[Field]) -> Value {
+    let properties: Map<String, Value> =
+        fields.iter().map(|field| (field.name.to_owned(), field.schema(fields, around))).collect();
+    let required: Vec<&str> = fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+    let mut schema = json!({ "type": "object", "properties": properties });
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
+}
+
+/// The names of fields.
+pub(super) fn listed(fields: &[Field]) -> String {
+    fields.iter().map(|field| field.name).collect::<Vec<_>>().join(", ")
+}
+
+/// A name that is also a keyword, without the mark of that.
+const fn without_prefix(name: &'static str) -> &'static str {
+    match name.as_bytes() {
+        [b'r', b'#', ..] => name.split_at(2).1,
+        _ => name,
+    }
+}

@@ -1,0 +1,157 @@
+//! Which tools a caller is offered.
+
+use cellist_settings::ToolMode;
+
+use crate::caller::{Caller, ToolSet};
+use crate::editor::Editor;
+use crate::mode::{Access, Mode};
+use crate::tool::{ToolFacts, ToolGroup, ToolName};
+
+/// What decides which tools are offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// The mode.
+    pub mode: Mode,
+    /// Whether a notebook is worked on.
+    pub notebook_mode: bool,
+    /// Which tools there are.
+    pub tools: ToolSet,
+    /// Which of those that run code.
+    pub tool_mode: ToolMode,
+}
+
+/// A tool that is not among those that a caller has, whatever its mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
+pub enum NotOffered {
+    #[error("{0} is not among your tools: a person starts you with `--tools all` for that")]
+    Set(ToolName),
+    #[error("{0} is not among your tools: python.tool_mode leaves it out, or there is no Python")]
+    ToolMode(ToolName),
+}
+
+impl Offer {
+    /// The tools of a mode, with nothing else left out but what `--tools all` adds.
+    pub fn new(mode: Mode, notebook_mode: bool) -> Offer {
+        Offer { mode, notebook_mode, tools: ToolSet::Notebook, tool_mode: ToolMode::Both }
+    }
+
+    /// What a caller has. Unless it is to keep to the notebook in front of a person, any notebook that it names is
+    /// worked on.
+    pub fn to(caller: &Caller, editor: &Editor) -> Offer {
+        let notebook_mode = !caller.requires_active || editor.with(&caller.attached).notebook().is_some();
+        Offer { notebook_mode, ..Offer::set(caller) }
+    }
+
+    /// What a caller has while a notebook is worked on.
+    pub fn set(caller: &Caller) -> Offer {
+        Offer { mode: caller.mode, notebook_mode: true, tools: caller.tools, tool_mode: caller.tool_mode }
+    }
+
+    /// Whether a tool is offered.
+    pub fn has(self, tool: ToolName) -> bool {
+        let ToolFacts { access, group, .. } = tool.facts();
+        self.check(tool).is_ok()
+            && self.mode.allows(access)
+            && (self.notebook_mode || group != ToolGroup::Notebook)
+            && !self.refuses_every(access)
+    }
+
+    /// Whether each call of a tool would be refused. Without ordinary files, tools that change files change notebooks alone.
+    fn refuses_every(self, access: Access) -> bool {
+        access == Access::ChangeFile
+            && self.tools == ToolSet::Notebook
+            && !self.mode.allows(Access::ChangeNotebook)
+    }
+
+    /// Refuses what is not among the tools at all.
+    pub fn check(self, tool: ToolName) -> Result<(), NotOffered> {
+        match (tool.facts().group, self.tools, self.tool_mode) {
+            (ToolGroup::Shell, ToolSet::Notebook, _) => Err(NotOffered::Set(tool)),
+            (ToolGroup::Shell, ToolSet::All, ToolMode::IpyOnly) => Err(NotOffered::ToolMode(tool)),
+            (ToolGroup::Python, _, ToolMode::BashOnly) => Err(NotOffered::ToolMode(tool)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The tools that are offered, in their order.
+    pub fn tool_names(self) -> Vec<ToolName> {
+        ToolName::ALL.into_iter().filter(|tool| self.has(*tool)).collect()
+    }
+
+    /// The tools for notebooks that are offered, in their order.
+    pub fn notebook_tools(self) -> Vec<ToolName> {
+        let is_for_notebooks =
+            |tool: &ToolName| matches!(tool.facts().group, ToolGroup::Notebook | ToolGroup::NewNotebook);
+        self.tool_names().into_iter().filter(is_for_notebooks).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_for_notebooks_depend_on_the_mode_and_on_a_notebook() {
+        let names = |mode, notebook_mode| {
+            let tools = Offer::new(mode, notebook_mode).notebook_tools();
+            tools.iter().map(|tool| tool.as_str()).collect::<Vec<_>>().join(" ")
+        };
+        let look = "get_notebook_cells get_cell_outputs search_notebook notebook_kernel";
+        assert_eq!(names(Mode::Ask, true), look);
+        assert_eq!(names(Mode::Edit, true), look);
+        assert_eq!(
+            names(Mode::Agent, true),
+            "get_notebook_cells get_cell_outputs search_notebook run_notebook_cells add_notebook_cell update_notebook_cell \
+             delete_notebook_cells move_notebook_cell undo create_notebook notebook_kernel"
+        );
+        assert_eq!(names(Mode::Ask, false), "");
+        assert_eq!(names(Mode::Edit, false), "");
+        assert_eq!(names(Mode::Agent, false), "create_notebook");
+    }
+
+    #[test]
+    fn a_mode_lists_no_tool_whose_every_call_it_refuses() {
+        let writes = |mode, tools| {
+            let offer = Offer { tools, ..Offer::new(mode, true) };
+            [ToolName::Edit, ToolName::Write].map(|tool| offer.has(tool))
+        };
+        assert_eq!(writes(Mode::Edit, ToolSet::Notebook), [false, false]);
+        assert_eq!(writes(Mode::Edit, ToolSet::All), [true, true]);
+        assert_eq!(writes(Mode::Agent, ToolSet::Notebook), [true, true]);
+    }
+
+    #[test]
+    fn what_runs_code_depends_on_the_tool_mode_and_the_set() {
+        let names = |tools, tool_mode| {
+            let offer = Offer { tools, tool_mode, ..Offer::new(Mode::Agent, false) };
+            let names = offer.tool_names().into_iter().filter(|tool| tool.facts().access == Access::Run);
+            names.map(ToolName::as_str).collect::<Vec<_>>().join(" ")
+        };
+        for (tools, tool_mode, expected) in [
+            (ToolSet::Notebook, ToolMode::Both, "python eval"),
+            (ToolSet::Notebook, ToolMode::IpyOnly, "python eval"),
+            (ToolSet::Notebook, ToolMode::BashOnly, ""),
+            (ToolSet::All, ToolMode::Both, "python eval bash"),
+            (ToolSet::All, ToolMode::IpyOnly, "python eval"),
+            (ToolSet::All, ToolMode::BashOnly, "bash"),
+        ] {
+            assert_eq!(names(tools, tool_mode), expected, "{tools:?} {tool_mode:?}");
+        }
+        let refused = |tools, tool_mode, tool| {
+            Offer { tools, tool_mode, ..Offer::new(Mode::Agent, true) }.check(tool).unwrap_err()
+        };
+        assert_eq!(
+            refused(ToolSet::Notebook, ToolMode::Both, ToolName::Bash),
+            NotOffered::Set(ToolName::Bash)
+        );
+        assert_eq!(
+            refused(ToolSet::All, ToolMode::IpyOnly, ToolName::Bash),
+            NotOffered::ToolMode(ToolName::Bash)
+        );
+        assert_eq!(
+            refused(ToolSet::All, ToolMode::BashOnly, ToolName::Eval).to_string(),
+            "eval is not among your tools: python.tool_mode leaves it out, or there is no Python"
+        );
+    }
+}

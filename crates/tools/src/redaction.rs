@@ -1,0 +1,181 @@
+//! Takes credentials out of text that a model reads: tokens of known kinds, values behind the names of secrets, and the
+//! values of variables that kernels do not get. Pure: text in, text out. Files, artifacts and the screens of people stay as
+//! they are.
+
+mod assigned;
+mod disguise;
+mod encoded;
+mod names;
+mod places;
+mod private_key;
+mod rules;
+mod scan;
+mod tokens;
+mod values;
+mod withheld;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use cellist_session::orders::ClientEnvironment;
+use cellist_settings::Settings;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use withheld::Withheld;
+
+/// What is taken out, and whether anything is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Redaction {
+    is_off: bool,
+    withheld: Withheld,
+}
+
+/// A place in a text that a model does not see, and what is said there instead.
+struct Found<'a> {
+    range: Range<usize>,
+    label: &'a str,
+}
+
+impl Redaction {
+    /// Takes out what looks like a credential, and the values of these variables as far as they are telling. Of a value
+    /// only a fingerprint is kept.
+    pub fn withholding<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Redaction {
+        let mut redaction = Redaction::default();
+        redaction.withhold(variables);
+        redaction
+    }
+
+    /// Takes out the values of these variables, too.
+    pub fn withhold<'a>(&mut self, variables: impl IntoIterator<Item = (&'a str, &'a str)>) {
+        for (name, value) in variables {
+            self.withheld.add(name, value);
+        }
+    }
+
+    /// Takes the secrets out of an environment, and knows them from then on. Settings decide whether it is on.
+    pub fn withhold_from(&mut self, environment: &mut ClientEnvironment, settings: &Settings) {
+        let secrets = environment.withhold(settings);
+        self.withhold(secrets.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        self.switch(settings.tools.redact);
+    }
+
+    /// Switches it on or off.
+    pub fn switch(&mut self, is_on: bool) {
+        self.is_off = !is_on;
+    }
+
+    /// A text as a model reads it.
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        /// What is taken out may lay bare what stood right behind it, or before.
+        const MOST: usize = 4;
+        let mut shown = Cow::Borrowed(text);
+        for _ in 0..MOST {
+            match self.once(&shown) {
+                Some(next) => shown = Cow::Owned(next),
+                None => break,
+            }
+        }
+        shown
+    }
+
+    /// A text without what is found in it; nothing where that is nothing.
+    fn once(&self, text: &str) -> Option<String> {
+        let found = self.find(text);
+        if found.is_empty() {
+            return None;
+        }
+        let (mut shown, mut at) = (String::with_capacity(text.len()), 0);
+        for Found { range, label } in found {
+            shown.push_str(&text[at..range.start]);
+            shown.push_str(&mark(label));
+            at = range.end;
+        }
+        shown.push_str(&text[at..]);
+        Some(shown)
+    }
+
+    /// What is to be taken out, one behind the other.
+    fn find(&self, text: &str) -> Vec<Found<'_>> {
+        if self.is_off {
+            return Vec::new();
+        }
+        let mut found = self.withheld.find(text);
+        found.extend(scan::find(text));
+        // Stable: a value that is known by its name is called by it, whatever it looks like.
+        found.sort_by_key(|found| found.range.start);
+        let mut apart: Vec<Found<'_>> = Vec::with_capacity(found.len());
+        for next in found {
+            match apart.last_mut().filter(|last| next.range.start < last.range.end) {
+                Some(last) => last.range.end = last.range.end.max(next.range.end),
+                None => apart.push(next),
+            }
+        }
+        apart
+    }
+
+    /// A text that a model made of another, with what it was not shown in the places of our marks; or a mark of which
+    /// nobody can tell what belongs there.
+    pub fn restored(&self, made: &str, of: &str) -> Result<String, String> {
+        let mut text = made.to_owned();
+        let hidden = self.find(of);
+        let mut marks = self.marks_in(made);
+        marks.sort_unstable();
+        marks.dedup();
+        for mark_here in marks {
+            let here = hidden.iter().filter(|found| mark(found.label) == mark_here);
+            let known: Vec<&str> = here.map(|found| &of[found.range.clone()]).collect();
+            let is_told = of.contains(mark_here);
+            match known.as_slice() {
+                [] if is_told => {}
+                [first, rest @ ..] if !is_told && rest.iter().all(|value| value == first) => {
+                    text = text.replace(mark_here, first);
+                }
+                values if !is_told && text.matches(mark_here).count() == values.len() => {
+                    for value in values {
+                        text = text.replacen(mark_here, value, 1);
+                    }
+                }
+                _ => return Err(mark_here.to_owned()),
+            }
+        }
+        Ok(text)
+    }
+
+    /// Takes it out of every text in a value.
+    pub fn json(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                if let Cow::Owned(shown) = self.text(text) {
+                    *text = shown;
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.json(item)),
+            Value::Object(fields) => fields.values_mut().for_each(|value| self.json(value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Our own marks in a text: where a model writes one, it has taken it for what stood there.
+    pub fn marks_in<'a>(&self, text: &'a str) -> Vec<&'a str> {
+        if self.is_off {
+            return Vec::new();
+        }
+        let marks = text.match_indices(OPENING).filter_map(|(start, _)| {
+            let label = &text[start + OPENING.len()..];
+            let label = &label[..label.find(']')?];
+            let is_ours = scan::is_label(label) || self.withheld.names().any(|name| name == label);
+            is_ours.then(|| &text[start..start + OPENING.len() + label.len() + 1])
+        });
+        marks.collect()
+    }
+}
+
+const OPENING: &str = "[redacted: ";
+
+fn mark(label: &str) -> String {
+    format!("{OPENING}{label}]")
+}
+
+#[cfg(test)]
+mod tests;

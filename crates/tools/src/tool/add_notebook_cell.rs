@@ -1,0 +1,63 @@
+//! `add_notebook_cell`: inserts a cell, and runs it where asked.
+
+use cellist_notebook::{CellRef, Operation};
+
+use super::{
+    Access, Answer, Call, CellType, MaxOutput, Refusal, Seconds, Tool, ToolFacts, Toolbox, Whole, Writing,
+    WrittenFile, input,
+};
+use crate::toolbox::cell_runs::CellRun;
+
+input! {
+    /// Inserts a cell. Returns its id.
+    struct AddNotebookCell {
+        notebook | path: Option<String>,
+        r#type | cell_type: CellType,
+        index: Option<Whole<-1>> = "Default: at the end",
+        after: Option<CellRef>,
+        content | source: String,
+        run: bool,
+        revision: Option<String> = "As read; later changes by others are merged",
+        timeout: Option<Seconds> = "Seconds",
+        max_output: Option<MaxOutput>,
+        images: Option<bool>,
+        soft_wait: Option<Seconds>,
+    }
+}
+
+impl Tool for AddNotebookCell {
+    const FACTS: ToolFacts = ToolFacts {
+        destroys: false,
+        ..ToolFacts::of_notebooks(Access::ChangeNotebook, "puts a new cell in; with `run` it runs too")
+    };
+
+    fn access(&self) -> Access {
+        if self.run { Access::Run } else { Self::FACTS.access }
+    }
+
+    fn writing(&self) -> Option<Writing<'_>> {
+        Some(Writing { file: WrittenFile::Notebook(self.notebook.as_deref()), texts: vec![&self.content] })
+    }
+
+    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+        let open = toolbox.notebook(&call, self.notebook.as_deref()).await?;
+        let run = self.run.then(|| {
+            CellRun::of_change(call.budget(self.max_output, self.images), self.timeout, self.soft_wait)
+        });
+        let index = self.index.map(|index| index.0).filter(|index| *index >= 0);
+        let AddNotebookCell { r#type: kind, after, content: source, revision, .. } = self;
+        if index.is_some() && after.is_some() {
+            return Err(open.refuse("give `index` or `after`, not both", None));
+        }
+        let done = open.perform(&call, revision.as_deref(), move |cells| {
+            let end = match after {
+                Some(cell) => cells.find(&cell)? + 1,
+                None => cells.count(),
+            };
+            let index = index.unwrap_or_else(|| i64::try_from(end).unwrap_or(i64::MAX));
+            Ok(vec![Operation::Insert { index, kind, source }])
+        });
+        let done = done.await?;
+        toolbox.then_run(call, &open, done, run).await
+    }
+}

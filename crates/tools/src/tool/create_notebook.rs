@@ -1,0 +1,61 @@
+//! `create_notebook`: an empty notebook for a kernel.
+
+use cellist_notebook::{Ids, Notebook};
+use cellist_platform::aside::aside;
+use cellist_session::orders::{self, Named};
+use serde_json::json;
+
+use super::{Access, Answer, Call, Refusal, Tool, ToolFacts, ToolGroup, Toolbox, input};
+use crate::toolbox::runs::given;
+
+input! {
+    /// Makes an empty notebook. Never overwrites.
+    struct CreateNotebook {
+        notebook | path: String,
+        kernel: Option<String> = "Left out: Python",
+    }
+}
+
+impl Tool for CreateNotebook {
+    const FACTS: ToolFacts = ToolFacts {
+        group: ToolGroup::NewNotebook,
+        destroys: false,
+        ..ToolFacts::of_notebooks(Access::ChangeNotebook, "makes a new notebook")
+    };
+
+    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+        let editor = toolbox.editor();
+        let place = toolbox.sight(&call, &editor).named_notebook(&self.notebook)?;
+        let store = toolbox.documents.store().clone();
+        let kernel = match given(self.kernel.as_deref()) {
+            None => Named::python(),
+            Some(name) => {
+                let folder = place.real.parent().map(ToOwned::to_owned);
+                let found = orders::kernel(
+                    &call.caller().environment,
+                    store.home(),
+                    folder.into_iter().collect(),
+                    name,
+                );
+                found.await.map_err(|error| place.refuse(&error, error.hint()))?
+            }
+        };
+        let mut notebook = Notebook::empty(Ids::seeded(0));
+        let Named { name, display_name, language } = &kernel;
+        notebook.set_metadata(
+            "kernelspec",
+            &json!({ "display_name": display_name, "language": language, "name": name }),
+        );
+        let path = place.real.clone();
+        let made = aside(move || store.create(&path, &notebook)).await;
+        let made = made.map_err(|_| place.refuse("could not be made", None))?;
+        made.map_err(|error| place.refuse(error.problem(), error.hint()))?;
+        let open = toolbox.open(&call, place).await?;
+        let seen = open.read(&call).await?;
+        Ok(Answer::text(format!(
+            "Made {}, an empty notebook for {display_name}. Revision {}.",
+            open.name(),
+            seen.revision
+        )))
+    }
+}

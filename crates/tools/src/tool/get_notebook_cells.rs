@@ -1,0 +1,53 @@
+//! `get_notebook_cells`: text and state of cells, and the revision that edits are based on.
+
+use cellist_notebook::CellRef;
+
+use super::{Access, Answer, Call, Refusal, Tool, ToolFacts, Toolbox, input};
+use crate::context::WHOLE_BELOW;
+use crate::toolbox::listing::Listing;
+use crate::toolbox::open::Seen;
+
+input! {
+    /// Text and state of cells; without `cells`, a long notebook as an outline. Returns the revision for edits.
+    struct GetNotebookCells {
+        notebook | path: Option<String> = "Path; left out: the active notebook",
+        cells: Option<Vec<CellRef>> = "Ids, 0-based indexes, ranges \"3-7\"",
+    }
+}
+
+impl Tool for GetNotebookCells {
+    const FACTS: ToolFacts = ToolFacts::of_notebooks(Access::Look, "text and state of cells, all or some");
+
+    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+        let open = toolbox.notebook(&call, self.notebook.as_deref()).await?;
+        let Seen { notebook, revision, others } = open.read(&call).await?;
+        let states = open.document.view().cells();
+        let budget = call.usual_bytes();
+        let listing = Listing { notebook: &notebook, states: &states, name: open.name(), budget };
+        let count = notebook.cells().len();
+        let mut text = format!("{} · revision {revision}\n", toolbox.heading(&open, &notebook));
+        let all: Vec<usize> = (0..count).collect();
+        let others = match &self.cells {
+            Some(cells) => {
+                let wanted = open.find_all(&notebook, cells)?;
+                text.push_str(&listing.whole(&wanted));
+                toolbox.glance(&call, &open, &notebook, &wanted);
+                others.without(|index| wanted.contains(&index))
+            }
+            None if count < WHOLE_BELOW => {
+                text.push_str(&listing.whole(&all));
+                toolbox.glance(&call, &open, &notebook, &all);
+                others.without(|_| true)
+            }
+            None => {
+                text.push_str(&listing.outline(&all, budget));
+                text.push_str("Name `cells` for their text. Code without In[n] was not run.");
+                others
+            }
+        };
+        if let Some(sentence) = others.sentence() {
+            text = format!("{}\n{sentence}", text.trim_end());
+        }
+        Ok(Answer::text(text.trim_end()))
+    }
+}

@@ -1,0 +1,108 @@
+//! `read`: a notebook as cell-marked text, a part of it, its JSON, an artifact, or any file for callers that have files.
+
+use cellist_notebook::{CellRef, LineRange, Selector};
+
+use super::{Access, Answer, Block, Call, Refusal, Tool, ToolFacts, Toolbox, input};
+use crate::toolbox::excerpt::Excerpt;
+use crate::toolbox::open::Seen;
+use crate::toolbox::target::{SCHEME, Target};
+
+input! {
+    /// A notebook as text with `# %% [type] cell:N` before each cell. `nb.ipynb:12-40`: lines, `…#ID`: a cell, `…:raw`:
+    /// its JSON.
+    struct Read {
+        path | notebook: String,
+    }
+}
+
+impl Tool for Read {
+    const FACTS: ToolFacts = ToolFacts::new(Access::Look);
+
+    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+        let path = self.path.trim();
+        if let Some(address) = path.strip_prefix(SCHEME) {
+            let (id, lines) =
+                address.split_once(':').map_or((address, None), |(id, lines)| (id, Some(lines)));
+            return toolbox.artifact_lines(id, lines, call.usual_bytes()).await;
+        }
+        let editor = toolbox.editor();
+        let target = toolbox.sight(&call, &editor).target(path)?;
+        match target.place.is_notebook() {
+            true => toolbox.read_notebook(&call, target).await,
+            false => toolbox.read_file(target, call.usual_bytes()).await,
+        }
+    }
+}
+
+impl Toolbox {
+    async fn read_notebook(&self, call: &Call<'_>, target: Target) -> Result<Answer, Refusal> {
+        let Target { place, part } = target;
+        let most = call.usual_bytes();
+        let open = match (self.open(call, place.clone()).await, &part) {
+            (Ok(open), _) => open,
+            // What is wrong with a file can only be mended by someone who sees it.
+            (Err(refusal), Some(Selector::Raw)) if place.real.is_file() => {
+                let text = self.text_of(&place).await?;
+                let excerpt = Excerpt::whole(&text, &format!("{}:raw", place.name), most);
+                return Ok(shown(excerpt.text, format!("{}; {}", refusal.text(), excerpt.about)));
+            }
+            (Err(refusal), _) => return Err(refusal),
+        };
+        let Seen { notebook, revision, others } = open.read(call).await?;
+        let name = open.name();
+        let (text, is_all) = match &part {
+            None | Some(Selector::Lines(_)) => (notebook.to_text(), true),
+            Some(Selector::Raw) => (String::from_utf8_lossy(&notebook.to_bytes()).into_owned(), false),
+            Some(Selector::Cell(cell)) => {
+                let at = open.find(&notebook, &CellRef::Name(cell.clone()))?;
+                self.glance(call, &open, &notebook, &[at]);
+                let heading = format!("cell {at} of {}", notebook.cells().len());
+                let excerpt = Excerpt::whole(&notebook.cell_text(at), &heading, most);
+                return Ok(shown(excerpt.text, format!("{name}: {}; revision {revision}", excerpt.about)));
+            }
+        };
+        let excerpt = match &part {
+            Some(Selector::Lines(ranges)) => Excerpt::lines(&text, ranges, name, most)
+                .map_err(|error| open.refuse(&error, error.hint()))?,
+            Some(Selector::Raw) => Excerpt::whole(&text, &format!("{name}:raw"), most),
+            Some(Selector::Cell(_)) | None => Excerpt::whole(&text, name, most),
+        };
+        if is_all && excerpt.is_complete {
+            let all: Vec<usize> = (0..notebook.cells().len()).collect();
+            self.glance(call, &open, &notebook, &all);
+            call.agent.knows_text(open.path(), revision);
+        }
+        let others = match excerpt.is_complete {
+            true => None,
+            false => others.sentence(),
+        };
+        let about = format!("{} · {} · revision {revision}", self.heading(&open, &notebook), excerpt.about);
+        Ok(shown(excerpt.text, [Some(about), others].into_iter().flatten().collect::<Vec<_>>().join("\n")))
+    }
+
+    async fn read_file(&self, target: Target, most: usize) -> Result<Answer, Refusal> {
+        let Target { place, part } = target;
+        let text = self.text_of(&place).await?;
+        let all: &[LineRange] = &[];
+        let ranges = match &part {
+            None | Some(Selector::Raw) => all,
+            Some(Selector::Lines(ranges)) => ranges,
+            Some(Selector::Cell(cell)) => {
+                return Err(place.refuse(format_args!("has no cells, so there is no #{cell}"), None));
+            }
+        };
+        let excerpt = match ranges {
+            [] => Excerpt::whole(&text, &place.name, most),
+            ranges => Excerpt::lines(&text, ranges, &place.name, most)
+                .map_err(|error| place.refuse(&error, error.hint()))?,
+        };
+        let about = format!("{} · {}", place.name, excerpt.about);
+        Ok(shown(excerpt.text, about))
+    }
+}
+
+/// The text alone, so that it can be written back as it is, and beside it what it is.
+pub(super) fn shown(text: String, about: String) -> Answer {
+    let blocks = [text, about].into_iter().filter(|text| !text.is_empty()).map(Block::Text);
+    Answer { blocks: blocks.collect(), ..Answer::default() }
+}

@@ -1,0 +1,144 @@
+//! `read_artifact`: output that was cut, as it was written, by lines, from its end, or by what a line holds.
+
+use cellist_notebook::{LineRange, Selector};
+use cellist_output::{Ansi, clean};
+use cellist_platform::aside::aside;
+use cellist_store::artifact::{ArtifactError, ArtifactId, Artifacts, Part};
+
+use super::read::shown;
+use super::{Access, Answer, Call, MaxOutput, Refusal, Tool, ToolFacts, Toolbox, Whole, input};
+use crate::budget;
+use crate::toolbox::target::SCHEME;
+
+/// How many lines that match are shown at most.
+const MOST_HITS: usize = 200;
+
+input! {
+    /// Output that was cut: lines, its end, or matches.
+    struct ReadArtifact {
+        id: String,
+        lines: Option<String> = "As 100-180",
+        tail: Option<Whole<1>>,
+        search: Option<String> = "Regular expression",
+        max_output: Option<MaxOutput>,
+    }
+}
+
+impl Tool for ReadArtifact {
+    const FACTS: ToolFacts = ToolFacts::new(Access::Look);
+
+    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+        let budget = call.budget(self.max_output, None).bytes();
+        match (self.lines, self.tail, self.search) {
+            (lines, None, None) => toolbox.artifact_lines(&self.id, lines.as_deref(), budget).await,
+            (None, Some(count), None) => {
+                let part = Part::Tail(count.0.unsigned_abs());
+                toolbox.artifact_part(&self.id, vec![part], budget).await
+            }
+            (None, None, Some(pattern)) => toolbox.search_artifact(&self.id, &pattern, budget).await,
+            _ => Err(Refusal::new("give one of `lines`, `tail` and `search`")),
+        }
+    }
+}
+
+impl Toolbox {
+    /// Some lines of an artifact, or its beginning.
+    pub(crate) async fn artifact_lines(
+        &self,
+        id: &str,
+        lines: Option<&str>,
+        budget: usize,
+    ) -> Result<Answer, Refusal> {
+        let parts = match lines {
+            None => vec![Part::Whole],
+            Some(lines) => parse_lines(lines)?,
+        };
+        self.artifact_part(id, parts, budget).await
+    }
+
+    async fn artifact_part(&self, id: &str, parts: Vec<Part>, budget: usize) -> Result<Answer, Refusal> {
+        let id = parse_id(id)?;
+        let (artifacts, asked) = (self.artifacts.clone(), id.clone());
+        let read = off_thread(move || read(&artifacts, &asked, &parts, budget)).await?;
+        let (text, left) = read.map_err(|error| failed(&error))?;
+        let about = match left {
+            0 => format!("{SCHEME}{id}"),
+            left => {
+                format!("{SCHEME}{id}: {left} more bytes are left out; ask for other `lines`, or `search`")
+            }
+        };
+        Ok(shown(text, about))
+    }
+
+    async fn search_artifact(&self, id: &str, pattern: &str, budget: usize) -> Result<Answer, Refusal> {
+        let id = parse_id(id)?;
+        let (artifacts, asked, pattern) = (self.artifacts.clone(), id.clone(), pattern.to_owned());
+        let found = off_thread(move || artifacts.search(&asked, &pattern, MOST_HITS)).await?;
+        let found = found.map_err(|error| failed(&error))?;
+        let mut text = String::new();
+        let mut count = 0;
+        for hit in &found.hits {
+            let line = format!("{}: {}\n", hit.line, hit.text);
+            if text.len() + line.len() > budget {
+                break;
+            }
+            text.push_str(&line);
+            count += 1;
+        }
+        let (all, total) = (found.matching_lines, found.total_lines);
+        let about = match all {
+            0 => format!("{SCHEME}{id}: none of {total} lines matches"),
+            _ if all > count => {
+                format!("{SCHEME}{id}: {all} of {total} lines match, the first {count} are shown")
+            }
+            _ => format!("{SCHEME}{id}: {all} of {total} lines match"),
+        };
+        Ok(shown(text, about))
+    }
+}
+
+async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Refusal> {
+    aside(work).await.map_err(|_| Refusal::new("the artifact could not be read"))
+}
+
+/// The parts as a reader sees them, and how many bytes are left out.
+fn read(
+    artifacts: &Artifacts,
+    id: &ArtifactId,
+    parts: &[Part],
+    budget: usize,
+) -> Result<(String, u64), ArtifactError> {
+    let (mut text, mut left) = (String::new(), 0);
+    for part in parts {
+        let piece = artifacts.read(id, *part, budget.saturating_sub(text.len()))?;
+        text.push_str(&clean(&piece.bytes, Ansi::Remove));
+        left += piece.left_out;
+    }
+    let shown = budget::head(&text, budget).len();
+    left += (text.len() - shown) as u64;
+    text.truncate(shown);
+    Ok((text, left))
+}
+
+fn parse_id(named: &str) -> Result<ArtifactId, Refusal> {
+    let named = named.trim();
+    let id = named.strip_prefix(SCHEME).unwrap_or(named);
+    id.parse().map_err(|error: ArtifactError| failed(&error))
+}
+
+fn parse_lines(text: &str) -> Result<Vec<Part>, Refusal> {
+    let part = |range: &LineRange| Part::Lines {
+        first: range.first as u64,
+        last: range.last.map(|last| last as u64),
+    };
+    match Selector::split(&format!(":{}", text.trim())) {
+        Ok(Some((_, Selector::Lines(ranges)))) => Ok(ranges.iter().map(part).collect()),
+        _ => {
+            Err(Refusal::new(format_args!("`lines` {text:?} are none: give 5-9, 5- or several as 5-9,30-44")))
+        }
+    }
+}
+
+fn failed(error: &ArtifactError) -> Refusal {
+    Refusal::hinted(error, error.hint())
+}

@@ -1,0 +1,53 @@
+//! `update_notebook_cell`: replaces the text of a cell, and runs it where asked.
+
+use cellist_notebook::{CellRef, Operation};
+
+use super::{
+    Access, Answer, Call, MaxOutput, Refusal, Seconds, Tool, ToolFacts, Toolbox, Writing, WrittenFile, input,
+};
+use crate::toolbox::cell_runs::CellRun;
+
+input! {
+    /// Replaces the text of a cell. Outputs stay.
+    struct UpdateNotebookCell {
+        notebook | path: Option<String>,
+        cell | cell_index | cell_id: CellRef,
+        content | source: String,
+        run: bool,
+        revision: Option<String> = "As read",
+        timeout: Option<Seconds> = "Seconds",
+        max_output: Option<MaxOutput>,
+        images: Option<bool>,
+        soft_wait: Option<Seconds>,
+    }
+}
+
+impl Tool for UpdateNotebookCell {
+    const FACTS: ToolFacts = ToolFacts {
+        repeats: true,
+        ..ToolFacts::of_notebooks(
+            Access::ChangeNotebook,
+            "replaces the text of a cell; with `run` it runs too",
+        )
+    };
+
+    fn access(&self) -> Access {
+        if self.run { Access::Run } else { Self::FACTS.access }
+    }
+
+    fn writing(&self) -> Option<Writing<'_>> {
+        Some(Writing { file: WrittenFile::Notebook(self.notebook.as_deref()), texts: vec![&self.content] })
+    }
+
+    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+        let open = toolbox.notebook(&call, self.notebook.as_deref()).await?;
+        let run = self.run.then(|| {
+            CellRun::of_change(call.budget(self.max_output, self.images), self.timeout, self.soft_wait)
+        });
+        let UpdateNotebookCell { cell, content: source, revision, .. } = self;
+        let done = open
+            .perform(&call, revision.as_deref(), move |_| Ok(vec![Operation::Edit { cell, source }]))
+            .await?;
+        toolbox.then_run(call, &open, done, run).await
+    }
+}

@@ -1,0 +1,39 @@
+//! `wait`: goes on waiting for a run that a call has handed over.
+
+use super::{Access, Answer, Call, MaxOutput, Refusal, Seconds, Tool, ToolFacts, Toolbox, input};
+use crate::executions::Waited;
+use crate::toolbox::ongoing::goes_on;
+use crate::toolbox::runs::wait_time;
+
+input! {
+    /// Waits for an execution.
+    struct Wait {
+        execution: String,
+        timeout: Option<Seconds> = "Seconds",
+        max_output: Option<MaxOutput>,
+        images: Option<bool>,
+    }
+}
+
+impl Tool for Wait {
+    const FACTS: ToolFacts = ToolFacts::new(Access::Look);
+
+    async fn run(self, toolbox: &Toolbox, mut call: Call<'_>) -> Result<Answer, Refusal> {
+        let execution = toolbox.execution(&self.execution)?;
+        let budget = call.budget(self.max_output, self.images);
+        let patience = match self.timeout {
+            Some(timeout) => wait_time(timeout),
+            None => toolbox.settings(call.agent, &execution.session().cwd).await?.run.soft_wait,
+        };
+        let waited = tokio::select! {
+            biased;
+            waited = execution.wait(patience, call.news, None) => waited,
+            // A caller that stops waiting does nothing to the run.
+            () = call.cancel.asked() => Waited::Running,
+        };
+        Ok(match waited {
+            Waited::Ended(reply) => reply.answer(budget, call.agent).await,
+            Waited::Running => goes_on(&execution, budget),
+        })
+    }
+}

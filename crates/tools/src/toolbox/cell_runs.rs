@@ -1,0 +1,342 @@
+//! Runs of the cells of a notebook in its kernel, with their outputs in the file: asked for alone, or with a change.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cellist_live::{Batch, Document, RunError};
+use cellist_notebook::{CellId, Notebook, Revision};
+use cellist_output::{CellEnding, ranges};
+use cellist_session::execution::{CellReport, Limit, RunReport, Status};
+use cellist_session::orders::Wanted;
+use cellist_session::run::{is_run, may_fail, why_nothing};
+use cellist_session::sessions::{
+    Call as SessionCall, Kind, RunFeed, RunState, SessionError, SessionKey, Stage,
+};
+use cellist_settings::Settings;
+use cellist_store::artifact::Origin;
+
+use super::changes::Done;
+use super::listing::seconds;
+use super::ongoing::standing;
+use super::open::Open;
+use super::runs::{Plan, not_within, session_call};
+use super::{Call, Toolbox};
+use crate::agent::Agent;
+use crate::answer::{Answer, Refusal};
+use crate::executions::Inside;
+use crate::input::Seconds;
+use crate::result::{Budget, Composed, Ran, Reply, compose, summary};
+use crate::sent::OutputMark;
+
+/// The limits of a run, as a call gives them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CellRun {
+    pub(crate) budget: Budget,
+    /// Of each cell.
+    pub(crate) timeout: Option<Seconds>,
+    pub(crate) soft_wait: Option<Seconds>,
+    /// Whether cells behind one that fails run, too.
+    pub(crate) allow_errors: bool,
+}
+
+impl CellRun {
+    /// The limits of the run that follows a change.
+    pub(crate) fn of_change(budget: Budget, timeout: Option<Seconds>, soft_wait: Option<Seconds>) -> CellRun {
+        CellRun { budget, timeout, soft_wait, allow_errors: false }
+    }
+}
+
+/// What is run, and for whom it is told.
+struct Work {
+    agent: Arc<Agent>,
+    document: Document,
+    /// What to call the notebook.
+    name: String,
+    batch: Batch,
+    /// What is said before all else.
+    said: Vec<String>,
+}
+
+impl Toolbox {
+    /// Runs cells of a notebook that is open. `said` stands before their outputs.
+    pub(crate) async fn run_cells(
+        &self,
+        call: Call<'_>,
+        open: &Open,
+        cells: Vec<CellId>,
+        said: Vec<String>,
+        run: CellRun,
+    ) -> Result<Answer, Refusal> {
+        let prepared = self.prepare(&call, open, cells, run).await;
+        let (settings, batch) = prepared.map_err(|refusal| refusal.followed_by(&said))?;
+        let name = open.name().to_owned();
+        let plan = Plan {
+            title: format!("cells of {name}"),
+            session: batch.call.key.clone(),
+            settings,
+            budget: run.budget,
+            soft_wait: run.soft_wait,
+            said: said.clone(),
+        };
+        let work = Work { agent: Arc::clone(call.agent), document: open.document.clone(), name, batch, said };
+        let toolbox = self.clone();
+        let run = |inside: Inside| {
+            inside.ledger.open(work.document.clone(), &work.batch.cells);
+            async move { toolbox.run_batch(work, inside).await }
+        };
+        self.begin(call, plan, run).await
+    }
+
+    async fn prepare(
+        &self,
+        call: &Call<'_>,
+        open: &Open,
+        cells: Vec<CellId>,
+        run: CellRun,
+    ) -> Result<(Arc<Settings>, Batch), Refusal> {
+        let (path, before) = (open.path(), open.document.view().notebook.clone());
+        if let Some(why) = why_nothing(&before, &cells) {
+            return Err(open.refuse(format_args!("there was nothing to run: {why}"), None));
+        }
+        let key = not_within(call, SessionKey::of_notebook(path))?;
+        let settings = self.settings(call.agent, &key.cwd).await?;
+        let wanted = Wanted::of_metadata(&before.metadata());
+        let order = self.order(call.caller(), &key, wanted, false).await;
+        let order = order.map_err(|error| open.refuse(&error, error.hint()))?;
+        let time = run.timeout.map(|time| Duration::from_secs_f64(time.0.max(0.1)));
+        let work = session_call(call, key, order, Vec::new(), &settings, run.budget);
+        let kind = Kind::Notebook { path: path.to_owned() };
+        let batch = Batch {
+            cells,
+            call: SessionCall { kind, owner: None, limit: Limit::from(time), ..work },
+            allow_errors: run.allow_errors,
+            max_output: settings
+                .notebook
+                .max_output
+                .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+            timing: settings.notebook.timing,
+            feed: RunFeed::default(),
+        };
+        Ok((settings, batch))
+    }
+
+    /// Runs a cell that was changed, where the call wants that.
+    pub(crate) async fn then_run(
+        &self,
+        call: Call<'_>,
+        open: &Open,
+        done: Done,
+        run: Option<CellRun>,
+    ) -> Result<Answer, Refusal> {
+        let cell = done.outcomes.first().and_then(|outcome| outcome.cell_id.as_deref()).map(CellId::from);
+        let told = done.answer()?.all_text();
+        self.run_changed(call, open, told, done.without_revision(), Vec::from_iter(cell), run).await
+    }
+
+    /// Runs cells whose text was changed, where the call wants that. `told` is the answer about the change alone, `said` the
+    /// same without the revision, which the run makes another.
+    pub(crate) async fn run_changed(
+        &self,
+        call: Call<'_>,
+        open: &Open,
+        told: String,
+        said: String,
+        cells: Vec<CellId>,
+        run: Option<CellRun>,
+    ) -> Result<Answer, Refusal> {
+        let Some(run) = run else { return Ok(Answer::text(told)) };
+        let nothing = match cells.is_empty() {
+            true => Some("no cell has changed".to_owned()),
+            false => why_nothing(&open.document.view().notebook, &cells),
+        };
+        if let Some(why) = nothing {
+            return Ok(Answer::text(format!("{told}\nThere was nothing to run: {why}.")));
+        }
+        self.run_cells(call, open, cells, vec![said], run).await
+    }
+
+    async fn run_batch(self, work: Work, inside: Inside) -> Reply {
+        let Inside { cancel, standing: told, ledger, .. } = inside;
+        let (author, key) = (work.agent.caller().author(), work.batch.call.key.clone());
+        let (document, mut states) = (work.document.clone(), work.batch.feed.watch());
+        let running = document.run(&self.sessions, work.batch.clone(), author, cancel);
+        tokio::pin!(running);
+        let (mut is_attached, mut known) = (false, 0);
+        let mut hear = |state: &RunState| {
+            state.after(known).iter().for_each(|event| ledger.hear(event));
+            known = state.count();
+            let (Some(call), Some(step)) = (&state.call, state.running()) else { return false };
+            ledger.runs(step.index, matches!(call.stage, Stage::Running { .. }));
+            let label = match step.count {
+                1 => format!("cell {}", step.index),
+                count => format!("cell {} ({} of {count})", step.index, step.position + 1),
+            };
+            told.send_replace(standing(call, Some(&label)));
+            true
+        };
+        let outcome = loop {
+            tokio::select! {
+                biased;
+                outcome = &mut running => break outcome,
+                Ok(()) = states.changed() => {
+                    // The session is there as soon as code is, and stays as long as the agent does.
+                    if hear(&states.borrow_and_update()) && !std::mem::replace(&mut is_attached, true) {
+                        let _ = self.sessions.attach(work.agent.owner(), &key);
+                    }
+                }
+            }
+        };
+        hear(&states.borrow());
+        if !is_attached {
+            let _ = self.sessions.attach(work.agent.owner(), &key);
+        }
+        match outcome {
+            Ok(report) => self.ran(work, report, None).await,
+            Err(RunError::Stopped { error, cell, report }) => {
+                self.ran(work, *report, Some((self.as_told(error), cell))).await
+            }
+            Err(RunError::Session(error)) => {
+                let error = self.as_told(error);
+                work.not_run(Refusal::advised(format_args!("{}: {error}", work.name), error.hint()))
+            }
+            Err(RunError::Document(error)) => {
+                let refusal = Refusal::new(format_args!("{}: {error}", work.name));
+                let mut composed = Composed::text(refusal.followed_by(&work.said).text(), true);
+                composed.summary = ledger.summary();
+                composed.into()
+            }
+        }
+    }
+
+    /// What is told of a run; `refused` is the cell that its session did not take after others had run.
+    async fn ran(&self, work: Work, report: RunReport, refused: Option<(SessionError, CellId)>) -> Reply {
+        if report.cells.is_empty() {
+            let why = match report.status {
+                Status::Ok => "nothing ran",
+                Status::Error | Status::Timeout | Status::Cancelled => "it was cancelled before anything ran",
+            };
+            let notices = std::iter::once(why.to_owned()).chain(report.notices).collect::<Vec<_>>();
+            return work.not_run(Refusal::new(format_args!("{}: {}", work.name, notices.join("\n"))));
+        }
+        let Work { agent, document, name, batch, mut said } = work;
+        let revision = document.tell(agent.caller().author().actor).await.ok().map(|told| told.revision);
+        let view = document.view();
+        let key = &batch.call.key;
+        let kernel = self.sessions.list().into_iter().find(|view| view.id == key.id && view.cwd == key.cwd);
+        if let (Some(kernel), Some(cell)) = (kernel.and_then(|view| view.kernel_id), report.cells.first()) {
+            said.extend(self.introduced.line(&kernel, &cell.report.kernel));
+        }
+        let RunReport { status, saved, mut cells, not_run, notices, .. } = report;
+        said.extend(notices);
+        let mut done = Vec::with_capacity(cells.len());
+        for cell in &mut cells {
+            let id = cell.id.as_deref().map(CellId::from);
+            // Others may have inserted cells above it meanwhile.
+            cell.index = id.as_ref().and_then(|id| view.notebook.position(id)).unwrap_or(cell.index);
+            done.extend(id);
+        }
+        let behind = stale_line(&view, &done).into_iter().chain(last_line(revision)).collect();
+        let ran = told(cells, &name, document.path(), &view.notebook);
+        let mut endings = summary(&ran);
+        let stopped_at = refused.as_ref().and_then(|(_, cell)| view.notebook.position(cell));
+        let left = if not_run > 0 { not_run_cells(&view.notebook, &batch.cells, &done) } else { Vec::new() };
+        for index in left {
+            // A fault of the session may have met the cell while it ran.
+            let has_failed = matches!(refused, Some((SessionError::Failed { .. }, _)));
+            let is_lost = has_failed && stopped_at == Some(index);
+            endings.add(if is_lost { CellEnding::Failed } else { CellEnding::NotRun }, index);
+        }
+        let mut composed = compose(said, ran, behind);
+        composed.is_in_notebook = true;
+        composed.summary = Some(endings).filter(|endings| endings.count() > 1);
+        if let Some((error, cell)) = refused {
+            let place = stopped_at.map_or(format!("cell {cell}"), |index| format!("cell {index} ({cell})"));
+            let hint = error.hint().map(|hint| format!("\n{hint}")).unwrap_or_default();
+            composed.fail(&format!("{name}: {place}: {error}{hint}"));
+        }
+        if !saved {
+            composed.fail(&format!("{name}: the cells ran, but their outputs are not on disk yet"));
+        } else if status == Status::Cancelled && !composed.is_failure {
+            composed.fail(&format!("{name}: the run was interrupted"));
+        }
+        let origin =
+            Origin { what: name, session: Some(key.id.clone()), notebook: Some(document.path().to_owned()) };
+        self.gallery.reply(composed, &origin).await
+    }
+}
+
+impl Work {
+    /// The reply to a run of which no cell ran.
+    fn not_run(&self, refusal: Refusal) -> Reply {
+        let cells = not_run_cells(&self.document.view().notebook, &self.batch.cells, &[]);
+        Composed::not_run(&refusal.followed_by(&self.said), cells).into()
+    }
+}
+
+/// The cells that ran; those in a row that showed nothing are told in one line.
+fn told(cells: Vec<CellReport>, name: &str, path: &Path, now: &Notebook) -> Vec<Ran> {
+    const IN_A_ROW: usize = 3;
+    let is_single = cells.len() == 1;
+    let mut ran = Vec::new();
+    let mut silent: Vec<Ran> = Vec::new();
+    let flush = |silent: &mut Vec<Ran>, ran: &mut Vec<Ran>| match silent.len() < IN_A_ROW {
+        true => ran.append(silent),
+        false => ran.extend(Ran::together(std::mem::take(silent), |cells| {
+            format!("cells {} · ok, no output", ranges(cells, 200))
+        })),
+    };
+    for CellReport { index, id, report, .. } in cells {
+        let cell = now.cells().get(index);
+        let named = id.or_else(|| Some(cell?.id().to_string())).unwrap_or_default();
+        let how = report.status.word();
+        let heading = format!("[{index}] id={named} · {how} {}", seconds(report.duration_ms));
+        let mut told =
+            Ran::new(report).under(heading).at(format!("{name}: cell {index} ({named})")).numbered(index);
+        if cell.is_some_and(may_fail) {
+            told = told.expected();
+        }
+        if let Some(cell) = cell.filter(|cell| cell.has_outputs() && cell.id().as_str() == named) {
+            told = told.marked(OutputMark::new(path.to_owned(), cell.id().clone(), &cell.outputs()));
+        }
+        match told.is_silent() && !told.has_failed() && !is_single {
+            true => silent.push(told),
+            false => {
+                flush(&mut silent, &mut ran);
+                ran.push(told);
+            }
+        }
+    }
+    flush(&mut silent, &mut ran);
+    ran
+}
+
+/// The cells that were to run and did not.
+fn not_run_cells(notebook: &Notebook, wanted: &[CellId], done: &[CellId]) -> Vec<usize> {
+    let done: HashSet<&CellId> = done.iter().collect();
+    let left = wanted.iter().filter(|id| !done.contains(id)).filter_map(|id| notebook.position(id));
+    left.filter(|at| is_run(&notebook.cells()[*at])).collect()
+}
+
+/// Which other cells show something that is not up to date any more.
+fn stale_line(view: &cellist_live::View, done: &[CellId]) -> Option<String> {
+    let states = view.cells();
+    let done: HashSet<&CellId> = done.iter().collect();
+    let cells = view.notebook.cells().iter().enumerate();
+    let stale: Vec<usize> = cells
+        .filter(|(_, cell)| {
+            !done.contains(cell.id()) && states.get(cell.id()).is_some_and(|it| !it.stale.is_empty())
+        })
+        .map(|(index, _)| index)
+        .collect();
+    match stale.as_slice() {
+        [] => None,
+        [one] => Some(format!("Cell {one} is stale.")),
+        several => Some(format!("Cells {} are stale.", ranges(several, 200))),
+    }
+}
+
+fn last_line(revision: Option<Revision>) -> Option<String> {
+    revision.map(|revision| format!("Revision {revision}."))
+}
