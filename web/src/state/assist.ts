@@ -24,15 +24,26 @@ export function bounded(wide: number): number {
   return Math.max(NARROWEST, Math.min(WIDEST, Math.round(wide)))
 }
 
+/** How long a fetch that failed waits for the next one, in milliseconds: at first, and at most. */
+const [SOON, LATE] = [500, 10_000]
+
 let loading: Promise<Parts> | undefined
 
+/** Fetches the assistant once. A host that goes away in between is waited for. */
 export function load(): Promise<Parts> {
-  loading ??= opened().then(() => import('../chat/chat')).then((all) => (parts.value = all), (error: unknown) => {
-    // Whoever asks again may have more luck.
-    loading = undefined
-    throw error
-  })
+  loading ??= fetchParts()
   return loading
+}
+
+async function fetchParts(): Promise<Parts> {
+  for (let pause = SOON; ; pause = Math.min(2 * pause, LATE)) {
+    await opened()
+    try {
+      return (parts.value = await import('../chat/chat'))
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, pause))
+    }
+  }
 }
 
 export function setOpen(open: boolean): void {
