@@ -4,6 +4,7 @@ mod bench;
 mod check;
 mod deny;
 mod fuzz;
+mod gate;
 mod screens;
 mod setup;
 mod test;
@@ -38,6 +39,12 @@ pub(crate) const COMMANDS: &[Command] = &[
         arguments: "",
         about: "format, lints, documentation and the gates, without tests",
         run: check::run,
+    },
+    Command {
+        name: "gate",
+        arguments: "[NAME]...",
+        about: "check the named rules, or all of them, and print their figures",
+        run: gate::run,
     },
     Command {
         name: "screens",

@@ -2,6 +2,7 @@
 
 mod levels;
 mod links;
+mod machine;
 mod purity;
 mod skips;
 mod voice;
@@ -19,13 +20,26 @@ pub(crate) struct Gate {
     pub(crate) problems: fn(&Metadata) -> Result<Vec<String>, Failure>,
 }
 
+impl Gate {
+    /// Prints each problem, and returns whether there are none.
+    pub(crate) fn passes(&self, metadata: &Metadata) -> Result<bool, Failure> {
+        let problems = (self.problems)(metadata)?;
+        problems.iter().for_each(|problem| eprintln!("{}: {problem}", self.name));
+        Ok(problems.is_empty())
+    }
+}
+
 pub(crate) const GATES: &[Gate] = &[
     Gate { name: "levels", problems: levels::problems },
     Gate { name: "links", problems: links::problems },
+    Gate { name: "machine", problems: machine::problems },
     Gate { name: "purity", problems: purity::problems },
     Gate { name: "skips", problems: skips::problems },
     Gate { name: "voice", problems: voice::problems },
 ];
+
+/// The figures that `cargo xtask gate voice` prints.
+pub(crate) use voice::figures as voice_figures;
 
 /// The files that git keeps, from the root of the repository.
 fn tracked() -> Result<Vec<PathBuf>, Failure> {
@@ -72,7 +86,12 @@ mod tests {
     }
 
     #[test]
-    fn the_project_speaks_of_itself_alone() {
+    fn no_file_names_a_machine_or_a_task_list() {
+        check("machine");
+    }
+
+    #[test]
+    fn prose_and_names_keep_their_budgets() {
         check("voice");
     }
 }

@@ -11,6 +11,7 @@ mod metadata;
 mod node;
 mod process;
 mod product;
+mod prose;
 mod report;
 mod svg;
 mod tokens;

@@ -1,4 +1,4 @@
-//! Rust source as words and signs, without comments and literals: enough to judge paths, macros and attributes.
+//! A lexer for Rust: tokens for rules about code, comments and string literals for rules about prose.
 
 /// A word or a sign, and the line it is on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,37 +15,60 @@ impl Token {
     }
 }
 
-/// Cuts source text into tokens.
+/// A part of a source file.
+pub(crate) enum Lexeme<'a> {
+    Token(Token),
+    /// A comment with its signs, and the line it begins on.
+    Comment(&'a str, usize),
+    /// A literal with its quotes, and the line it begins on.
+    Literal(&'a str, usize),
+}
+
+/// Cuts source text into tokens, without comments and literals.
 pub(crate) fn tokens(source: &str) -> Vec<Token> {
+    let tokens = lexemes(source).into_iter().filter_map(|lexeme| match lexeme {
+        Lexeme::Token(token) => Some(token),
+        Lexeme::Comment(..) | Lexeme::Literal(..) => None,
+    });
+    tokens.collect()
+}
+
+/// Cuts source text into tokens, comments and literals.
+pub(crate) fn lexemes(source: &str) -> Vec<Lexeme<'_>> {
     let mut reader = Reader { rest: source, line: 1 };
     let mut found = Vec::new();
     while let Some(first) = reader.rest.chars().next() {
         let line = reader.line;
+        let start = reader.rest;
         if reader.rest.starts_with("//") {
             reader.skip_to("\n");
+            found.push(Lexeme::Comment(reader.since(start), line));
         } else if reader.rest.starts_with("/*") {
             reader.block_comment();
+            found.push(Lexeme::Comment(reader.since(start), line));
         } else if let Some(hashes) = raw_string(reader.rest) {
             reader.raw_string(hashes);
+            found.push(Lexeme::Literal(reader.since(start), line));
         } else if let Some(prefix) =
             ["b'", "b\"", "c\"", "'", "\""].iter().find(|start| reader.rest.starts_with(**start))
         {
             reader.quoted(prefix);
+            found.push(Lexeme::Literal(reader.since(start), line));
         } else if first.is_alphabetic() || first == '_' {
             // A raw identifier is the same name with armour.
             if reader.rest.starts_with("r#") {
                 reader.advance(2);
             }
             let text = reader.take(word_length(reader.rest));
-            found.push(Token { text, line });
+            found.push(Lexeme::Token(Token { text, line }));
         } else if first.is_ascii_digit() {
             reader.take(word_length(reader.rest));
         } else if reader.rest.starts_with("::") {
-            found.push(Token { text: reader.take(2), line });
+            found.push(Lexeme::Token(Token { text: reader.take(2), line }));
         } else {
             let text = reader.take(first.len_utf8());
             if !first.is_whitespace() {
-                found.push(Token { text, line });
+                found.push(Lexeme::Token(Token { text, line }));
             }
         }
     }
@@ -57,7 +80,11 @@ struct Reader<'a> {
     line: usize,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn since(&self, start: &'a str) -> &'a str {
+        &start[..start.len() - self.rest.len()]
+    }
+
     fn take(&mut self, length: usize) -> String {
         let taken = self.rest[..length].to_owned();
         self.advance(length);

@@ -1,111 +1,245 @@
-//! The project speaks of itself alone: no place on somebody's machine, no paper that a reader does not have.
+//! Budgets for names and prose: vague nouns, type names, lines of Markdown. CONTRIBUTING.md has the rules behind them.
 
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
 
 use super::tracked;
 use crate::failure::Failure;
 use crate::metadata::Metadata;
+use crate::process::text;
+use crate::product::product;
+use crate::prose::{self, Passage};
+use crate::tokens::tokens;
 
-/// Folders that somebody's own things are in, by the first name of an absolute path. What belongs to nobody, such
-/// as `me` in an example, is let through.
-const HOMES: &[&str] = &["home", "users", "root", "work", "workspace"];
-const NOBODY: &[&str] = &["me", "you", "user", "u", "é"];
+/// Words that stand where the name of a thing should. "those who" is counted by its second word.
+const VAGUE: &[&str] = &["what", "who", "whoever", "whom", "someone", "somebody"];
 
-/// Options of package installers that name a registry, in parts that a dash or an underscore joins.
-const REGISTRY: &[[&str; 2]] = &[["index", "url"], ["find", "links"]];
+/// Vague nouns per 1,000 words.
+const VAGUE_BUDGET: f64 = 3.0;
+
+/// Areas held to the budget for vague nouns; the others are printed. Add a line when an area is rewritten.
+const PLAIN: &[&str] = &[];
+
+/// Crates whose type names are unique; the others are printed.
+const UNIQUE: &[&str] = &["host", "notebook", "platform"];
+
+/// The share of type names, in percent, that may be used in more than one crate.
+const SHARED_BUDGET: f64 = 20.0;
+
+/// Whether [`SHARED_BUDGET`] is enforced.
+const SHARED_ENFORCED: bool = false;
+
+/// Columns of a Markdown line, except in tables, code and lines with a link.
+const COLUMNS: usize = 100;
+
+/// Markdown files that are wrapped; the others are printed. `docs/` stands for all files in it.
+const WRAPPED: &[&str] = &[];
 
 pub(super) fn problems(_: &Metadata) -> Result<Vec<String>, Failure> {
+    let survey = Survey::make()?;
     let mut problems = Vec::new();
-    for file in tracked()? {
-        let bytes = fs::read(testkit::repo_root().join(&file))
-            .map_err(|error| Failure::new(format!("{} cannot be read: {error}", file.display())))?;
-        let found = scan(&String::from_utf8_lossy(&bytes));
-        problems.extend(found.into_iter().map(|(line, what)| format!("{}:{line}: {what}", file.display())));
+    for (area, prose) in survey.prose.iter().filter(|(area, _)| PLAIN.contains(&area.as_str())) {
+        if prose.rate() > VAGUE_BUDGET {
+            problems.push(format!("{area}: {:.1} vague nouns per 1,000 words", prose.rate()));
+            problems.extend(prose.vague.iter().cloned());
+        }
     }
+    for (area, names) in survey.types.iter().filter(|(area, _)| UNIQUE.contains(&area.as_str())) {
+        let doubled = names.iter().filter(|(_, count)| **count > 1);
+        problems.extend(doubled.map(|(name, count)| format!("{area}: {count} types are called {name}")));
+    }
+    if SHARED_ENFORCED && survey.shared() > SHARED_BUDGET {
+        problems.push(format!("{:.0} % of type names are used in more than one crate", survey.shared()));
+    }
+    let long =
+        survey.long_lines.iter().filter(|(file, _)| WRAPPED.iter().any(|start| file.starts_with(start)));
+    problems.extend(long.map(|(file, line)| format!("{file}:{line}: longer than {COLUMNS} columns")));
     Ok(problems)
 }
 
-fn scan(text: &str) -> Vec<(usize, String)> {
-    let mut found = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        // Matched without case, since prose starts sentences.
-        let line = line.to_lowercase();
-        if let Some(folder) = HOMES.iter().find(|folder| is_in(&line, folder)) {
-            found.push((index + 1, format!("/{folder}/ is a folder of somebody's machine")));
-        }
-        for [first, second] in REGISTRY {
-            if ["-", "_"].iter().any(|joint| line.contains(&format!("{first}{joint}{second}"))) {
-                found.push((index + 1, "a package registry's address".to_owned()));
+/// A table of all figures, with those that are enforced marked.
+pub(crate) fn figures() -> Result<String, Failure> {
+    let survey = Survey::make()?;
+    let mut table = String::from("area          words  vague  per 1,000  types  not unique\n");
+    let areas: BTreeSet<&String> = survey.prose.keys().chain(survey.types.keys()).collect();
+    let mark = |held: bool| if held { '*' } else { ' ' };
+    for area in areas {
+        let none = Prose::default();
+        let prose = survey.prose.get(area).unwrap_or(&none);
+        let (types, doubled) = survey.types.get(area).map_or((0, 0), |names| {
+            let doubled: usize = names.values().filter(|count| **count > 1).sum();
+            (names.values().sum(), doubled)
+        });
+        let plain = mark(PLAIN.contains(&area.as_str()));
+        let unique = mark(UNIQUE.contains(&area.as_str()));
+        let (words, vague, rate) = (prose.words, prose.vague.len(), prose.rate());
+        let _ = writeln!(
+            table,
+            "{area:<12}{words:>7}{vague:>7}{rate:>10.1}{plain}{types:>7}{doubled:>11}{unique}"
+        );
+    }
+    let shared = survey.shared();
+    let _ = writeln!(table, "type names used in more than one crate: {shared:.0} %{}", mark(SHARED_ENFORCED));
+    let mut long: BTreeMap<&str, usize> = BTreeMap::new();
+    survey.long_lines.iter().for_each(|(file, _)| *long.entry(file).or_default() += 1);
+    for (file, lines) in long {
+        let held = mark(WRAPPED.iter().any(|start| file.starts_with(start)));
+        let _ = writeln!(table, "{file}: {lines} lines over {COLUMNS} columns{held}");
+    }
+    table.push_str("* enforced\n");
+    Ok(table)
+}
+
+/// All that the budgets are about, by area: a crate, `docs`, `web` or another folder.
+#[derive(Default)]
+struct Survey {
+    prose: BTreeMap<String, Prose>,
+    types: BTreeMap<String, BTreeMap<String, usize>>,
+    long_lines: Vec<(String, usize)>,
+}
+
+#[derive(Default)]
+struct Prose {
+    words: usize,
+    /// The places of vague nouns.
+    vague: Vec<String>,
+}
+
+impl Prose {
+    fn rate(&self) -> f64 {
+        self.vague.len() as f64 * 1000.0 / self.words.max(1) as f64
+    }
+
+    fn add(&mut self, file: &str, passages: &[Passage]) {
+        for passage in passages {
+            for word in prose::words(&passage.text) {
+                self.words += 1;
+                if VAGUE.contains(&word.as_str()) {
+                    self.vague.push(format!("{file}:{}: {word}", passage.line));
+                }
             }
         }
-        if ["issue", "ticket"].iter().any(|word| is_numbered(&line, word)) {
-            found.push((index + 1, "a numbered task of somebody's list".to_owned()));
-        }
     }
-    found
 }
 
-/// Whether an absolute path leads into a folder, and there to something of somebody's.
-fn is_in(line: &str, folder: &str) -> bool {
-    let start = format!("/{folder}/");
-    line.match_indices(&start).any(|(at, _)| {
-        let is_start = !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-~}/".contains(c));
-        let name: String = line[at + start.len()..]
-            .chars()
-            .take_while(|c| c.is_alphanumeric() || "._-".contains(*c))
-            .collect();
-        is_start && !name.is_empty() && !NOBODY.contains(&name.as_str())
-    })
+impl Survey {
+    fn make() -> Result<Self, Failure> {
+        let mut survey = Self::default();
+        for file in tracked()? {
+            let Some((area, is_test)) = area(&file) else { continue };
+            let name = file.to_string_lossy().into_owned();
+            let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+            if !["rs", "ts", "tsx", "py", "md"].contains(&extension) {
+                continue;
+            }
+            let source = text(&testkit::repo_root().join(&file))?;
+            let passages = match extension {
+                "rs" => prose::of_rust(&source, !is_test),
+                "py" => prose::of_python(&source),
+                "md" => prose::of_markdown(&source),
+                _ => prose::of_typescript(&source),
+            };
+            if extension == "rs" && !is_test {
+                let names = survey.types.entry(area.clone()).or_default();
+                type_names(&source).into_iter().for_each(|name| *names.entry(name).or_default() += 1);
+            }
+            if extension == "md" {
+                survey.long_lines.extend(long_lines(&passages).into_iter().map(|line| (name.clone(), line)));
+            }
+            survey.prose.entry(area).or_default().add(&name, &passages);
+        }
+        Ok(survey)
+    }
+
+    /// The share, in percent, of types whose name another crate uses too.
+    fn shared(&self) -> f64 {
+        let crates = |name: &String| self.types.values().filter(|names| names.contains_key(name)).count();
+        let all = self.types.values().flatten();
+        let (mut total, mut shared) = (0, 0);
+        for (name, count) in all {
+            total += count;
+            if crates(name) > 1 {
+                shared += count;
+            }
+        }
+        f64::from(u32::try_from(shared * 100).unwrap_or(u32::MAX)) / total.max(1) as f64
+    }
 }
 
-/// Whether the word, as a whole, is followed by a number.
-fn is_numbered(line: &str, word: &str) -> bool {
-    line.match_indices(word).any(|(at, _)| {
-        let is_start = !line[..at].ends_with(char::is_alphanumeric);
-        let rest = line[at + word.len()..].strip_prefix(' ').map(|rest| rest.trim_start_matches('#'));
-        is_start && rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-    })
+/// The area of a file, and whether it is one of tests. Fixtures and examples are data.
+fn area(file: &Path) -> Option<(String, bool)> {
+    let mut parts = file.iter().map(|part| part.to_string_lossy().into_owned());
+    let first = parts.next()?;
+    let rest: Vec<String> = parts.collect();
+    let is_test = rest.iter().any(|part| ["tests", "tests.rs", "test"].contains(&part.as_str()));
+    match first.as_str() {
+        // Prompts and snapshots are texts for models.
+        "crates" if file.extension().is_some_and(|extension| extension == "md") => None,
+        "crates" => Some((rest.first()?.clone(), is_test)),
+        "fixtures" | "examples" => None,
+        "web" if rest.first().is_some_and(|part| part == "dist") => None,
+        _ if rest.is_empty() => Some(("docs".to_owned(), is_test)),
+        _ => Some((first, is_test)),
+    }
+}
+
+/// The names of the structs, enums and traits that ship.
+fn type_names(source: &str) -> Vec<String> {
+    let (tokens, _) = product(tokens(source));
+    let pairs = tokens.windows(2).filter(|pair| {
+        ["struct", "enum", "trait"].contains(&pair[0].text.as_str())
+            && pair[1].text.starts_with(|first: char| first.is_uppercase())
+    });
+    pairs.map(|pair| pair[1].text.clone()).collect()
+}
+
+fn long_lines(passages: &[Passage]) -> Vec<usize> {
+    let long = passages.iter().filter(|passage| {
+        let text = passage.text.trim_start();
+        let exempt =
+            text.starts_with('|') || text.starts_with('<') || text.contains("](") || text.contains("://");
+        passage.text.chars().count() > COLUMNS && !exempt
+    });
+    long.map(|passage| passage.line).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{HOMES, REGISTRY, scan};
+    use std::path::Path;
+
+    use super::{Prose, area, long_lines, type_names};
+    use crate::prose::of_markdown;
 
     #[test]
-    fn folders_of_somebodys_machine_are_found() {
-        for folder in HOMES {
-            let what = format!("/{folder}/ is a folder of somebody's machine");
-            assert_eq!(scan(&format!("a\nsee `/{folder}/anna/x`")), [(2, what.clone())]);
-            assert_eq!(scan(&format!("PATH=/{folder}/bin").to_uppercase()), [(1, what)]);
-        }
+    fn vague_nouns_are_counted_with_their_places() {
+        let mut prose = Prose::default();
+        prose.add("a.md", &of_markdown("The host\nsays what it does."));
+        assert_eq!((prose.words, prose.vague.clone()), (6, vec!["a.md:2: what".to_owned()]));
+        assert!((prose.rate() - 1000.0 / 6.0).abs() < 1e-9);
     }
 
     #[test]
-    fn addresses_of_registries_are_found() {
-        for [first, second] in REGISTRY {
-            for joint in ["-", "_"] {
-                let line = format!("pip --extra-{first}{joint}{second} x");
-                assert_eq!(scan(&line), [(1, "a package registry's address".to_owned())]);
-            }
-        }
+    fn types_of_tests_and_associated_types_are_not_named() {
+        let source = "pub struct A; enum B {} impl C for A { type Error = B; }\n\
+            #[cfg(test)]\nmod tests { struct D; }\ntrait E {}";
+        assert_eq!(type_names(source), ["A", "B", "E"]);
     }
 
     #[test]
-    fn numbered_tasks_are_found() {
-        for (word, number) in [("Issue", "7"), ("issue", "#7"), ("ticket", "12")] {
-            let line = format!("See {word} {number}.");
-            assert_eq!(scan(&line), [(1, "a numbered task of somebody's list".to_owned())]);
-        }
+    fn tables_code_and_links_may_be_long() {
+        let long = "x".repeat(101);
+        let text = format!("{long}\n| {long} |\n```\n{long}\n```\n[a]({long})\n");
+        assert_eq!(long_lines(&of_markdown(&text)), [1]);
     }
 
     #[test]
-    fn plain_prose_and_made_up_paths_are_let_through() {
-        let prose = "the network/path issues 3 tokens; an issue of trust; tissue 3";
-        assert_eq!(scan(prose), []);
-        for path in ["/{}/me/lib", "~/{}/x", "a/{}/x", "the folder /{}/"] {
-            for folder in HOMES {
-                assert_eq!(scan(&path.replace("{}", folder)), [], "{path}");
-            }
-        }
+    fn each_crate_is_an_area_and_data_is_none() {
+        let of = |path| area(Path::new(path));
+        assert_eq!(of("crates/kernel/tests/it.rs"), Some(("kernel".to_owned(), true)));
+        assert_eq!(of("crates/kernel/runner/a.py"), Some(("kernel".to_owned(), false)));
+        assert_eq!(of("README.md"), Some(("docs".to_owned(), false)));
+        assert_eq!(of("docs/agents.md"), Some(("docs".to_owned(), false)));
+        assert_eq!(of("fixtures/make.py"), None);
     }
 }
