@@ -93,7 +93,7 @@ impl Failure {
     pub fn stale(base: Revision, current: Revision) -> Failure {
         let message = format!("has changed since revision {base}: it is at {current} now");
         Failure { class: Class::NotSaved, ..Failure::bad_input(FailureKind::Stale, message) }
-            .with_hint("read it again and make the change on what is there now")
+            .with_hint("read it again and make the change on its current content")
     }
 
     /// Says what to do about it.
@@ -153,7 +153,7 @@ impl From<DocumentError> for Failure {
                 }
                 Unchanged::UnknownRevision { .. } => {
                     Failure::bad_input(FailureKind::UnknownRevision, message)
-                        .with_hint("read the notebook again and make the change on what is there now")
+                        .with_hint("read the notebook again and make the change on its current content")
                 }
                 Unchanged::Nothing(_) => Failure::bad_input(FailureKind::NothingToUndo, message),
                 Unchanged::NoSuchHunk { .. } => Failure::bad_input(FailureKind::NoSuchChange, message),

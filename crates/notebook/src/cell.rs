@@ -182,14 +182,14 @@ impl Cell {
         keys
     }
 
-    /// Whether both are seen to be the same without a look at what they hold. `false` says nothing.
+    /// Whether both share their text, without comparing content. `false` proves nothing.
     pub fn is_untouched_since(&self, other: &Cell) -> bool {
         Arc::ptr_eq(&self.text, &other.text)
             && self.object.span == other.object.span
             && self.changed == other.changed
     }
 
-    /// Replaces, adds or (with `None`) removes the value of a key. Putting back what the text says undoes
+    /// Replaces, adds or (with `None`) removes the value of a key. Putting back the value of the text undoes
     /// the change.
     pub(crate) fn set(&mut self, key: &str, value: Option<Vec<u8>>) {
         self.changed.retain(|(changed, _)| changed != key);
@@ -201,14 +201,14 @@ impl Cell {
 
     /// Writes a value in the layout of this cell.
     pub(crate) fn set_node(&mut self, key: &str, node: &Node<'_>, ascii: bool) {
-        // What it replaces may be large too: it goes first.
+        // The old value may be large too: it is dropped first.
         self.changed.retain(|(changed, _)| changed != key);
         let mut value = Vec::new();
         node.write(&self.layout(), &self.member_indent(key), ascii, &mut value);
         self.set(key, Some(value));
     }
 
-    /// Replaces the source. Lines that stay keep the bytes they have; what changes is written as a list
+    /// Replaces the source. Lines that stay keep the bytes they have; changed lines are written as a list
     /// of lines.
     pub(crate) fn set_source(&mut self, source: &str, ascii: bool) {
         if self.source() == source {
@@ -350,7 +350,7 @@ pub(crate) fn text_of(raw: &[u8]) -> Cow<'_, str> {
             each_element(raw, |line| match (first, &mut joined) {
                 (None, _) => first = Some(line),
                 (Some(first), None) => {
-                    // No text is longer than what it is written as.
+                    // No text is longer than its encoding.
                     let mut text = String::with_capacity(raw.len());
                     string::decode_into(first, &mut text);
                     string::decode_into(line, &mut text);

@@ -1,4 +1,4 @@
-//! What is different between two notebooks, cell by cell.
+//! The differences between two notebooks, cell by cell.
 
 use std::borrow::Cow;
 
@@ -60,7 +60,7 @@ pub fn diff(before: &Notebook, after: &Notebook) -> (Vec<CellChange>, Vec<String
             *told += 1;
         }
     };
-    // Where the next cell that both have in place stood: what was deleted before it is told first.
+    // Where the next cell that both have in place stood: deletions before it come first.
     let mut next_old = vec![before.cells().len(); after.cells().len() + 1];
     for index in (0..after.cells().len()).rev() {
         next_old[index] = old_of[index].filter(|_| in_place[index]).unwrap_or(next_old[index + 1]);

@@ -1,4 +1,4 @@
-//! A notebook as someone wants it: which cells, in which order, with which type and source. Text and
+//! The desired state of a notebook: which cells, in which order, with which type and source. Text and
 //! operations both become drafts, and a draft can be applied to a notebook that has moved on since.
 
 use std::borrow::Cow;
@@ -54,7 +54,7 @@ pub struct Draft {
 /// One cell of a [`Draft`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Slot {
-    /// A cell of the base, with what it should have; `None` leaves it as it is there.
+    /// A cell of the base, with its desired values; `None` leaves one as it is.
     Kept {
         /// Its position in the base.
         from: usize,
@@ -72,7 +72,7 @@ pub enum Slot {
     },
 }
 
-/// What applying a draft did. Positions are those in the notebook afterwards, but for `deleted`, which holds
+/// The effect of a draft. Positions are those in the notebook afterwards, but for `deleted`, which holds
 /// positions before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Applied {
@@ -125,7 +125,7 @@ impl Notebook {
         self.cells().iter().map(cell).collect()
     }
 
-    /// Makes the notebook as `draft` says. A draft made on another revision is merged with what happened
+    /// Makes the notebook as `draft` says. A draft made on another revision is merged with the changes
     /// since, cell by cell and line by line; where that cannot be, nothing is changed.
     pub fn apply(&mut self, draft: Draft, base: Option<&Snapshot>) -> Result<Applied> {
         self.apply_as(draft, base, Renamed::Same)

@@ -50,7 +50,7 @@ impl Notebook {
         }
     }
 
-    /// What new cells at `index` have to fit in with: the layout of a neighbour, or what the file's outermost
+    /// The layout for new cells at `index`: that of a neighbour, or the one that the file's outermost
     /// object suggests.
     pub(crate) fn surroundings(&self, index: usize) -> Surroundings {
         let cells = &self.edits.cells;
@@ -172,7 +172,7 @@ impl Notebook {
     }
 }
 
-/// What a new cell has to fit in with.
+/// The layout and format that a new cell follows.
 pub(crate) struct Surroundings {
     /// Names that other cells have.
     taken: HashSet<String>,

@@ -1,4 +1,4 @@
-//! What makes an open notebook differ from the text it was read from, and the revision that goes with it.
+//! The changes of an open notebook against the text it was read from, and its revision.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::OnceLock;
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use crate::cell::Cell;
 use crate::revision::Revision;
 
-/// The cells and what was changed around them.
+/// The cells and the changes around them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Edits {
     pub(crate) cells: Vec<Cell>,
@@ -16,7 +16,7 @@ pub(crate) struct Edits {
     pub(crate) rearranged: bool,
 }
 
-/// Edits with the revision of the notebook that has them, once someone asked for it. Whoever gets hold of the
+/// Edits with the revision of the notebook that has them, once it was computed. A caller that gets the
 /// edits to change them makes it unknown again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tracked {

@@ -1,4 +1,4 @@
-//! Everything that can be wrong with a notebook, or with what is asked of one.
+//! Faults of notebooks, and of requests to change them.
 
 use crate::cell::CellType;
 use crate::id::CellId;
@@ -7,9 +7,9 @@ use crate::id::CellId;
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why a notebook cannot be read, or a change cannot be made. The message names values; advice is in
-/// [`Error::hint`]. Whoever knows the file puts its path in front.
+/// [`Error::hint`]. The caller that knows the file puts its path in front.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum Error {
     #[error("not UTF-8: invalid byte at line {line}, offset {offset}")]
     NotUtf8 { line: usize, offset: usize },
@@ -95,9 +95,9 @@ pub struct Conflict {
     pub index: usize,
     /// Its id, where it has one.
     pub id: Option<String>,
-    /// What this side wants: type and source, or nothing when it deletes the cell.
+    /// The cell as this side wants it: type and source, or nothing when it deletes the cell.
     pub ours: Option<(CellType, String)>,
-    /// What the other side made of it.
+    /// The cell as the other side has it.
     pub theirs: Option<(CellType, String)>,
 }
 
@@ -121,7 +121,7 @@ pub struct Candidate {
 }
 
 impl Error {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Error::TooOld { .. } => Some(
@@ -157,7 +157,7 @@ impl Error {
             }
             Error::OldNotUnique { .. } => Some("give more of the text around it".into()),
             Error::Conflicts(_) => {
-                Some("read the notebook again and make the change on what is there now".into())
+                Some("read the notebook again and make the change on its current content".into())
             }
             _ => None,
         }

@@ -1,4 +1,4 @@
-//! Names of cells: the ids that notebooks store, handles for cells without one, and what a caller may write
+//! Names of cells: the ids that notebooks store, handles for cells without one, and the forms that a caller may write
 //! to mean a cell.
 
 use std::borrow::Cow;
@@ -132,7 +132,7 @@ impl Ids {
     }
 }
 
-/// What a caller wrote to mean a cell.
+/// A reference to a cell, as a caller wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum CellRef {
@@ -146,7 +146,7 @@ pub enum CellRef {
 }
 
 impl CellRef {
-    /// What a person writes on a command line: `-1` counts from the end.
+    /// A position from a command line: `-1` counts from the end.
     pub fn from_argument(text: &str) -> CellRef {
         match text.strip_prefix('-').and_then(|digits| digits.parse().ok()) {
             Some(back) if back > 0 => CellRef::FromEnd(back),
@@ -284,7 +284,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// An id without what slips in around it: white space, quotes, a `#` or a `cell:` prefix.
+/// An id without its usual decoration: white space, quotes, a `#` or a `cell:` prefix.
 fn undecorated(name: &str) -> &str {
     let quotes: &[char] = &['"', '\'', '`'];
     let bare = name.trim().trim_matches(quotes).trim();

@@ -1,5 +1,5 @@
-//! JSON as bytes and spans: what is where in a text, without turning it into values.
-//! Whoever needs values asks for the ones it needs; everything else stays the bytes it was.
+//! JSON as bytes and spans: the structure of a text, without turning it into values.
+//! A caller decodes the values it needs; everything else stays the bytes it was.
 
 pub(crate) mod layout;
 pub(crate) mod scan;
@@ -36,7 +36,7 @@ pub(crate) struct Member {
 }
 
 impl Object {
-    /// The member with this key; of several the last one, which is what JSON readers keep.
+    /// The member with this key; of several the last one, as JSON readers do.
     pub(crate) fn get(&self, bytes: &[u8], key: &str) -> Option<&Member> {
         self.members.iter().rev().find(|member| string::is(member.key.of(bytes), key))
     }
@@ -56,7 +56,7 @@ pub(crate) struct Element {
     pub(crate) value: Span,
 }
 
-/// What kind of value a text holds, with the words an error message uses for it.
+/// The kind of a value, with the words an error message uses for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Null,

@@ -122,7 +122,7 @@ struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// What this side made of the lines `range` of the base, which the given hunks of it change.
+    /// This side's version of the lines `range` of the base, which the given hunks of it change.
     fn version_of(&self, base: &[&'a str], range: Range<usize>, hunks: Range<usize>) -> Vec<&'a str> {
         let mut lines = Vec::new();
         let mut at = range.start;

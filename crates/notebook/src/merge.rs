@@ -20,7 +20,7 @@ use values::{Value, merge_values};
 
 pub(crate) use values::same;
 
-/// What to do where both sides changed the same lines of a cell.
+/// The policy where both sides changed the same lines of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnConflict {
     /// Change nothing and show both versions.
@@ -296,7 +296,7 @@ fn conflict(
 }
 
 impl Merged {
-    /// Takes over what we changed in a cell besides its source and type.
+    /// Takes over our changes in a cell besides its source and type.
     fn merge_cell_values(&mut self, index: usize, base: &Cell, ours: &Cell) {
         let mut gave_way = Vec::new();
         let mut keys: Vec<Cow<'_, str>> = ours.keys();
@@ -384,7 +384,7 @@ impl Merged {
         }
     }
 
-    /// What a person should know about the merge, in one line each.
+    /// Notices about the merge for a person, in one line each.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = self.notices.clone();
         if !self.marked.is_empty() {

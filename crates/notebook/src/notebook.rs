@@ -154,7 +154,7 @@ impl Notebook {
         member.map_or("", |member| indent_before(&self.text, member.lead, member.key))
     }
 
-    /// What stands around the cells that the file has, or would stand there.
+    /// The text around the cells that the file has, or would have.
     fn frame_of(&self, cells: &[Found]) -> Frame {
         let layout = self.layout();
         let lead = |found: &Found| self.text[found.lead..found.value.start].to_vec();
@@ -211,7 +211,7 @@ impl Notebook {
     }
 }
 
-/// What one pass over the text found.
+/// The result of one pass over the text.
 struct Index {
     kind: Kind,
     top: Option<Object>,
@@ -340,7 +340,7 @@ fn short(raw: &[u8]) -> String {
     }
 }
 
-/// Refuses what is not JSON, with line and column.
+/// Refuses text that is not JSON, with line and column.
 pub(crate) fn check_json(text: &str) -> Result<()> {
     Index::read(text.as_bytes()).map(drop).map_err(|syntax| invalid_json(text.as_bytes(), &syntax))
 }

@@ -1,4 +1,4 @@
-//! What can be asked of a notebook's cells, singly or several at once as one change.
+//! Operations on a notebook's cells, singly or several at once as one change.
 
 mod outcome;
 mod wire;
@@ -18,7 +18,7 @@ pub use outcome::{Effect, Outcome};
 /// One change of a cell. Positions are those before the change, or before the whole batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "action", rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the fields are named for what they are")]
+#[expect(missing_docs, reason = "the names of the fields say it")]
 pub enum Operation {
     /// Replace the source; type, metadata, attachments and outputs stay.
     Edit { cell: CellRef, source: String },
@@ -58,7 +58,7 @@ pub enum Action {
 
 impl Notebook {
     /// Carries out all of `operations` or, on an error, none. Made on an older revision, they are merged
-    /// with what happened since.
+    /// with the changes since.
     pub fn perform(&mut self, operations: &[Operation], base: Option<&Snapshot>) -> Result<Vec<Outcome>> {
         let base = base.map(|base| self.with_later_cells(base, operations));
         let base = base.as_deref();
@@ -82,7 +82,7 @@ impl Notebook {
             .map(|Target { action, who, slot }| match (slot.and_then(index_of), who) {
                 (Some(index), _) => Outcome::of_cell(*action, &changed, index, self),
                 (None, Who::Base(at)) => Outcome::of_gone(*action, changed.cells().len(), *at, self, base),
-                (None, Who::Inserted(_)) => unreachable!("what was inserted is there"),
+                (None, Who::Inserted(_)) => unreachable!("an inserted cell is in the notebook"),
             })
             .collect();
         *self = changed;
@@ -221,7 +221,7 @@ impl Batch {
     }
 }
 
-/// The order of the cells after a batch: what stays keeps its order, insertions go before the cell that had
+/// The order of the cells after a batch: kept cells keep their order, insertions go before the cell that had
 /// their position, and every moved cell stands exactly where it was sent.
 fn arrange(
     count: usize,

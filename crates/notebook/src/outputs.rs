@@ -12,7 +12,7 @@ use crate::json::{Element, Span};
 use crate::notebook::Notebook;
 
 impl Cell {
-    /// The outputs that the cell has. What is not an output that nbformat 4 knows is left out here; in the
+    /// The outputs that the cell has. Outputs that nbformat 4 does not define are left out here; in the
     /// file it stays.
     pub fn outputs(&self) -> Vec<Output> {
         let Some(raw) = self.value("outputs") else {

@@ -37,7 +37,7 @@ impl Selector {
         let Some((path, selector)) = argument.rsplit_once(':') else {
             return Ok(None);
         };
-        // What follows a notebook's name is one selector, however many colons it has.
+        // The rest after a notebook's name is one selector, however many colons it has.
         let name = path.rsplit('/').next().unwrap_or(path);
         if let Some(end) = name.find(".ipynb:") {
             let start = &name[end + ".ipynb".len()..];

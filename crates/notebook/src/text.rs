@@ -30,7 +30,7 @@ impl Notebook {
         text
     }
 
-    /// Makes the notebook as the text says. Made from the text of an older revision, it is merged with what
+    /// Makes the notebook as the text says. Made from the text of an older revision, it is merged with the changes that
     /// happened since.
     pub fn apply_text(&mut self, text: &str, base: Option<&Snapshot>) -> Result<(Applied, Vec<String>)> {
         self.apply_parsed(&parse_text(text)?, base)
@@ -132,7 +132,7 @@ struct ParsedCell {
     source: Range<usize>,
 }
 
-/// What some editors put before the first letter of a file.
+/// The byte order mark that some editors put before the first letter of a file.
 pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Takes cell-marked text apart. A byte order mark before it is no part of it.
@@ -205,7 +205,7 @@ fn end_cell(parsed: &mut ParsedText) {
 }
 
 impl ParsedText {
-    /// The draft that the text asks for on a base of `count` cells, and what to tell about its markers, by line.
+    /// The draft that the text asks for on a base of `count` cells, and the notices about its markers, by line.
     fn draft(&self, count: usize, base_source: impl Fn(usize) -> String) -> (Draft, Vec<(usize, String)>) {
         let (mut unknown, mut repeated) = (Vec::new(), Vec::new());
         let mut used = vec![false; count];
@@ -276,7 +276,7 @@ fn parse_marker(line: &str) -> Option<(CellType, Option<&str>)> {
     all_digits.then_some((kind, Some(digits)))
 }
 
-/// What someone who wrote `line` most likely meant.
+/// The marker that the author of `line` most likely meant.
 fn nearest_marker(line: &str) -> String {
     let rest = line.trim_start_matches("# %% [");
     let word: String = rest.chars().take_while(|letter| letter.is_alphanumeric()).collect();

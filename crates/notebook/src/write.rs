@@ -1,4 +1,4 @@
-//! Writing a notebook: copied spans of what was read, with the changed values spliced in.
+//! Writing a notebook: copied spans of the original text, with the changed values spliced in.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::revision::Revision;
 #[derive(Debug, Default)]
 pub struct Pieces<'a> {
     pieces: Vec<Cow<'a, [u8]>>,
-    /// The last piece as a span of its text, so that what follows it there can join it.
+    /// The last piece as a span of its text, so that adjacent text can join it.
     last: Option<(&'a [u8], Span)>,
 }
 
@@ -190,7 +190,7 @@ fn write_cell<'a>(pieces: &mut Pieces<'a>, cell: &'a Cell) {
     });
 }
 
-/// What becomes of a member when its object is written again.
+/// The fate of a member when its object is written again.
 enum Part<'a> {
     Copied,
     Written(&'a [u8]),
@@ -198,7 +198,7 @@ enum Part<'a> {
     Cells(&'a Notebook),
 }
 
-/// Writes an object again. `part` says what becomes of each member; `added` are new ones, put where their
+/// Writes an object again. `part` decides the fate of each member; `added` are new ones, put where their
 /// keys belong in alphabetical order.
 fn write_object<'a>(
     pieces: &mut Pieces<'a>,

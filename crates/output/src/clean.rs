@@ -17,7 +17,7 @@ use escape::{Escape, Sequence, Step};
 use line::Line;
 use style::Style;
 
-/// What becomes of colours.
+/// The treatment of colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ansi {
@@ -30,7 +30,7 @@ pub enum Ansi {
 /// Cleans a stream of bytes that may be split anywhere; the chunks never change the result.
 ///
 /// The current line stays open, because a carriage return may overwrite it. A line past 64 KiB is settled in
-/// pieces of that size: what is settled is shown as it stands, and a carriage return goes back to the start of
+/// pieces of that size: settled text is shown as it stands, and a carriage return goes back to the start of
 /// the piece that is open. No escape sequence outlives its line or 1 MiB, so an unfinished one can't swallow
 /// the rest.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl Cleaner {
         Self { decoder: Decoder::default(), fold }
     }
 
-    /// Takes a chunk and appends to `settled` what can no longer change.
+    /// Takes a chunk and appends to `settled` the text that can no longer change.
     pub fn push(&mut self, bytes: &[u8], settled: &mut String) {
         // Small enough that the passes over a piece find it in the processor's cache.
         const PIECE: usize = 16 * 1024;
@@ -56,7 +56,7 @@ impl Cleaner {
         }
     }
 
-    /// The current line as it would be shown now, without what was settled of it.
+    /// The current line as it would be shown now, without its settled part.
     pub fn open_line(&self) -> Cow<'_, str> {
         self.fold.line.shown()
     }

@@ -1,7 +1,7 @@
 //! Escapes in JSON strings, read without a second copy of the text.
 
 /// The character that stands at the start, where a backslash is, and how many bytes it takes. None for half of a pair
-/// that stands alone, and for what is no escape.
+/// that stands alone, and for an invalid escape.
 pub fn json_escape(json: &[u8]) -> (Option<char>, usize) {
     let simple = |character| (Some(character), 2);
     match json.get(1) {

@@ -1,4 +1,4 @@
-//! What code produced, as data: outputs and their MIME bundles, the text a reader gets from them, cleaning,
+//! Outputs of code as data: outputs and their MIME bundles, the text a reader gets from them, cleaning,
 //! limits, and the sentences said about them. Pure: no runtime, file, network, clock or environment.
 
 mod clean;

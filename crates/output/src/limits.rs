@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Bounds on the text shown. What exceeds them is cut in the middle: a short head and the tail stay.
+/// Bounds on the text shown. Longer text is cut in the middle: a short head and the tail stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Bytes of cleaned text, head and tail together.

@@ -118,7 +118,7 @@ pub fn timed_out(seconds: u64) -> String {
     format!("Command timed out after {seconds} seconds")
 }
 
-/// A run that was cancelled by whoever asked for it.
+/// A run that its caller cancelled.
 pub fn cancelled() -> String {
     "Execution was cancelled".to_owned()
 }
@@ -164,7 +164,7 @@ pub enum Death {
     OutOfMemory,
     /// Something of the kind happened behind its gateway, which started it anew by itself.
     Restarted,
-    /// Somebody else ended it.
+    /// Another program ended it.
     Removed,
     /// Its gateway cannot be reached any more, for this reason.
     OutOfReach(String),
@@ -186,7 +186,7 @@ pub fn kernel_died(death: &Death) -> String {
         Death::Signal(name) => format!("The kernel died: it was ended by {name}."),
         Death::OutOfMemory => "The kernel died: it ran out of memory.".to_owned(),
         Death::Restarted => "The kernel died, and its gateway started it anew.".to_owned(),
-        Death::Removed => "The kernel is gone: it was ended by someone else.".to_owned(),
+        Death::Removed => "The kernel is gone: another program ended it.".to_owned(),
         Death::OutOfReach(why) => format!("The kernel is lost: its gateway cannot be reached ({why})."),
         Death::Refused(what) => {
             format!("The kernel is lost: its connection was ended, because it sent {what}.")
@@ -216,19 +216,19 @@ pub fn killed_after_interrupt(what: &str, grace_seconds: u64) -> String {
     format!("The {what} did not stop within {grace} of the interrupt and was killed.")
 }
 
-/// A kernel or a command that was killed because whoever asked it to stop asked again.
+/// A kernel or a command that was killed because the caller asked a second time to stop it.
 pub fn killed_when_asked_twice(what: &str) -> String {
     format!("The {what} was asked to stop a second time and was killed.")
 }
 
 /// A run that was ended by a restart of its kernel.
 pub fn restarted_meanwhile() -> String {
-    "The run was ended: someone asked for a restart of its kernel.".to_owned()
+    "The run was ended: its kernel was restarted.".to_owned()
 }
 
 /// A run that was ended with its session.
 pub fn stopped_meanwhile() -> String {
-    "The run was ended: someone asked for the end of its session.".to_owned()
+    "The run was ended: its session was stopped.".to_owned()
 }
 
 /// Before output that came after its execution had ended.
@@ -348,7 +348,7 @@ mod tests {
             (kernel_died(&Death::OutOfMemory), "The kernel died: it ran out of memory."),
             (kernel_died(&Death::Unknown), "The kernel died."),
             (kernel_died(&Death::Restarted), "The kernel died, and its gateway started it anew."),
-            (kernel_died(&Death::Removed), "The kernel is gone: it was ended by someone else."),
+            (kernel_died(&Death::Removed), "The kernel is gone: another program ended it."),
             (
                 kernel_died(&Death::OutOfReach("connection refused".into())),
                 "The kernel is lost: its gateway cannot be reached (connection refused).",
@@ -367,8 +367,8 @@ mod tests {
                 killed_when_asked_twice("command"),
                 "The command was asked to stop a second time and was killed.",
             ),
-            (restarted_meanwhile(), "The run was ended: someone asked for a restart of its kernel."),
-            (stopped_meanwhile(), "The run was ended: someone asked for the end of its session."),
+            (restarted_meanwhile(), "The run was ended: its kernel was restarted."),
+            (stopped_meanwhile(), "The run was ended: its session was stopped."),
             (late_output(), "[Output that came after the cell had ended:]"),
             (output_lost(), "[Some output was lost between the kernel and here.]"),
             (last_output_lost(), "[Output from just before the kernel died may be missing.]"),

@@ -30,7 +30,7 @@ impl fmt::Display for StreamName {
     }
 }
 
-/// What a kernel produced, once.
+/// One output of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
     /// Text written to a stream, as written: neither cleaned nor folded.
@@ -60,7 +60,7 @@ pub enum Output {
         /// The name by which a later update finds it.
         display_id: Option<String>,
     },
-    /// What was raised.
+    /// An exception.
     Error {
         /// The exception's type, such as `ValueError`.
         name: String,

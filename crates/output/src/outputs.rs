@@ -72,7 +72,7 @@ impl Outputs {
         self.list.iter()
     }
 
-    /// The outputs, in order, to change what is in them.
+    /// The outputs, in order, for changes in place.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Output> {
         self.list.iter_mut()
     }

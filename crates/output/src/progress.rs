@@ -3,7 +3,7 @@
 /// How far a bar is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawn {
-    /// What it counts, in the program's words.
+    /// The label of the bar, in the program's words.
     pub label: String,
     /// Steps done.
     pub done: f64,

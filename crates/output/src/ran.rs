@@ -42,7 +42,7 @@ pub enum Status {
     Error,
     /// It ran longer than it may.
     Timeout,
-    /// Whoever asked for it did not want it any more.
+    /// The caller cancelled it.
     Cancelled,
 }
 

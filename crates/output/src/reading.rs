@@ -1,4 +1,4 @@
-//! What a reader gets from an output: one text, and beside it the data that text cannot carry.
+//! An output as a reader gets it: one text, and beside it the data that text cannot carry.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::preference::{PICTURES, TEXT};
 use crate::status::StatusEvent;
 use crate::tree::{TreeLimits, json_tree};
 
-/// What an output carries beside its text.
+/// The parts of an output beside its text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Beside<'a> {
     /// JSON to be shown as a tree.

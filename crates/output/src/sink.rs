@@ -15,7 +15,7 @@ use crate::notices;
 use cut::Cut;
 use numbering::Numbering;
 
-/// Collects what an execution writes. Writing the raw bytes to an artifact is the caller's part, and totals
+/// Collects the output of an execution. Writing the raw bytes to an artifact is the caller's part, and totals
 /// and line numbers are the artifact's: a line ends at `\n`, and a last line without one counts.
 ///
 /// The text is that of all raw bytes, cleaned; cleaning neither removes nor adds a `\n`. Where it exceeds the
@@ -57,9 +57,9 @@ pub enum Part<'a> {
     Shown(&'a str),
     /// Only a notice of it is shown.
     LeftOut {
-        /// What is left out.
+        /// The bytes left out.
         text: &'a str,
-        /// What stands in its place.
+        /// The notice in their place.
         notice: String,
     },
 }
@@ -67,7 +67,7 @@ pub enum Part<'a> {
 /// Displays further back can't be updated any more.
 const MAX_DISPLAYS: usize = 1000;
 
-/// What a reader gets.
+/// The text for a reader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
     /// The text, with one notice at its end where it was cut.
@@ -182,7 +182,7 @@ impl Sink {
         whole
     }
 
-    /// Replaces the text of every display with this id, as far back as text is held; what stands around it keeps
+    /// Replaces the text of every display with this id, as far back as text is held; the text around it keeps
     /// its line numbers. Returns the new text as it belongs into the artifact, where it comes at the end. An
     /// update is not new output: a delayed clear stays delayed.
     pub fn update(&mut self, display_id: &str, text: &str) -> String {
@@ -226,7 +226,7 @@ impl Sink {
         self.raw_bytes
     }
 
-    /// What a reader gets at this moment. Costs a copy of what is shown, not of what was pushed.
+    /// A snapshot for a reader. Costs a copy of the visible text, not of all that was pushed.
     pub fn snapshot(&self, artifact_id: Option<&str>) -> Shown {
         let open = self.cleaner.open_line();
         if open.is_empty() {
@@ -242,7 +242,7 @@ impl Sink {
     }
 
     fn take(&mut self, bytes: &[u8]) {
-        // Bounds what is held between two looks at it.
+        // Bounds the text held between two snapshots.
         const PIECE: usize = 64 * 1024;
         for piece in bytes.chunks(PIECE) {
             self.count(piece);
@@ -259,7 +259,7 @@ impl Sink {
         }
     }
 
-    /// Ends the stream's line, if one is open, and with it whatever the stream left unfinished. Returns what
+    /// Ends the stream's line, if one is open, and with it any unfinished sequence. Returns the text that
     /// the artifact needs for that.
     fn begin_line(&mut self) -> &'static str {
         let line_end = if self.raw_at_line_start { "" } else { "\n" };

@@ -1,4 +1,4 @@
-//! Status events: what a helper in the kernel did, told to the front end as data. They add no text.
+//! Status events: actions of a helper in the kernel, reported to the front end as data. They add no text.
 
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 /// How much of a tree is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeLimits {
-    /// Levels that are opened; what lies deeper is counted.
+    /// Levels that are opened; deeper values are counted.
     pub depth: usize,
     /// Entries shown of one object or array.
     pub items: usize,
@@ -26,7 +26,7 @@ impl Default for TreeLimits {
     }
 }
 
-/// Renders JSON text as a tree that says what it leaves out. Text that is not JSON is shown as one string.
+/// Renders JSON text as a tree with counts of omitted values. Text that is not JSON is shown as one string.
 pub fn json_tree(json: &str, limits: TreeLimits) -> String {
     let mut tree = Tree { lines: Vec::new(), limits };
     tree.node(0, None, json);

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use crate::contained::{Panicked, catch};
 use crate::fault::{self, Site};
 
-/// The most threads at once. What comes while all of them are at work waits.
+/// The most threads at once. Further work waits in a queue.
 const MOST: usize = 128;
 /// How long a thread waits for more to do. The last one stays: with it, work is done when no thread can be had.
 const IDLE: Duration = Duration::from_secs(10);
@@ -105,7 +105,7 @@ impl<T> Future for Aside<T> {
     }
 }
 
-/// Called once, with what came of the wish for a thread.
+/// Called once, with the result of starting a thread.
 type Job = Box<dyn FnOnce(io::Result<()>) + Send>;
 
 struct Pool {

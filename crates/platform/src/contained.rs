@@ -1,5 +1,5 @@
 //! Panics that end the piece of work that they happen in, and nothing else. A panic is a fault of ours: its place is
-//! written down, and everyone who waits for the work is told.
+//! written down, and every waiter gets an error.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook};
 use futures_util::FutureExt;
 
 thread_local! {
-    /// What the last panic of this thread said, with its place.
+    /// The message of this thread's last panic, with its place.
     static LAST: Cell<Option<String>> = const { Cell::new(None) };
 }
 
@@ -58,7 +58,7 @@ pub async fn contained<T>(work: impl Future<Output = T>) -> Result<T, Panicked> 
     AssertUnwindSafe(work).catch_unwind().await.map_err(|payload| Panicked::of(&*payload))
 }
 
-/// What a panic says, in one line.
+/// The message of a panic, in one line.
 fn said(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

@@ -11,7 +11,7 @@ use tokio::process::Command;
 
 use crate::fault::{self, Site};
 
-/// What it is started with. Nothing else of ours reaches it.
+/// The arguments. Nothing else of ours reaches it.
 #[derive(Debug)]
 pub struct Detached {
     /// The program, by its path.
@@ -29,10 +29,10 @@ pub struct Detached {
 }
 
 impl Detached {
-    /// Starts it. Dropping the child leaves it alone; whoever lives on waits for it, so that it can be reaped.
+    /// Starts it. Dropping the child leaves it alone; a process that lives on waits for it, so that it is reaped.
     pub fn spawn(self) -> io::Result<Child> {
         let Detached { program, arguments, environment, stdin, stdout, stderr } = self;
-        // Each time anew: what is closed here would otherwise stay open for as long as the other lives.
+        // Each time anew: a descriptor closed here would otherwise stay open while the child lives.
         close_fds::set_fds_cloexec(3, &[]);
         let mut command = Command::new(&program);
         command

@@ -8,7 +8,7 @@ macro_rules! failure_kinds {
     ($($kind:ident $word:literal,)+) => {
         /// The kind of a failure: `kind` in the JSON of an error.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        #[expect(missing_docs, reason = "the word of each says what it is")]
+        #[expect(missing_docs, reason = "the word of each describes it")]
         pub enum FailureKind {
             $(#[serde(rename = $word)] $kind,)+
         }

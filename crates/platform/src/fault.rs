@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::thread::{self, JoinHandle};
 
-/// What may be missing.
+/// The resource that may be missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A thread.
@@ -41,7 +41,7 @@ macro_rules! sites {
                 }
             }
 
-            /// What it asks for.
+            /// The resource that it asks for.
             pub fn kind(self) -> Kind {
                 match self {
                     $(Site::$site => Kind::$kind,)*

@@ -1,4 +1,4 @@
-//! How the system's allocator keeps memory. By default each thread of a busy process may get a heap of its own, what was freed
+//! How the system's allocator keeps memory. By default each thread of a busy process may get a heap of its own, freed memory
 //! in one is of no use to the others, and large pieces stay in them for the next time once one was freed.
 
 /// Has the system's allocator give back the memory that a long-lived process no longer needs, though it has many threads.
@@ -21,7 +21,7 @@ mod gnu {
     /// Makes threads share a few heaps, and large pieces return to the system.
     #[expect(unsafe_code, reason = "there is no safe call for advice to the allocator")]
     pub(super) fn stay_small() {
-        // SAFETY: it changes where memory is taken from in future, not what anyone holds.
+        // SAFETY: it changes where memory is taken from in future, not memory in use.
         unsafe {
             libc::mallopt(libc::M_ARENA_MAX, HEAPS);
             libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE);

@@ -1,5 +1,5 @@
-//! Who among a user's processes owns something there is only one of. The owner holds a lock for as long as it lives
-//! and says in a file beside it how to reach it. A process id decides nothing: it may be somebody else's by now.
+//! The one owner among a user's processes of a unique resource. The owner holds a lock for as long as it lives
+//! and announces its address in a file beside it. A process id decides nothing: another process may have it by now.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -25,14 +25,14 @@ pub struct Place {
     anchor: Option<PathBuf>,
 }
 
-/// What a look at a place found.
+/// The state of a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found<T> {
-    /// Nobody owns it. What a former owner left behind is not shown.
+    /// It has no owner. The files of a former owner are not shown.
     Nobody,
-    /// It has an owner, who can be reached like this.
+    /// It has an owner with this address.
     Owned(T),
-    /// It has an owner who has not said yet how to reach it, or not in words that can be read.
+    /// It has an owner whose address is not announced yet, or is malformed.
     Unsaid,
 }
 
@@ -52,7 +52,7 @@ pub struct Claim {
 pub struct Turn(#[expect(dead_code, reason = "holding it is its purpose")] File);
 
 impl Place {
-    /// A place by name. Nothing is made before someone claims it.
+    /// A place by name. Nothing is made before a process claims it.
     pub fn new(folder: impl Into<PathBuf>, name: impl Into<String>) -> Place {
         Place { folder: folder.into(), name: name.into(), anchor: None }
     }
@@ -69,14 +69,14 @@ impl Place {
         self.folder.join(format!("{}.json", self.name))
     }
 
-    /// What was said last, be its owner alive or not: for those who find out by going there.
+    /// The last announcement, be its owner alive or not: for callers that try the address.
     pub fn said<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_slice(&fs::read(self.entry()).ok()?).ok()
     }
 
-    /// Whether it has an owner, and what that said.
+    /// Whether it has an owner, and its announcement.
     pub fn look<T: DeserializeOwned>(&self) -> io::Result<Found<T>> {
-        // Those who look do not keep each other out, and claiming is tried more than once.
+        // Readers do not keep each other out, and claiming is tried more than once.
         let is_owned = match File::open(self.lock_path()) {
             Ok(lock) => match lock.try_lock_shared() {
                 Ok(()) => false,
@@ -97,7 +97,7 @@ impl Place {
         anchor.is_some_and(|anchor| matches!(anchor.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
-    /// Becomes the owner, unless there is one. What a former owner left behind is cleaned away.
+    /// Becomes the owner, unless there is one. The files of a former owner are removed.
     pub fn claim(&self) -> io::Result<Option<Claim>> {
         // Longer than anyone looks.
         const PATIENCE: Duration = Duration::from_millis(200);
@@ -105,7 +105,7 @@ impl Place {
         let deadline = Instant::now() + PATIENCE;
         loop {
             make(&self.folder)?;
-            // First: whoever has it may be about to restore the lock.
+            // First: the process that has it may be about to restore the lock.
             let Some(anchor) = self.lock_anchor(deadline) else { return Ok(None) };
             let lock = open(&self.folder, &self.lock_path())?;
             match lock.try_lock() {
@@ -122,7 +122,7 @@ impl Place {
         }
     }
 
-    /// Locks the anchor. The outer `None` says that somebody else has it, the inner that it cannot be locked.
+    /// Locks the anchor. The outer `None` means that another process has it, the inner that it cannot be locked.
     fn lock_anchor(&self, deadline: Instant) -> Option<Option<File>> {
         let Some(anchor) = self.anchor.as_deref().and_then(|path| File::open(path).ok()) else {
             return Some(None);
@@ -137,7 +137,7 @@ impl Place {
         }
     }
 
-    /// Waits until nobody else is starting an owner; `None` when that takes too long. Whoever got its turn looks
+    /// Waits until nobody else is starting an owner; `None` when that takes too long. The caller then looks
     /// again before it starts one.
     pub fn turn(&self, patience: Duration) -> io::Result<Option<Turn>> {
         let file = open(&self.folder, &self.folder.join(format!("{}.turn", self.name)))?;
@@ -158,7 +158,7 @@ impl Place {
         }
     }
 
-    /// The file that the owner holds locked; what is in it does not matter to anyone here.
+    /// The file that the owner holds locked; its content is not used here.
     pub fn lock(&self) -> PathBuf {
         self.lock_path()
     }
@@ -186,7 +186,7 @@ impl Claim {
         self.lock.try_clone()
     }
 
-    /// Leaves ownership to the process that got the lock, with what was announced for it.
+    /// Leaves ownership to the process that got the lock, with the announcement made for it.
     pub fn hand_on(mut self) {
         self.handed_on = true;
     }

@@ -1,4 +1,4 @@
-//! What a setting may be: how its value is read, what else is valid, and how it is written.
+//! The domain of a setting: how its value is read, which values are valid, and how it is written.
 
 mod amounts;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 pub(super) use amounts::{LARGEST, Size, Time};
 
-/// A value as somebody wrote it, in a file, a variable or a flag.
+/// A value from a file, a variable or a flag.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Written {
     Switch(bool),
@@ -47,7 +47,7 @@ pub(crate) struct Base<'a> {
 pub(super) trait Domain<T> {
     /// The value that was meant, if it is one of these.
     fn read(&self, written: &Written, base: Base<'_>) -> Option<T>;
-    /// What is valid, in words.
+    /// The valid values, in words.
     fn valid(&self) -> String;
     /// For programs.
     fn to_json(&self, value: &T) -> Value;
@@ -201,7 +201,7 @@ impl Domain<Vec<String>> for Patterns {
     }
 
     fn valid(&self) -> String {
-        "a list of names of files or folders, with * and ? for what may be anything".into()
+        "a list of names of files or folders, with * and ? as wildcards".into()
     }
 
     fn to_json(&self, value: &Vec<String>) -> Value {
@@ -209,7 +209,7 @@ impl Domain<Vec<String>> for Patterns {
     }
 }
 
-/// Files and folders from the root on, with `*` and `?` for what may be anything within a name.
+/// Files and folders from the root on, with `*` and `?` as wildcards within a name.
 pub(super) struct Paths;
 
 impl Domain<Vec<String>> for Paths {
@@ -222,7 +222,7 @@ impl Domain<Vec<String>> for Paths {
     }
 
     fn valid(&self) -> String {
-        "a list of paths that begin with / or ~/, with * and ? for what may be anything within a name".into()
+        "a list of paths that begin with / or ~/, with * and ? as wildcards within a name".into()
     }
 
     fn to_json(&self, value: &Vec<String>) -> Value {
@@ -260,7 +260,7 @@ impl Domain<String> for Line {
 pub struct Secret(String);
 
 impl Secret {
-    /// What it is, for the one place that needs it.
+    /// The plain value, for the one place that needs it.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with settings, and where it came from.
+//! Faults in settings, with their source.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub struct Line {
 }
 
 impl Origin {
-    /// What sort of place it is, as one word.
+    /// The kind of place, as one word.
     pub fn word(&self) -> &'static str {
         match self {
             Origin::Default => "default",
@@ -80,7 +80,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
@@ -100,7 +100,7 @@ impl Fault {
 
     pub(super) fn not_valid(origin: &Origin, row: &Row, written: &Written) -> Fault {
         let written = match row.access {
-            Access::Secret => "what it is set to".to_owned(),
+            Access::Secret => "the value it has".to_owned(),
             Access::Open | Access::Trusted | Access::User => written.to_string(),
         };
         Fault {

@@ -1,4 +1,4 @@
-//! A settings file as a list of names and values, each with its line. What the names mean is not known here.
+//! A settings file as a list of names and values, each with its line. The names have no meaning here.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -25,7 +25,7 @@ pub(crate) struct Entry {
     pub(crate) line: Line,
 }
 
-/// What a file sets; nothing where there is no file.
+/// The values of a file; nothing where there is no file.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<Entry>>, Fault> {
     let bytes = match bounded(path) {
         Ok(bytes) => bytes,

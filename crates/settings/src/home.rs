@@ -1,4 +1,4 @@
-//! The state folder: where cellist keeps what is not the user's own.
+//! The state folder: cellist's own files, apart from the user's.
 
 mod privacy;
 

@@ -22,9 +22,9 @@ pub struct Sources<'a> {
     pub home: &'a Home,
     /// The folder in which work is done; without one there is no project.
     pub folder: Option<&'a Path>,
-    /// The variables of whoever asks.
+    /// The variables of the caller.
     pub variables: &'a Variables,
-    /// What was given as flags, each `NAME=VALUE`.
+    /// The flags, each `NAME=VALUE`.
     pub flags: &'a [String],
 }
 
@@ -41,7 +41,7 @@ pub struct Resolved {
     pub prompts: Vec<PathBuf>,
     /// The files that may hold settings, the strongest first, and whether they are there.
     pub files: Vec<(PathBuf, bool)>,
-    /// What its user should know.
+    /// Notices for the user.
     pub notices: Vec<String>,
     origins: Vec<Origin>,
 }
@@ -67,7 +67,7 @@ impl Resolved {
         TABLE.iter().zip(&self.origins)
     }
 
-    /// Whether someone set it, be it to what it is anyway.
+    /// Whether it was set explicitly, be it to its default.
     pub fn is_set(&self, name: &str) -> bool {
         row(name).is_some_and(|(index, _)| self.origins[index] != Origin::Default)
     }
@@ -144,7 +144,7 @@ pub fn resolve(sources: &Sources<'_>) -> Result<Resolved, Faults> {
     })
 }
 
-/// Values, each put over what is there.
+/// Values, each layered over the previous ones.
 struct Layers {
     settings: Settings,
     origins: Vec<Origin>,

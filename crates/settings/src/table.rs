@@ -1,4 +1,4 @@
-//! The one table of settings: names, types, defaults, what is valid, and whether a folder may set them unasked.
+//! The one table of settings: names, types, defaults, valid values, and whether a folder may set them unasked.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::values::{BackendWish, GRACE, KernelMode, MAX_OUTPUT, OnStuck, Policy,
 pub struct Row {
     /// The name, as files have it.
     pub name: &'static str,
-    /// Who may set it.
+    /// Access to a setting.
     pub access: Access,
     meaning: &'static str,
     valid: fn() -> String,
@@ -49,12 +49,12 @@ impl Access {
 }
 
 impl Row {
-    /// What it does, in a sentence without a full stop.
+    /// The effect, in a sentence without a full stop.
     pub fn meaning(&self) -> &'static str {
         self.meaning.trim()
     }
 
-    /// What it may be, in words.
+    /// The valid values, in words.
     pub fn valid(&self) -> String {
         (self.valid)()
     }
@@ -172,7 +172,7 @@ table! {
         idle: Duration = Duration::from_secs(300), A_SECOND_OR_MORE, Open;
     }
 
-    /// What a reader gets of an output. The rest is kept as an artifact.
+    /// The part of an output that a reader gets. The rest is kept as an artifact.
     output: Output {
         /// How many bytes of an output are shown
         max_bytes: u64 = 50 << 10, WHAT_A_READER_CAN_TAKE, Open;
@@ -186,7 +186,7 @@ table! {
         soft_wait: Duration = Duration::from_secs(20), ANY_TIME, Open;
     }
 
-    /// What is written into notebooks, and looked at there.
+    /// Outputs in notebook files, and reading them.
     notebook: Notebook {
         /// Whether runs write their times into the metadata of cells, as JupyterLab does
         timing: bool = false, Switch, Open;
@@ -210,17 +210,17 @@ table! {
         inherit: bool = false, Switch, Trusted;
     }
 
-    /// What is shown on a terminal.
+    /// Display on a terminal.
     terminal: Terminal {
         /// How pictures are shown on a terminal: auto means as well as it can
         images: Images = Images::Auto, IMAGES, Open;
     }
 
-    /// What tools may reach.
+    /// The reach of tools.
     tools: Tools {
         /// Folders that file tools may use besides the one they work in
         roots: Vec<PathBuf> = Vec::new(), Folders, Trusted;
-        /// Whether credentials are taken out of what models read: keys, tokens and passwords that look like it, and the values of variables that kernels do not get
+        /// Whether credentials are redacted from text for models: keys, tokens and passwords that look like it, and the values of variables that kernels do not get
         redact: bool = true, Switch, User;
         /// Files that agents may change unasked although other programs run or obey them, each with all below it
         allow_writes: Vec<String> = Vec::new(), Paths, User;
@@ -228,7 +228,7 @@ table! {
 
     /// The assistant.
     chat: Chat {
-        /// Who provides the model: auto means the one whose key is in the environment
+        /// Provider of the model: auto means the one whose key is in the environment
         provider: ChatProvider = ChatProvider::Auto, CHAT_PROVIDERS, User;
         /// The model that answers
         model: Option<String> = None, OrNone(Line("the name of a model")), User;
@@ -249,11 +249,11 @@ table! {
     }
 }
 
-/// Who provides models.
+/// Providers of models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChatProvider {
-    /// Whoever there is a key for.
+    /// The provider that a key is set for.
     #[default]
     Auto,
     /// OpenAI, or any server that speaks as it does.
@@ -374,7 +374,7 @@ const LINES: Count = Count { least: 1, most: 1_000_000_000 };
 const ANY_TIME: Time = Time { least: Duration::ZERO };
 const A_SECOND_OR_MORE: Time = Time { least: Duration::from_secs(1) };
 const AT_LEAST_A_KIB: Size = Size { least: 1024, most: LARGEST };
-/// It is held in memory and may end up in front of a model, whoever set it.
+/// It is held in memory and may end up in a prompt, whatever set it.
 const WHAT_A_READER_CAN_TAKE: Size = Size { least: 1024, most: 64 << 20 };
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Trust in folders. A folder's own settings and modules reach beyond it only after its user has looked at them and said
-//! so. Trust is in what was there at that moment, each thing by its content: what is added or changed later, by a pull
+//! so. Trust covers the files of that moment, each by its content: an addition or change later, by a pull
 //! for instance, needs to be looked at again, and the rest stays trusted.
 
 mod ledger;
@@ -17,9 +17,9 @@ pub use ledger::{Ledger, Page, TrustError};
 /// Something in a folder's `.cellist` that needs trust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// What it is: the name of a setting, or a file in the `.cellist`.
+    /// The name of a setting, or a file in the `.cellist`.
     pub name: String,
-    /// What a setting is set to.
+    /// The value of a setting.
     pub value: Option<String>,
     /// Where a setting is written.
     pub line: Option<Line>,
@@ -63,7 +63,7 @@ fn files(project: &Project, folder: &str, ending: &str) -> Vec<(PathBuf, Item)> 
 
 fn file_item(folder: &str, path: &Path) -> Item {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // What cannot be read is like nothing that was ever trusted.
+    // An unreadable file equals nothing that was ever trusted.
     let digest = digest(path).unwrap_or_default();
     Item { name: format!("{folder}/{}", harmless(&name)), value: None, line: None, digest }
 }

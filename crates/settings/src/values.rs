@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 /// How long code may take to stop after it was interrupted, when nothing else is said.
 pub const GRACE: Duration = Duration::from_secs(5);
 
-/// What the file gets of one cell when nothing else is said: 10 MiB.
+/// The default limit for the outputs of one cell in the file: 10 MiB.
 pub const MAX_OUTPUT: usize = 10 * 1024 * 1024;
 
-/// The way to run code, as far as someone has a wish.
+/// The requested backend for running code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BackendWish {
@@ -50,7 +50,7 @@ pub enum KernelMode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RetryOnCrash {
-    /// Only where nothing stood on what is lost: the kernel had run no code of its user before.
+    /// Only where no state is lost: the kernel had run no code of its user before.
     #[default]
     Auto,
     /// The first piece of a call.

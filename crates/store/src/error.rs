@@ -146,14 +146,14 @@ impl Error {
                 return error.hint();
             }
             Problem::AlreadyExists => "choose another name, or delete the file first",
-            Problem::ChangedSince { .. } => "read it again and make the change on what is there now",
+            Problem::ChangedSince { .. } => "read it again and make the change on its current content",
             Problem::ChangedSinceRead { base, .. } => {
                 return Some(format!(
                     "read it again, or pass --base {base} to merge a text made from what was read"
                 ));
             }
             Problem::UnknownRevision { .. } => {
-                "read the notebook again and make the change on what is there now"
+                "read the notebook again and make the change on its current content"
             }
             Problem::ReadOnly => {
                 return Some(format!("make it writable first: chmod u+w {}", self.path.display()));

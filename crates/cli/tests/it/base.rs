@@ -59,12 +59,12 @@ fn a_change_of_the_same_line_is_refused_with_both_versions() {
     ours
     --- the other side [code]
     theirs
-    hint: read the notebook again and make the change on what is there now
+    hint: read the notebook again and make the change on its current content
     "#);
     assert_eq!(desk.text("nb.ipynb"), theirs);
     let ran = desk.feed(&["write", "nb.ipynb", "--base", &base, "--json"], text);
     assert_eq!(ran.exit, 4);
-    assert_snapshot!(String::from_utf8(ran.out).unwrap(), @r#"{"error":{"kind":"conflict","message":"nb.ipynb: cell 0 (a) was changed on both sides\n--- this side [code]\nours\n--- the other side [code]\ntheirs","hint":"read the notebook again and make the change on what is there now","conflicts":[{"cell_index":0,"cell_id":"a","ours":{"cell_type":"code","source":"ours"},"theirs":{"cell_type":"code","source":"theirs"}}]}}"#);
+    assert_snapshot!(String::from_utf8(ran.out).unwrap(), @r#"{"error":{"kind":"conflict","message":"nb.ipynb: cell 0 (a) was changed on both sides\n--- this side [code]\nours\n--- the other side [code]\ntheirs","hint":"read the notebook again and make the change on its current content","conflicts":[{"cell_index":0,"cell_id":"a","ours":{"cell_type":"code","source":"ours"},"theirs":{"cell_type":"code","source":"theirs"}}]}}"#);
     assert_eq!(desk.text("nb.ipynb"), theirs);
 }
 
@@ -141,7 +141,7 @@ fn a_revision_that_nobody_knows_is_refused() {
             said,
             format!(
                 "error: nb.ipynb: revision {base} is not known here, and the file is at {current} now\n\
-                 hint: read the notebook again and make the change on what is there now\n"
+                 hint: read the notebook again and make the change on its current content\n"
             )
         );
     }

@@ -101,7 +101,7 @@ fn a_state_folder_that_cannot_be_written_is_said() {
     let file = desk.write("file", "");
     let mut command = desk.command(&["trust"]);
     let said = crate::desk::Ran::of(command.env("CELLIST_HOME", file)).refused(4);
-    assert!(said.contains("what is trusted cannot be written down"), "{said}");
+    assert!(said.contains("the list of trusted items cannot be written"), "{said}");
     assert!(said.contains("CELLIST_HOME"), "{said}");
 }
 

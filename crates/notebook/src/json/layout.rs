@@ -1,16 +1,16 @@
 //! How a JSON text is laid out: on lines or not, with which indent, newline and spaces.
-//! Read off what is there, so that what we add looks like it.
+//! Read off the existing text, so that additions look like it.
 
 use super::{Object, Span};
 
-/// The layout of an object and of what is inside it.
+/// The layout of an object and of its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// Set when members stand on lines of their own.
     lines: Option<Lines>,
-    /// What stands between a key and its value.
+    /// The text between a key and its value.
     colon: String,
-    /// What follows a comma within a line.
+    /// The text after a comma within a line.
     gap: String,
 }
 
@@ -53,7 +53,7 @@ impl Layout {
         Layout { lines, colon, gap }
     }
 
-    /// What stands before an element or member inside a container whose own line is indented by `indent`.
+    /// The text before an element or member inside a container whose own line is indented by `indent`.
     pub(crate) fn lead(&self, indent: &str, first: bool) -> String {
         match &self.lines {
             Some(Lines { newline, unit }) => [newline, indent, unit].concat(),
@@ -62,12 +62,12 @@ impl Layout {
         }
     }
 
-    /// What stands before the bracket that closes a container that is not empty.
+    /// The text before the bracket that closes a container that is not empty.
     pub(crate) fn tail(&self, indent: &str) -> String {
         self.lines.as_ref().map_or_else(String::new, |lines| [lines.newline, indent].concat())
     }
 
-    /// Writes what stands before the item at `position` of a container whose own line is indented by `indent`, with the
+    /// Writes the text before the item at `position` of a container whose own line is indented by `indent`, with the
     /// comma behind the item before it.
     pub(crate) fn separate(&self, position: usize, indent: &str, out: &mut Vec<u8>) {
         if position > 0 {
@@ -82,7 +82,7 @@ impl Layout {
         }
     }
 
-    /// Writes what stands before the bracket that closes a container that is not empty.
+    /// Writes the text before the bracket that closes a container that is not empty.
     pub(crate) fn write_tail(&self, indent: &str, out: &mut Vec<u8>) {
         if let Some(lines) = &self.lines {
             [lines.newline, indent].iter().for_each(|part| out.extend_from_slice(part.as_bytes()));

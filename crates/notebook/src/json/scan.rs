@@ -4,14 +4,14 @@
 
 use super::{Array, Element, Kind, Member, Object, Span};
 
-/// Where a text stops being JSON, and what was wanted there.
+/// Where a text stops being JSON, and the token that was expected there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Syntax {
     pub(crate) at: usize,
     pub(crate) problem: &'static str,
 }
 
-/// Reads a text from left to right. Every method leaves it after what it read.
+/// Reads a text from left to right. Every method leaves the position after the part it read.
 pub(crate) struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -24,7 +24,7 @@ impl<'a> Scanner<'a> {
         Scanner { bytes, at }
     }
 
-    /// Skips white space and tells what kind of value begins here.
+    /// Skips white space and returns the kind of the value that begins here.
     pub(crate) fn kind(&mut self) -> Scanned<Kind> {
         self.space();
         match self.peek() {
@@ -327,7 +327,7 @@ fn first_special(word: [u8; 8]) -> Option<usize> {
 
 /// Gives each element of an array that is known to be JSON to `element`, in order.
 pub(crate) fn each_element<'a>(array: &'a [u8], mut element: impl FnMut(&'a [u8])) {
-    // What is no array has no elements.
+    // Only an array has elements.
     let _ = Scanner::new(array, 0).elements(|scanner, _| {
         let value = scanner.value()?;
         element(value.of(array));

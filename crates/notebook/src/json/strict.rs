@@ -1,6 +1,6 @@
 //! JSON as strict readers want it.
 
-/// The text of a JSON value with what only Python writes put right: `NaN` and the infinities become `null`,
+/// The text of a JSON value with Python's extensions replaced: `NaN` and the infinities become `null`,
 /// half a surrogate pair becomes U+FFFD. Nothing else changes.
 pub(crate) fn strict(value: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(value.len());
@@ -31,7 +31,7 @@ pub(crate) fn strict(value: &[u8]) -> Vec<u8> {
     out
 }
 
-/// What the start of the inside of a string becomes, and how many bytes that covers.
+/// The replacement for the start of a string's inside, and how many bytes that covers.
 fn string_part(rest: &[u8]) -> (&[u8], usize) {
     if rest[0] != b'\\' {
         return (&rest[..1], 1);

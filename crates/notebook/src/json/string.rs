@@ -7,7 +7,7 @@ use super::scan::end_of_plain_run;
 /// Whether a string as written in JSON, quotes included, spells `text`.
 pub(crate) fn is(raw: &[u8], text: &str) -> bool {
     match raw.len().checked_sub(text.len() + 2) {
-        // An escape is longer than what it stands for.
+        // An escape is longer than the character it stands for.
         None => false,
         Some(0) => &raw[1..raw.len() - 1] == text.as_bytes(),
         Some(_) => raw.contains(&b'\\') && decode(raw) == text,
@@ -31,7 +31,7 @@ pub(crate) fn decode_into(raw: &[u8], text: &mut String) {
     unescape(inner(raw), text);
 }
 
-/// What stands between the quotes.
+/// The text between the quotes.
 fn inner(raw: &[u8]) -> &str {
     std::str::from_utf8(&raw[1..raw.len() - 1]).unwrap_or_default()
 }

@@ -129,7 +129,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Writes an object that has members, and tells what is where.
+/// Writes an object that has members, and returns their spans.
 pub(crate) fn write_object<'a>(
     members: impl Iterator<Item = (&'a str, &'a Node<'a>)>,
     layout: &Layout,
@@ -154,7 +154,7 @@ pub(crate) fn write_object<'a>(
     Object { span: Span { start, end: out.len() }, members: written }
 }
 
-/// Where what `write` writes stands.
+/// The span of the text that `write` writes.
 fn noting(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) -> Span {
     let start = out.len();
     write(out);

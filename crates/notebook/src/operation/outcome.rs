@@ -1,4 +1,4 @@
-//! What became of an operation, and the one sentence that says so.
+//! The outcome of an operation, and the one sentence that reports it.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::draft::Snapshot;
 use crate::error::counted;
 use crate::notebook::Notebook;
 
-/// What an operation did.
+/// The effect of an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Which operation it was.
@@ -23,7 +23,7 @@ pub struct Outcome {
     pub cell_type: CellType,
     /// How many cells there are now.
     pub total_cells: usize,
-    /// The cell's source now; for a deleted one, what was deleted.
+    /// The cell's source now; for a deleted one, its last source.
     pub cell_source: String,
 }
 
@@ -31,11 +31,11 @@ pub struct Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
-    /// It did what it says.
+    /// It was carried out as requested.
     Changed,
     /// The cell was as wanted before.
     Unchanged,
-    /// Someone else had deleted the cell.
+    /// Another client had deleted the cell.
     Gone,
 }
 
@@ -115,7 +115,7 @@ impl Outcome {
     }
 }
 
-/// What an outcome tells of a cell.
+/// The description of a cell in an outcome.
 struct Seen {
     id: Option<String>,
     kind: CellType,

@@ -1,4 +1,4 @@
-//! Operations as JSON says them: `{"action": "edit", "cell": 3, "content": "x = 1"}`. What is wrong with one is
+//! Operations as JSON says them: `{"action": "edit", "cell": 3, "content": "x = 1"}`. A fault in one is
 //! told in the words of the operations.
 
 use serde::{Deserialize, Deserializer, de};
@@ -19,7 +19,7 @@ impl Operation {
     /// Reads a list of operations.
     pub fn parse_list(json: &str) -> Result<Vec<Operation>> {
         check_json(json)?;
-        // What Python adds to JSON is let through above, and has no place in an operation.
+        // Python's extensions of JSON are let through above, and have no place in an operation.
         let beyond = |error: serde_json::Error| Error::InvalidJson {
             line: error.line(),
             column: error.column(),

@@ -1,4 +1,4 @@
-//! What must hold for every notebook that people have.
+//! Invariants of every notebook of the corpus.
 
 use std::path::{Path, PathBuf};
 

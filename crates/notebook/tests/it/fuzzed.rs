@@ -7,7 +7,7 @@ mod load;
 #[path = "../../../../fuzz/bodies/text.rs"]
 mod text;
 
-/// Texts made of what matters to the parsers.
+/// Texts made of the tokens that matter to the parsers.
 fn pieces(pieces: &'static [&'static str]) -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(pieces), 0..24).prop_map(|pieces| pieces.concat())
 }

@@ -1,4 +1,4 @@
-//! Input that no one should write, and someone will.
+//! Hostile input.
 
 use cellist_notebook::{Ids, Notebook};
 

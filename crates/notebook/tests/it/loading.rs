@@ -1,4 +1,4 @@
-//! What is refused when a notebook is read, in which words.
+//! Notebooks that are refused when they are read, with the messages.
 
 use cellist_notebook::{Ids, Notebook};
 

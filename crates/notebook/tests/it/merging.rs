@@ -8,7 +8,7 @@ fn merged(base: &Notebook, ours: &Notebook, theirs: &Notebook) -> Notebook {
     let merged = merge(base, ours, theirs, OnConflict::Refuse).unwrap();
     assert_eq!(merged.notices, [] as [String; 0]);
     crate::assert_valid(&merged.notebook);
-    // What was merged in memory is what a reader of the bytes sees.
+    // The merged notebook in memory equals the one read from its bytes.
     let reread = open(merged.notebook.to_bytes());
     assert_eq!(sources(&reread), sources(&merged.notebook));
     reread

@@ -1,10 +1,10 @@
-//! Cell-marked text: how it reads, what it may say, and what becomes of it.
+//! Cell-marked text: its form, its limits and its effect.
 
 use cellist_notebook::{CellType, Error, Ids, Notebook};
 
 use crate::{notebook, open, sources};
 
-/// What is wrong with a text, message and hint.
+/// The fault of a text, message and hint.
 fn refused(text: &str) -> (String, Option<String>) {
     let error = notebook(&[("a", "x")]).apply_text(text, None).expect_err(text);
     (error.to_string(), error.hint())

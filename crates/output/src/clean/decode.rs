@@ -23,7 +23,7 @@ impl Decoder {
                     self.held_len += 1;
                     bytes = rest;
                 }
-                // What was held can't be completed by this byte, which is looked at afresh.
+                // This byte cannot complete the held bytes, so it is decoded anew.
                 Err(_) => {
                     text(char::REPLACEMENT_CHARACTER.encode_utf8(&mut [0; 3]));
                     self.held_len = 0;
@@ -50,7 +50,7 @@ impl Decoder {
         }
     }
 
-    /// The stream ends: what is held never became a character.
+    /// Ends the stream: the held bytes never became a character.
     pub fn finish(&mut self, mut text: impl FnMut(&str)) {
         if std::mem::take(&mut self.held_len) > 0 {
             text(char::REPLACEMENT_CHARACTER.encode_utf8(&mut [0; 3]));

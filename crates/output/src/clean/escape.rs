@@ -1,4 +1,4 @@
-//! Escape sequences, one character at a time. Knows where each ends; says what the few mean that change the
+//! Escape sequences, one character at a time. Knows where each ends; interprets the few that change the
 //! current line or its colours; the rest is only passed over.
 
 /// Characters that an unfinished control string (OSC, DCS and their like) may take. Images travel in them.
@@ -32,7 +32,7 @@ enum State {
     String,
 }
 
-/// What a character did to an open sequence.
+/// The effect of a character on an open sequence.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// It belongs to the sequence, which goes on.
@@ -43,7 +43,7 @@ pub(super) enum Step {
     Broken,
 }
 
-/// What a sequence asks for, where we do it.
+/// The effect of a supported sequence.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Sequence {
     /// SGR, with its parameters.
@@ -70,7 +70,7 @@ impl Escape {
     pub(super) fn feed(&mut self, c: char) -> Step {
         self.taken += 1;
         match c {
-            // A line end always stays one; whoever left a sequence open over it did not mean it.
+            // A line end always stays one; a sequence left open over it is a mistake.
             '\n' => return self.close(Step::Broken),
             '\u{18}' | '\u{1a}' => return self.close(Step::Done(None)),
             '\u{1b}' => {
@@ -151,7 +151,7 @@ impl Escape {
 mod tests {
     use super::*;
 
-    /// Feeds what follows ESC; gives the outcome and how many characters were taken.
+    /// Feeds the characters after ESC; returns the outcome and how many characters were taken.
     fn check(text: &str, expected: Step, taken: usize) {
         let mut escape = Escape::opened();
         for (count, c) in text.chars().enumerate() {

@@ -27,7 +27,7 @@ impl Line {
         self.text.is_empty() && self.gap == 0
     }
 
-    /// Writes text without control characters at the cursor, over what stands there.
+    /// Writes text without control characters at the cursor, over the existing characters.
     pub(super) fn write(&mut self, mut text: &str, style: Style, settled: &mut String) {
         if self.gap > 0 && !text.is_empty() {
             let gap = " ".repeat(std::mem::take(&mut self.gap));

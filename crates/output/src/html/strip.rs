@@ -1,4 +1,4 @@
-//! HTML without its tags: one pass, no tree, for what can't be converted.
+//! HTML without its tags: one pass, no tree, for input that can't be converted.
 
 use memchr::memchr;
 

@@ -115,7 +115,7 @@ fn write_row(text: &mut String, row: &[String]) {
     text.push('\n');
 }
 
-/// What a cell of an earlier row still covers in a column.
+/// The span of an earlier row's cell in a column.
 struct Covered {
     rows_left: usize,
     text: String,
@@ -203,7 +203,7 @@ fn only_text(cell: &Rc<Node>) -> Option<String> {
     Some(whole)
 }
 
-/// Escapes what would be read as Markdown inside a cell, and no more: a cell can't begin a list or heading,
+/// Escapes characters that Markdown would interpret inside a cell, and no more: a cell can't begin a list or heading,
 /// and an underscore inside a word means nothing.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 8);

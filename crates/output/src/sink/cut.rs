@@ -7,7 +7,7 @@ use crate::limits::Limits;
 /// No style that we write is longer than this many bytes.
 pub(super) const MAX_SEQUENCE: usize = 64;
 
-/// What is shown: the text up to the head's end, and the text from the tail's start.
+/// The visible parts: the text up to the head's end, and the text from the tail's start.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Cut {
     pub(super) head_end: usize,
@@ -34,7 +34,7 @@ pub(super) fn lines(text: &str) -> u64 {
     memchr_iter(b'\n', text.as_bytes()).count() as u64 + u64::from(unfinished)
 }
 
-/// What ends the styles of a part that was cut inside a line.
+/// The codes that end the styles of a part that was cut inside a line.
 pub(super) fn reset_after(part: &str) -> &'static str {
     let line = memrchr(b'\n', part.as_bytes()).map_or(0, |at| at + 1);
     if memchr(b'\x1b', &part.as_bytes()[line..]).is_some() { "\u{1b}[0m" } else { "" }

@@ -1,7 +1,7 @@
 //! Asks Linux to back a large buffer by large pages: a big notebook is then read without a page fault for
 //! every 4 KiB of it.
 
-/// From which size on it pays: what is rounded up to a large page is memory too.
+/// The size from which it pays: memory that is rounded up to a large page is used too.
 const LARGE: usize = 16 << 20;
 const PAGE: usize = 4096;
 

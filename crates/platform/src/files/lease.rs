@@ -18,13 +18,13 @@ pub(super) fn writers(file: &File) -> Writers {
     granted
 }
 
-/// Makes whoever opens `file` wait until it is closed here, unless some process has it open already.
+/// Blocks other opens of `file` until it is closed here, unless some process has it open already.
 pub(super) fn keep_others_out(file: &File) -> Writers {
     lease(file, libc::F_WRLCK)
 }
 
 fn lease(file: &File, kind: libc::c_int) -> Writers {
-    // Whoever opens the file while we have the lease makes the kernel send a signal. SIGIO, the default, would
+    // An open of the file while we have the lease makes the kernel send a signal. SIGIO, the default, would
     // end this process; SIGURG is ignored unless asked for.
     let granted = fcntl(file, F_SETSIG, libc::SIGURG).and_then(|()| fcntl(file, libc::F_SETLEASE, kind));
     match granted {

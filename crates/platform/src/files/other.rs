@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use super::{Mark, Writers};
 
-/// Makes what `options` creates accessible to this user alone.
+/// Makes the file that `options` creates accessible to this user alone.
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
@@ -86,7 +86,7 @@ pub fn writers(_: &File) -> Writers {
     Writers::Unknown
 }
 
-/// Makes whoever opens `file` wait until it is closed here, unless some process has it open already.
+/// Blocks other opens of `file` until it is closed here, unless some process has it open already.
 pub fn keep_others_out(_: &File) -> Writers {
     Writers::Unknown
 }

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::{Mark, Writers};
 
-/// Makes what `options` creates accessible to this user alone.
+/// Makes the file that `options` creates accessible to this user alone.
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options.mode(0o600)
 }
@@ -161,7 +161,7 @@ pub fn writers(file: &File) -> Writers {
     }
 }
 
-/// Makes whoever opens `file` wait until it is closed here, unless some process has it open already.
+/// Blocks other opens of `file` until it is closed here, unless some process has it open already.
 pub fn keep_others_out(file: &File) -> Writers {
     #[cfg(target_os = "linux")]
     return super::lease::keep_others_out(file);

@@ -58,7 +58,7 @@ fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
-/// What the system says of a folder.
+/// The metadata of a folder.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(not(unix), expect(dead_code, reason = "only Unix tells"))]
 struct Rights {

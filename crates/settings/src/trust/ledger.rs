@@ -1,4 +1,4 @@
-//! What is trusted, on disk: one private file for each folder, named after its real path.
+//! Trusted items on disk: one private file for each folder, named after its real path.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -19,18 +19,18 @@ const FOLDER: &str = "trust";
 #[derive(Clone, Debug)]
 pub struct Ledger(Home);
 
-/// What is trusted in one folder.
+/// The trusted items of one folder.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Page {
     /// The folder, by its real path, for people.
     pub folder: String,
-    /// What in it, with the digest of its content.
+    /// Each item, with the digest of its content.
     items: BTreeMap<String, String>,
 }
 
 /// Why trust could not be given or taken back.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: what is trusted cannot be written down: {}", .path.display(), in_words(.error))]
+#[error("{}: the list of trusted items cannot be written: {}", .path.display(), in_words(.error))]
 pub struct TrustError {
     path: PathBuf,
     error: io::Error,
@@ -42,7 +42,7 @@ impl Ledger {
         Ledger(home.clone())
     }
 
-    /// What is trusted in a project. A page that cannot be read is an empty one.
+    /// The trusted items of a project. An unreadable list is an empty one.
     pub fn page(&self, project: &Project) -> Page {
         page(&self.path(project.folder())).unwrap_or_default()
     }
@@ -103,12 +103,12 @@ impl Page {
         !item.digest.is_empty() && self.items.get(&item.name) == Some(&item.digest)
     }
 
-    /// The names of what is trusted.
+    /// The names of the trusted items.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.items.keys().map(String::as_str)
     }
 
-    /// What to say about things in a project that have no effect, if there are any.
+    /// The notice about things in a project that have no effect, if there are any.
     pub(crate) fn notice(&self, project: &Project, refused: &[Item]) -> Option<String> {
         const NAMED: usize = 6;
         if refused.is_empty() {

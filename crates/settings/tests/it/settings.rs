@@ -1,4 +1,4 @@
-//! Settings from real files, variables and flags: which one holds, and what is said about those that are wrong.
+//! Settings from real files, variables and flags: precedence, and messages about wrong ones.
 
 use std::fs;
 use std::path::PathBuf;
@@ -243,7 +243,7 @@ fn a_key_is_taken_from_the_users_own_places_and_shown_to_nobody() {
     assert!(shown.contains("(hidden)") && !shown.contains("hush"), "{shown}");
     site.write("user/.cellist/config.toml", "[chat]\napi_key = [\"hush\"]\n");
     let fault = site.faults().concat();
-    assert!(fault.contains("chat.api_key cannot be what it is set to") && !fault.contains("hush"), "{fault}");
+    assert!(fault.contains("chat.api_key cannot be the value it has") && !fault.contains("hush"), "{fault}");
 }
 
 #[test]

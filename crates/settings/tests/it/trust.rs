@@ -1,4 +1,4 @@
-//! Trust in folders: what needs it, what it covers, and what a change does to it.
+//! Trust in folders: items that need it, its extent, and the effect of a change.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -20,7 +20,7 @@ fn trust(site: &Site) {
     Ledger::new(&site.home()).trust(&project, &items(&project).unwrap()).unwrap();
 }
 
-/// The notice of a site, from where it says what has no effect.
+/// The notice of a site, from the list of items without effect.
 fn refused(site: &Site) -> Option<String> {
     let notices = site.resolve().unwrap().notices;
     assert!(notices.len() <= 1, "{notices:?}");
@@ -69,7 +69,7 @@ fn what_is_changed_or_added_later_is_not_trusted_and_the_rest_stays_so() {
         "has changed since it was trusted, so this has no effect: modules/helper.py"
     );
     assert_eq!(site.resolve().unwrap().settings.python.pass_env, ["KEY"]);
-    // Lines move and what needs no trust changes, and that is all the same.
+    // Lines move and items that need no trust change, without an effect on trust.
     site.write(CONFIG, "# a word\n[output]\nmax_lines = 3\n[python]\npass_env = ['KEY']\n");
     site.write(MODULE, "x = 1\n");
     assert_eq!(refused(&site), None);

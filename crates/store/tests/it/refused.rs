@@ -256,7 +256,7 @@ fn raw_bytes_based_on_another_revision() {
     let now = bed.store.open(&bed.path).unwrap().notebook.revision();
     let error = bed.store.replace_raw(&bed.path, notebook(&["c"]).into(), Some(read)).unwrap_err();
     let message = format!("has changed since revision {read}: it is at {now} now");
-    let hint = "read it again and make the change on what is there now";
+    let hint = "read it again and make the change on its current content";
     check(&error, &bed.path, ErrorKind::Conflict, &message, hint);
     assert_eq!(bed.sources(), ["a", "b"]);
 

@@ -196,7 +196,7 @@ fn range(name: &str) -> Option<(i64, i64)> {
     (0 <= first && first <= last).then_some((first, last))
 }
 
-const READ_AGAIN: &str = "read it again and make the change on what is there now";
+const READ_AGAIN: &str = "read it again and make the change on its current content";
 
 impl Others {
     /// What is not as it was.

@@ -91,7 +91,7 @@ impl Open {
         if let Some(base) = named.filter(|base| *base != before) {
             return Err(self.refuse(
                 format_args!("has changed since revision {base}: it is at {before} now"),
-                Some("read it again and make the change on what is there now".to_owned()),
+                Some("read it again and make the change on its current content".to_owned()),
             ));
         }
         let changed = self.change(call, named, move |notebook, _| {

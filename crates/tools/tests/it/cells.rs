@@ -148,7 +148,7 @@ async fn what_is_wrong_with_a_cell_is_refused_with_what_is_valid() {
     let unknown = json!({ "notebook": "nb.ipynb", "cell": 0, "content": "", "revision": "0123456789abcdef" });
     assert_eq!(
         bed.refused("update_notebook_cell", unknown).await,
-        "Error: nb.ipynb: revision REV is not known here, and the notebook is at REV now; read it again and make the change on what is there now"
+        "Error: nb.ipynb: revision REV is not known here, and the notebook is at REV now; read it again and make the change on its current content"
     );
     assert_eq!(std::fs::read(&path).unwrap(), before);
     bed.close().await;
@@ -203,7 +203,7 @@ async fn a_change_goes_beside_what_a_person_did_meanwhile_or_is_refused_with_bot
     x = 7
     --- the other side [code]
     x = 1000
-    read the notebook again and make the change on what is there now
+    read the notebook again and make the change on its current content
     ");
     assert_eq!(sources(&path)[0], "x = 1000");
     // After a look it is the agent's turn.
