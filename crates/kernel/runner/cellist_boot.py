@@ -15,7 +15,7 @@ class Sent:
     """Finds and loads modules among the files that were sent."""
 
     def find_spec(self, name, path=None, target=None):
-        """What the import system asks."""
+        """The hook for the import system."""
         for end in (".py", "/__init__.py"):
             file = name.replace(".", "/") + end
             if file in files:

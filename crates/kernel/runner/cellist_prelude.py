@@ -14,10 +14,10 @@ import re
 import subprocess
 from urllib.parse import urlsplit
 
-# What the kernel was given: the names of helpers, and where tools are called with which token, or why there are none.
+# The kernel's inputs: the names of helpers, and the address and token for tools, or why there are none.
 GIVEN = {}
 
-# Above what any sensible call needs; the host refuses more.
+# Above any sensible call; the host refuses more.
 MOST_BODY = 16 << 20
 
 STATUS = "application/x-cellist-status"
@@ -108,18 +108,18 @@ def _matches(path, folder, pattern):
 
 
 class Ran(str):
-    """What a command wrote, on both streams; `.code` is its exit code."""
+    """The output of a command, on both streams; `.code` is its exit code."""
 
     code = 0
 
 
 def bash(command, timeout=None, check=True):
-    """bash(command): runs a command of the shell and returns what it wrote; raises if it fails, unless check=False."""
+    """bash(command): runs a command of the shell and returns its output; raises if it fails, unless check=False."""
     return _run("bash", ["bash", "-c", command], command, timeout, check)
 
 
 def run(*words, **keys):
-    """run("git", "status"): runs a program without a shell and returns what it wrote; takes timeout and check as bash."""
+    """run("git", "status"): runs a program without a shell and returns its output; takes timeout and check as bash."""
     timeout, check = keys.pop("timeout", None), keys.pop("check", True)
     if keys:
         raise TypeError("run() takes timeout and check, not %s" % ", ".join(sorted(keys)))
@@ -149,7 +149,7 @@ def getenv(name=None, default=None):
 
 
 def setenv(name, value):
-    """setenv(name, value): sets a variable for this kernel and what it starts; None removes it."""
+    """setenv(name, value): sets a variable for this kernel and its children; None removes it."""
     if value is None:
         os.environ.pop(name, None)
     else:
@@ -184,8 +184,8 @@ class ToolError(Exception):
 
 
 class Answer(str):
-    """What a tool answered: its text. `.about` is what it said about that, `.images` are pairs of a type and bytes, and
-    `.data` is what it gave as data."""
+    """The answer of a tool: its text. `.about` is its note on that, `.images` are pairs of a type and bytes, and
+    `.data` is its data."""
 
     about = ""
     images = ()

@@ -1,4 +1,4 @@
-# Puts the names of the helpers among the builtins. What they are is read when the first of them is used, so that a
+# Puts the names of the helpers among the builtins. Their code is read when the first of them is used, so that a
 # kernel that never does starts as fast as without them. `source` and `given` are there already.
 import builtins
 import sys
@@ -12,7 +12,7 @@ class Helper:
         return self._cellist()(*words, **keys)
 
     def __getattr__(self, name):
-        # `__wrapped__` and its like are looked for by whoever lists variables, and are no use of a helper.
+        # `__wrapped__` and its like are looked for by programs that list variables, and are no use of a helper.
         if name.startswith("__") and name != "__doc__":
             raise AttributeError(name)
         return getattr(self._cellist(), name)

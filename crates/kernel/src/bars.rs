@@ -13,7 +13,7 @@ const MOST: usize = 2000;
 #[derive(Debug, Default)]
 pub(crate) struct Bars(HashMap<String, Widget>);
 
-/// What is remembered of a widget.
+/// The known state of a widget.
 #[derive(Debug)]
 enum Widget {
     Bar { description: String, value: f64, max: f64 },

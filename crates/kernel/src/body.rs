@@ -7,7 +7,7 @@ use hyper::body::{Body, Incoming};
 
 /// Why a body was not read to its end.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "each is the error of a part and says what it is")]
+#[expect(missing_docs, reason = "each is the error of a part and describes itself")]
 pub enum BodyError {
     #[error(transparent)]
     TooLarge(#[from] TooLarge),

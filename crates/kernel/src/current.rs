@@ -1,4 +1,4 @@
-//! What stands for a kernel now, and another in its place after a restart.
+//! The current process of a kernel, which a restart replaces.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ impl<T> Current<T> {
         Current(Mutex::new(first.into()))
     }
 
-    /// Whoever has it keeps it, also when there is another since.
+    /// A holder keeps its process, also after a restart.
     pub(crate) fn get(&self) -> Arc<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,4 +1,4 @@
-//! Which variables a kernel gets: what a program needs to run, and nothing that opens a door elsewhere.
+//! The variables that a kernel gets: those that programs need, and no credentials.
 
 mod names;
 
@@ -13,7 +13,7 @@ use names::{is_allowed, is_secret};
 
 pub use names::SECRET_WORDS;
 
-/// What gets past the filter because someone named it.
+/// Variables that pass the filter because a setting names them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PassEnv {
     names: BTreeSet<String>,
@@ -35,9 +35,9 @@ impl PassEnv {
 /// An environment after the filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filtered {
-    /// What is left.
+    /// The remaining variables.
     pub variables: Variables,
-    /// The names of what was taken out.
+    /// The names of the removed variables.
     pub removed: BTreeSet<String>,
 }
 
@@ -59,25 +59,25 @@ fn sift(variables: &Variables, is_kept: impl Fn(&str) -> bool) -> Filtered {
     Filtered { variables: kept.into_iter().collect(), removed }
 }
 
-/// Takes out what is secret and nothing else: for an environment that still has to be read, by whoever makes a kernel's
+/// Removes secrets and nothing else: for an environment that is still to be read, when making a kernel's
 /// of it.
 pub fn without_secrets(variables: &Variables, pass: &PassEnv) -> Filtered {
     sift(variables, |name| pass.passes(name) || !is_secret(name))
 }
 
-/// What a gateway elsewhere gets of an environment.
+/// The part of an environment for a remote gateway.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Elsewhere {
-    /// What the gateway itself is told when it starts a kernel.
+    /// Sent to the gateway when it starts a kernel.
     pub launch: Vec<(String, String)>,
-    /// What is set in the kernel once it runs.
+    /// Set in the kernel once it runs.
     pub hidden: Variables,
     /// The names of secrets that were to be passed on, and are not.
     pub withheld: BTreeSet<String>,
 }
 
-/// What leaves this machine: what is meant for gateways and for kernels by its name, and what someone named. Paths and
-/// programs of this machine mean nothing there, and secrets stay here, whoever names them.
+/// Variables that leave this machine: those for gateways and kernels by their name, and those that a setting names. Paths and
+/// programs of this machine mean nothing there, and secrets always stay here.
 pub fn for_gateway(variables: &Variables, pass: &PassEnv) -> Elsewhere {
     const OURS: [&str; 2] = ["PI_PYTHON_GATEWAY_", "PI_TOOL_BRIDGE_"];
     let mut elsewhere = Elsewhere::default();
@@ -118,7 +118,7 @@ pub fn for_interpreter(mut variables: Variables, interpreter: &Interpreter) -> V
     variables
 }
 
-/// What to say about a `KeyError` for a variable that the filter took out.
+/// The advice on a `KeyError` for a variable that the filter removed.
 pub fn hint_for_key_error(message: &str, removed: &BTreeSet<String>) -> Option<String> {
     let name = message.trim().trim_matches(['\'', '"']);
     removed.contains(name).then(|| {

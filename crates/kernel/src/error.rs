@@ -10,9 +10,9 @@ use crate::event::Death;
 /// The result of asking a kernel something.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What went wrong. The message names values; advice is in [`Error::hint`].
+/// An error of a kernel. The message names values; advice is in [`Error::hint`].
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum Error {
     #[error("{} cannot be started: {reason}", .program.display())]
     CannotStart { program: PathBuf, reason: String },
@@ -28,7 +28,7 @@ pub enum Error {
     Dead { death: Death },
     #[error("the kernel did not answer within {} ms", .within.as_millis())]
     NoAnswer { within: Duration },
-    #[error("the kernel said what cannot be understood: {what}")]
+    #[error("unexpected message from the kernel: {what}")]
     Protocol { what: String },
     #[error("{message}")]
     Unsupported { message: String, hint: Option<String> },
@@ -50,12 +50,12 @@ impl Error {
         }
     }
 
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             Error::NoFolder { .. } => Some("name a folder that exists".into()),
             Error::NotReady { .. } => {
-                Some("raise python.startup_timeout, or look at what the kernel printed".into())
+                Some("raise python.startup_timeout, or look at the kernel's log".into())
             }
             Error::GatewayFull { .. } => {
                 Some("end sessions that are not needed, or raise the limit (`ulimit -n`) and start it anew with `cellist gateway stop`".into())

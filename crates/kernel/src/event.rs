@@ -1,4 +1,4 @@
-//! What a running piece of code does, as one ordered stream.
+//! The events of running code, as one ordered stream.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub enum Event {
         /// The name by which a later update finds it.
         display_id: Option<String>,
     },
-    /// What was displayed under this name looks different now, in whichever cell it stands.
+    /// Displays with this id change, in whichever cell they stand.
     UpdateDisplay {
         /// The name.
         display_id: String,
@@ -60,7 +60,7 @@ pub enum Event {
         /// The name by which a later update finds it.
         display_id: Option<String>,
     },
-    /// What the cell has shown so far goes away, at once or when the next output comes.
+    /// The cell's outputs are cleared, at once or when the next output comes.
     ClearOutput {
         /// Whether to wait for the next output.
         wait: bool,
@@ -78,7 +78,7 @@ pub enum Event {
     InputRequested,
     /// How far a progress bar is.
     Progress {
-        /// What it counts, in the program's words.
+        /// The label of the bar, in the program's words.
         label: String,
         /// Steps done.
         done: f64,
@@ -96,7 +96,7 @@ pub enum Event {
     OutputLost,
     /// Output was not taken, since it was larger than its wire allows.
     OutputRefused {
-        /// What it was, with its size and the limit.
+        /// The kind of output, with its size and the limit.
         what: String,
     },
     /// The code ended and all its output was seen.

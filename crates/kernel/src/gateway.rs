@@ -39,7 +39,7 @@ pub use specs::{Specs, Wanted};
 /// Variables by which a kernel calls tools of ours. A gateway elsewhere never gets them.
 const BRIDGE: &str = "PI_TOOL_BRIDGE_";
 
-/// What lets a client in.
+/// The credentials for the gateway.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Token(pub String);
 
@@ -72,7 +72,7 @@ pub enum Which {
     OfNotebook(#[serde(with = "cellist_platform::portable_path")] std::path::PathBuf),
 }
 
-/// What a gateway can start; with that it has shown that it is well and lets us in.
+/// The kernelspecs of a gateway. Returning them proves that the gateway works and accepts our credentials.
 pub async fn specs(gateway: &Gateway) -> Result<Specs> {
     rest::get(gateway, "/api/kernelspecs")
         .await

@@ -1,4 +1,4 @@
-//! What outlives a killed owner: a small process that holds a pipe to the owner of kernels and, when the pipe closes, kills
+//! The guard, which outlives a killed owner: a small process that holds a pipe to the owner of kernels and, when the pipe closes, kills
 //! the process groups and removes the private files that are still registered. The owner's end; `guard/` has the rest.
 
 mod cleaning;
@@ -72,7 +72,7 @@ impl Guard {
         })))
     }
 
-    /// No guard: what is registered outlives an owner that is killed.
+    /// No guard: registered processes and paths outlive an owner that is killed.
     pub fn none() -> Guard {
         Guard(None)
     }

@@ -1,4 +1,4 @@
-//! Jupyter's protocol, however its messages travel: what they mean, who waits for them, and what a kernel is asked.
+//! Jupyter's protocol on any transport: the meaning of its messages, pending requests, and requests to a kernel.
 //! How they get to a kernel and back is up to a backend.
 
 pub(crate) mod client;

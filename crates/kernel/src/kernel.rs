@@ -1,4 +1,4 @@
-//! What every kernel can be asked.
+//! The interface of every kernel.
 
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -11,13 +11,21 @@ use tokio::sync::{mpsc, watch};
 use crate::error::Result;
 use crate::event::{Death, Event};
 
-/// What a kernel's methods return: they are called through `dyn Kernel`.
+/// The futures of a kernel's methods, boxed since they are called through `dyn Kernel`.
 pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
 
-/// A running kernel. All methods may be called while code runs; only one piece of code runs at a time, and
-/// queueing is the caller's.
+/// A running kernel.
+///
+/// - **Ownership.** Callers share a kernel and may call every method while code runs. Dropping a local kernel kills its
+///   process group, as a backstop; [`Kernel::shutdown`] is the orderly way.
+/// - **Order.** One execution runs at a time. Queueing is the caller's part. Events arrive in the order of the program and
+///   end with [`Event::Done`] or [`Event::Died`].
+/// - **Backpressure.** The channel of events is bounded. A slow reader slows the kernel down; nothing is lost.
+/// - **Cancellation.** Dropping the receiver of events does not stop the code; [`Kernel::interrupt`],
+///   [`Kernel::restart`] and [`Kernel::shutdown`] do.
+/// - **Errors.** An exception of the code is an event. `Err` means that the kernel could not carry out the request.
 pub trait Kernel: Send + Sync {
-    /// What this kernel is.
+    /// The identity of this kernel.
     fn identity(&self) -> Identity;
 
     /// Whether it is idle, busy or dead, now and from now on.
@@ -31,7 +39,7 @@ pub trait Kernel: Send + Sync {
     /// does not return where none comes. It may be dropped at any time, and still has the last output of a kernel that
     /// has ended.
     ///
-    /// Only output with a tag comes here. An execution that has a tag itself takes what waits with its own events, and so
+    /// Only output with a tag comes here. An execution that has a tag itself takes the waiting output with its own events, and so
     /// it does with all that comes while it runs. Code that writes more than fits waits, where its kernel can be made to.
     fn late(&self) -> Future<'_, Event> {
         Box::pin(std::future::pending())
@@ -41,13 +49,12 @@ pub trait Kernel: Send + Sync {
     /// events tell whether it stopped.
     fn interrupt(&self, execution: ExecutionId) -> Future<'_, Result<()>>;
 
-    /// What could be written at `cursor`, counted in characters. A kernel that does not say knows nothing.
+    /// Completions at `cursor`, counted in characters. The default has none.
     fn complete<'a>(&'a self, _code: &'a str, cursor: usize) -> Future<'a, Result<Completion>> {
         Box::pin(async move { Ok(Completion { matches: Vec::new(), start: cursor, end: cursor }) })
     }
 
-    /// What is known of the name at `cursor`, counted in characters; with `detail`, its source too. A kernel that does
-    /// not say knows nothing.
+    /// Documentation of the name at `cursor`, counted in characters; with `detail`, its source too. The default has none.
     fn inspect<'a>(
         &'a self,
         _code: &'a str,
@@ -72,7 +79,7 @@ pub trait Kernel: Send + Sync {
     fn shutdown(&self) -> Future<'_, ()>;
 }
 
-/// What a kernel is, for people and for results.
+/// The identity of a kernel, for people and for results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// How it is run.
@@ -87,7 +94,7 @@ pub struct Identity {
     pub python: Option<PathBuf>,
     /// The process, where it is a local one.
     pub pid: Option<u32>,
-    /// What a notebook file keeps as `language_info`, as the kernel gave it.
+    /// The `language_info` for notebook files, as the kernel gave it.
     pub language_info: Option<serde_json::Value>,
 }
 
@@ -144,7 +151,7 @@ pub struct ExecutionId(pub u64);
 pub struct Execution {
     /// Its name.
     pub id: ExecutionId,
-    /// What it does, in order. The channel is bounded: whoever does not read it slows the kernel down, and
+    /// The events, in order. The channel is bounded: a slow reader slows the kernel down, and
     /// nothing is lost.
     pub events: mpsc::Receiver<Event>,
 }
@@ -152,7 +159,7 @@ pub struct Execution {
 /// How code could go on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Completion {
-    /// What could be written, each in place of the characters `start..end`.
+    /// Completions, each in place of the characters `start..end`.
     pub matches: Vec<String>,
     /// The first character that a match replaces.
     pub start: usize,
@@ -160,7 +167,7 @@ pub struct Completion {
     pub end: usize,
 }
 
-/// What is known of a name.
+/// Documentation of a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inspection {
     /// Whether anything was found.

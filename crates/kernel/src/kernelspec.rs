@@ -29,7 +29,7 @@ pub struct KernelSpec {
     pub env: Vec<(String, String)>,
     /// How it is interrupted.
     pub interrupt_mode: InterruptMode,
-    /// What else its author wrote down.
+    /// The author's metadata.
     pub metadata: serde_json::Value,
     /// The interpreter, where it is started by the Python that was given.
     pub python: Option<PathBuf>,
@@ -55,7 +55,7 @@ impl KernelSpec {
     }
 }
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// The kernels, the first of each name, in the order of the search.
@@ -82,7 +82,7 @@ pub fn discover(variables: &Variables, python: Option<&Path>) -> Vec<KernelSpec>
     search(variables, python).specs
 }
 
-/// The same, with what is broken.
+/// The same, with broken kernelspecs.
 pub fn search(variables: &Variables, python: Option<&Path>) -> Found {
     let mut found = Found::default();
     let mut names = BTreeSet::new();
@@ -146,7 +146,7 @@ fn user_folders(variables: &Variables) -> Vec<PathBuf> {
         Some(data.join("jupyter"))
     };
     let data = variables.path("JUPYTER_DATA_DIR").or_else(of_platform);
-    // What `pip install --user` writes.
+    // The scheme of `pip install --user`.
     let user_base = variables.path("PYTHONUSERBASE").or_else(|| Some(home.as_ref()?.join(".local")));
     data.into_iter().chain(user_base.map(|base| base.join("share/jupyter"))).collect()
 }

@@ -1,4 +1,4 @@
-//! What a local kernel is given when it starts.
+//! The inputs of a local kernel when it starts.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::Kernel;
 use crate::trace::Trace;
 
-/// Everything that a kernel process gets from whoever starts it. Nothing is taken from our own environment.
+/// Everything that a kernel process gets from its owner. Nothing is taken from our own environment.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// The folder to run in; it must exist.
@@ -42,6 +42,6 @@ pub struct Module {
 pub struct Started {
     /// The kernel.
     pub kernel: Box<dyn Kernel>,
-    /// What its user should know: a module that failed, for instance.
+    /// Notices for the user: a module that failed, for instance.
     pub notices: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! An order for a kernel: all that was decided about it, as data. Whoever asks for the kernel writes the order; whoever
+//! An order for a kernel: all that was decided about it, as data. The client that wants the kernel writes the order; the process that
 //! owns kernels starts it, in the same process or in another one, and adds nothing of its own.
 
 use std::collections::BTreeSet;
@@ -18,10 +18,10 @@ use crate::{Backend, gateway, runner, shell};
 /// How long a kernel may take until it is ready, where nobody says otherwise.
 const STARTUP: Duration = Duration::from_secs(60);
 
-/// What is to be started, and with what. Paths are absolute; values that are not text survive being sent.
+/// The kernel to start, with its inputs. Paths are absolute; values that are not text survive being sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
-    /// What runs the code.
+    /// The backend.
     pub way: Way,
     /// The folder to run in.
     #[serde(with = "cellist_platform::portable_path")]
@@ -41,14 +41,14 @@ pub struct Order {
     pub startup_timeout: Duration,
     /// Whether every message is to be written down.
     pub traced: bool,
-    /// Whether what the kernel starts may call the host's tools, too.
+    /// Whether child processes of the kernel may call the host's tools, too.
     #[serde(default)]
     pub inherits_bridge: bool,
-    /// What was noticed while deciding and its user should know.
+    /// Notices from the decision, for the user.
     pub notices: Vec<String>,
 }
 
-/// What runs the code.
+/// A backend, with its inputs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Way {
@@ -151,7 +151,7 @@ impl Order {
         }
     }
 
-    /// The language that it runs; of a kernel that only its gateway knows, what was asked for.
+    /// The language that it runs; of a kernel that only its gateway knows, the requested one.
     pub fn language(&self) -> &str {
         match &self.way {
             Way::Runner { .. } | Way::SharedGateway { .. } => "python",
@@ -175,7 +175,7 @@ impl Order {
 }
 
 impl Way {
-    /// What is started, in words for people.
+    /// A description of the kernel for people.
     pub fn in_words(&self) -> &'static str {
         match self {
             Way::Runner { .. } => "Python",

@@ -1,4 +1,4 @@
-//! The code that gives a Python kernel its helpers, and what of the host they may reach.
+//! The code that gives a Python kernel its helpers, and their access to the host.
 
 use serde_json::json;
 
@@ -17,7 +17,7 @@ pub enum Tools<'a> {
     At {
         /// The address.
         url: &'a str,
-        /// What lets the session in.
+        /// The credential of the session.
         token: &'a str,
         /// The session.
         session: &'a str,

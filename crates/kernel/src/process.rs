@@ -1,4 +1,4 @@
-//! A child process in a session and group of its own: started with exactly what it is given, watched until it dies, killed
+//! A child process in a session and group of its own: started with exactly the given inputs, watched until it dies, killed
 //! as a tree.
 
 mod death;
@@ -31,7 +31,7 @@ use crate::guard::Guard;
 use cellist_platform::fault::{self, Site};
 use tree::Member;
 
-/// What a process is started with. Nothing else of ours reaches it: no variable, no descriptor.
+/// The inputs of a process. Nothing else of ours reaches it: no variable, no descriptor.
 #[derive(Debug)]
 pub struct Spawn {
     /// The program; a name without a slash is looked up on the `PATH` of `environment`.
@@ -52,14 +52,14 @@ pub struct Spawn {
     pub descriptors: Vec<(OwnedFd, RawFd)>,
 }
 
-/// A running child. Dropping it kills what is left of its group, as a backstop.
+/// A running child. Dropping it kills the rest of its group, as a backstop.
 #[derive(Debug)]
 pub struct Process {
     group: Pid,
     death: watch::Receiver<Option<Death>>,
     // Set before we kill, so that our own SIGKILL is not taken for the system's.
     killed: Arc<AtomicBool>,
-    // What it started that is not in its group, as far as we looked. It goes when the process has.
+    // Its children outside its group, as far as we looked. They go when the process has.
     outside: Outside,
 }
 
@@ -102,7 +102,7 @@ impl Process {
             true => Error::Io { what: format!("{} cannot be started", program.display()), source },
             false => cannot_start(why_not_started(&source)),
         })?;
-        // The command owns our ends of what the child inherited: a reader must see the end when the child closes it.
+        // The command owns our ends of the inherited pipes: a reader must see the end when the child closes it.
         drop(command);
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let group = group.ok_or_else(|| cannot_start("it ended at once".into()))?;
@@ -142,7 +142,7 @@ impl Process {
         self.killed.load(Ordering::Relaxed)
     }
 
-    /// Waits until it has ended and was reaped; what it started is killed by then. May be dropped and called again.
+    /// Waits until it has ended and was reaped; its children are killed by then. May be dropped and called again.
     pub async fn wait(&self) -> Death {
         let mut death = self.death.clone();
         match death.wait_for(Option::is_some).await {
@@ -158,14 +158,14 @@ impl Process {
         }
     }
 
-    /// Looks at what it started, so that this goes with it although it is asked to leave by itself: once it has left,
-    /// what is in a session of its own cannot be found any more.
+    /// Records its children, so that they go with it although it is asked to leave by itself: once it has left,
+    /// children in a session of their own cannot be found any more.
     pub(crate) fn look_at_tree(&self) {
         let found = tree::outside(self.group);
         self.outside.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
     }
 
-    /// Kills the group at once, with what it started in sessions of their own, and waits until the process was reaped.
+    /// Kills the group at once, with its children in sessions of their own, and waits until the process was reaped.
     pub async fn kill_tree(&self) -> Death {
         self.kill();
         self.wait().await
@@ -193,8 +193,8 @@ pub(crate) fn seal_descriptors() {
     ONCE.call_once(|| close_fds::set_fds_cloexec(3, &[]));
 }
 
-/// Makes sure that interrupts reach a child although we were started without them, as a shell starts what is in the
-/// background: what a process ignores its children ignore, too. A listener that nobody hears is as good for us.
+/// Makes sure that interrupts reach a child although we were started without them, as a shell starts jobs in the
+/// background: children inherit ignored signals. A listener that nobody hears is as good for us.
 fn unignore_interrupts() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,5 +1,5 @@
 //! Where Python is: the interpreters that could run code here, in the order in which they are wanted, and why
-//! some of them cannot. Decided by what is on disk; no process is started.
+//! some of them cannot. Decided by files on disk; no process is started.
 
 mod asking;
 mod files;
@@ -17,12 +17,12 @@ pub use files::{Disk, Files, Kind};
 pub use layout::{has_module, version};
 pub use shim::Shim;
 
-/// What the search looks at.
+/// The inputs of the search.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     /// The file system.
     pub files: &'a dyn Files,
-    /// The environment of whoever asks, unfiltered.
+    /// The environment of the client, unfiltered.
     pub variables: &'a Variables,
     /// Folders in which work is done, the nearest first. An environment is looked for in each and above it.
     pub folders: &'a [PathBuf],
@@ -74,7 +74,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A place where an interpreter was expected, and what is there.
+/// A place where an interpreter was expected, and the file there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     /// Where it was looked for.
@@ -87,7 +87,7 @@ pub struct Candidate {
 
 /// Why an interpreter cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum Flaw {
     #[error("there is no such file")]
     Missing,
@@ -108,7 +108,7 @@ pub enum Flaw {
 }
 
 impl Flaw {
-    /// What would mend it. Making an environment anew empties its folder, so that is only for what is one for sure.
+    /// The command that would repair it. Making an environment anew empties its folder, so that is only for certain environments.
     pub fn hint(&self, path: &Path) -> Option<String> {
         let anew = |environment: &Path| {
             Some(format!("make the environment anew: python3 -m venv --clear {}", environment.display()))
@@ -260,7 +260,7 @@ fn on_path(around: &Surroundings<'_>, name: &str) -> Vec<Candidate> {
     around.variables.path_folders().into_iter().filter_map(candidate).collect()
 }
 
-/// A program as it stands, or what is behind it when it is a shim.
+/// A program as it stands, or the interpreter behind it when it is a shim.
 fn program(around: &Surroundings<'_>, path: &Path, origin: Origin) -> Result<Interpreter, Flaw> {
     runnable(around.files, path)?;
     let plain = |path: PathBuf, shim| {

@@ -282,7 +282,7 @@ impl Kernel for Runner {
     }
 }
 
-/// A program that is no Python says strange things when it is started as one; so much for what it is.
+/// A program that is no Python prints strange things when it is started as one; this is their start.
 fn or_no_python(program: &Path, error: Error) -> Error {
     let names = [Some(program.to_owned()), program.canonicalize().ok()];
     let mut names = names.iter().flatten().filter_map(|path| path.file_name());
@@ -311,7 +311,7 @@ fn no_pipe(source: io::Error) -> Error {
     Error::Io { what: "a pipe to the runner cannot be made".into(), source }
 }
 
-/// What tells our marks from anything that a program writes.
+/// The random prefix that tells our marks from any text of a program.
 fn random_token() -> Result<String> {
     let mut bytes = [0; 12];
     getrandom::fill(&mut bytes).map_err(|error| Error::Io {

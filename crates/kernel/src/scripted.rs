@@ -1,4 +1,4 @@
-//! A kernel that replays what another once did: recorded transcripts, for cases that a real kernel shows only
+//! A kernel that replays recorded transcripts, for cases that a real kernel shows only
 //! now and then.
 
 mod transcript;
@@ -64,7 +64,7 @@ impl Scripted {
     }
 }
 
-/// Sends what was recorded, and waits where the record waits.
+/// Sends the recorded events, and waits where the record waits.
 async fn replay(
     id: ExecutionId,
     recorded: Recorded,
@@ -88,7 +88,7 @@ async fn replay(
             Event::Died(death) => drop(state.send_replace(State::Dead(death.clone()))),
             _ => {}
         }
-        // A reader who has gone away does not stop the code.
+        // A dropped receiver does not stop the code.
         let _ = events.send(event).await;
     }
 }
@@ -192,7 +192,7 @@ mod tests {
         let error = kernel.execute(Request::new("more")).await.unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the kernel said what cannot be understood: the transcript ends before \"more\" is run"
+            "unexpected message from the kernel: the transcript ends before \"more\" is run"
         );
     }
 

@@ -32,7 +32,7 @@ const PIECE: usize = 64 * 1024;
 /// left the command's group and session writes on.
 const REST: Duration = Duration::from_millis(500);
 
-/// What a failed command is said to have raised.
+/// The name of the exception that a failed command raises.
 const FAILED: &str = "CommandFailed";
 
 /// Makes a shell ready, which starts nothing yet.
@@ -125,14 +125,14 @@ impl Shell {
     }
 }
 
-/// Passes on what a command writes, until it has ended.
+/// Passes on the output of a command, until it has ended.
 async fn follow(
     process: &Process,
     mut output: pipe::Receiver,
     interrupted: &AtomicBool,
     events: &mpsc::Sender<Event>,
 ) {
-    // A reader who has gone away does not stop the command.
+    // A dropped receiver does not stop the command.
     let _ = events.send(Event::Started { execution_count: None }).await;
     let mut buffer = BytesMut::new();
     let mut until: Option<Instant> = None;
@@ -178,7 +178,7 @@ async fn follow(
     let _ = events.send(Event::Done(Outcome { status, execution_count: None, cancelled })).await;
 }
 
-/// How a command ended that did not do what it should.
+/// The error of a command that failed.
 fn said(death: &Death) -> String {
     match death {
         Death::Exit(code) => format!("exit code {code}"),

@@ -1,4 +1,4 @@
-//! Connections that wait for nothing: small messages go out at once, and what comes in is acknowledged at once. A
+//! Connections that wait for nothing: small messages go out at once, and incoming data is acknowledged at once. A
 //! Jupyter server holds its next small message back until then, for 40 ms with a client that does not care.
 
 use std::io;
@@ -70,7 +70,7 @@ async fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     Err(failed)
 }
 
-/// Whom we believe: those whom this machine believes.
+/// The certificates that this machine trusts.
 fn trust() -> io::Result<Arc<ClientConfig>> {
     static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     if let Some(config) = CONFIG.get() {
@@ -80,7 +80,7 @@ fn trust() -> io::Result<Arc<ClientConfig>> {
     Ok(CONFIG.get_or_init(|| config).clone())
 }
 
-/// Whom we believe by the certificates in a file.
+/// The certificates in a file.
 fn trust_in(bundle: &Path) -> io::Result<Arc<ClientConfig>> {
     let loaded = rustls_native_certs::load_certs_from_paths(Some(bundle), None);
     if loaded.certs.is_empty() {

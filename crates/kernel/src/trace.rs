@@ -1,4 +1,4 @@
-//! Where a backend writes down what it says and hears, for whoever looks for a fault.
+//! The trace of a backend's messages, for debugging.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Events that wait for their listener: how much of them there may be, and in what size they are handed on.
+//! Events that wait for their listener: the bound on their size, and the size of the pieces handed on.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(crate) const EVENTS: usize = 64;
 /// Text of one stream is put together up to this size.
 pub(crate) const CHUNK: usize = 64 * 1024;
 
-/// What may wait here, in bytes, before nothing more is read.
+/// The bytes that may wait here before reading stops.
 const MOST: usize = 256 * 1024;
 
 /// An event of this size is sent only to a listener that has taken all before it, so that few are in memory.

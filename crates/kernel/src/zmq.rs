@@ -147,7 +147,7 @@ impl Transport for ZmqTransport {
     }
 
     fn beat(&self) -> Future<'_, Result<()>> {
-        // Not a question on the shell's channel: what threads print would be taken for a part of the answer.
+        // Not a question on the shell's channel: output of threads would be taken for a part of the reply.
         Box::pin(async { self.live.get().beat().await })
     }
 

@@ -37,7 +37,7 @@ pub(crate) async fn receive(mut stream: UnixStream, seat: Seat, shared: Arc<Shar
     let greeting = match greeted {
         Ok(Ok(Some(greeting))) => greeting,
         Ok(Ok(None)) | Err(_) => return,
-        Ok(Err(error)) => return note(format_args!("a visitor said what cannot be understood: {error}")),
+        Ok(Err(error)) => return note(format_args!("malformed greeting from a client: {error}")),
     };
     // Whom a host that is about to leave does not let in looks again, and finds the next one.
     let Some((answer, attached)) = decide(&greeting, &shared) else { return };

@@ -1,4 +1,4 @@
-"""What all parts of the runner share: limits, the descriptors' numbers, and loading modules."""
+"""Shared by all parts of the runner: limits, the descriptors' numbers, and loading modules."""
 
 import _contextvars
 import _thread

@@ -7,7 +7,7 @@ from .base import library
 
 
 class COutput:
-    """Brings out what C code printed, once any was loaded."""
+    """Flushes the buffers of C code, once any was loaded."""
 
     def __init__(self):
         self.modules_seen = 0

@@ -1,4 +1,4 @@
-"""What a cell prints and displays, kept instead of shown."""
+"""Output of a cell, kept instead of shown."""
 
 import io
 import sys
@@ -8,7 +8,7 @@ from .display import publish_display_data
 
 
 class Captured:
-    """What a cell printed and displayed, kept instead of shown."""
+    """Output of a cell, kept instead of shown."""
 
     def __init__(self, stdout=True, stderr=True, display=True):
         self._wanted = stdout, stderr, display
@@ -34,12 +34,12 @@ class Captured:
 
     @property
     def stdout(self):
-        """What was printed."""
+        """The standard output."""
         return self._stdout.getvalue()
 
     @property
     def stderr(self):
-        """What was printed as errors."""
+        """The standard error."""
         return self._stderr.getvalue()
 
     def __str__(self):
@@ -80,5 +80,5 @@ class CapturingPublisher:
         self.outputs.append(RichOutput(data, metadata, transient, update))
 
     def clear_output(self, wait=False):
-        """Forgets what was kept."""
+        """Drops the kept output."""
         self.outputs.clear()

@@ -87,7 +87,7 @@ class Command:
 
 
 def output_of(command):
-    """Runs a command of the system's shell; returns its exit code and what it printed."""
+    """Runs a command of the system's shell; returns its exit code and its output."""
     subprocess = library("subprocess")
     with Command() as started:
         process = started.start(
@@ -101,9 +101,9 @@ def output_of(command):
 
 
 def run(command, text=None, kept=(False, False)):
-    """Runs a command on our own output, or into `sys.stdout` where that is somebody else's.
+    """Runs a command on our own output, or into `sys.stdout` where that was replaced.
 
-    Returns its exit code and what is to be kept of its output and errors, rather than shown.
+    Returns its exit code and the output and errors to keep, rather than show.
     """
     subprocess = library("subprocess")
     streams = sys.stdout, sys.stderr
@@ -127,7 +127,7 @@ def run(command, text=None, kept=(False, False)):
 def run_on_terminal(command):
     """Runs a command of the system's shell that sees a terminal as its output, as IPython does; returns its exit code."""
     subprocess, select = library("subprocess"), library("select")
-    # There is nobody who could turn the pages.
+    # No reader could turn the pages.
     variables = dict(os.environ, TERM="xterm-color", PAGER="cat", GIT_PAGER="cat")
     decoder = library("codecs").getincrementaldecoder("utf-8")("replace")
     ends = []
@@ -144,7 +144,7 @@ def run_on_terminal(command):
             )
             os.close(ends.pop())
             while True:
-                # What it left in the background may keep the terminal open.
+                # A background process may keep the terminal open.
                 ended = process.poll() is not None
                 if not select.select([ours], [], [], 0 if ended else 0.05)[0]:
                     if ended:

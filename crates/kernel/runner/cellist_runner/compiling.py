@@ -8,7 +8,7 @@ import sys
 from .base import library, load
 from .shell import ZMQExitAutocall
 
-# What a cell of one line may begin with to be a magic without its percent sign.
+# Starts of a one-line cell that make it a magic without its percent sign.
 LONE_WORD = r"([A-Za-z_]\w*)(?![\w.])[ \t]*(?!.*\n)"
 
 
@@ -20,7 +20,7 @@ class Compiler:
         self.shell = shell
         # By the name of the file that a cell stands for, as `linecache` has them.
         self.sources = {}
-        # What cells imported from `__future__`.
+        # Imports of cells from `__future__`.
         self.future_flags = 0
 
     def keep(self, source, filename):
@@ -34,7 +34,7 @@ class Compiler:
             sys.modules["linecache"].cache[filename] = entry
 
     def compile(self, source, filename, shown="last_expr"):
-        """Compiles a cell: its statements, and its last expression apart, or what else is to be shown."""
+        """Compiles a cell: its statements, and apart its last expression or another value to show."""
         flags = self.future_flags | _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         self.keep(source, filename)
         only_ast = flags | _ast.PyCF_ONLY_AST

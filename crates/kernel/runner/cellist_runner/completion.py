@@ -1,4 +1,4 @@
-"""Completion: what could be written at the cursor."""
+"""Completion at the cursor."""
 
 import builtins
 import os
@@ -10,7 +10,7 @@ from .lookup import MISSING, called_name, look_up
 
 
 def answer(request):
-    """What could be written at the cursor."""
+    """Completions at the cursor."""
     code, cursor = request["code"], request["cursor"]
     before = code[:cursor]
     namespace = state.runner.namespace.variables

@@ -30,7 +30,7 @@ class DisplayPublisher:
         )
 
     def clear_output(self, wait=False):
-        """Takes away what the cell has shown."""
+        """Clears the cell's outputs."""
         state.runner.outlet.send("clear_output", wait=bool(wait))
 
 
@@ -106,7 +106,7 @@ def update_display(value, *, display_id, **keys):
 
 
 def clear_output(wait=False):
-    """Takes away what the cell has shown, at once or when the next output comes."""
+    """Clears the cell's outputs, at once or when the next output comes."""
     state.runner.shell.display_pub.clear_output(wait)
 
 

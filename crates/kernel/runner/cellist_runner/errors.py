@@ -20,7 +20,7 @@ def error_fields(error):
 
 
 def exit_status(error):
-    """What a process that ends with this, or with nothing, exits with; says what it has to say, as Python does."""
+    """The exit status of a process that ends with this, or with nothing; prints the message, as Python does."""
     if error is None:
         return 0
     code = error.code if isinstance(error, SystemExit) else 1
@@ -45,7 +45,7 @@ def traceback_lines(error):
             return
         seen.add(id(part))
         stack = [frame for frame in part.stack if not is_ours(frame.filename)]
-        # What is above the cell is the way we got there: through the event loop, for instance.
+        # The frames above the cell are ours: of the event loop, for instance.
         first = next((at for at, frame in enumerate(stack) if frame.filename in state.runner.compiler.sources), 0)
         if stack[first:]:
             part.stack[:] = stack[first:]

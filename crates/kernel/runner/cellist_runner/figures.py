@@ -7,7 +7,7 @@ from .base import library, state
 from .display import display
 
 BACKEND = "module://cellist_figures"
-# What matplotlib can draw for: a window or a page that answers, or a file.
+# The targets of matplotlib: an interactive window or page, or a file.
 WINDOWS = frozenset(
     "auto gtk gtk3 gtk3agg gtk3cairo gtk4 gtk4agg gtk4cairo ipympl macosx nbagg notebook osx qt qt4 qt5 qt5agg "
     "qt5cairo qt6 qtagg qtcairo tk tkagg tkcairo webagg widget wx wxagg wxcairo".split()
@@ -62,7 +62,7 @@ class Figures:
             )
 
     def image(self, figure, name):
-        """One figure as an image, cut to what is drawn; nothing for an empty one."""
+        """One figure as an image, cut to its content; nothing for an empty one."""
         if not figure.axes and not figure.lines:
             return None
         retina = name in ("retina", "png2x")
@@ -88,7 +88,7 @@ class Figures:
         return data
 
     def show(self, *_arguments, **_keys):
-        """Shows all figures that are open, and closes them: what `plt.show()` does here."""
+        """Shows all figures that are open, and closes them: the `plt.show()` of the runner."""
         pyplot = sys.modules.get("matplotlib.pyplot")
         helpers = sys.modules.get("matplotlib._pylab_helpers")
         if pyplot is None or helpers is None:
@@ -101,7 +101,7 @@ class Figures:
                 pyplot.close("all")
 
     def at_end_of_cell(self):
-        """Shows what the cell left open."""
+        """Shows the figures that the cell left open."""
         drawn, self.drawn = self.drawn, False
         matplotlib = sys.modules.get("matplotlib")
         if drawn and matplotlib is not None and "matplotlib.pyplot" in sys.modules and "cellist_figures" in sys.modules:

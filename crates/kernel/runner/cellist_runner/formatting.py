@@ -53,7 +53,7 @@ class Formatter:
         self.deferred_printers = {}
 
     def for_type(self, kind, function=None):
-        """Registers a function for a type, or for the name of one; returns what was registered before."""
+        """Registers a function for a type, or for the name of one; returns the previous one."""
         if isinstance(kind, str):
             module, _, name = kind.rpartition(".")
             return self.for_type_by_name(module, name, function)
@@ -144,7 +144,7 @@ class DisplayFormatter:
         return data, metadata
 
     def _method(self, formatter, value, name):
-        """What was registered for a value's type, or the value's own method."""
+        """The registered function for a value's type, or the value's own method."""
         printer = formatter.lookup(value)
         if printer is None:
             return representation_method(value, name)
@@ -155,7 +155,7 @@ class DisplayFormatter:
         return ({"text/plain": text} if ok else {}), {}
 
     def _try(self, method):
-        """Calls a method of the user's. What it raises is shown, and does not stop the cell."""
+        """Calls a method of the user's. Its exception is shown, and does not stop the cell."""
         try:
             return method(), True
         except NotImplementedError:
@@ -248,7 +248,7 @@ def pattern_text(pattern):
 
 
 class PlainPrinter:
-    """What `_repr_pretty_` is given: takes pieces of text, and never breaks a line."""
+    """The printer for `_repr_pretty_`: takes pieces of text, and never breaks a line."""
 
     def __init__(self):
         self.pieces = []
@@ -270,7 +270,7 @@ class PlainPrinter:
         self.pieces.append(plain_text(value))
 
     def begin_group(self, _indent=0, open=""):
-        """The beginning of what belongs together."""
+        """The beginning of a group."""
         self.pieces.append(open)
 
     def end_group(self, _dedent=0, close=""):

@@ -23,7 +23,7 @@ WATCHED = frozenset(
     )
 )
 
-# What programs import of IPython, also where it is not installed.
+# Modules of IPython that programs import, also where it is not installed.
 IPYTHON = (
     "IPython",
     "IPython.core",
@@ -55,7 +55,7 @@ class ImportHooks:
         self.busy = set()
 
     def find_spec(self, name, path=None, target=None):
-        """What the import system asks."""
+        """The hook for the import system."""
         watched = name in WATCHED
         missing = self.stand_ins.get(name)
         if not (watched or missing) or name in self.busy:
@@ -89,12 +89,12 @@ class ImportHooks:
         return spec
 
     def after_import(self, module):
-        """Does what is to be done after a watched module was imported."""
+        """Runs the action for a watched module after its import."""
         load("watched").AFTER[module.__name__](module)
 
 
 def find_spec(name, path, target):
-    """What the other finders say."""
+    """The result of the other finders."""
     for finder in sys.meta_path:
         if finder is hooks or not hasattr(finder, "find_spec"):
             continue

@@ -1,4 +1,4 @@
-"""Inspection: what is known of a name."""
+"""Inspection: documentation of a name."""
 
 import builtins
 import re
@@ -9,7 +9,7 @@ from .lookup import MISSING, called_name, look_up
 
 
 def answer(request):
-    """What is known of the name at the cursor, or of the function that is being called there."""
+    """Documentation of the name at the cursor, or of the function that is being called there."""
     code, cursor = request["code"], request["cursor"]
     start = re.search(r"[\w.%]*$", code[:cursor]).start()
     end = cursor + re.match(r"\w*", code[cursor:]).end()

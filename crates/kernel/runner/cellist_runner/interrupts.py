@@ -32,7 +32,7 @@ class Interrupts:
         return function
 
     def settle(self):
-        """Raises what came while a whole function ran."""
+        """Raises an interrupt that came during a shielded function."""
         if self.deferred and _thread.get_ident() == MAIN_THREAD:
             self.deferred = False
             if self.armed:
@@ -70,7 +70,7 @@ class Interrupts:
         return True
 
     def reset(self):
-        """Before a cell: forgets what the last one was sent."""
+        """Before a cell: drops interrupts of the last one."""
         self.deferred = False
         self.happened = False
         self.breaks_in = False

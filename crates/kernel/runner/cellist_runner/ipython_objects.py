@@ -41,7 +41,7 @@ class DisplayObject:
         return False
 
     def reload(self):
-        """Reads what was named."""
+        """Reads the named file or address."""
         if self.filename is not None:
             self.data = read(self.filename, self._read_flags)
         elif self.url is not None and self.data is None:

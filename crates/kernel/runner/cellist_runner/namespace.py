@@ -1,4 +1,4 @@
-"""The user's variables: what is always there, the history and the results."""
+"""The user's variables: the permanent ones, the history and the results."""
 
 import builtins
 import os
@@ -24,7 +24,7 @@ class Namespace:
         self.reset()
 
     def reset(self):
-        """Forgets all variables, but for what a session always has."""
+        """Forgets all variables, but for those that a session always has."""
         variables = self.variables
         kept = {name: variables.get(name) for name in ("__name__", "__doc__", "__builtins__")}
         hidden = {name: variables[name] for name in self.hidden_names if name in variables}
@@ -69,7 +69,7 @@ class Namespace:
         if value is results:
             return
         names = ("_", "__", "___")
-        # A user who took one of the names for something else keeps it.
+        # A name that the user has bound anew stays.
         if all(variables.get(name) is known for name, known in zip(names, self.unders) if name in variables):
             self.unders = [value] + self.unders[:2]
             for name, known in zip(names, self.unders):

@@ -11,7 +11,7 @@ from .interrupts import interrupts
 from .jsontext import to_json
 from .streams import OTHERS, TextStream
 
-# What a pipe is sure to take in one piece, on any system.
+# The size that a pipe takes in one piece, on any system.
 ONE_PIECE = 512
 
 
@@ -19,7 +19,7 @@ def write_each(targets):
     """Writes some bytes to each of some pipes, without fail.
 
     A signal handler of the program's may run between any two steps of Python code, and raise. So the writes
-    are made inside one call, which notes how far it got, and what was raised is raised when all is written.
+    are made inside one call, which notes how far it got, and an exception is raised when all is written.
     """
     written, raised = [], None
     while True:
@@ -91,7 +91,7 @@ class Outlet:
         return [(self.pipes[STDOUT], mark), (self.pipes[STDERR], mark)]
 
     def flush(self):
-        """Writes out what is buffered of the text of both streams."""
+        """Writes out the buffered text of both streams."""
         for stream in self.streams:
             stream.flush()
 
@@ -145,7 +145,7 @@ class Outlet:
         return written
 
     def separate(self):
-        """Sets what others write to the pipes apart from the text before it and the text that follows."""
+        """Separates other processes' output in the pipes from the text before it and the text that follows."""
         if self.forked:
             return
         self.turn(OTHERS)
@@ -205,7 +205,7 @@ class Outlet:
     def send_last(self, frame, **fields):
         """Sends a frame that the end of the cell is to follow at once, together with that.
 
-        What Python writes in between comes behind it all the same.
+        Python's output in between comes behind it all the same.
         """
         self._put(self._hold, frame, fields)
 

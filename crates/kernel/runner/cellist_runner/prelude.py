@@ -4,7 +4,7 @@ from .base import library, load
 
 
 def run_prelude(runner, request):
-    """Runs it on the user's variables; returns notices of what failed."""
+    """Runs it on the user's variables; returns notices of failures."""
     notices = []
     prelude = request.get("prelude")
     if prelude:

@@ -1,4 +1,4 @@
-"""What the host asks for: taken in a thread of its own, also while a cell runs."""
+"""Requests of the host: taken in a thread of its own, also while a cell runs."""
 
 import _signal
 import _thread
@@ -149,7 +149,7 @@ def abandoned():
 
 
 def descendants(process):
-    """What a process started, and what those started, also in sessions of their own; only Linux tells."""
+    """The descendants of a process, also in sessions of their own; only Linux tells."""
     found = []
     for task in os.listdir("/proc/%d/task" % process):
         with open("/proc/%d/task/%s/children" % (process, task)) as children:

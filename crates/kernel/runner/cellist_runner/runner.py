@@ -58,7 +58,7 @@ class Runner:
         self.cell = None
         self.count = 0
         self.cell_name = "<cell>"
-        # Whether the cell ends with what is shown now.
+        # Whether the cell ends with the error shown now.
         self.ends = False
 
     # Setting up.
@@ -170,7 +170,7 @@ class Runner:
         self.tasks.enter()
 
     def show_end(self, cell):
-        """Shows what ended the cell, and what it left to be shown."""
+        """Shows the error that ended the cell, and its remaining output."""
         shown = Cell({"execution": None, "code": ""})
         failed = cell.error
         if failed is not None:
@@ -238,7 +238,7 @@ class Runner:
                 self.ends = False
 
     def run_parts(self, parts):
-        """Runs what was compiled; returns the value of the last expression."""
+        """Runs compiled code; returns the value of the last expression."""
         value = None
         for code in parts:
             if code is not None:
@@ -265,7 +265,7 @@ class Runner:
         self.outlet.send("error", **load("errors").error_fields(error))
 
     def show_failure(self, error):
-        """Shows what ended the cell."""
+        """Shows the error that ended the cell."""
         if isinstance(error, UsageError):
             print("UsageError: %s" % error, file=sys.stderr)
             return
@@ -278,7 +278,7 @@ class Runner:
         self.show_error(error)
 
     def end_of_cell(self):
-        """What happens after the code of each cell."""
+        """The steps after the code of each cell."""
         if self.outlet.forked:
             return
         events = self.shell.events
@@ -295,7 +295,7 @@ class Runner:
                 self.show_error(error)
 
     def flush_streams(self):
-        """Brings out what the cell left in buffers."""
+        """Flushes the cell's buffers."""
         for stream in (sys.stdout, sys.stderr):
             if stream not in self.outlet.streams:
                 try:
@@ -331,7 +331,7 @@ class Runner:
                     self.report(error)
 
     def report(self, error):
-        """Shows what nobody waits for."""
+        """Shows errors of tasks that nothing awaits."""
         try:
             sys.excepthook(type(error), error, error.__traceback__)
         except BaseException:
@@ -339,7 +339,7 @@ class Runner:
 
 
 def main(requests, frames):
-    """Says hello and runs what is asked for, until told to leave."""
+    """Says hello and serves requests, until told to leave."""
     for descriptor in (requests, frames):
         os.set_inheritable(descriptor, False)
     START_PATH[:] = [entry for entry in sys.path if entry != ""]

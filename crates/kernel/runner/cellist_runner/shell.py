@@ -1,4 +1,4 @@
-"""The shell that programs ask for: what `get_ipython()` returns."""
+"""The shell of `get_ipython()`."""
 
 import re
 import sys
@@ -18,12 +18,12 @@ class UsageError(Exception):
 
 
 def not_supported(what):
-    """The error for what only IPython itself can do."""
+    """The error for features of IPython alone."""
     return UsageError("%s is not supported by the runner: use `--backend jupyter`." % what)
 
 
 class StdinNotImplementedError(NotImplementedError):
-    """Somebody asked for input, and there is nobody to give it."""
+    """A program asked for input, and no user can give it."""
 
     __module__ = "IPython.core.error"
 
@@ -34,12 +34,12 @@ def _no_input(what):
 
 
 def no_input(prompt="", /):
-    """What `input` does here: it fails at once."""
+    """The `input` of the runner: it fails at once."""
     _no_input("raw_input")
 
 
 def no_getpass(prompt="Password: ", stream=None, **_keys):
-    """What `getpass` does here: it fails at once."""
+    """The `getpass` of the runner: it fails at once."""
     _no_input("getpass")
 
 
@@ -115,13 +115,13 @@ class ZMQInteractiveShell:
     def __repr__(self):
         return "<%s.ZMQInteractiveShell at 0x%x>" % (__name__, id(self))
 
-    # What libraries ask for.
+    # Attributes that libraries use.
 
     # Which statements of a cell show their values: `all`, `last`, `last_expr`, `last_expr_or_assign`, `none`.
     ast_node_interactivity = "last_expr"
 
     def interactivity(self):
-        """What was chosen for this shell, or for all shells by way of IPython's own class."""
+        """The option of this shell, or of all shells by way of IPython's own class."""
         chosen = self.__dict__.get("ast_node_interactivity")
         module = sys.modules.get("IPython.core.interactiveshell")
         if chosen is None and module is not None:
@@ -145,7 +145,7 @@ class ZMQInteractiveShell:
 
     @property
     def displayhook(self):
-        """What shows the value of the last expression."""
+        """The hook that shows the value of the last expression."""
         return sys.displayhook
 
     def get_ipython(self):
@@ -282,7 +282,7 @@ class ZMQInteractiveShell:
         return re.sub(r"\{\{|\}\}|\{([^{}]+)\}|\$\$\w+|\$([A-Za-z_][\w.]*)", replace, text)
 
     def system(self, command):
-        """Runs a command of the system's shell; what it prints is shown."""
+        """Runs a command of the system's shell; its output is shown."""
         command = self.var_expand(command)
         if command.rstrip().endswith("&"):
             raise OSError("Background processes not supported.")

@@ -6,7 +6,7 @@ import os
 from .base import OWNER, STDOUT
 from .interrupts import interrupts
 
-# Stands for those who write to the pipes without telling us: children, mostly.
+# Stands for writers to the pipes that we do not know: children, mostly.
 OTHERS = object()
 
 
@@ -40,7 +40,7 @@ class Buffer(io.BufferedWriter):
             return error.characters_written + io.BufferedWriter.write(self, rest)
 
     def flush(self):
-        """Writes out what is kept."""
+        """Writes out the buffer."""
         try:
             io.BufferedWriter.flush(self)
         except BlockingIOError:

@@ -10,7 +10,7 @@ class Tasks:
     """The event loop of the cells: made when asyncio is imported, kept turning between cells.
 
     While a cell runs plain code the loop counts as running, so that `asyncio.create_task` works at the top
-    level; what it starts goes on when a cell awaits and between cells.
+    level; its tasks go on when a cell awaits and between cells.
     """
 
     def __init__(self):
@@ -40,7 +40,7 @@ class Tasks:
         """Makes the loop look as if it ran, or no longer: cells count as a part of it."""
         asyncio._set_running_loop(self.loop if runs else None)
         try:
-            # What asyncio's own loops go by.
+            # Attributes that asyncio's own loops use.
             self.loop._thread_id = MAIN_THREAD if runs else None
         except AttributeError:
             pass

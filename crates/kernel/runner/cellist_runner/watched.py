@@ -65,7 +65,7 @@ def _after_subprocess(module):
 
     def _handle_exitstatus(self, *arguments, **keys):
         end(self, *arguments, **keys)
-        # What the child wrote comes before what is written from now on.
+        # The child's output comes before later output.
         state.runner.outlet.written = OTHERS
 
     popen._execute_child = _execute_child
@@ -131,5 +131,5 @@ def _after_plotly(module):
     if not os.environ.get("PLOTLY_RENDERER"):
         module.renderers.default = "plotly_mimetype"
     if getattr(module, "nbformat", True) is None:
-        # It only asks for the version, to see that what shows the figure is new enough.
+        # It only asks for the version, to check that the renderer is new enough.
         module.nbformat = types.SimpleNamespace(__version__="5.10.0")

@@ -102,7 +102,7 @@ const ALLOWED: &[&str] = &[
     "PIP_CACHE_DIR",
     "UV_CACHE_DIR",
     "NODE_EXTRA_CA_CERTS",
-    // What Windows needs.
+    // Required by Windows.
     "SYSTEMROOT",
     "SYSTEMDRIVE",
     "WINDIR",

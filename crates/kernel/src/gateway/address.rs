@@ -1,4 +1,4 @@
-//! Where a gateway is and what lets us in.
+//! The address of a gateway and its credentials.
 
 use std::fmt;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub struct BadAddress {
 impl Gateway {
     /// An address as people write it; a token in it counts only when none is given.
     pub fn new(url: &str, token: Option<String>) -> Result<Gateway, BadAddress> {
-        // What stands behind the question mark may be secret.
+        // The query string may be secret.
         let said = url.split('?').next().unwrap_or_default();
         let bad = |reason| BadAddress { url: said.to_owned(), reason };
         let uri: Uri = url.trim().parse().map_err(|_| bad("it cannot be read as one"))?;
@@ -91,7 +91,7 @@ impl Gateway {
         format!("{}{path}", self.url).parse().unwrap_or_default()
     }
 
-    /// What a request carries to be let in.
+    /// The credentials in a request.
     pub(super) fn authorization(&self) -> Option<String> {
         self.token.as_ref().map(|token| format!("token {token}"))
     }

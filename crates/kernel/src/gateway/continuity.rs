@@ -1,4 +1,4 @@
-//! What a connection that broke may have taken with it, told from what came before and after: pure.
+//! Detects messages lost in a broken connection, from those before and after it: pure.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -11,7 +11,7 @@ use crate::jupyter::message::Message;
 const MISSING: usize = 1000;
 
 /// Requests on their way, until they are answered. A kernel answers the requests of one client in order, so the answer
-/// to a question that is asked after a break tells what became of those before it.
+/// to a question that is asked after a break decides the fate of those before it.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     open: VecDeque<Request>,
@@ -29,7 +29,7 @@ struct Request {
     idle: bool,
 }
 
-/// What became of the requests before a break.
+/// The fate of the requests before a break.
 #[derive(Debug, Default)]
 pub(super) struct Aftermath {
     /// Requests that never arrived.
@@ -137,7 +137,7 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// Remembers who the kernel is.
+    /// Remembers the identity of the kernel.
     pub(super) fn learn(&mut self, answer: &Message) {
         if self.process.is_none() {
             self.process = process(&answer.id).map(str::to_owned);
@@ -152,7 +152,7 @@ impl Numbers {
         }
     }
 
-    /// Whether it is known who the kernel is.
+    /// Whether the kernel's identity is known.
     pub(super) fn knows(&self) -> bool {
         self.process.is_some()
     }

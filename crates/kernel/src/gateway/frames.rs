@@ -37,7 +37,7 @@ impl Form {
         }
     }
 
-    /// A message from the server; none for what is not one.
+    /// A message from the server; none for a malformed one.
     pub(super) fn read(self, frame: Frame) -> Option<(Channel, Result<Message, Garbled>)> {
         match (self, frame) {
             (Form::Parts, Frame::Binary(bytes)) => Some(read_parts(&bytes)),
@@ -54,7 +54,7 @@ fn channel(name: &[u8]) -> Option<Channel> {
         .find(|channel| channel.name().as_bytes() == name)
 }
 
-/// How many offsets there are, the offsets, and what they point to: the channel and the parts.
+/// How many offsets there are, the offsets, and their targets: the channel and the parts.
 fn side_by_side(channel: &str, parts: &[Bytes]) -> Bytes {
     let count = parts.len() + 2;
     let mut offset = 8 * (count + 1);

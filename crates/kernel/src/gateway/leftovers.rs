@@ -1,4 +1,4 @@
-//! Kernels that we started on gateways, by who started them: those whose owner was killed are ended by whoever comes
+//! Kernels that we started on gateways, by their owner: those whose owner was killed are ended by the next client that comes
 //! to the same gateway next.
 
 use std::fs;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::address::Gateway;
 use super::rest;
 
-/// How long whoever wants a kernel waits for the end of those that nobody has.
+/// How long a start of a kernel waits for the end of ownerless ones.
 const SWEEP: Duration = Duration::from_secs(3);
 
 /// A kernel of ours, as it is written down for as long as we live.
@@ -44,7 +44,7 @@ impl Kept {
         Some(Kept { entry: place.entry(), words, claim: Some(claim) })
     }
 
-    /// Leaves the kernel to whoever comes to its gateway next.
+    /// Leaves the kernel to the next client of its gateway.
     pub(super) fn leave(self) {
         let (entry, words) = (self.entry.clone(), self.words.clone());
         drop(self);
@@ -54,7 +54,7 @@ impl Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        // With the claim goes what was written.
+        // The claim goes with its file.
         self.claim.take();
         let _ = fs::remove_file(self.entry.with_extension("lock"));
     }
@@ -80,7 +80,7 @@ fn left_behind(folder: &Path, gateway: &Gateway) -> Vec<Kept> {
         if words.url != gateway.url() {
             return None;
         }
-        // Whoever lives has it, and whoever ends it keeps others from doing so.
+        // A living process has it, and one that ends it keeps others from doing so.
         let claim = Place::new(folder, words.kernel.as_str()).claim().ok()??;
         Some(Kept { entry, words, claim: Some(claim) })
     });

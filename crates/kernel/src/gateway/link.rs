@@ -1,5 +1,5 @@
-//! The task that has the websocket: what goes out and what comes in, over one connection after the other. A connection
-//! that breaks is made anew under the same name, so that the server sends what was missed.
+//! The task that owns the websocket: outgoing and incoming messages, over successive connections. A connection
+//! that breaks is made anew under the same name, so that the server sends missed messages.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ impl Source for Arriving {
     }
 }
 
-/// What the task needs besides its connection.
+/// The inputs of the task besides its connection.
 pub(super) struct Link {
     pub(super) gateway: Gateway,
     pub(super) kernel: String,
@@ -82,7 +82,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Its two ends: the future that does the work, and what the listener hears.
+    /// Its two ends: the future that does the work, and the listener's source.
     pub(super) fn begin(self, socket: Socket) -> (impl Future<Output = ()> + Send, Arriving) {
         let (heard, arriving) = mpsc::channel(HEARD);
         let task = Task {
@@ -103,7 +103,7 @@ impl Link {
 struct Task {
     link: Link,
     heard: mpsc::Sender<Heard>,
-    /// What the listener has no room for yet. Nothing is read meanwhile.
+    /// Messages that the listener has no room for yet. Nothing is read meanwhile.
     waiting: VecDeque<Heard>,
     requests: Requests,
     numbers: Numbers,
@@ -245,7 +245,7 @@ impl Task {
         in_time(socket.stream.send(socket.form().write(&outgoing))).await
     }
 
-    /// What a frame from the server means. Some death when it says that the kernel is gone.
+    /// Interprets a frame from the server. Returns a death when it reports that the kernel is gone.
     async fn take(&mut self, socket: &mut Socket, frame: Frame) -> Result<Option<Death>, tungstenite::Error> {
         let Some((channel, message)) = socket.form().read(frame) else { return Ok(None) };
         let Some(message) = self.link.tracer.received(channel, message) else { return Ok(None) };
@@ -395,7 +395,7 @@ impl Task {
         }
     }
 
-    /// Asks what tells, by its answer, what became of all that was asked before.
+    /// Sends the request whose reply decides the fate of all earlier ones.
     async fn probe(&mut self, socket: &mut Socket) -> Result<(), tungstenite::Error> {
         let (id, frames) = self.link.session.build("kernel_info_request", None, &json!({}));
         self.requests.probe(id);
@@ -456,7 +456,7 @@ fn death_in(message: &Message) -> Option<Death> {
             "dead" => Some(Death::Unknown),
             _ => None,
         },
-        // Somebody else ends it or starts it anew.
+        // Another client ends it or restarts it.
         "shutdown_reply" => match message.read::<Shutdown>().ok()?.restart {
             true => Some(Death::Restarted),
             false => Some(Death::Removed),

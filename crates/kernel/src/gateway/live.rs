@@ -49,7 +49,7 @@ pub(super) struct Live {
     tasks: Tasks,
 }
 
-/// Who started a kernel; of one of ours the form may be known that its server speaks.
+/// The owner of a kernel; of one of ours the server's protocol version may be known.
 enum Whose {
     Ours(Option<Form>),
     Others,
@@ -76,7 +76,7 @@ impl Live {
         Ok((live, notices))
     }
 
-    /// Connects to a kernel that runs, which may be somebody else's.
+    /// Connects to a kernel that runs, which may belong to another client.
     pub(super) async fn join(
         gateway: &Gateway,
         kernel: &Listed,
@@ -156,7 +156,7 @@ impl Live {
         Ok(Live { client: Arc::new(client), form, tasks })
     }
 
-    /// Lets go of the kernel; what runs in it is told to have died.
+    /// Detaches from the kernel; running code is reported as dead.
     pub(super) async fn leave(&self) {
         let _ = self.client.commands.send(Command::Leave).await;
         let listener = self.tasks.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -168,7 +168,7 @@ impl Live {
     }
 }
 
-/// What works for a kernel until this is dropped.
+/// The tasks of a kernel, which end when this is dropped.
 struct Tasks {
     link: JoinHandle<()>,
     listener: Mutex<Option<JoinHandle<()>>>,
@@ -188,7 +188,7 @@ fn interrupter(gateway: &Gateway, kernel: &str) -> Box<dyn Fn() + Send + Sync> {
     Box::new(move || {
         let (gateway, path) = (gateway.clone(), path.clone());
         tokio::spawn(async move {
-            // One that does not arrive is one that did not work, which whoever asked for it notices.
+            // One that does not arrive did not work, which the caller notices.
             let _ = rest::ask(&gateway, Method::POST, &path, Some(&json!({})), rest::ANSWER).await;
         });
     })
@@ -231,7 +231,7 @@ impl Ours {
         restarted.map(drop).map_err(|trouble| trouble.error(&self.gateway, "restarting a kernel"))
     }
 
-    /// Ends it. One that the gateway cannot be told about now is left to whoever comes there next.
+    /// Ends it. One whose gateway is unreachable now is left to the next client there.
     pub(super) async fn end(&self) {
         let path = format!("/api/kernels/{}", self.kernel.id);
         let ended = rest::ask(&self.gateway, Method::DELETE, &path, None, END).await;

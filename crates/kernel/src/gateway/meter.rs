@@ -16,7 +16,7 @@ const LARGE: u64 = 64 << 10;
 /// In which time pings are counted.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// What a server sent that no Jupyter server sends.
+/// A message that no Jupyter server sends.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Violation(pub(super) String);

@@ -1,4 +1,4 @@
-//! What a gateway is asked over HTTP, and what its answers mean. A connection serves one question: they are rare.
+//! Requests to a gateway over HTTP, and the meaning of its responses. A connection serves one request: they are rare.
 
 use std::fmt;
 use std::time::Duration;
@@ -22,12 +22,12 @@ use crate::stream::Stream;
 /// How long a gateway may take to answer a question that starts nothing.
 pub(super) const ANSWER: Duration = Duration::from_secs(15);
 
-/// What came of a question.
+/// The result of a request.
 #[derive(Debug)]
 pub(super) enum Trouble {
     /// Nobody is there, or the connection broke.
     Unreachable(String),
-    /// It cannot show that it is who it should be.
+    /// Its certificate cannot be verified.
     Distrusted(String),
     /// No answer came in time.
     TimedOut(Duration),
@@ -43,7 +43,7 @@ pub(super) enum Trouble {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refused {
     pub(super) status: StatusCode,
-    /// What the server says about it, in its own words.
+    /// The server's message about it, in its own words.
     pub(super) words: String,
 }
 
@@ -66,7 +66,7 @@ impl Trouble {
         matches!(self, Trouble::Refused(refused) if refused.status.is_server_error())
     }
 
-    /// As an error for whoever wanted to do `what`.
+    /// As an error for a caller that wanted to do `what`.
     pub(super) fn error(self, gateway: &Gateway, what: &str) -> Error {
         let url = gateway.url();
         let strange = |why: String| {
@@ -84,7 +84,7 @@ impl Trouble {
             ),
             Trouble::TimedOut(within) => (
                 format!("the gateway {url} did not answer within {} seconds: {what}", within.as_secs()),
-                Some("see that it is well; what was asked for may still happen over there".to_owned()),
+                Some("check the gateway; it may still carry out the request".to_owned()),
             ),
             Trouble::Refused(refused) if refused.is_about_the_token() => {
                 let (is, advice) = match gateway.token() {
@@ -104,13 +104,13 @@ impl Trouble {
 impl Refused {
     pub(super) fn new(status: StatusCode, body: &[u8]) -> Refused {
         let said = words(body);
-        // What stands before the colon may say no more than the number does.
+        // The text before the colon may say no more than the number does.
         let plain =
             status.canonical_reason().and_then(|reason| said.strip_prefix(reason)?.strip_prefix(": "));
         Refused { status, words: plain.map_or_else(|| said.clone(), str::to_owned) }
     }
 
-    /// Whether it is about who asks, and not about what was asked for.
+    /// Whether it is about our identity, and not about the request.
     fn is_about_the_token(&self) -> bool {
         const PLAIN: [&str; 5] = ["", "forbidden", "unauthorized", "invalid credentials", "not authorized"];
         let words = self.words.to_lowercase();
@@ -208,7 +208,7 @@ impl<T> Drop for Connection<T> {
     }
 }
 
-/// What a failure says about itself: servers of Jupyter answer with JSON, what stands before them with a page.
+/// The server's own message about a failure: Jupyter servers reply with JSON, proxies before them with a page.
 fn words(body: &[u8]) -> String {
     #[derive(Deserialize)]
     struct Failure {

@@ -1,5 +1,5 @@
 //! The gateway that we start ourselves: one for all of a user's processes and each interpreter. It holds its lock for as
-//! long as it lives, since the locked file is its standard input; whoever finds the lock free finds nobody.
+//! long as it lives, since the locked file is its standard input; a free lock means that there is none.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -22,7 +22,7 @@ use super::rest;
 use crate::error::{Error, Result};
 use crate::jupyter::message::random_hex;
 
-/// How long a gateway may take to start, and whoever waits for its turn to start one.
+/// How long a gateway may take to start, and a client may wait for its turn to start one.
 const START: Duration = Duration::from_secs(60);
 /// How long one that runs may take to show that it is well.
 const WELL: Duration = Duration::from_secs(10);
@@ -34,7 +34,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const IDLE: Duration = Duration::from_secs(15 * 60);
 const SCRIPT: &str = include_str!("shared.py");
 
-/// Ports are looked for and then used, and somebody else may be quicker.
+/// Ports are looked for and then used, and another process may be quicker.
 const TRIES: usize = 5;
 
 /// Where the shared gateways of a state folder are, one folder for each interpreter.
@@ -45,14 +45,14 @@ pub struct SharedGateways {
     idle: Duration,
 }
 
-/// What a shared gateway says of itself.
+/// The announcement of a shared gateway.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Announcement {
     /// Its process.
     pub pid: u32,
     /// Where it listens, on this machine alone.
     pub port: u16,
-    /// What lets its clients in.
+    /// The token of its clients.
     token: String,
     /// Its interpreter.
     #[serde(with = "cellist_platform::portable_path")]
@@ -69,7 +69,7 @@ impl Announcement {
 /// How a shared gateway is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// What it said of itself.
+    /// Its announcement.
     pub announcement: Announcement,
     /// How many kernels it runs; none when it does not answer.
     pub kernels: Option<usize>,
@@ -91,7 +91,7 @@ impl SharedGateways {
         self.idle
     }
 
-    /// The one of this interpreter, which is started unless it runs. Of many who ask at once one starts it.
+    /// The one of this interpreter, which is started unless it runs. Of concurrent callers one starts it.
     pub async fn obtain(&self, python: &Path, environment: &[(OsString, OsString)]) -> Result<Gateway> {
         let place = self.place(python);
         if let Some(known) = place.said::<Announcement>()
@@ -100,7 +100,7 @@ impl SharedGateways {
             return Ok(known.gateway());
         }
         let _turn = self.turn(&place).await?;
-        // Whoever had the turn before may have started it.
+        // The previous holder of the turn may have started it.
         match place.look::<Announcement>().map_err(|error| self.no_state(error))? {
             Found::Owned(known) if is_well(&known, WELL).await => return Ok(known.gateway()),
             Found::Owned(known) => end(&place, Some(known.pid)).await,
@@ -188,7 +188,7 @@ impl SharedGateways {
         folders.into_iter().map(|folder| Place::new(folder, "gateway")).collect()
     }
 
-    /// Starts one; none when somebody else took its port.
+    /// Starts one; none when another process took its port.
     async fn start(
         &self,
         place: &Place,
@@ -220,7 +220,7 @@ impl SharedGateways {
         }
         claim.announce(&announcement).map_err(|error| self.no_state(error))?;
         claim.hand_on();
-        // Whoever started it and lives on reaps it.
+        // The process that started it reaps it.
         drop(fault::thread(Site::ReaperThread, std::thread::Builder::new(), move || child.wait()));
         Ok(Some(announcement.gateway()))
     }
@@ -245,7 +245,7 @@ impl SharedGateways {
             "--JupyterWebsocketPersonality.list_kernels=True".to_owned(),
             // They throw output away.
             "--ZMQChannelsWebsocketConnection.limit_rate=False".to_owned(),
-            // Only of kernels that nobody is connected to: those of owners who were killed.
+            // Only of kernels without a connection: those of killed owners.
             format!("--MappingKernelManager.cull_idle_timeout={}", idle.ceil()),
             format!("--MappingKernelManager.cull_interval={}", (idle / 10.0).ceil()),
         ];
@@ -276,7 +276,7 @@ fn cannot(reason: String) -> Error {
     }
 }
 
-/// The process that holds the lock, as whoever started it wrote it down.
+/// The process that holds the lock, as its starter recorded it.
 fn holder(place: &Place) -> Option<u32> {
     fs::read_to_string(place.lock()).ok()?.trim().parse().ok()
 }

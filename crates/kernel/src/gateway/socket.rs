@@ -81,7 +81,7 @@ impl Socket {
     }
 }
 
-/// What a server sent that ended its connection, if that is why it ended.
+/// The message that ended the connection, if one did.
 pub(super) fn violation(error: &tungstenite::Error) -> Option<String> {
     use tungstenite::Error::{Capacity, Io, Protocol, Utf8};
     use tungstenite::error::ProtocolError::{ResetWithoutClosingHandshake, SendAfterClosing};

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::address::Gateway;
 use crate::error::Error;
 
-/// What a gateway can start.
+/// The kernelspecs of a gateway.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Specs {
     #[serde(default)]
@@ -38,7 +38,7 @@ impl Specs {
         })
     }
 
-    /// The kernel of that name, or for what is not named, the one that its language or the gateway suggests.
+    /// The kernel of that name, or without a name, the one that its language or the gateway suggests.
     pub(super) fn choose(&self, gateway: &Gateway, wanted: &Wanted) -> Result<String, Error> {
         let named = |name: &str| self.kernelspecs.keys().find(|known| known.eq_ignore_ascii_case(name));
         let of_language = |language: &str| {
@@ -68,7 +68,7 @@ impl Specs {
     }
 }
 
-/// Which kernel someone wants.
+/// The requested kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, Deserialize)]
 pub struct Wanted {
     /// Its name.

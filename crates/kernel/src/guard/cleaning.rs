@@ -1,4 +1,4 @@
-//! The guard's own process: it reads registrations until its owner is gone, then kills and removes what is left of them.
+//! The guard's own process: it reads registrations until its owner is gone, then kills and removes the registered remains.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -57,7 +57,7 @@ fn read_until_closed(mut pipe: impl Read) -> Held {
     held
 }
 
-/// Kills the groups with what they started outside of them, and removes the paths. Returns how many groups there were.
+/// Kills the groups with their children outside of them, and removes the paths. Returns how many groups there were.
 pub(super) fn clean_up(held: &Held, leaders: Leaders) -> usize {
     const LONGEST: Duration = Duration::from_millis(500);
     const PAUSE: Duration = Duration::from_millis(5);
@@ -79,7 +79,7 @@ pub(super) fn clean_up(held: &Held, leaders: Leaders) -> usize {
     let killed = groups.len();
     outside.iter().for_each(Member::kill);
     held.paths.iter().for_each(|path| remove(path));
-    // Killed processes stay members of their group until someone reaps them, so the wait has an end.
+    // Killed processes stay members of their group until they are reaped, so the wait has an end.
     while !groups.is_empty() && Instant::now() < deadline {
         thread::sleep(PAUSE);
         groups.retain(|group| kill_process_group(*group, Signal::KILL).is_ok());

@@ -1,4 +1,4 @@
-//! What is registered with a guard, and how a change of that is written: to the guard's pipe and to the ledger.
+//! The registrations of a guard, and the form of a change: in the guard's pipe and in the ledger.
 //!
 //! A record is a sign (`+` or `-`), a kind (`g` for a group, `p` for a path, `l` for the ledger), its value, and a NUL byte, which no
 //! path contains. A group is followed by a space and by when its leader began, where the system tells that.
@@ -15,7 +15,7 @@ pub(super) enum What {
     Path(PathBuf),
 }
 
-/// A change of what is registered.
+/// A change of the registrations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Add(What),

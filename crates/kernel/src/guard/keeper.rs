@@ -20,7 +20,7 @@ const SOUND: Duration = Duration::from_secs(10);
 const AT_ONCE: u32 = 5;
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// What the thread is told.
+/// A command for the thread.
 #[derive(Debug)]
 pub(super) enum Message {
     Change(Change),
@@ -80,7 +80,7 @@ impl Keeper {
     pub(super) fn serve(mut self, messages: &Receiver<Message>) {
         loop {
             let received = match self.due {
-                // Not after what waits in the queue: a caller that settles counts on it.
+                // Not after queued commands: a caller that settles counts on it.
                 Some(due) if due <= Instant::now() => Err(RecvTimeoutError::Timeout),
                 Some(due) => messages.recv_timeout(due.saturating_duration_since(Instant::now())),
                 None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),

@@ -65,7 +65,7 @@ impl Ledger {
     }
 }
 
-/// What an owner had registered that is gone. Removes the ledger; `None` while its owner lives, or when another process
+/// The registrations of an owner that is gone. Removes the ledger; `None` while its owner lives, or when another process
 /// has taken it over.
 pub(super) fn take_over(path: &Path) -> Option<Held> {
     let mut file = File::open(path).ok()?;

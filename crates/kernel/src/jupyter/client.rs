@@ -1,4 +1,4 @@
-//! One kernel process as it is asked: requests go out on its lanes, answers find whoever asked.
+//! The client of one kernel process: sends requests on its lanes and matches replies to them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,15 +36,15 @@ pub(crate) struct Client {
     pub(crate) commands: mpsc::Sender<Command>,
     pub(crate) late: LateOutput,
     pub(crate) info: KernelInfo,
-    /// The language as whoever started it knows it, for kernels that do not say.
+    /// The language from the kernelspec, for kernels that do not report one.
     pub(crate) presumed_language: String,
-    /// Whether the kernel works for someone else.
+    /// Whether the kernel is busy for another client.
     pub(crate) taken: watch::Receiver<bool>,
     /// The variables that were last set by hidden code.
     pub(crate) variables: Mutex<HashMap<String, Option<String>>>,
 }
 
-/// What a kernel says of itself.
+/// A kernel's own description.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct KernelInfo {
     #[serde(default)]
@@ -62,7 +62,7 @@ impl Client {
         matches!(self.language().as_str(), "python" | "ipython")
     }
 
-    /// The identity of a kernel of which nothing is known but what it says itself.
+    /// The identity of a kernel from its own description alone.
     pub(crate) fn identity(&self, backend: Backend, name: String) -> Identity {
         let info = &self.info.language_info;
         Identity {
@@ -84,7 +84,7 @@ impl Client {
         answer.get().await
     }
 
-    /// Returns what the kernel says of itself, when it has answered and was heard.
+    /// Returns the kernel's description, when it has replied and its output was heard.
     pub(crate) async fn until_ready(&self, mut heard: watch::Receiver<bool>) -> Result<KernelInfo> {
         let mut patience = PATIENCE;
         loop {
@@ -133,13 +133,13 @@ impl Client {
         Some(self.session.build("execute_request", None, &setup::execute(&code, true)).1)
     }
 
-    /// What to do with answers that come in.
+    /// The handler of incoming replies.
     pub(crate) fn answering(pending: &Arc<Pending>, commands: &mpsc::Sender<Command>) -> Answering {
         Answering { pending: pending.clone(), commands: commands.clone() }
     }
 }
 
-/// Brings answers to whoever waits for them.
+/// Delivers replies to their callers.
 #[derive(Clone)]
 pub(crate) struct Answering {
     pending: Arc<Pending>,

@@ -1,4 +1,4 @@
-//! The way to one execution's reader, and what waits for it.
+//! The channel to one execution's reader, and the events that wait for it.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use super::reading::Item;
 use crate::event::Event;
 use crate::kernel::ExecutionId;
 
-/// The way to one execution's reader, and what waits for it.
+/// The channel to one execution's reader, and the events that wait for it.
 pub(super) struct Delivery {
     pub(super) id: ExecutionId,
     pub(super) events: mpsc::Sender<Event>,

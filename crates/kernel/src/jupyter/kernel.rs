@@ -1,4 +1,4 @@
-//! A Jupyter kernel as its callers see it, the same for every transport: what it may be asked when, and how its answers
+//! A Jupyter kernel as its callers see it, the same for every transport: which requests are allowed when, and how its replies
 //! read.
 
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::kernel::{
 /// seconds on a machine that is busy.
 const ANSWER: Duration = Duration::from_secs(20);
 
-/// How long to try a kernel that works for someone else.
+/// How long to try a kernel that is busy for another client.
 const TAKEN: Duration = Duration::from_millis(300);
 
 /// A restart on its way to the client of the new process, with notices.
@@ -33,10 +33,10 @@ pub(crate) type Restart<'a> = Future<'a, Result<(Arc<Client>, Vec<String>)>>;
 
 /// The way to a Jupyter kernel: a process of ours, or one behind a gateway.
 pub(crate) trait Transport: Send + Sync {
-    /// Returns what the kernel is.
+    /// Returns the kernel's identity.
     fn identity(&self, client: &Client) -> Identity;
 
-    /// Takes out of a request what the kernel must not get.
+    /// Removes from a request the values that the kernel must not get.
     fn restrict(&self, _request: &mut Request) {}
 
     /// Returns when the kernel has shown that it is there.
@@ -48,7 +48,7 @@ pub(crate) trait Transport: Send + Sync {
     /// Disconnects, and ends a process of ours. An idle one may be asked to leave by itself.
     fn leave(&self, is_idle: bool) -> Future<'_, ()>;
 
-    /// Removes what a kernel that was left still has elsewhere.
+    /// Removes the remote remains of a kernel that was left.
     fn remove(&self) -> Future<'_, ()> {
         Box::pin(async {})
     }
@@ -265,7 +265,7 @@ fn refusal(state: &State) -> Option<Error> {
     }
 }
 
-/// The error of asking for the restart of a kernel that somebody else started.
+/// The error of requesting a restart of a kernel that is not ours.
 fn only_joined() -> Error {
     Error::Unsupported {
         message: "a kernel that was only joined cannot be restarted from here".into(),

@@ -1,5 +1,5 @@
 //! The task that hears everything a kernel publishes, at any rate, and passes it on to the execution that runs.
-//! What its reader has no room for yet waits here, up to a limit; past it the kernel waits.
+//! Events that its reader has no room for yet wait here, up to a limit; past it the kernel waits.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use crate::process::{Process, Signal};
 /// never waited for, little enough that pieces of a large text stay small in sum.
 pub(crate) const EVENTS: usize = 64;
 
-/// What may wait here when the kernel waits for us, which loses nothing.
+/// The bytes that may wait here when the kernel waits for us, which loses nothing.
 pub(crate) const SMALL: usize = 4 * 1024 * 1024;
 
-/// What may wait here when the kernel would throw away what we do not take.
+/// The bytes that may wait here when the kernel would drop messages that we do not take.
 pub(crate) const LARGE: usize = 64 * 1024 * 1024;
 
 /// How long it may be silent between the two signs of the end, before the second one is taken for lost.
@@ -50,9 +50,9 @@ const LAST_WORDS: Duration = Duration::from_millis(250);
 /// When to wake a kernel that was interrupted: once it will have seen the signal, and once more to be sure.
 const WAKE: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(100)];
 
-/// What the listener is told.
+/// A command for the listener.
 pub(crate) enum Command {
-    /// A request to send, and whoever listens to what it does.
+    /// A request to send, and the receiver of its events.
     Begin(Begin),
     /// The answer to an execution.
     Reply(Message),
@@ -71,7 +71,7 @@ pub(crate) enum Command {
 pub(crate) struct Begin {
     pub(crate) id: ExecutionId,
     pub(crate) request: String,
-    /// The request, and before it what must be done first.
+    /// The request, and the work before it.
     pub(crate) messages: Vec<Vec<Bytes>>,
     pub(crate) tag: Option<Arc<str>>,
     pub(crate) hidden: bool,
@@ -97,13 +97,13 @@ pub(crate) enum Farewell {
     Message(Lane),
 }
 
-/// Where the listener hears what a kernel tells everyone.
+/// The source of a kernel's published messages.
 pub(crate) trait Source: Send {
     /// The next of it; nothing is lost when this is dropped. Without `room`, messages stay where they are.
     fn next(&mut self, room: bool) -> impl Future<Output = Heard> + Send;
 }
 
-/// What a source has to say.
+/// An item of a source.
 #[derive(Debug)]
 pub(crate) enum Heard {
     Message(Message),
@@ -133,7 +133,7 @@ pub(crate) struct Listener<S> {
     pub(crate) farewell: Farewell,
     /// Whether anything was heard yet.
     pub(crate) heard: watch::Sender<bool>,
-    /// Whether the kernel works for someone else.
+    /// Whether the kernel is busy for another client.
     pub(crate) taken: watch::Sender<bool>,
     /// Where output goes that comes between executions.
     pub(crate) late: LateOutput,
@@ -230,7 +230,7 @@ impl Task {
                             permit.send(event);
                         }
                     }
-                    // Nobody listens: what waits for them goes.
+                    // No reader: its waiting events are dropped.
                     Err(_) => if let Some(delivery) = &mut self.delivery { delivery.clear() },
                 },
                 () = late.until_room(), if !has_late_room => {}
@@ -248,7 +248,7 @@ impl Task {
                 },
                 () = until_time(interrupt_at) => self.interrupt_now().await,
                 death = until_dead(&mut death), if dying.is_none() => dying = Some(death),
-                // All that a dead kernel had said was read before its connection ended; what it said to nobody
+                // All that a dead kernel had said was read before its connection ended; output without a reader
                 // need not be read.
                 () = std::future::ready(()), if dying.is_some() && (!self.reading.may_be_heard() || hung_up && has_room) => {
                     break;
@@ -305,7 +305,7 @@ impl Task {
     }
 
     async fn hear(&mut self, message: &Message) {
-        // How busy it is tells nothing about what it has said.
+        // Its status proves nothing about its output.
         if message.kind != "status" {
             self.said_all = message.kind == LEAVING;
         }
@@ -382,7 +382,7 @@ impl Task {
         });
     }
 
-    /// Whether a kernel that we share works for someone else can only be heard.
+    /// A shared kernel's work for other clients is known by its messages alone.
     fn notice_others(&self, message: &Message) {
         #[derive(serde::Deserialize)]
         struct Status {
@@ -416,7 +416,7 @@ impl Task {
     fn finish(&mut self, give_up: bool) {
         let interrupted = self.interrupt == Interrupt::Done;
         let Some(items) = self.reading.finish(interrupted, give_up) else { return };
-        // Whoever reads the end may ask for the next thing at once.
+        // The reader of the end may send the next request at once.
         if let Some(delivery) = &self.delivery {
             let id = delivery.id;
             self.state.send_if_modified(|state| {
@@ -431,7 +431,7 @@ impl Task {
         self.release();
     }
 
-    /// Lets go of an execution that is over; what its reader has not taken yet is passed on beside us.
+    /// Lets go of an execution that is over; events that its reader has not taken yet are passed on by another task.
     fn release(&mut self) {
         if let Some(mut delivery) = self.delivery.take()
             && !delivery.backlog.is_empty()

@@ -1,4 +1,4 @@
-//! Messages as frames: built, signed, verified and taken apart. Contents stay bytes until someone needs them.
+//! Messages as frames: built, signed, verified and taken apart. Contents stay bytes until they are needed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,7 +15,7 @@ const PROTOCOL: &str = "5.3";
 /// for a reader would keep as many buffers.
 const LARGE: usize = 64 * 1024;
 
-/// What signs messages. An empty key signs nothing and takes everything, as the protocol has it.
+/// The key that signs messages. An empty key signs nothing and accepts everything, as the protocol has it.
 #[derive(Clone)]
 pub(crate) struct Key(Option<Hmac<Sha256>>);
 
@@ -58,7 +58,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// Reads the parts of a message that say what it is, each as JSON.
+    /// Reads the parts of a message that identify it, each as JSON.
     pub(crate) fn of_parts(
         header: &[u8],
         parent: &[u8],
@@ -80,7 +80,7 @@ impl Message {
         }
         let header: Header = serde_json::from_slice(header).map_err(|_| Garbled::BadHeader)?;
         let parent = serde_json::from_slice::<Parent>(parent).ok().and_then(|parent| parent.msg_id);
-        // Python writes what was no character in the first place as the bytes it came from.
+        // Python writes bytes that are no character as escapes of themselves.
         let content = match ByteString::try_from(content.clone()) {
             Ok(content) if content.len() < LARGE => ByteString::from(&*content),
             Ok(content) => content,
@@ -93,7 +93,7 @@ impl Message {
         Ok(Message { kind: header.msg_type, id: header.msg_id, parent, content, number })
     }
 
-    /// Reads the content, or what of it is known.
+    /// Reads the content, or the known part of it.
     pub(crate) fn read<'a, T: Deserialize<'a>>(&'a self) -> serde_json::Result<T> {
         serde_json::from_str(&self.content)
     }

@@ -1,4 +1,4 @@
-//! Who waits for the answer to which request.
+//! Requests without a reply yet, with their callers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use super::message::Message;
 use crate::event::Death;
 
-/// Who waits for the answer to which request.
+/// Requests without a reply yet, with their callers.
 #[derive(Default)]
 pub(crate) struct Pending(Mutex<Waiters>);
 
@@ -34,7 +34,7 @@ impl Pending {
         Answer { pending: self.clone(), request, receiver }
     }
 
-    /// Hands an answer to whoever waits for it; gives it back when nobody does.
+    /// Hands a reply to its caller; gives it back when there is none.
     pub(crate) fn answer(&self, message: Message) -> Option<Message> {
         let waiter = message.parent.as_deref().and_then(|parent| self.lock().by_request.remove(parent));
         match waiter {

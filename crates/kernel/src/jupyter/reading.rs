@@ -1,4 +1,4 @@
-//! What a kernel's messages mean for the code that runs: pure, from messages to events.
+//! The meaning of a kernel's messages for running code: pure, from messages to events.
 
 mod output;
 #[cfg(test)]
@@ -16,7 +16,7 @@ use output::{output, stream};
 
 pub(super) use output::Item;
 
-/// How many earlier executions are known, to tell their late output from what others made the kernel do.
+/// How many earlier executions are known, to tell their late output from output of other clients' code.
 const REMEMBERED: usize = 1000;
 
 /// How much output of earlier executions waits for the next one; past it the oldest goes.
@@ -154,7 +154,7 @@ impl Reading {
                     if let Some(running) = &mut self.running {
                         running.raised = true;
                     }
-                    // What ipykernel raises in place of asking someone who said that nobody can be asked.
+                    // ipykernel raises it in place of asking a client that allows no input.
                     if name == "StdinNotImplementedError" {
                         items.push(Item::Event(Event::InputRequested));
                     }
@@ -242,7 +242,7 @@ impl Reading {
         }
     }
 
-    /// Somebody was asked for input all the same.
+    /// Input was requested all the same.
     pub(super) fn input_requested(&mut self) -> Vec<Item> {
         let mut items = Vec::new();
         if self.running.is_some() {

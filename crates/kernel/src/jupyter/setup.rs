@@ -15,7 +15,7 @@ const RESULT: &str = "_cellist_started";
 /// cannot look at our files.
 pub(crate) const HEARD: &str = "cellist_heard";
 
-/// What a kernel is set up with.
+/// The inputs of a kernel's setup.
 pub(crate) struct Given<'a> {
     pub(crate) launch: &'a Launch,
     /// How it is told that all it said was heard.
@@ -72,7 +72,7 @@ pub(crate) fn request(given: &Given<'_>) -> serde_json::Value {
     request
 }
 
-/// What a setup came to.
+/// The result of a setup.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Setup {
     pub(crate) notices: Vec<String>,
@@ -150,7 +150,7 @@ pub(crate) fn execute(code: &str, hidden: bool) -> serde_json::Value {
     })
 }
 
-/// A text as Python writes it: what JSON escapes, Python escapes in the same way.
+/// A text as Python writes it: JSON's escapes are Python's, too.
 fn python_text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -1,4 +1,4 @@
-# Runs once in a Python kernel, hidden, before any code of the user: everything that is set up, and what failed. It
+# Runs once in a Python kernel, hidden, before any code of the user: the setup and its failures. It
 # has names of its own, so that the user may give any meaning to theirs, be it `open`.
 def start(given, namespace):
     import io
@@ -12,7 +12,7 @@ def start(given, namespace):
     kernel_waits = False
     stays = None
 
-    # What a process of ours has from its start, one that a gateway started gets here.
+    # Our own processes get these at their start; a gateway's kernel gets them here.
     if given["variables"] is not None:
         os.environ.update(given["variables"])
         try:
@@ -34,7 +34,7 @@ def start(given, namespace):
     except Exception:
         pass
 
-    # `exit` ends ipykernel a moment after its cell. What is asked for in that moment does not run any more.
+    # `exit` ends ipykernel a moment after its cell. A request in that moment is not run any more.
     try:
         shell = namespace["get_ipython"]()
 
@@ -70,9 +70,9 @@ def start(given, namespace):
     for module in given["modules"]:
         run(module["name"], module["path"], module["source"])
 
-    # ipykernel sends its two streams apart from each other, reads what C code and children write at some time
+    # ipykernel sends its two streams apart from each other, reads output of C code and children at some time
     # later, and empties both streams before every display by way of another thread. Here whichever stream is
-    # written to sends first what the other one holds, what others wrote is read before anything else is sent,
+    # written to first sends the other one's buffer, other output is read before anything else is sent,
     # and with nothing to send the way to the other thread is spared.
     def order(shell, stdout, stderr):
         import atexit
@@ -91,7 +91,7 @@ def start(given, namespace):
         forked = False
 
         # ipykernel lets a forked child send its text in messages of its own, which arrive at some time later, and
-        # with them what its parent had not sent yet. On the descriptors it is there before the child has ended.
+        # with them its parent's unsent output. On the descriptors it is there before the child has ended.
         def fork():
             nonlocal forked
             forked = True
@@ -138,7 +138,7 @@ def start(given, namespace):
             with lock:
                 reading = True
                 while True:
-                    # What was on standard output before something came on standard error is there by now.
+                    # Standard output from before the text on standard error is there by now.
                     texts = [(stream, read(reader, decoder)) for reader, decoder, stream in reversed(sources)]
                     if all(text is None for _, text in texts):
                         break
@@ -179,7 +179,7 @@ def start(given, namespace):
                 return write(text)
 
             def write_in_order(text):
-                # The end of a line follows its text at once. What is not in the pipe any more is being read, or
+                # The end of a line follows its text at once. Text that left the pipe is being read, or
                 # was put: asked in this order, nothing slips through.
                 if text != "\n" and (others_wrote(0) or reading):
                     read_others()
@@ -190,7 +190,7 @@ def start(given, namespace):
             def flush_in_order():
                 if others_wrote(0) or reading:
                     read_others()
-                # A forked child keeps no account of what is pending.
+                # A forked child does not count pending output.
                 if stream._flush_pending or forked:
                     flush()
 
@@ -209,7 +209,7 @@ def start(given, namespace):
 
     # At its end ipykernel waits for children, by way of a library that takes longer to load than all the rest of its
     # end; they end with the kernel's group. Python waits for threads without end, and looks twice through all that
-    # there is for what nobody needs.
+    # there is for unused data.
     def leave_quickly(kernel):
         import gc
         import threading
@@ -242,7 +242,7 @@ def start(given, namespace):
                     atexit._run_exitfuncs()
                     exit_at_once(0)
 
-    # A process that ends itself takes with it what it has not sent yet, so it waits until all of that was heard. What
+    # A process that ends itself loses its unsent output, so it waits until all of that was heard. Output that
     # a signal from elsewhere ends has no such chance.
     def say_all_before_the_end(kernel, streams):
         import functools
@@ -306,7 +306,7 @@ def start(given, namespace):
         wrap(os, "killpg", lambda group, number: group in (0, os.getpgrp()) and is_deadly(number))
         wrap(signal, "raise_signal", is_deadly)
 
-    # A connection through a gateway may break. What was lost with it shows as a gap in these numbers.
+    # A connection through a gateway may break. Lost messages show as a gap in these numbers.
     def number_outputs(session):
         import itertools
 

@@ -3,7 +3,7 @@
 use bytes::{Buf, Bytes};
 use cellist_output::json_escape;
 
-/// What is left of a JSON string, without its quotes and still escaped.
+/// The rest of a JSON string, without its quotes and still escaped.
 #[derive(Clone, Debug)]
 pub(super) struct Text(Bytes);
 

@@ -1,4 +1,4 @@
-//! Messages as lines of a trace, without what is secret.
+//! Messages as lines of a trace, without secrets.
 
 use std::fmt::Display;
 

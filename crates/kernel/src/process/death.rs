@@ -8,7 +8,7 @@ use crate::event::Death;
 
 const SIGKILL: i32 = 9;
 
-/// What an exit status says. `out_of_memory` tells whether the system ended a process for want of memory while
+/// The death that an exit status reports. `out_of_memory` tells whether the system ended a process for want of memory while
 /// this one ran.
 pub(super) fn death(status: ExitStatus, out_of_memory: bool) -> Death {
     match (status.code(), status.signal()) {

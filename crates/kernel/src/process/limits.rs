@@ -1,4 +1,4 @@
-//! How many files may be open. A process that owns many kernels needs more than is usual; what it starts does not,
+//! How many files may be open. A process that owns many kernels needs more than is usual; its children do not,
 //! and programs that count on the usual limit get it back.
 
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use tokio::process::Command;
 
 use crate::error::is_out_of_files;
 
-/// What the limit was before it was raised.
+/// The limit before it was raised.
 static BEFORE: OnceLock<Rlimit> = OnceLock::new();
 
 /// Raises our own limit as far as the system allows, and returns it. Processes that are started from now on get the
@@ -25,7 +25,7 @@ pub fn raise_open_files() -> Option<u64> {
     }
 }
 
-/// More than whoever has a kernel needs for it.
+/// More than the owner of a kernel needs for it.
 pub(crate) const FOR_A_KERNEL: u32 = 32;
 
 /// Whether a kernel finds the files that it needs. Where it does not, the failure of a start may look like anything.

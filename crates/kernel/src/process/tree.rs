@@ -1,4 +1,4 @@
-//! What a process started and put into sessions of their own: a signal to its group does not reach it.
+//! Children of a process in sessions of their own: a signal to its group does not reach them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -84,7 +84,7 @@ fn stat(pid: Pid) -> Option<(i32, String)> {
     Some((fields.get(GROUP)?.parse().ok()?, fields.get(BEGAN)?.to_owned()))
 }
 
-/// What the system tells of a process, from its state on.
+/// The system's line about a process, from its state on.
 fn fields(pid: Pid) -> Option<Vec<String>> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name stands in parentheses and may contain anything.

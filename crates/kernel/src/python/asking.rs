@@ -1,5 +1,5 @@
 //! The one case where a process has to be asked: a shim that cannot be seen through. It is asked once, and the
-//! answer is kept with what it depends on.
+//! answer is kept with its inputs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::{Flaw, Interpreter, Shim};
 /// How long a shim may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Answers of shims, by the shim and what its answer depends on.
+/// Answers of shims, by the shim and its inputs.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Answers(BTreeMap<String, PathBuf>);
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// A look at files. Tests give their own.
 pub trait Files {
-    /// What is at a path, links followed.
+    /// The file at a path, links followed.
     fn kind(&self, path: &Path) -> Kind;
     /// Where a link points, as it says.
     fn link(&self, path: &Path) -> Option<PathBuf>;
@@ -17,7 +17,7 @@ pub trait Files {
     fn names(&self, folder: &Path) -> Vec<String>;
 }
 
-/// What is at a path.
+/// The kind of file at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Nothing, or a link that leads nowhere.

@@ -22,7 +22,7 @@ pub(super) fn environment_of(files: &dyn Files, program: &Path) -> Option<PathBu
     files.kind(&above.join("pyvenv.cfg")).is_file().then(|| above.to_owned())
 }
 
-/// Whether an interpreter could import a module, by what lies in the folders that it imports from.
+/// Whether an interpreter could import a module, judged by the folders that it imports from.
 pub fn has_module(around: &Surroundings<'_>, interpreter: &Path, module: &str) -> bool {
     let folders = import_folders(around, interpreter);
     folders.iter().any(|folder| holds(around.files, folder, module))
@@ -87,7 +87,7 @@ fn base_folders(around: &Surroundings<'_>, interpreter: &Path) -> Vec<PathBuf> {
     let prefix = real.parent().and_then(Path::parent).unwrap_or(Path::new("/")).to_owned();
     let mut folders = site_folders(files, &prefix, version.as_deref());
     if prefix == Path::new("/usr") {
-        // Debian keeps what it installs itself apart from what pip installs.
+        // Debian keeps its own packages apart from those of pip.
         folders.extend(site_folders(files, Path::new("/usr/local"), version.as_deref()));
         folders.push("/usr/lib/python3/dist-packages".into());
     }

@@ -1,4 +1,4 @@
-//! Shims: small programs on `PATH` that look for the real interpreter at every start. What they would find is
+//! Shims: small programs on `PATH` that look for the real interpreter at every start. Their result is
 //! read from the files that they read.
 
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub struct Shim {
     pub depends_on: Vec<PathBuf>,
 }
 
-/// What is behind a program.
+/// The program behind a program.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Behind {
     /// It is no shim.
@@ -78,7 +78,7 @@ fn pyenv(around: &Surroundings<'_>, path: &Path, folder: &Path, name: &str) -> R
     }
 }
 
-/// What pyenv would take: the variable, the nearest `.python-version`, or the version for everyone.
+/// The choice of pyenv: the variable, the nearest `.python-version`, or the version for everyone.
 fn pyenv_versions(around: &Surroundings<'_>, root: &Path) -> Vec<String> {
     if let Some(versions) = around.variables.text("PYENV_VERSION") {
         return versions.split(':').map(str::to_owned).collect();
@@ -136,7 +136,7 @@ fn asdf(around: &Surroundings<'_>, path: &Path, folder: &Path, name: &str) -> Re
     }
 }
 
-/// What asdf would take: the variable, or the nearest `.tool-versions` that speaks of Python.
+/// The choice of asdf: the variable, or the nearest `.tool-versions` that names Python.
 fn asdf_versions(around: &Surroundings<'_>) -> Vec<String> {
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     if let Some(versions) = around.variables.text("ASDF_PYTHON_VERSION") {

@@ -7,7 +7,7 @@ use cellist_platform::Variables;
 
 use super::*;
 
-/// What is at a path of a made-up file system.
+/// The file at a path of a made-up file system.
 #[derive(Clone)]
 enum Entry {
     Program,
@@ -85,7 +85,7 @@ fn search(files: &Made, variables: &[(&str, &str)], folder: &str) -> Vec<Candida
     })
 }
 
-/// The interpreter found, and what was passed over before it.
+/// The interpreter found, and the ones passed over before it.
 fn found(candidates: &[Candidate]) -> (String, Vec<String>) {
     let at = candidates.iter().position(|candidate| candidate.verdict.is_ok()).unwrap_or(candidates.len());
     let passed = candidates[..at].iter();

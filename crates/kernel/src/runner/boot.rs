@@ -61,12 +61,12 @@ pub(super) const REQUESTS: i32 = 3;
 /// Where frames go in the child.
 pub(super) const FRAMES: i32 = 4;
 
-// Both run on any Python, so that an old one can be told what is wrong.
+// Both run on any Python, so that an old one gets a message.
 const CHECK: &str = "import sys
 if sys.version_info < (3, 8):
     sys.exit('cellist needs Python 3.8 or newer; %s is %s' % (sys.executable, sys.version.split()[0]))
 ";
-/// What an old one says first.
+/// The first line of an old one.
 pub(super) const TOO_OLD: &str = "cellist needs Python";
 const FROM_FOLDER: &str = "write, sys.dont_write_bytecode = sys.dont_write_bytecode, False
 sys.path.insert(0, sys.argv[1])
@@ -98,7 +98,7 @@ static FOLDER: LazyLock<String> = LazyLock::new(|| {
 pub(super) struct Boot {
     /// Arguments of the interpreter.
     pub(super) arguments: Vec<OsString>,
-    /// What has to be written to it first.
+    /// The bytes that have to be written to it first.
     pub(super) first: &'static str,
 }
 

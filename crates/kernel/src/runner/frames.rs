@@ -1,4 +1,4 @@
-//! What the host and the runner say to each other, one JSON object a line.
+//! The messages between host and runner, one JSON object a line.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ pub(super) const PROTOCOL: u64 = 1;
 /// A frame longer than this is not one: the runner refuses to make it.
 pub(super) const LARGEST_FRAME: usize = cellist_output::wire::RUNNER_FRAME;
 
-/// What is asked of a runner.
+/// A request to a runner.
 #[derive(Serialize)]
 #[serde(tag = "request", rename_all = "snake_case")]
 pub(super) enum Ask<'a> {
@@ -68,7 +68,7 @@ impl<'a> Ask<'a> {
         line
     }
 
-    /// The line without what nobody else may know.
+    /// The line without secrets.
     pub(super) fn traced(&self) -> String {
         let line = match self {
             Ask::Start { modules, .. } => {
@@ -95,7 +95,7 @@ pub(super) fn shortened(line: &str) -> String {
     }
 }
 
-/// What a runner says.
+/// A message of a runner.
 #[derive(Debug)]
 pub(super) enum Frame {
     Hello(Hello),
@@ -111,7 +111,7 @@ pub(super) enum Frame {
     },
     /// Text from here on is that of an earlier execution, or no longer.
     Owner(Option<u64>),
-    /// What a program said to a widget, in the widgets' own words.
+    /// A message of a program to a widget, in the widgets' own protocol.
     Widget(Box<Widget>),
     Done {
         execution: u64,
@@ -127,7 +127,7 @@ pub(super) enum Widget {
     Close(Comm),
 }
 
-/// What a runner says of itself.
+/// A runner's description of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hello {
     pub(super) protocol: u64,
@@ -249,7 +249,7 @@ struct Fields<'a> {
     execution: Option<u64>,
     owner: Option<u64>,
     execution_count: Option<u64>,
-    // A picture may be large; what is borrowed is copied once.
+    // A picture may be large; borrowed text is copied once.
     #[serde(borrow)]
     data: Option<&'a RawValue>,
     #[serde(default)]

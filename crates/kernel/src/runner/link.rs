@@ -1,5 +1,5 @@
 //! The task that owns a runner's process: reads its pipes, keeps its output in order, writes requests. It never
-//! waits for whoever listens: when they fall behind it stops reading, and then the program waits.
+//! waits for its listener: when that falls behind it stops reading, and then the program waits.
 
 mod owners;
 mod pipes;
@@ -40,7 +40,7 @@ const INTERRUPT: Duration = Duration::from_millis(100);
 /// How long an idle runner may take to leave.
 const LEAVE: Duration = Duration::from_secs(1);
 
-/// What the task is told.
+/// A command for the task.
 pub(super) enum Command {
     Execute {
         id: ExecutionId,
@@ -68,13 +68,13 @@ pub(super) struct Pipes {
     pub(super) requests: pipe::Sender,
 }
 
-/// What a runner is talked to with from its first moment.
+/// The first inputs of a runner.
 pub(super) struct Opening {
     pub(super) process: Process,
     pub(super) pipes: Pipes,
-    /// What its marks begin with.
+    /// The prefix of its marks.
     pub(super) token: String,
-    /// What it is told first.
+    /// The first message to it.
     pub(super) first: Vec<u8>,
     /// How long it may take to get ready.
     pub(super) within: Duration,
@@ -113,7 +113,7 @@ struct Running {
 }
 
 impl Link {
-    /// Starts the task. What it returns tells when the runner is ready, or why it is not.
+    /// Starts the task. The returned receiver tells when the runner is ready, or why it is not.
     pub(super) fn spawn(
         opening: Opening,
         commands: mpsc::Receiver<Command>,
@@ -163,7 +163,7 @@ impl Link {
                     Some(Command::Leave { gone }) => {
                         let death = self.leave().await;
                         self.die(death).await;
-                        // Whoever asked may have stopped waiting.
+                        // The caller may have stopped waiting.
                         let _ = gone.send(());
                         return;
                     }
@@ -188,7 +188,7 @@ impl Link {
                 }
             }
             if has_room && self.order.is_holding() {
-                // What is waited for is mostly there already. A stream that never pauses would keep it from being seen, until
+                // The awaited frame is mostly there already. A stream that never pauses would keep it from being seen, until
                 // so much is held that it is passed on before its cell has begun.
                 tokio::task::yield_now().await;
                 self.read(1);
@@ -212,7 +212,7 @@ impl Link {
                         Ok(())
                     }
                 };
-                // A caller who has gone away hears nothing; the code runs all the same.
+                // A caller that is gone gets nothing; the code runs all the same.
                 let _ = begun.send(answer);
             }
             Command::Interrupt(id) => {
@@ -232,7 +232,7 @@ impl Link {
     }
 
     fn begin(&mut self, id: ExecutionId, request: &Request, events: mpsc::Sender<Event>) {
-        // The last of an execution whose reader is slow; what came later is told to the new one.
+        // The last of an execution whose reader is slow; later output goes to the new one.
         self.end_of_events();
         self.events = Some(events);
         let takes_late = request.takes_late();
@@ -295,12 +295,12 @@ impl Link {
         if reply.reply_to == 0 {
             self.interrupt = None;
         } else if let Some(answer) = self.answers.remove(&reply.reply_to) {
-            // Whoever asked may have stopped waiting.
+            // The caller may have stopped waiting.
             let _ = answer.send(reply);
         }
     }
 
-    /// Turns what comes next into events.
+    /// Turns the next items into events.
     fn pass_on(&mut self) {
         while let Some(item) = self.order.next() {
             match item {
@@ -393,7 +393,7 @@ impl Link {
         }
     }
 
-    /// An execution is over: its listener hears what is left of it, and nothing else.
+    /// An execution is over: its listener gets the rest of its events, and nothing else.
     fn end_of_events(&mut self) {
         if let Some(events) = self.events.take() {
             std::mem::take(&mut self.waiting).hand_over(events);
@@ -430,7 +430,7 @@ impl Link {
                     biased;
                     _ = self.process.wait() => break,
                     () = tokio::time::sleep_until(deadline) => break,
-                    // What it says while it leaves must not keep it.
+                    // Its output while it leaves must not keep it.
                     ready = stdout.readable() => if ready { self.read(0) },
                     ready = stderr.readable() => if ready { self.read(1) },
                     ready = self.requests.writable(), if !self.to_write.is_empty() => if ready.is_ok() { self.write() },
@@ -444,7 +444,7 @@ impl Link {
         self.process.kill_tree().await
     }
 
-    /// The process is gone: tells what it had still said, and how it ended.
+    /// The process is gone: reports its last output, and how it ended.
     async fn die(&mut self, death: Death) {
         self.read_rest();
         self.state.send_replace(State::Dead(death.clone()));

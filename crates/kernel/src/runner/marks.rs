@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use bytes::{Bytes, BytesMut};
 use memchr::memchr;
 
-/// What a pipe carries.
+/// The content of a pipe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// What the program wrote.
+    /// Output of the program.
     Text(Bytes),
     /// A mark of the runner's.
     Mark(Mark),
@@ -26,7 +26,7 @@ pub(super) struct Mark {
 #[derive(Debug)]
 pub(super) struct Marks {
     prefix: Vec<u8>,
-    // The beginning of what may become a mark.
+    // The beginning of a possible mark.
     held: BytesMut,
 }
 
@@ -77,7 +77,7 @@ impl Marks {
         text(start, bytes.len(), pieces);
     }
 
-    /// The pipe has ended: what was held was no mark.
+    /// The pipe has ended: the held text was no mark.
     pub(super) fn finish(&mut self, pieces: &mut VecDeque<Piece>) {
         if !self.held.is_empty() {
             pieces.push_back(Piece::Text(self.held.split().freeze()));

@@ -11,16 +11,16 @@ use super::marks::{Mark, Piece};
 /// it holds Python's lock keeps the runner from putting the mark into the other pipe.
 const HELD: usize = 256 * 1024;
 
-/// What comes next.
+/// The next item.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Item<F> {
-    /// What the program wrote.
+    /// Output of the program.
     Text(StreamName, Bytes),
     /// A frame, in its place.
     Frame(F),
 }
 
-/// What was read and has to wait, and what is next.
+/// Items that wait, and the expected next one.
 #[derive(Debug)]
 pub(super) struct Order<F> {
     pipes: [Pipe; 2],
@@ -44,7 +44,7 @@ impl<F> Order<F> {
         Order { pipes: Default::default(), frames: VecDeque::new(), next: VecDeque::new(), passed: 0 }
     }
 
-    /// Takes what was read from one pipe.
+    /// Takes text that was read from one pipe.
     pub(super) fn read(&mut self, name: StreamName, pieces: impl IntoIterator<Item = Piece>) {
         let pipe = &mut self.pipes[index(name)];
         for piece in pieces {
@@ -71,17 +71,17 @@ impl<F> Order<F> {
         self.frames.len()
     }
 
-    /// Whether text waits for what the other pipe or the frames have to say.
+    /// Whether text waits for the other pipe or the frames.
     pub(super) fn is_holding(&self) -> bool {
         self.pipes.iter().any(|pipe| pipe.held > 0)
     }
 
-    /// What comes next, if it is known.
+    /// The next item, if it is known.
     pub(super) fn next(&mut self) -> Option<Item<F>> {
         self.next.pop_front()
     }
 
-    /// Nothing more will be read: what waits comes as far as its order is known.
+    /// Nothing more will be read: waiting items come as far as their order is known.
     pub(super) fn finish(&mut self) {
         self.advance();
         for name in NAMES {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::event::{Death, Event, Outcome, Status};
 
-/// What a kernel did, execution by execution.
+/// A kernel's events, execution by execution.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transcript {
     /// The executions, in order.
@@ -21,7 +21,7 @@ pub struct Transcript {
 pub struct Recorded {
     /// The code that was run; any code will do where there is none.
     pub code: Option<String>,
-    /// What happened.
+    /// One event or action.
     pub steps: Vec<Step>,
 }
 
@@ -120,7 +120,7 @@ struct Line {
     behind: Option<Behind>,
 }
 
-/// What happened to a kernel behind a gateway.
+/// An incident of a kernel behind a gateway.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Behind {
@@ -295,7 +295,7 @@ impl Line {
             Name::InputRequested => Event::InputRequested,
             Name::Progress => Event::Progress {
                 label: self.name.unwrap_or_default(),
-                done: self.done.ok_or("progress says what is done")?,
+                done: self.done.ok_or("progress needs `done`")?,
                 total: self.total,
             },
             Name::WidgetText => {

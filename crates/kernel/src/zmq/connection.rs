@@ -1,4 +1,4 @@
-//! The connection file: where a kernel's five sockets are and what signs its messages; and the private folder in
+//! The connection file: the addresses of a kernel's five sockets and the key that signs its messages; and the private folder in
 //! which both stay for as long as the kernel lives.
 
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -20,7 +20,7 @@ const SCHEME: &str = "hmac-sha256";
 /// A socket path must fit into 108 bytes with the NUL behind it, on some systems into 104.
 const LONGEST_SOCKET_PATH: usize = 103;
 
-/// What a connection file says.
+/// The content of a connection file.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Connection {
     #[serde(default = "tcp")]
@@ -144,7 +144,7 @@ enum Refusal {
     Transport(String),
 }
 
-/// What a kernel is asked to listen on.
+/// The addresses that a kernel listens on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sockets {
     /// Files that only we can reach.
@@ -269,7 +269,7 @@ fn private_folder(parent: &Path, guard: &Guard) -> io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// What the paths of the sockets begin with, where they are short enough and can be written into JSON.
+/// The prefix of the sockets' paths, where they are short enough and can be written into JSON.
 fn socket_prefix(folder: &Path) -> Option<String> {
     let prefix = folder.join("s");
     let longest = prefix.as_os_str().as_bytes().len() + "-5".len();

@@ -19,7 +19,7 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    /// Ends it, because it sent this. Returns the death that those who wait are told.
+    /// Ends it, because it sent this. Returns the death to report.
     pub(super) fn end(&self, what: String) -> Death {
         let death = Death::Refused(what);
         self.state.send_if_modified(|state| match state {

@@ -48,12 +48,12 @@ pub(super) async fn dealer(place: &Place, session: &Session) -> Result<(Reader, 
     zmtp::connect(&until_open(place).await, SocketType::Dealer, session.id()).await
 }
 
-/// A connection to what everyone gets.
+/// A connection to the published messages.
 pub(super) async fn subscriber(place: &Place) -> Result<Receiving, Fault> {
     Receiving::connect(until_open(place).await).await
 }
 
-/// What the task of a connection needs.
+/// The inputs of a connection's task.
 pub(super) struct Opening {
     pub(super) channel: Channel,
     pub(super) session: Arc<Session>,
@@ -63,7 +63,7 @@ pub(super) struct Opening {
 }
 
 impl Opening {
-    /// Gives a connection its task. `deliver` gets every message that is what it says it is; the task waits for it.
+    /// Gives a connection its task. `deliver` gets every valid message; the task waits for it.
     pub(super) fn open<F>(
         self,
         (mut reader, mut writer): (Reader, Writer),

@@ -59,7 +59,7 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Starts a kernel process and waits until it can be used; what it started is gone when this fails or is
+    /// Starts a kernel process and waits until it can be used; its processes are gone when this fails or is
     /// dropped.
     pub(super) async fn start(
         command: &KernelCommand,
@@ -134,7 +134,7 @@ impl Live {
         })
     }
 
-    /// Connects to a kernel that somebody else started.
+    /// Connects to a kernel that another program started.
     pub(super) async fn join(
         connection: &Connection,
         state: &Arc<watch::Sender<State>>,
@@ -261,7 +261,7 @@ impl Live {
         }
     }
 
-    /// Asks a kernel of ours to leave, kills what is left of it, and removes its files; lets go of another's.
+    /// Asks a kernel of ours to leave, kills the rest of it, and removes its files; lets go of another's.
     pub(super) async fn end(&self, ask: bool) {
         if let Some(process) = &self.process {
             if ask {
@@ -269,8 +269,8 @@ impl Live {
                 let client = &self.client;
                 let (_, frames) = client.session.build("shutdown_request", None, &json!({"restart": false}));
                 client.control.send(frames).await;
-                // ipykernel closes what it publishes on when all that users want done at the end is done, and may then
-                // wait for ten seconds for a thread of its own that waits for what was closed.
+                // ipykernel closes its publishing socket after the users' exit handlers, and may then
+                // wait for ten seconds for a thread of its own that waits for that socket.
                 let closed = async {
                     self.lost.notified().await;
                     sleep(CLOSED).await;

@@ -1,4 +1,4 @@
-//! What a kernel process itself prints: read all the time, so that it never waits, and kept only at its end.
+//! A kernel process's own output: read all the time, so that it never waits, and kept only at its end.
 
 use std::collections::VecDeque;
 use std::io;
@@ -21,7 +21,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Reads what comes through the pipe from now on.
+    /// Reads the pipe from now on.
     pub(super) fn read(pipe: io::PipeReader) -> io::Result<Log> {
         let mut pipe = pipe::Receiver::from_owned_fd(pipe.into())?;
         let tail = Arc::new(Mutex::new(VecDeque::new()));
@@ -41,7 +41,7 @@ impl Log {
         Ok(Log { tail, reader })
     }
 
-    /// The end of what a process said that is gone by now.
+    /// The end of the output of a process that is gone by now.
     pub(super) async fn last_words(&mut self) -> String {
         let _ = tokio::time::timeout(LAST_WORDS, &mut self.reader).await;
         let mut kept = self.tail.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! What a kernel publishes over ZeroMQ, as the listener hears it.
+//! A kernel's published messages over ZeroMQ, as a source of the listener.
 
 use std::sync::Arc;
 

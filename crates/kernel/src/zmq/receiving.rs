@@ -10,7 +10,7 @@ use super::zmtp::{self, Fault, Reader, Received, SocketType, Writer};
 /// The first pause before a connection is made anew, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30));
 
-/// A connection to what a kernel publishes.
+/// A connection to a kernel's published messages.
 pub(super) struct Receiving {
     place: Place,
     state: State,
@@ -22,14 +22,14 @@ enum State {
     Connecting(JoinHandle<(Reader, Writer)>),
 }
 
-/// What came in.
+/// An incoming item.
 pub(super) enum Step {
     Received(Received),
     /// The connection ended, for this reason, and is being made anew.
     HungUp(Fault),
     /// There is a connection again.
     Back,
-    /// The kernel sent what no kernel sends. Nothing follows.
+    /// The kernel sent a malformed message. Nothing follows.
     Violation(String),
 }
 

@@ -53,7 +53,7 @@ pub(super) enum Fault {
     /// The connection ended.
     #[error(transparent)]
     Broken(#[from] io::Error),
-    /// The peer sent what no kernel sends.
+    /// The peer sent a malformed message.
     #[error("{0}")]
     Violation(String),
 }
@@ -64,7 +64,7 @@ impl From<TooLarge> for Fault {
     }
 }
 
-/// What was read.
+/// A received item.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Received {
     /// The parts of a message, buffers behind the content left out.
@@ -167,7 +167,7 @@ impl Writer {
 /// The half of a connection that is read. Half-read frames stay here, so that a reading can be dropped.
 pub(super) struct Reader {
     stream: Box<dyn AsyncRead + Send + Unpin>,
-    /// What was read and not looked at yet.
+    /// Bytes that were read and not parsed yet.
     buffer: BytesMut,
     /// The frame whose body comes next.
     frame: Option<Frame>,
@@ -300,7 +300,7 @@ impl Reader {
         }
     }
 
-    /// Reads the head of a frame, and decides what becomes of its body.
+    /// Reads the head of a frame, and decides whether its body is kept.
     async fn header(&mut self) -> Result<Frame, Fault> {
         self.fill(2).await?;
         let flags = self.buffer[0];

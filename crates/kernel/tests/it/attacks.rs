@@ -1,4 +1,4 @@
-//! Attacks on whoever talks to kernels: what comes over the wire is hostile.
+//! Attacks on clients of kernels: the messages on the wire are hostile.
 
 mod gateway;
 mod zmq;

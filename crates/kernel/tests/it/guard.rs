@@ -1,4 +1,4 @@
-//! The guard: what it does when its owner is gone, and that it lets a living owner's things be.
+//! The guard: its cleaning when its owner is gone, and its restraint while the owner lives.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -220,7 +220,7 @@ fn leftovers_of_an_owner_that_was_killed_with_its_guard_are_swept_by_the_next_ow
     kill(its_guard);
     owner.kill().unwrap();
     owner.wait().unwrap();
-    // Somebody else's process by now, as far as the ledger goes.
+    // Another process by now, as far as the ledger goes.
     let mut other = Command::new("setsid").args(["sleep", "600"]).spawn().unwrap();
     let ledger = run.join("held/0000000000000000");
     fs::write(&ledger, format!("+g{} 1 another boot\0", other.id())).unwrap();

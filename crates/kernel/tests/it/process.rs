@@ -1,4 +1,4 @@
-//! Child processes: what they get, how their end is learnt, and that nothing of them stays.
+//! Child processes: their inputs, the report of their end, and that nothing of them stays.
 
 use std::io::Read;
 use std::os::fd::OwnedFd;

@@ -1,10 +1,10 @@
-//! What is left of processes, read from `/proc`.
+//! Remains of processes, read from `/proc`.
 
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The living processes of a group; what only waits to be reaped is not among them.
+/// The living processes of a group, without zombies.
 pub(crate) fn in_group(group: u32) -> Vec<u32> {
     processes(|fields| fields[2] == group.to_string() && fields[0] != "Z")
 }

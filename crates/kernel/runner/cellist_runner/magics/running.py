@@ -132,7 +132,7 @@ class RunningMagics:
         return None
 
     def cell_capture(self, line, cell):
-        """Keeps what the cell prints and displays, in a variable if one is named."""
+        """Keeps the cell's output, in a variable if one is named."""
         words = line.split()
         names = [word for word in words if not word.startswith("-")]
         captured = load("capture").Captured(*("--no-" + what not in words for what in ("stdout", "stderr", "display")))

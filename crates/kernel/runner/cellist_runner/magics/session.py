@@ -94,12 +94,12 @@ class SessionMagics:
             state.runner.show_error(self.shell.last_error)
 
     def line_pinfo(self, line, detail=False):
-        """Prints what is known of a name."""
+        """Prints the documentation of a name."""
         text = load("inspection").describe_name(line.strip(), self.shell.user_ns, detail)
         print(text if text is not None else "Object `%s` not found." % line.strip())
 
     def line_pinfo2(self, line):
-        """Prints what is known of a name, with its source."""
+        """Prints the documentation of a name, with its source."""
         self.line_pinfo(line, True)
 
     line_psource = line_pinfo2

@@ -132,7 +132,7 @@ class SettingsMagics:
         print("\nAutomagic is %s needed for line magics." % state)
 
     def line_autosave(self, line):
-        """Tells whoever shows the notebook how often to save it."""
+        """Tells the front end how often to save the notebook."""
         try:
             seconds = int(line)
         except ValueError:

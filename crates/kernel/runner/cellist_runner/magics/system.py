@@ -86,7 +86,7 @@ class SystemMagics:
     line_system = line_sx
 
     def cell_script(self, line, cell):
-        """Runs the cell with a program; `--out` and `--err` name variables for what it prints."""
+        """Runs the cell with a program; `--out` and `--err` name variables for its output."""
         names, command, raises = [None, None], [], True
         words = iter(library("shlex").split(line))
         for word in words:
@@ -182,7 +182,7 @@ _add_commands()
 
 
 def how_to_get_pip():
-    """What to do where pip is missing."""
+    """The advice where pip is missing."""
     python = quoted(sys.executable)
     return "Run `%s -m ensurepip --upgrade`, or use `uv pip install --python %s NAME`." % (python, python)
 

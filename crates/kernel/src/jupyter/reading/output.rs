@@ -26,7 +26,7 @@ impl Item {
         }
     }
 
-    /// Roughly what it holds in memory, for a message of that size.
+    /// The approximate memory of a message of that size.
     pub(in crate::jupyter) fn size(&self, message: usize) -> usize {
         // A short text keeps the whole message that it stands in, headers and all.
         const AROUND: usize = 1024;
@@ -66,7 +66,7 @@ pub(super) fn output(kind: &str, message: &Message) -> Vec<Item> {
     vec![item.unwrap_or(Item::Event(Event::OutputLost))]
 }
 
-/// A display or a result, or what one is to look like from now on.
+/// A display or a result, or an update of one.
 struct Displayed {
     data: MimeBundle,
     metadata: RawJson,

@@ -8,7 +8,7 @@ fn message(kind: &str, parent: &str, content: &Value) -> Message {
     Message { kind: kind.into(), id: "m".into(), parent: Some(parent.into()), content, number: None }
 }
 
-/// What is told of these messages to the execution of request `r`: those of kind `execute_reply` are replies.
+/// The events for the execution of request `r` from these messages: those of kind `execute_reply` are replies.
 fn told(messages: &[(&str, &str, Value)], interrupted: bool, give_up: bool) -> Vec<Event> {
     let mut reading = Reading::default();
     reading.begin("r".into(), None, false, true);

@@ -31,7 +31,7 @@ impl Stream {
         readable(self.pipe.as_ref()).await
     }
 
-    /// Reads what is there, up to one chunk.
+    /// Reads the available bytes, up to one chunk.
     pub(super) fn read(&mut self) -> Option<VecDeque<Piece>> {
         let bytes = self.bytes()?;
         let mut pieces = VecDeque::new();
@@ -39,7 +39,7 @@ impl Stream {
         Some(pieces)
     }
 
-    /// What is left when nothing more comes.
+    /// The rest when nothing more comes.
     pub(super) fn finish(&mut self) -> VecDeque<Piece> {
         let mut pieces = VecDeque::new();
         self.marks.finish(&mut pieces);
@@ -90,7 +90,7 @@ impl FrameReader {
         readable(self.pipe.as_ref()).await
     }
 
-    /// Reads what is there, up to one chunk; false when there is nothing.
+    /// Reads the available bytes, up to one chunk; false when there is nothing.
     pub(super) fn read(&mut self) -> std::result::Result<bool, String> {
         let Some(pipe) = &self.pipe else { return Ok(false) };
         if self.buffer.len() > LARGEST_FRAME {
@@ -105,7 +105,7 @@ impl FrameReader {
         self.buffer.reserve(CHUNK);
         match pipe.try_read_buf(&mut self.buffer) {
             Ok(0) => {
-                // It closed the pipe and may still run: without it there is no way to know what it does.
+                // It closed the pipe and may still run: without the pipe its state is unknown.
                 self.pipe = None;
                 Err("the pipe of frames was closed".into())
             }

@@ -1,4 +1,4 @@
-//! A runner that has not said hello yet: who waits for it, how long, and what it says meanwhile.
+//! A runner that has not said hello yet: its caller, its deadline, and its messages meanwhile.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::event::Death;
 use crate::runner::frames::Hello;
 
-/// How much of what a runner says while it starts is kept for an error.
+/// How much of a starting runner's output is kept for an error.
 const START_WORDS: usize = 8 * 1024;
 
 pub(super) struct Start {
@@ -21,13 +21,13 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// Begins now. What comes with it tells when the runner is ready, or why it is not.
+    /// Begins now. The receiver tells when the runner is ready, or why it is not.
     pub(super) fn new(within: Duration) -> (Start, oneshot::Receiver<Result<Hello>>) {
         let (ready, hello) = oneshot::channel();
         (Start { ready, within, deadline: Instant::now() + within, words: Vec::new() }, hello)
     }
 
-    /// Keeps the end of what is said on standard error before the runner is ready; the rest is nobody's output.
+    /// Keeps the end of standard error before the runner is ready; the rest is no output of a cell.
     pub(super) fn hear(&mut self, name: StreamName, bytes: &[u8]) {
         if name == StreamName::Stderr {
             self.words.extend_from_slice(bytes);
@@ -55,7 +55,7 @@ impl Start {
     }
 
     fn tell(self, how: Result<Hello>) {
-        // Whoever waited may have gone; then the channel of commands is closed too.
+        // The caller may have gone; then the channel of commands is closed too.
         let _ = self.ready.send(how);
     }
 }

@@ -23,7 +23,7 @@ pub(super) const BEAT: Duration = Duration::from_secs(5);
 /// Beats in a row that a kernel which is not our child may miss.
 const MISSED: u32 = 3;
 
-/// How often, and after what time, to look whether a kernel that hung up is gone.
+/// How often, and how soon, to look whether a kernel that hung up is gone.
 const LOOKS: usize = 20;
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 

@@ -8,7 +8,7 @@ fn reader() -> (Reader, DuplexStream) {
     (Reader::new(Box::new(near)), far)
 }
 
-/// What is read of these bytes, up to the first fault.
+/// The result of reading these bytes, up to the first fault.
 async fn read(bytes: &[u8]) -> (Vec<Received>, Fault) {
     let (mut reader, mut far) = reader();
     let write = async {

@@ -1,4 +1,4 @@
-//! A kernel that speaks ZeroMQ's protocol and breaks it: who joins it is told, at once, and takes no memory for it.
+//! A kernel that speaks ZeroMQ's protocol and breaks it: a client that joins it reports that at once, and takes no memory for it.
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -13,7 +13,7 @@ struct Hostile {
 }
 
 impl Hostile {
-    /// `send` writes what a socket says. It may fail: a client that has had enough is what is wanted.
+    /// `send` writes a socket's messages. It may fail: a client that hangs up is the expectation.
     fn start(send: impl Fn(&mut TcpStream) -> std::io::Result<()> + Clone + Send + 'static) -> Hostile {
         let scratch = Scratch::new();
         let ports: Vec<u16> = (0..5)

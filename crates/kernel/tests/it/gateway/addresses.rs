@@ -17,7 +17,7 @@ fn part(name: &str) -> PathBuf {
     testkit::repo_root().join("crates/kernel/tests/tls").join(name)
 }
 
-/// Encrypts what goes to a server, for as long as the test runs; its address.
+/// Encrypts the connection to a server, for as long as the test runs; its address.
 async fn encrypted(server: &Jupyter) -> String {
     let certificates = CertificateDer::pem_file_iter(part("server.pem")).unwrap();
     let certificates = certificates.collect::<Result<Vec<_>, _>>().unwrap();
@@ -35,7 +35,7 @@ async fn encrypted(server: &Jupyter) -> String {
         while let Ok((stream, _)) = listener.accept().await {
             let acceptor = acceptor.clone();
             tokio::spawn(async move {
-                // Who does not trust us hangs up.
+                // A client that does not trust us hangs up.
                 let Ok(mut stream) = acceptor.accept(stream).await else { return };
                 let mut server = TcpStream::connect(to).await.unwrap();
                 let _ = tokio::io::copy_bidirectional(&mut stream, &mut server).await;

@@ -1,4 +1,4 @@
-//! What a kernel behind a gateway can be asked beside running code.
+//! Requests to a kernel behind a gateway beside running code.
 
 use cellist_kernel::{Completeness, Error};
 use testkit::{Flavour, Jupyter};

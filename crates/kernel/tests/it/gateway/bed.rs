@@ -1,4 +1,4 @@
-//! What tests with gateways need: a target, a launch, and a kernel on it.
+//! Fixtures of tests with gateways: a target, a launch, and a kernel on it.
 
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex};

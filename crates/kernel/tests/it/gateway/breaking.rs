@@ -105,7 +105,7 @@ async fn a_kernel_that_ran_to_its_end_meanwhile_is_heard_afterwards() {
         let (mut execution, _) = kernel.begin_printing(&code).await;
         proxy.set_open(false);
         proxy.cut(Break::Gently);
-        // From when on the server keeps what the kernel says is known to the server alone.
+        // The server alone knows from when on it keeps the kernel's messages.
         told(&server, &id, |kernel| kernel["connections"] == 0).await;
         std::fs::write(&file, "").unwrap();
         told(&server, &id, |kernel| kernel["execution_state"] == "idle").await;
@@ -144,7 +144,7 @@ async fn a_gateway_that_dies_while_code_runs_ends_it_in_bounded_time() {
     let ran = rest(&mut execution).await;
     assert!(matches!(ran.0.last(), Some(Event::Died(Death::OutOfReach(_)))), "{ran:?}");
     assert!(matches!(*kernel.kernel.state().borrow(), State::Dead(Death::OutOfReach(_))));
-    // What could not be ended is left to whoever comes there next.
+    // A kernel that could not be ended is left to the next client there.
     kernel.end().await;
     assert_eq!(bed.noted().len(), 1);
     let refused = bed.try_start(target(&server.url())).await.err().unwrap();

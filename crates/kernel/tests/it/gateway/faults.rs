@@ -1,4 +1,4 @@
-//! What can be wrong with a gateway: each is told clearly, in bounded time.
+//! Faults of a gateway: each is reported clearly, in bounded time.
 
 use std::time::Duration;
 

@@ -7,7 +7,7 @@ use testkit::{Flavour, Jupyter};
 use super::bed::{Bed, target};
 use crate::zmq::bed::{rest, until};
 
-/// What can keep a kernel busy. Each says first that it runs.
+/// Programs that keep a kernel busy. Each prints first that it runs.
 const BUSY: [(&str, &str); 4] = [
     ("a loop in Python", "while True: pass"),
     ("a sleep", "import time\ntime.sleep(600)"),

@@ -12,11 +12,11 @@ use crate::zmq::bed::LONG;
 /// How connections end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Break {
-    /// The server is told first, and what it has sent until then arrives.
+    /// The server hears first, and its messages until then arrive.
     Gently,
-    /// All at once; what is on its way is lost.
+    /// All at once; messages on their way are lost.
     AtOnce,
-    /// What the server says from now on is swallowed.
+    /// The server's messages from now on are swallowed.
     Swallow,
     /// The client gets these bytes, and the connection goes on.
     Inject(&'static [u8]),

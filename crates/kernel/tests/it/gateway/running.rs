@@ -12,7 +12,7 @@ use crate::zmq::bed::{rest, until};
 
 async fn code_runs_on(server: &Jupyter) {
     let bed = Bed::new();
-    // An Enterprise Gateway wants to know for whom, and that it is not root.
+    // An Enterprise Gateway needs a user name that is not root.
     let variables = vec![("KERNEL_USERNAME".to_owned(), "ann".to_owned())];
     let kernel = bed.start(Target { variables, ..target(&server.url()) }).await;
     let identity = kernel.kernel.identity();
@@ -88,7 +88,7 @@ async fn nothing_is_lost_at_any_rate() {
     let bed = Bed::new();
     let kernel = bed.on(&server).await;
     let mut execution = kernel.begin("for number in range(100_000): print(number)").await;
-    // Someone who does not look for a while loses nothing.
+    // A reader that pauses for a while loses nothing.
     tokio::time::sleep(Duration::from_millis(500)).await;
     let ran = rest(&mut execution).await;
     let expected: String = (0..100_000).map(|number| format!("{number}\n")).collect();

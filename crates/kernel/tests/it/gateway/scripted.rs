@@ -1,11 +1,11 @@
-//! A server that says what a test tells it to, and writes down what it was asked.
+//! A server with responses from a test, which records its requests.
 
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
 
-/// What a request is answered with: a status line and a body, or nothing at all.
+/// A response: a status line and a body, or nothing at all.
 pub(crate) type Answer = Option<(&'static str, &'static str)>;
 
 pub(crate) struct Scripted {

@@ -1,4 +1,4 @@
-//! The gateway of our own: when it ends by itself, and what happens when it has no files left.
+//! The shared gateway: its end when idle, and its behaviour without free descriptors.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What every test of the runner needs: a place, a kernel, and what it says as text that can be compared.
+//! Fixtures of the runner's tests: a place, a kernel, and its events as text that can be compared.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -100,7 +100,7 @@ impl Session {
         Heard(all(self.kernel.execute(request).await.unwrap()).await)
     }
 
-    /// Runs cells one after the other, each beside what it must say.
+    /// Runs cells one after the other, each beside its expected output.
     pub(crate) async fn check(&self, cells: &[(&str, &str)]) {
         let mut wrong = String::new();
         for (code, expected) in cells {
@@ -168,7 +168,7 @@ fn stream_of(events: &[Event], wanted: StreamName) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What a cell said. As text it has a line for each output, with line ends written as `\n` and neighbouring text of
+/// The output of a cell. As text it has a line for each output, with line ends written as `\n` and neighbouring text of
 /// one stream put together; a cell that ends well says nothing at its end.
 #[derive(Debug)]
 pub(crate) struct Heard(pub(crate) Vec<Event>);

@@ -1,4 +1,4 @@
-//! What Python the code that runs in kernels is written in.
+//! The Python version of the code that runs in kernels.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -17,7 +17,7 @@ fn our_python_runs_on_the_oldest_one_that_is_promised() {
         let found = examine(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file));
         assert!(found.status.success(), "{file}: {}", String::from_utf8_lossy(&found.stdout));
     }
-    // What is newer is found out.
+    // Newer syntax is detected.
     let scratch = Scratch::new();
     for newer in ["match x:\n    case 1: pass\n", "'abc'.removeprefix('a')\n", "import tomllib\n"] {
         assert!(!examine(&scratch.write("newer.py", newer)).status.success(), "{newer}");

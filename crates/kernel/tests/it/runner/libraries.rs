@@ -9,7 +9,7 @@ async fn full() -> Session {
     Bed::with(full_python()).start().await
 }
 
-/// What was displayed, as its MIME types and its text.
+/// The displays, as their MIME types and their text.
 fn shown(heard: &Heard) -> Vec<(Vec<String>, String)> {
     let data = heard.0.iter().filter_map(|event| match event {
         Event::Display { data, .. } | Event::Result { data, .. } => Some(data),
@@ -59,7 +59,7 @@ async fn figures_are_shown_once_at_the_end_of_the_cell_or_where_the_program_says
     let heard =
         session.run(&format!("struct.unpack('>II', base64.b64decode('{}')[16:24])", &image[..40])).await;
     assert_eq!(heard.result(), Some("(547, 413)"));
-    // What the program chooses holds.
+    // The program's choice holds.
     let heard = session.run("import matplotlib\nmatplotlib.use('svg')\nplt.plot([1]);").await;
     assert_eq!(shown(&heard), []);
     session.end().await;

@@ -1,4 +1,4 @@
-//! What a runner is given at its start, and what happens when it cannot start.
+//! The inputs of a runner at its start, and failures to start.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

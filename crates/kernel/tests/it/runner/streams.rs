@@ -1,4 +1,4 @@
-//! What code prints, in the order in which it was printed.
+//! Printed text, in the order in which it was printed.
 
 use cellist_kernel::{Event, Request};
 use cellist_output::StreamName;
@@ -198,7 +198,7 @@ open('finished', 'w').close()
 ";
     let mut execution = session.kernel.execute(Request::new(code)).await.unwrap();
     let mut events = until_printed(&mut execution, "0001000").await;
-    // What may wait between the two is far less than what the program has to say.
+    // The buffer between the two is far smaller than the program's output.
     assert!(!session.bed.launch.cwd.join("finished").exists());
     events.extend(all(execution).await);
     let said = super::bed::Heard(events).stdout();

@@ -115,7 +115,7 @@ task = asyncio.create_task(spin())
     session.kernel.interrupt(execution.id).await.unwrap();
     let heard = Heard(all(execution).await);
     assert!(heard.outcome().is_some_and(|outcome| outcome.cancelled), "{heard}");
-    // What the task was broken off with is told as its own, and the cell did not run.
+    // The exception that broke off the task is reported as its own, and the cell did not run.
     assert!(heard.stderr().contains("in spin"), "{heard}");
     session.check(&[("'x' in dir()", "result text/plain=False")]).await;
     session.end().await;

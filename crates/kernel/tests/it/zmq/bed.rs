@@ -1,4 +1,4 @@
-//! What every test with a real kernel needs: a place to run, a kernel, its events, and that nothing is left.
+//! Fixtures of tests with a real kernel: a place to run, a kernel, its events, and that nothing is left.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -108,7 +108,7 @@ impl Running {
     }
 }
 
-/// What an execution did.
+/// The events of an execution.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Ran(pub(crate) Vec<Event>);
 

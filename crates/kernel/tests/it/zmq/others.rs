@@ -74,7 +74,7 @@ async fn a_kernel_that_wants_messages_is_interrupted_by_one() {
     kernel.end().await;
 }
 
-/// A kernel that somebody else started: over TCP, as Jupyter does.
+/// A kernel of another program: over TCP, as Jupyter does.
 struct Foreign {
     child: Child,
     file: PathBuf,
@@ -123,7 +123,7 @@ async fn a_running_kernel_is_joined_and_left_as_it_was() {
     assert_eq!(first.identity().pid, None);
     run(&*first, "x = 41").await;
 
-    // Another one sees the same state, and that somebody else is at work.
+    // Another one sees the same state, and that another client is at work.
     let second = zmq::join(&foreign.file, None).await.unwrap().kernel;
     assert_eq!(run(&*second, "x + 1").await.result(), Some("42"));
     let mut execution = first

@@ -1,4 +1,4 @@
-//! Code that runs in a real ipykernel, and what is heard of it.
+//! Code in a real ipykernel, and its events.
 
 use std::time::{Duration, Instant};
 
@@ -60,7 +60,7 @@ async fn streams_in_turns_keep_their_turns_and_all_writers_are_heard() {
         assert_eq!(turns.next(), Some(&text(StreamName::Stderr, &format!("{}\n", -at))));
     }
 
-    // What others write is in its place, too, down to the last of it.
+    // Output of other processes is in its place, too, down to the last of it.
     let code = "import os, subprocess\nprint('a')\nos.write(1, 'é'.encode() * 5001 + b'\\n')\nprint('b')\n\
         subprocess.run(['sh', '-c', 'echo c; echo d >&2'])\ndisplay('e')\nos.write(2, b'f\\n')\n\
         print('g', file=sys.stderr)\nos.write(1, b'h\\n');";
@@ -91,7 +91,7 @@ async fn children_that_are_forked_or_spawned_are_heard_and_can_end() {
     let heard = ran.stdout();
     assert_eq!(heard.matches("raw\n").count(), 10, "{heard}");
     assert_eq!(heard.matches("child\n").count(), 10, "{heard}");
-    // Each child's lines are where it ended, and what its parent had not sent when it was forked comes once.
+    // Each child's lines are where it ended, and its parent's unsent output at the fork comes once.
     let code = "fork = multiprocessing.get_context('fork')\n\
         def say(number): print('child', number); print('and', number, end='')\n\
         for number in range(50):\n    print('before', number)\n    \

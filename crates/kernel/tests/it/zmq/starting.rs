@@ -1,4 +1,4 @@
-//! What a kernel starts with, and what is said when it does not start.
+//! The inputs of a kernel at its start, and messages when it does not start.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
