@@ -32,11 +32,11 @@ pub(crate) struct Comm {
 #[derive(Debug, Default, Deserialize)]
 struct Data {
     #[serde(default)]
-    state: State,
+    state: BarState,
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct State {
+struct BarState {
     #[serde(rename = "_model_name")]
     model: Option<String>,
     // A bar's is a number, a text's is a text, a selection's may be anything.

@@ -30,7 +30,7 @@ use crate::kernel::{Future, Identity, Kernel, Request, State};
 use crate::launch::{Launch, Started};
 use crate::process::{FOR_A_KERNEL, open_files};
 use frames::Form;
-use live::{Listed, Live, Ours};
+use live::{GatewayKernelLink, ListedKernel, Ours};
 
 pub use address::{BadAddress, Gateway, TOKEN_VARIABLE};
 pub use shared::{Announcement, SharedGateways, Standing};
@@ -81,9 +81,9 @@ pub async fn specs(gateway: &Gateway) -> Result<Specs> {
 
 /// The kernels that run on a gateway, by id and name. Some do not tell.
 pub async fn running(gateway: &Gateway) -> Result<Vec<(String, String)>> {
-    let listed = rest::get::<Vec<Listed>>(gateway, "/api/kernels").await;
+    let listed = rest::get::<Vec<ListedKernel>>(gateway, "/api/kernels").await;
     let listed = listed.map_err(|trouble| trouble.error(gateway, "listing the kernels that run"))?;
-    Ok(listed.into_iter().map(|Listed { id, name }| (id, name)).collect())
+    Ok(listed.into_iter().map(|ListedKernel { id, name }| (id, name)).collect())
 }
 
 /// Starts a kernel on the shared gateway of an interpreter, which is started first if it does not run.
@@ -131,8 +131,10 @@ pub async fn start(target: Target, launch: Launch) -> Result<Started> {
         Which::OfNotebook(path) => Some(notebooks::kernel_of(gateway, path).await?),
     };
     if let Some(kernel) = join {
-        let live = Live::join(gateway, &kernel, &state, Tracer::new(launch.trace.clone())).await?;
-        let kernel = GatewayTransport::kernel(target, launch, Origin::Joined(kernel), live, state);
+        let live =
+            GatewayKernelLink::join(gateway, &kernel, &state, Tracer::new(launch.trace.clone())).await?;
+        let kernel =
+            GatewayTransport::kernel(target, launch, GatewayKernelOrigin::Joined(kernel), live, state);
         return Ok(Started { kernel, notices: Vec::new() });
     }
     let wanted = match &target.kernel {
@@ -144,8 +146,13 @@ pub async fn start(target: Target, launch: Launch) -> Result<Started> {
     let ours = Ours::create(&target, &name, &launch).await?;
     match ready(&target, &ours, &launch, &state, None).await {
         Ok((live, notices)) => {
-            let kernel =
-                GatewayTransport::kernel(target, launch, Origin::Started(Box::new(ours)), live, state);
+            let kernel = GatewayTransport::kernel(
+                target,
+                launch,
+                GatewayKernelOrigin::Started(Box::new(ours)),
+                live,
+                state,
+            );
             Ok(Started { kernel, notices })
         }
         Err(error) => {
@@ -161,13 +168,14 @@ async fn ready(
     launch: &Launch,
     state: &Arc<watch::Sender<State>>,
     form: Option<Form>,
-) -> Result<(Live, Vec<String>)> {
+) -> Result<(GatewayKernelLink, Vec<String>)> {
     let within = launch.startup_timeout;
-    let ready = tokio::time::timeout(within, Live::set_up(target, &ours.kernel, launch, state, form));
+    let ready =
+        tokio::time::timeout(within, GatewayKernelLink::set_up(target, &ours.kernel, launch, state, form));
     ready.await.map_err(|_| Error::NotReady { within, stderr: String::new() })?
 }
 
-async fn named(gateway: &Gateway, id: &str) -> Result<Listed> {
+async fn named(gateway: &Gateway, id: &str) -> Result<ListedKernel> {
     let kernel = rest::get(gateway, &format!("/api/kernels/{id}")).await;
     kernel.map_err(|trouble| match trouble.is_status(hyper::StatusCode::NOT_FOUND) {
         true => Error::Gateway {
@@ -181,20 +189,20 @@ async fn named(gateway: &Gateway, id: &str) -> Result<Listed> {
 struct GatewayTransport {
     target: Target,
     launch: Launch,
-    origin: Origin,
-    live: Current<Live>,
+    origin: GatewayKernelOrigin,
+    live: Current<GatewayKernelLink>,
 }
 
-enum Origin {
+enum GatewayKernelOrigin {
     Started(Box<Ours>),
-    Joined(Listed),
+    Joined(ListedKernel),
 }
 
-impl Origin {
-    fn kernel(&self) -> &Listed {
+impl GatewayKernelOrigin {
+    fn kernel(&self) -> &ListedKernel {
         match self {
-            Origin::Started(ours) => &ours.kernel,
-            Origin::Joined(kernel) => kernel,
+            GatewayKernelOrigin::Started(ours) => &ours.kernel,
+            GatewayKernelOrigin::Joined(kernel) => kernel,
         }
     }
 }
@@ -203,8 +211,8 @@ impl GatewayTransport {
     fn kernel(
         target: Target,
         launch: Launch,
-        origin: Origin,
-        live: Live,
+        origin: GatewayKernelOrigin,
+        live: GatewayKernelLink,
         state: Arc<watch::Sender<State>>,
     ) -> Box<dyn Kernel> {
         let client = live.client.clone();
@@ -235,7 +243,7 @@ impl Transport for GatewayTransport {
     }
 
     fn restart<'a>(&'a self, state: &'a Arc<watch::Sender<State>>) -> Option<Restart<'a>> {
-        let Origin::Started(ours) = &self.origin else { return None };
+        let GatewayKernelOrigin::Started(ours) = &self.origin else { return None };
         Some(Box::pin(async move {
             let last = self.live.get();
             last.leave().await;
@@ -253,7 +261,7 @@ impl Transport for GatewayTransport {
 
     fn remove(&self) -> Future<'_, ()> {
         Box::pin(async {
-            if let Origin::Started(ours) = &self.origin {
+            if let GatewayKernelOrigin::Started(ours) = &self.origin {
                 ours.end().await;
             }
         })

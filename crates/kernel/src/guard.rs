@@ -16,7 +16,7 @@ use std::time::Duration;
 
 pub use cleaning::main;
 use held::{Change, What};
-use keeper::{Keeper, Message};
+use keeper::{Keeper, KeeperMessage};
 use ledger::Ledger;
 
 use crate::process::tree;
@@ -35,13 +35,13 @@ struct Owner {
     runtime_dir: Option<PathBuf>,
     log: Option<fn(&str)>,
     ledger: Mutex<LedgerSlot>,
-    line: Mutex<Line>,
+    line: Mutex<GuardPipe>,
 }
 
 /// The way to the thread that keeps the guard process.
 #[derive(Debug, Default)]
-struct Line {
-    sender: Option<Sender<Message>>,
+struct GuardPipe {
+    sender: Option<Sender<KeeperMessage>>,
     /// Changes that a thread gets which could not be had yet.
     waiting: Vec<Change>,
 }
@@ -117,7 +117,7 @@ impl Guard {
     /// Removes leftovers of earlier owners in the same folder, in the guard's thread: kernels that outlived both their owner
     /// and its guard, and their private folders.
     pub fn sweep(&self) {
-        self.send(Message::Sweep);
+        self.send(KeeperMessage::Sweep);
     }
 
     /// Waits until the guard process knows of all that was registered, and a sweep is done. Without this, an owner that is
@@ -127,7 +127,7 @@ impl Guard {
         const PATIENCE: Duration = Duration::from_secs(10);
 
         let (told, known) = channel();
-        self.send(Message::Settle(told));
+        self.send(KeeperMessage::Settle(told));
         let _ = known.recv_timeout(PATIENCE);
     }
 
@@ -135,12 +135,12 @@ impl Guard {
         let Some(owner) = &self.0 else { return };
         // Here and not in the thread: an owner may be killed before the thread has its turn.
         if let Some(ledger) = owner.record(&change) {
-            self.send(Message::Change(Change::Ledger(ledger)));
+            self.send(KeeperMessage::Change(Change::Ledger(ledger)));
         }
-        self.send(Message::Change(change));
+        self.send(KeeperMessage::Change(change));
     }
 
-    fn send(&self, message: Message) {
+    fn send(&self, message: KeeperMessage) {
         let Some(owner) = &self.0 else { return };
         let mut line = owner.line.lock().unwrap_or_else(PoisonError::into_inner);
         if line.sender.is_none() {
@@ -150,10 +150,10 @@ impl Guard {
             (Some(sender), message) => {
                 let sender = sender.clone();
                 // The keeper serves until it is told to end.
-                let waiting = line.waiting.drain(..).map(Message::Change);
+                let waiting = line.waiting.drain(..).map(KeeperMessage::Change);
                 waiting.chain([message]).for_each(|message| drop(sender.send(message)));
             }
-            (None, Message::Change(change)) => line.waiting.push(change),
+            (None, KeeperMessage::Change(change)) => line.waiting.push(change),
             // Without a thread nothing is swept, and nobody waits for it.
             (None, _) => {}
         }
@@ -162,7 +162,7 @@ impl Guard {
 
 impl Owner {
     /// Starts the thread that keeps a guard process. Where there is no thread now, the next change tries again.
-    fn start(&self) -> io::Result<Sender<Message>> {
+    fn start(&self) -> io::Result<Sender<KeeperMessage>> {
         let (sender, receiver) = channel();
         let keeper = Keeper::new(
             (self.program.clone(), self.arguments.clone()),
@@ -200,7 +200,7 @@ impl Drop for Owner {
         // The thread that watches the guard process has a sender too, so the channel does not close by itself.
         let line = self.line.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = &line.sender {
-            let _ = sender.send(Message::End);
+            let _ = sender.send(KeeperMessage::End);
         }
     }
 }

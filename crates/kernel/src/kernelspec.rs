@@ -57,14 +57,14 @@ impl KernelSpec {
 
 /// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct KernelspecSearch {
     /// The kernels, the first of each name, in the order of the search.
     pub specs: Vec<KernelSpec>,
     /// Files that cannot be read as a kernelspec, and why.
     pub broken: Vec<(PathBuf, String)>,
 }
 
-impl Found {
+impl KernelspecSearch {
     /// The kernel of that name, in whatever case it is written.
     pub fn named(&self, name: &str) -> Option<&KernelSpec> {
         let name = name.to_lowercase();
@@ -83,8 +83,8 @@ pub fn discover(variables: &Variables, python: Option<&Path>) -> Vec<KernelSpec>
 }
 
 /// The same, with broken kernelspecs.
-pub fn search(variables: &Variables, python: Option<&Path>) -> Found {
-    let mut found = Found::default();
+pub fn search(variables: &Variables, python: Option<&Path>) -> KernelspecSearch {
+    let mut found = KernelspecSearch::default();
     let mut names = BTreeSet::new();
     for folder in folders(variables, python) {
         let Ok(entries) = fs::read_dir(&folder) else { continue };

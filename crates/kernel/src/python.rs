@@ -273,12 +273,12 @@ fn program(around: &Surroundings<'_>, path: &Path, origin: Origin) -> Result<Int
         Ok(Interpreter { path, origin, environment, shim })
     };
     match shim::behind(around, path)? {
-        shim::Behind::Itself => plain(path.to_owned(), None),
-        shim::Behind::Program(program) => {
+        shim::ShimTarget::Itself => plain(path.to_owned(), None),
+        shim::ShimTarget::Program(program) => {
             runnable(around.files, &program)?;
             plain(program, None)
         }
-        shim::Behind::Unknown(shim) => {
+        shim::ShimTarget::Unknown(shim) => {
             Ok(Interpreter { path: path.to_owned(), origin, environment: None, shim: Some(shim) })
         }
     }

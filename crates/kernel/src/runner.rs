@@ -32,8 +32,8 @@ use crate::launch::{Launch, Started};
 use crate::process::{Process, Spawn};
 use crate::waiting::EVENTS;
 use boot::Boot;
-use frames::{Ask, Hello, PROTOCOL, Reply};
-use link::{Command, Link, Opening, Pipes};
+use frames::{Ask, Hello, PROTOCOL, RunnerReply};
+use link::{Pipes, RunnerCommand, RunnerOpening, RunnerTask};
 
 /// How long an idle runner may think about an answer.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -50,7 +50,7 @@ const COMMANDS: usize = 16;
 /// next, the next start is faster.
 pub async fn start(python: &Path, launch: Launch, guard: &Guard) -> Result<Started> {
     let state = Arc::new(watch::Sender::new(State::Starting));
-    let live = Live::start(python, &launch, guard, &state).await?;
+    let live = RunnerProcess::start(python, &launch, guard, &state).await?;
     let notices = live.hello.notices.clone();
     state.send_replace(State::Idle);
     let kernel = Runner {
@@ -69,25 +69,25 @@ struct Runner {
     launch: Launch,
     guard: Guard,
     state: Arc<watch::Sender<State>>,
-    live: Current<Live>,
+    live: Current<RunnerProcess>,
     next: AtomicU64,
 }
 
 /// One process of a runner.
-struct Live {
+struct RunnerProcess {
     hello: Hello,
     pid: u32,
-    commands: mpsc::Sender<Command>,
+    commands: mpsc::Sender<RunnerCommand>,
     late: LateOutput,
 }
 
-impl Live {
+impl RunnerProcess {
     async fn start(
         python: &Path,
         launch: &Launch,
         guard: &Guard,
         state: &Arc<watch::Sender<State>>,
-    ) -> Result<Live> {
+    ) -> Result<RunnerProcess> {
         let token = random_token()?;
         let Boot { arguments, first } = Boot::new(&launch.runtime_dir);
         let (requests_in, requests) = pipe()?;
@@ -122,21 +122,22 @@ impl Live {
         let (commands, receiver) = mpsc::channel(COMMANDS);
         let (within, state, trace) = (launch.startup_timeout, state.clone(), launch.trace.clone());
         let late = LateOutput::default();
-        let opening = Opening { process, pipes, token, first, within, late: late.clone(), state, trace };
-        let ready = Link::spawn(opening, receiver);
+        let opening =
+            RunnerOpening { process, pipes, token, first, within, late: late.clone(), state, trace };
+        let ready = RunnerTask::spawn(opening, receiver);
         let hello = ready.await.map_err(|_| Error::Dead { death: Death::Unknown })?;
         let hello = hello.map_err(|error| or_no_python(python, error))?;
         if hello.protocol != PROTOCOL {
             let what = format!("protocol {} where {PROTOCOL} is spoken", hello.protocol);
             return Err(Error::Protocol { what });
         }
-        Ok(Live { hello, pid, commands, late })
+        Ok(RunnerProcess { hello, pid, commands, late })
     }
 
     /// Ends the process, gently if it is idle.
     async fn leave(&self) {
         let (gone, leaving) = oneshot::channel();
-        if self.commands.send(Command::Leave { gone }).await.is_ok() {
+        if self.commands.send(RunnerCommand::Leave { gone }).await.is_ok() {
             // The task ends without an answer only when the process has.
             let _ = leaving.await;
         }
@@ -155,17 +156,17 @@ impl Runner {
         }
     }
 
-    async fn question<'a>(&self, ask: impl FnOnce(u64) -> Ask<'a>) -> Result<Reply> {
+    async fn question<'a>(&self, ask: impl FnOnce(u64) -> Ask<'a>) -> Result<RunnerReply> {
         let busy = matches!(*self.state.borrow(), State::Busy(_));
         let within = if busy { BUSY_ANSWER } else { ANSWER };
         let id = self.next();
         let ask = ask(id);
         let (answer, answered) = oneshot::channel();
         let traced = self.launch.trace.as_ref().map(|_| ask.traced());
-        let command = Command::Question { id, line: ask.line(), traced, answer };
+        let command = RunnerCommand::Question { id, line: ask.line(), traced, answer };
         self.live.get().commands.send(command).await.map_err(|_| self.gone())?;
         match tokio::time::timeout(within, answered).await {
-            Ok(Ok(Reply { error: Some(what), .. })) => Err(Error::Protocol { what }),
+            Ok(Ok(RunnerReply { error: Some(what), .. })) => Err(Error::Protocol { what }),
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(_)) => Err(self.gone()),
             Err(_) if busy => Err(Error::Busy),
@@ -205,7 +206,7 @@ impl Kernel for Runner {
             let id = ExecutionId(self.next());
             let (sender, events) = mpsc::channel(EVENTS);
             let (begun, answer) = oneshot::channel();
-            let command = Command::Execute { id, request, events: sender, begun };
+            let command = RunnerCommand::Execute { id, request, events: sender, begun };
             self.live.get().commands.send(command).await.map_err(|_| self.gone())?;
             answer.await.map_err(|_| self.gone())??;
             Ok(Execution { id, events })
@@ -219,13 +220,13 @@ impl Kernel for Runner {
 
     fn interrupt(&self, execution: ExecutionId) -> Future<'_, Result<()>> {
         Box::pin(async move {
-            self.live.get().commands.send(Command::Interrupt(execution)).await.map_err(|_| self.gone())
+            self.live.get().commands.send(RunnerCommand::Interrupt(execution)).await.map_err(|_| self.gone())
         })
     }
 
     fn complete<'a>(&'a self, code: &'a str, cursor: usize) -> Future<'a, Result<Completion>> {
         Box::pin(async move {
-            let Reply { matches, start, end, .. } =
+            let RunnerReply { matches, start, end, .. } =
                 self.question(|id| Ask::Complete { id, code, cursor }).await?;
             Ok(Completion { matches, start, end })
         })
@@ -233,7 +234,7 @@ impl Kernel for Runner {
 
     fn inspect<'a>(&'a self, code: &'a str, cursor: usize, detail: bool) -> Future<'a, Result<Inspection>> {
         Box::pin(async move {
-            let Reply { found, data, .. } =
+            let RunnerReply { found, data, .. } =
                 self.question(|id| Ask::Inspect { id, code, cursor, detail }).await?;
             Ok(Inspection { found, data })
         })
@@ -241,7 +242,7 @@ impl Kernel for Runner {
 
     fn is_complete<'a>(&'a self, code: &'a str) -> Future<'a, Result<Completeness>> {
         Box::pin(async move {
-            let Reply { status, indent, .. } = self.question(|id| Ask::IsComplete { id, code }).await?;
+            let RunnerReply { status, indent, .. } = self.question(|id| Ask::IsComplete { id, code }).await?;
             Ok(match status.as_deref() {
                 Some("complete") => Completeness::Complete,
                 Some("incomplete") => Completeness::Incomplete { indent },
@@ -259,7 +260,8 @@ impl Kernel for Runner {
         Box::pin(async move {
             self.live.get().leave().await;
             self.state.send_replace(State::Starting);
-            let live = match Live::start(&self.python, &self.launch, &self.guard, &self.state).await {
+            let live = match RunnerProcess::start(&self.python, &self.launch, &self.guard, &self.state).await
+            {
                 Ok(live) => live,
                 Err(error) => {
                     let death = match &error {

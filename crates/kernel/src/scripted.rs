@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::event::{Death, Event};
 use crate::kernel::{Execution, ExecutionId, Future, Identity, Kernel, Request, State};
 
-pub use transcript::{Recorded, Step, Transcript};
+pub use transcript::{Recorded, Transcript, TranscriptStep};
 
 /// Events that a reader may be behind before the replay waits.
 const EVENTS: usize = 64;
@@ -74,8 +74,8 @@ async fn replay(
 ) {
     for step in recorded.steps {
         let event = match step {
-            Step::Event(event) => event,
-            Step::Interrupt => {
+            TranscriptStep::Event(event) => event,
+            TranscriptStep::Interrupt => {
                 // It ends when the kernel is dropped, and so does the replay.
                 if interrupts.wait_for(|interrupted| *interrupted == Some(id)).await.is_err() {
                     return;

@@ -55,19 +55,19 @@ struct Shell {
     launch: Launch,
     guard: Guard,
     state: Arc<watch::Sender<State>>,
-    running: Mutex<Running>,
+    running: Mutex<RunningCommand>,
 }
 
 /// The command that was started last.
 #[derive(Default)]
-struct Running {
+struct RunningCommand {
     count: u64,
     process: Option<Arc<Process>>,
     interrupted: Arc<AtomicBool>,
 }
 
 impl Shell {
-    fn running(&self) -> MutexGuard<'_, Running> {
+    fn running(&self) -> MutexGuard<'_, RunningCommand> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

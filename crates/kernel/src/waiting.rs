@@ -30,13 +30,13 @@ pub(crate) struct Waiting {
 }
 
 enum Unsent {
-    Text { writer: Writer, bytes: Bytes, more: BytesMut },
+    Text { writer: EventWriter, bytes: Bytes, more: BytesMut },
     Event(Event, usize),
 }
 
 /// Where text comes from.
 #[derive(PartialEq)]
-struct Writer {
+struct EventWriter {
     name: StreamName,
     late: bool,
     /// The tag of the earlier execution that wrote it, where that is known.
@@ -54,10 +54,10 @@ impl Waiting {
     }
 
     pub(crate) fn text(&mut self, name: StreamName, bytes: Bytes, late: bool) {
-        self.text_of(Writer { name, late, owner: None }, bytes);
+        self.text_of(EventWriter { name, late, owner: None }, bytes);
     }
 
-    fn text_of(&mut self, writer: Writer, bytes: Bytes) {
+    fn text_of(&mut self, writer: EventWriter, bytes: Bytes) {
         self.bytes += bytes.len();
         if let Some(Unsent::Text { writer: last, bytes: first, more }) = self.events.back_mut()
             && *last == writer
@@ -77,7 +77,7 @@ impl Waiting {
         let event = match event {
             Event::Late { owner, event } => match *event {
                 Event::Stream { name, bytes, late } => {
-                    return self.text_of(Writer { name, late, owner: Some(owner) }, bytes);
+                    return self.text_of(EventWriter { name, late, owner: Some(owner) }, bytes);
                 }
                 event => Event::Late { owner, event: Box::new(event) },
             },
@@ -136,7 +136,7 @@ impl Waiting {
 impl From<Unsent> for Event {
     fn from(unsent: Unsent) -> Event {
         match unsent {
-            Unsent::Text { writer: Writer { name, late, owner }, bytes, more } => {
+            Unsent::Text { writer: EventWriter { name, late, owner }, bytes, more } => {
                 let bytes = if more.is_empty() { bytes } else { more.freeze() };
                 let text = Event::Stream { name, bytes, late };
                 match owner {

@@ -27,8 +27,8 @@ use crate::jupyter::trace::Tracer;
 use crate::kernel::{Future, Identity, Kernel, State};
 use crate::launch::{Launch, Started};
 use crate::trace::Trace;
-use connection::Connection;
-use live::Live;
+use connection::ConnectionFile;
+use live::ZmqProcess;
 
 /// How a kernel is started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,32 +106,35 @@ fn fill_in(argument: &OsString, file: &Path) -> OsString {
 /// Starts a kernel and returns when it is ready and set up.
 pub async fn start(command: KernelCommand, launch: Launch, guard: &Guard) -> Result<Started> {
     let state = Arc::new(watch::Sender::new(State::Starting));
-    let (live, notices) = Live::start(&command, &launch, guard, &state).await?;
-    let origin =
-        Origin::Started { command: Box::new(command), launch: Box::new(launch), guard: guard.clone() };
+    let (live, notices) = ZmqProcess::start(&command, &launch, guard, &state).await?;
+    let origin = ZmqKernelOrigin::Started {
+        command: Box::new(command),
+        launch: Box::new(launch),
+        guard: guard.clone(),
+    };
     Ok(Started { kernel: kernel(origin, live, state), notices })
 }
 
 /// Connects to a kernel that runs already, which is not set up, and never ended, by us.
 pub async fn join(connection_file: &Path, trace: Option<Trace>) -> Result<Started> {
-    let connection = Connection::read(connection_file)?;
+    let connection = ConnectionFile::read(connection_file)?;
     let state = Arc::new(watch::Sender::new(State::Starting));
-    let live = Live::join(&connection, &state, Tracer::new(trace)).await?;
-    let origin = Origin::Joined { name: connection.kernel_name };
+    let live = ZmqProcess::join(&connection, &state, Tracer::new(trace)).await?;
+    let origin = ZmqKernelOrigin::Joined { name: connection.kernel_name };
     Ok(Started { kernel: kernel(origin, live, state), notices: Vec::new() })
 }
 
 struct ZmqTransport {
-    origin: Origin,
-    live: Current<Live>,
+    origin: ZmqKernelOrigin,
+    live: Current<ZmqProcess>,
 }
 
-enum Origin {
+enum ZmqKernelOrigin {
     Started { command: Box<KernelCommand>, launch: Box<Launch>, guard: Guard },
     Joined { name: String },
 }
 
-fn kernel(origin: Origin, live: Live, state: Arc<watch::Sender<State>>) -> Box<dyn Kernel> {
+fn kernel(origin: ZmqKernelOrigin, live: ZmqProcess, state: Arc<watch::Sender<State>>) -> Box<dyn Kernel> {
     let client = live.client.clone();
     Box::new(JupyterKernel::new(ZmqTransport { origin, live: Current::new(live) }, client, state))
 }
@@ -139,8 +142,8 @@ fn kernel(origin: Origin, live: Live, state: Arc<watch::Sender<State>>) -> Box<d
 impl Transport for ZmqTransport {
     fn identity(&self, client: &Client) -> Identity {
         let (name, python) = match &self.origin {
-            Origin::Started { command, .. } => (command.name.clone(), command.python.clone()),
-            Origin::Joined { name } => (name.clone(), None),
+            ZmqKernelOrigin::Started { command, .. } => (command.name.clone(), command.python.clone()),
+            ZmqKernelOrigin::Joined { name } => (name.clone(), None),
         };
         let pid = self.live.get().process.as_ref().map(|process| process.id());
         Identity { python, pid, ..client.identity(Backend::Jupyter, name) }
@@ -152,10 +155,10 @@ impl Transport for ZmqTransport {
     }
 
     fn restart<'a>(&'a self, state: &'a Arc<watch::Sender<State>>) -> Option<Restart<'a>> {
-        let Origin::Started { command, launch, guard } = &self.origin else { return None };
+        let ZmqKernelOrigin::Started { command, launch, guard } = &self.origin else { return None };
         Some(Box::pin(async move {
             self.live.get().end(false).await;
-            let (live, notices) = Live::start(command, launch, guard, state).await?;
+            let (live, notices) = ZmqProcess::start(command, launch, guard, state).await?;
             let client = live.client.clone();
             self.live.replace(live);
             Ok((client, notices))

@@ -33,15 +33,15 @@ impl<'de> Visitor<'de> for Lines<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut lines: A) -> Result<(), A::Error> {
-        while lines.next_element_seed(Line(self.0))?.is_some() {}
+        while lines.next_element_seed(JoinedLine(self.0))?.is_some() {}
         Ok(())
     }
 }
 
 /// Adds one line.
-struct Line<'t>(&'t mut String);
+struct JoinedLine<'t>(&'t mut String);
 
-impl<'de> DeserializeSeed<'de> for Line<'_> {
+impl<'de> DeserializeSeed<'de> for JoinedLine<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -49,7 +49,7 @@ impl<'de> DeserializeSeed<'de> for Line<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Line<'_> {
+impl<'de> Visitor<'de> for JoinedLine<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

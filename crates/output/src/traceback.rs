@@ -27,13 +27,13 @@ pub struct FoldedTraceback<'a> {
 /// Folds a traceback.
 pub fn folded(traceback: &str) -> FoldedTraceback<'_> {
     let pieces = pieces(traceback);
-    let text = |piece: &Piece| &traceback[piece.from..piece.to];
-    let mut folded = Fold { traceback, parts: Vec::new(), shown_from: 0, hidden_frames: 0 };
+    let text = |piece: &TracebackPiece| &traceback[piece.from..piece.to];
+    let mut folded = TracebackFold { traceback, parts: Vec::new(), shown_from: 0, hidden_frames: 0 };
     let last = pieces.iter().rposition(|piece| piece.kind == Kind::Link).map_or(0, |at| at + 1);
     let final_message = message(traceback, &pieces[last..]);
     for exception in pieces.split_inclusive(|piece| piece.kind == Kind::Link) {
         let is_linked = exception.last().is_some_and(|piece| piece.kind == Kind::Link);
-        let frames: Vec<&Piece> = exception.iter().filter(|piece| piece.is_frame()).collect();
+        let frames: Vec<&TracebackPiece> = exception.iter().filter(|piece| piece.is_frame()).collect();
         if is_linked
             && !frames.is_empty()
             && frames.iter().all(|piece| piece.library().is_some())
@@ -44,7 +44,7 @@ pub fn folded(traceback: &str) -> FoldedTraceback<'_> {
             folded.leave_out(exception, format!("{notice}\n"));
             continue;
         }
-        let belong = |one: &Piece, next: &Piece| match (&one.kind, &next.kind) {
+        let belong = |one: &TracebackPiece, next: &TracebackPiece| match (&one.kind, &next.kind) {
             (Kind::Frame(Some(_)), Kind::Frame(Some(_))) => true,
             (Kind::Frame(None), Kind::Frame(None)) => text(one) == text(next),
             _ => false,
@@ -82,7 +82,7 @@ const LINKS: [&str; 2] = [
 
 /// A part of a traceback, by its place in the text.
 #[derive(Clone, Debug)]
-struct Piece {
+struct TracebackPiece {
     from: usize,
     to: usize,
     kind: Kind,
@@ -102,7 +102,7 @@ enum Kind {
     Other,
 }
 
-impl Piece {
+impl TracebackPiece {
     fn is_frame(&self) -> bool {
         matches!(self.kind, Kind::Frame(_))
     }
@@ -116,16 +116,16 @@ impl Piece {
 }
 
 /// A traceback that is being folded, from its start to its end.
-struct Fold<'a> {
+struct TracebackFold<'a> {
     traceback: &'a str,
     parts: Vec<Part<'a>>,
     shown_from: usize,
     hidden_frames: usize,
 }
 
-impl<'a> Fold<'a> {
+impl<'a> TracebackFold<'a> {
     /// Shows a line instead of some pieces.
-    fn leave_out(&mut self, pieces: &[Piece], notice: String) {
+    fn leave_out(&mut self, pieces: &[TracebackPiece], notice: String) {
         let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return };
         if self.shown_from < first.from {
             self.parts.push(Part::Shown(&self.traceback[self.shown_from..first.from]));
@@ -143,8 +143,8 @@ impl<'a> Fold<'a> {
 }
 
 /// Takes a traceback apart. The pieces are all of it, in order.
-fn pieces(traceback: &str) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::new();
+fn pieces(traceback: &str) -> Vec<TracebackPiece> {
+    let mut pieces: Vec<TracebackPiece> = Vec::new();
     let mut open: Option<Layout> = None;
     let mut at = 0;
     for line in traceback.split_inclusive('\n') {
@@ -153,7 +153,7 @@ fn pieces(traceback: &str) -> Vec<Piece> {
         let (from, to) = (at, at + line.len());
         at = to;
         if let Some((layout, library)) = begins(plain) {
-            pieces.push(Piece { from, to, kind: Kind::Frame(library) });
+            pieces.push(TracebackPiece { from, to, kind: Kind::Frame(library) });
             open = Some(layout);
             continue;
         }
@@ -170,7 +170,7 @@ fn pieces(traceback: &str) -> Vec<Piece> {
             Some(last) if goes_on => last.to = to,
             Some(last) if last.kind == Kind::Link && plain.is_empty() => last.to = to,
             Some(last) if last.kind == Kind::Other && kind == Kind::Other => last.to = to,
-            _ => pieces.push(Piece { from, to, kind }),
+            _ => pieces.push(TracebackPiece { from, to, kind }),
         }
     }
     pieces
@@ -190,9 +190,9 @@ fn kind(line: &str) -> Kind {
 }
 
 /// The message of an exception: the text behind its last frame.
-fn message(traceback: &str, pieces: &[Piece]) -> String {
-    let behind = pieces.iter().rposition(Piece::is_frame).map_or(0, |at| at + 1);
-    let text = |piece: &Piece| match piece.kind {
+fn message(traceback: &str, pieces: &[TracebackPiece]) -> String {
+    let behind = pieces.iter().rposition(TracebackPiece::is_frame).map_or(0, |at| at + 1);
+    let text = |piece: &TracebackPiece| match piece.kind {
         Kind::Other => clean(&traceback.as_bytes()[piece.from..piece.to], Ansi::Remove),
         Kind::Rule | Kind::Header | Kind::Frame(_) | Kind::Link => String::new(),
     };
@@ -200,7 +200,7 @@ fn message(traceback: &str, pieces: &[Piece]) -> String {
 }
 
 /// The libraries of frames, each once: `pandas`, or `sklearn, joblib`.
-fn libraries(frames: &[&Piece]) -> String {
+fn libraries(frames: &[&TracebackPiece]) -> String {
     const MOST: usize = 3;
     let mut names: Vec<&str> = Vec::new();
     for name in frames.iter().filter_map(|frame| frame.library()) {

@@ -231,9 +231,9 @@ impl Domain<Vec<String>> for Paths {
 }
 
 /// A line of text, which is said to be this.
-pub(super) struct Line(pub(super) &'static str);
+pub(super) struct TextLine(pub(super) &'static str);
 
-impl Domain<String> for Line {
+impl Domain<String> for TextLine {
     fn read(&self, written: &Written, _: Base<'_>) -> Option<String> {
         match written {
             Written::Text(text) => Some(text.trim().to_owned())
@@ -277,7 +277,7 @@ pub(super) struct Hidden;
 
 impl Domain<Secret> for Hidden {
     fn read(&self, written: &Written, base: Base<'_>) -> Option<Secret> {
-        Line("").read(written, base).map(Secret)
+        TextLine("").read(written, base).map(Secret)
     }
 
     fn valid(&self) -> String {

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::domain::{
-    Base, Count, Domain, Folders, Hidden, LARGEST, Line, Names, OrNone, Paths, Patterns, Secret, Size,
-    Switch, Time, Words, Written,
+    Base, Count, Domain, Folders, Hidden, LARGEST, Names, OrNone, Paths, Patterns, Secret, Size, Switch,
+    TextLine, Time, Words, Written,
 };
 use super::values::{BackendWish, GRACE, KernelMode, MAX_OUTPUT, OnStuck, Policy, Retention, RetryOnCrash};
 
@@ -231,9 +231,9 @@ table! {
         /// Provider of the model: auto means the one whose key is in the environment
         provider: ChatProvider = ChatProvider::Auto, CHAT_PROVIDERS, User;
         /// The model that answers
-        model: Option<String> = None, OrNone(Line("the name of a model")), User;
+        model: Option<String> = None, OrNone(TextLine("the name of a model")), User;
         /// Where the provider is, if not at its usual address
-        base_url: Option<String> = None, OrNone(Line("an address that begins with http:// or https://")), User;
+        base_url: Option<String> = None, OrNone(TextLine("an address that begins with http:// or https://")), User;
         /// The key that lets in; without it, the one in the provider's own variable
         api_key: Option<Secret> = None, OrNone(Hidden), Secret;
         /// Whether the assistant asks before it runs code

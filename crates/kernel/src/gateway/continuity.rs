@@ -14,12 +14,12 @@ const MISSING: usize = 1000;
 /// to a question that is asked after a break decides the fate of those before it.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    open: VecDeque<Request>,
+    open: VecDeque<SentRequest>,
     probe: Option<String>,
 }
 
 #[derive(Debug)]
-struct Request {
+struct SentRequest {
     id: String,
     runs_code: bool,
     /// None once the kernel is known to have it.
@@ -42,7 +42,7 @@ impl Requests {
     /// A message goes out.
     pub(super) fn send(&mut self, outgoing: &Outgoing) {
         #[derive(Deserialize)]
-        struct Header {
+        struct ParentHeader {
             msg_id: String,
             msg_type: String,
         }
@@ -50,8 +50,8 @@ impl Requests {
             return;
         }
         let Some(header) = outgoing.frames.get(2) else { return };
-        let Ok(header) = serde_json::from_slice::<Header>(header) else { return };
-        self.open.push_back(Request {
+        let Ok(header) = serde_json::from_slice::<ParentHeader>(header) else { return };
+        self.open.push_back(SentRequest {
             id: header.msg_id,
             runs_code: header.msg_type == "execute_request",
             outgoing: Some(Outgoing { channel: outgoing.channel, frames: outgoing.frames.clone() }),
@@ -119,11 +119,13 @@ impl Requests {
 
 pub(super) fn is_idle(message: &Message) -> bool {
     #[derive(Deserialize)]
-    struct Status {
+    struct StatusMessage {
         execution_state: String,
     }
     message.kind == "status"
-        && message.read::<Status>().is_ok_and(|Status { execution_state }| execution_state == "idle")
+        && message
+            .read::<StatusMessage>()
+            .is_ok_and(|StatusMessage { execution_state }| execution_state == "idle")
 }
 
 /// The outputs of a kernel that counts them, so that a gap after a break is output that was lost with the connection;

@@ -21,7 +21,7 @@ use super::socket::{Socket, trouble_of, violation};
 use crate::event::Death;
 use crate::jupyter::client::Answering;
 use crate::jupyter::lane::{Channel, Outgoing};
-use crate::jupyter::listener::{Command, Heard, Source};
+use crate::jupyter::listener::{Heard, ListenerCommand, Source};
 use crate::jupyter::message::{Message, Session};
 use crate::jupyter::pending::Pending;
 use crate::jupyter::trace::Tracer;
@@ -69,23 +69,23 @@ impl Source for Arriving {
 }
 
 /// The inputs of the task besides its connection.
-pub(super) struct Link {
+pub(super) struct GatewayLink {
     pub(super) gateway: Gateway,
     pub(super) kernel: String,
     pub(super) session: Arc<Session>,
     pub(super) outgoing: mpsc::Receiver<Outgoing>,
     pub(super) answering: Answering,
     pub(super) pending: Arc<Pending>,
-    pub(super) commands: mpsc::Sender<Command>,
+    pub(super) commands: mpsc::Sender<ListenerCommand>,
     pub(super) state: Arc<watch::Sender<State>>,
     pub(super) tracer: Tracer,
 }
 
-impl Link {
+impl GatewayLink {
     /// Its two ends: the future that does the work, and the listener's source.
     pub(super) fn begin(self, socket: Socket) -> (impl Future<Output = ()> + Send, Arriving) {
         let (heard, arriving) = mpsc::channel(HEARD);
-        let task = Task {
+        let task = GatewayTask {
             link: self,
             heard,
             waiting: VecDeque::new(),
@@ -100,8 +100,8 @@ impl Link {
     }
 }
 
-struct Task {
-    link: Link,
+struct GatewayTask {
+    link: GatewayLink,
     heard: mpsc::Sender<Heard>,
     /// Messages that the listener has no room for yet. Nothing is read meanwhile.
     waiting: VecDeque<Heard>,
@@ -117,7 +117,7 @@ struct Task {
 }
 
 /// How a connection ended.
-enum Ended {
+enum ConnectionEnd {
     /// It broke.
     Broke(String),
     /// It was ended here, because the server sent this.
@@ -128,18 +128,18 @@ enum Ended {
     Left,
 }
 
-impl Task {
+impl GatewayTask {
     async fn run(mut self, mut socket: Socket) {
         loop {
             self.form = Some(socket.form());
             let why = match self.talk(&mut socket).await {
-                Ended::Left => {
+                ConnectionEnd::Left => {
                     let _ = tokio::time::timeout(TRY, socket.stream.close(None)).await;
                     return;
                 }
-                Ended::Gone(death) => Err(death),
-                Ended::Broke(why) => Ok(why),
-                Ended::Refused(what) => {
+                ConnectionEnd::Gone(death) => Err(death),
+                ConnectionEnd::Broke(why) => Ok(why),
+                ConnectionEnd::Refused(what) => {
                     // Now, not when there is another one: until then the server would send into this one.
                     drop(socket);
                     self.refuse(what).await
@@ -183,7 +183,7 @@ impl Task {
         Ok(what)
     }
 
-    async fn talk(&mut self, socket: &mut Socket) -> Ended {
+    async fn talk(&mut self, socket: &mut Socket) -> ConnectionEnd {
         let mut last_heard = Instant::now();
         let mut look_at = last_heard + QUIET;
         let mut seen = 0;
@@ -198,10 +198,10 @@ impl Task {
                         }
                         last_heard = Instant::now();
                     }
-                    Err(_) => return Ended::Left,
+                    Err(_) => return ConnectionEnd::Left,
                 },
                 outgoing = self.link.outgoing.recv() => {
-                    let Some(outgoing) = outgoing else { return Ended::Left };
+                    let Some(outgoing) = outgoing else { return ConnectionEnd::Left };
                     self.requests.send(&outgoing);
                     if let Err(error) = self.send(socket, outgoing).await {
                         return ended(&error);
@@ -212,11 +212,11 @@ impl Task {
                     match received {
                         Some(Ok(frame)) => match self.take(socket, frame).await {
                             Ok(None) => {}
-                            Ok(Some(death)) => return Ended::Gone(death),
+                            Ok(Some(death)) => return ConnectionEnd::Gone(death),
                             Err(error) => return ended(&error),
                         },
                         Some(Err(error)) => return ended(&error),
-                        None => return Ended::Broke("the server hung up".into()),
+                        None => return ConnectionEnd::Broke("the server hung up".into()),
                     }
                 }
                 () = tokio::time::sleep_until(look_at), if reading => {
@@ -227,7 +227,7 @@ impl Task {
                         last_heard = Instant::now();
                     }
                     if last_heard.elapsed() >= SILENT {
-                        return Ended::Broke("the server is silent".into());
+                        return ConnectionEnd::Broke("the server is silent".into());
                     }
                     if last_heard.elapsed() >= QUIET
                         && let Err(error) = in_time(socket.stream.send(Frame::Ping(Payload::new()))).await
@@ -272,7 +272,7 @@ impl Task {
                 self.link.answering.take(message).await;
             }
             Channel::Stdin if message.kind == "input_request" => {
-                let _ = self.link.commands.send(Command::InputRequested).await;
+                let _ = self.link.commands.send(ListenerCommand::InputRequested).await;
                 let value = json!({ "value": "" });
                 let (_, frames) = self.link.session.build("input_reply", Some(&message), &value);
                 self.send(socket, Outgoing { channel: Channel::Stdin, frames }).await?;
@@ -337,7 +337,7 @@ impl Task {
     /// Whether a server says here that it throws output away: it does so in the kernel's name.
     fn is_notice_of_loss(&self, message: &Message) -> bool {
         #[derive(Deserialize)]
-        struct Text {
+        struct TextContent {
             text: String,
         }
         const SAID: [&str; 2] = ["IOPub message rate exceeded", "IOPub data rate exceeded"];
@@ -345,8 +345,8 @@ impl Task {
             && (self.numbers.is_other(message) || !self.numbers.knows())
             && message.content.len() < 4096
             && message
-                .read::<Text>()
-                .is_ok_and(|Text { text }| SAID.iter().any(|said| text.starts_with(said)))
+                .read::<TextContent>()
+                .is_ok_and(|TextContent { text }| SAID.iter().any(|said| text.starts_with(said)))
     }
 
     async fn connect_again(&mut self) -> Result<Socket, Death> {
@@ -422,10 +422,10 @@ impl Task {
 }
 
 /// A connection ended with an error.
-fn ended(error: &tungstenite::Error) -> Ended {
+fn ended(error: &tungstenite::Error) -> ConnectionEnd {
     match violation(error) {
-        Some(what) => Ended::Refused(what),
-        None => Ended::Broke(error.to_string()),
+        Some(what) => ConnectionEnd::Refused(what),
+        None => ConnectionEnd::Broke(error.to_string()),
     }
 }
 
@@ -442,7 +442,7 @@ async fn in_time<T>(
 /// How the kernel died, if the server says here that it did.
 fn death_in(message: &Message) -> Option<Death> {
     #[derive(Deserialize)]
-    struct Status {
+    struct StatusFrame {
         execution_state: String,
     }
     #[derive(Deserialize)]
@@ -451,7 +451,7 @@ fn death_in(message: &Message) -> Option<Death> {
         restart: bool,
     }
     match message.kind.as_str() {
-        "status" => match message.read::<Status>().ok()?.execution_state.as_str() {
+        "status" => match message.read::<StatusFrame>().ok()?.execution_state.as_str() {
             "restarting" | "autorestarting" => Some(Death::Restarted),
             "dead" => Some(Death::Unknown),
             _ => None,

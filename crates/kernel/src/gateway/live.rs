@@ -13,13 +13,13 @@ use super::Target;
 use super::address::Gateway;
 use super::frames::Form;
 use super::leftovers::Kept;
-use super::link::Link;
+use super::link::GatewayLink;
 use super::rest::{self, Trouble};
 use super::socket::Socket;
 use crate::error::{Error, Result};
 use crate::jupyter::client::{COMMANDS, Client, KernelInfo};
 use crate::jupyter::lane::{self, Channel};
-use crate::jupyter::listener::{Command, Farewell, Interrupter, Listener};
+use crate::jupyter::listener::{Farewell, Interrupter, Listener, ListenerCommand};
 use crate::jupyter::message::{Key, Session};
 use crate::jupyter::pending::Pending;
 use crate::jupyter::setup::{Given, Sign};
@@ -36,13 +36,13 @@ const JOIN: Duration = Duration::from_secs(15);
 
 /// A kernel as a gateway lists it.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Listed {
+pub(super) struct ListedKernel {
     pub(super) id: String,
     #[serde(default)]
     pub(super) name: String,
 }
 
-pub(super) struct Live {
+pub(super) struct GatewayKernelLink {
     pub(super) client: Arc<Client>,
     /// The form of messages that its server speaks.
     pub(super) form: Form,
@@ -55,17 +55,18 @@ enum Whose {
     Others,
 }
 
-impl Live {
+impl GatewayKernelLink {
     /// Connects to a kernel that was just started and sets it up.
     pub(super) async fn set_up(
         target: &Target,
-        kernel: &Listed,
+        kernel: &ListedKernel,
         launch: &Launch,
         state: &Arc<watch::Sender<State>>,
         form: Option<Form>,
-    ) -> Result<(Live, Vec<String>)> {
+    ) -> Result<(GatewayKernelLink, Vec<String>)> {
         let tracer = Tracer::new(launch.trace.clone());
-        let live = Live::connect(&target.gateway, kernel, Whose::Ours(form), state, tracer).await?;
+        let live =
+            GatewayKernelLink::connect(&target.gateway, kernel, Whose::Ours(form), state, tracer).await?;
         let variables: Vec<(String, String)> = launch
             .environment
             .iter()
@@ -79,21 +80,21 @@ impl Live {
     /// Connects to a kernel that runs, which may belong to another client.
     pub(super) async fn join(
         gateway: &Gateway,
-        kernel: &Listed,
+        kernel: &ListedKernel,
         state: &Arc<watch::Sender<State>>,
         tracer: Tracer,
-    ) -> Result<Live> {
-        let joined = Live::connect(gateway, kernel, Whose::Others, state, tracer);
+    ) -> Result<GatewayKernelLink> {
+        let joined = GatewayKernelLink::connect(gateway, kernel, Whose::Others, state, tracer);
         tokio::time::timeout(JOIN, joined).await.map_err(|_| Error::NoAnswer { within: JOIN })?
     }
 
     async fn connect(
         gateway: &Gateway,
-        kernel: &Listed,
+        kernel: &ListedKernel,
         whose: Whose,
         state: &Arc<watch::Sender<State>>,
         tracer: Tracer,
-    ) -> Result<Live> {
+    ) -> Result<GatewayKernelLink> {
         // Nothing is signed: the server does that, towards the kernel.
         let session = Session::new(Key::new(""))
             .map_err(|source| Error::Io { what: "no name can be made up".into(), source })?;
@@ -111,7 +112,7 @@ impl Live {
         let (commands, receiver) = mpsc::channel(COMMANDS);
         let (heard, has_heard) = watch::channel(false);
         let (taking, taken) = watch::channel(false);
-        let link = Link {
+        let link = GatewayLink {
             gateway: gateway.clone(),
             kernel: kernel.id.clone(),
             session: session.clone(),
@@ -153,12 +154,12 @@ impl Live {
             variables: Mutex::default(),
         };
         client.info = client.until_ready(has_heard).await?;
-        Ok(Live { client: Arc::new(client), form, tasks })
+        Ok(GatewayKernelLink { client: Arc::new(client), form, tasks })
     }
 
     /// Detaches from the kernel; running code is reported as dead.
     pub(super) async fn leave(&self) {
-        let _ = self.client.commands.send(Command::Leave).await;
+        let _ = self.client.commands.send(ListenerCommand::Leave).await;
         let listener = self.tasks.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(listener) = listener {
             let _ = listener.await;
@@ -198,7 +199,7 @@ fn interrupter(gateway: &Gateway, kernel: &str) -> Box<dyn Fn() + Send + Sync> {
 /// not stay.
 pub(super) struct Ours {
     gateway: Gateway,
-    pub(super) kernel: Listed,
+    pub(super) kernel: ListedKernel,
     kept: Mutex<Option<Kept>>,
 }
 
@@ -217,7 +218,7 @@ impl Ours {
             Err(trouble) if trouble.is_fault_of_server() => create().await,
             created => created,
         };
-        let kernel: Listed = created
+        let kernel: ListedKernel = created
             .and_then(|answer| rest::read(&answer))
             .map_err(|trouble| trouble.error(gateway, "starting a kernel"))?;
         let kept = Mutex::new(Kept::note(&launch.runtime_dir, gateway, &kernel.id));

@@ -40,7 +40,7 @@ impl<S> Metered<S> {
 
 /// Reads the heads of frames, whatever pieces they come in.
 struct Meter {
-    state: State,
+    state: MeterState,
     /// Bytes and fragments of the message that comes in fragments.
     fragments: Option<(u64, usize)>,
     pings: usize,
@@ -48,7 +48,7 @@ struct Meter {
     received: u64,
 }
 
-enum State {
+enum MeterState {
     /// The answer to the handshake: how many bytes it had, and how much of its end was seen.
     Handshake { read: usize, seen: usize },
     /// The head of a frame, as far as it is here.
@@ -57,19 +57,19 @@ enum State {
     Body { left: u64 },
 }
 
-const FRESH: State = State::Head { bytes: [0; 10], have: 0 };
+const FRESH: MeterState = MeterState::Head { bytes: [0; 10], have: 0 };
 
 impl Meter {
     fn new(now: Instant) -> Meter {
-        let state = State::Handshake { read: 0, seen: 0 };
+        let state = MeterState::Handshake { read: 0, seen: 0 };
         Meter { state, fragments: None, pings: 0, window: now, received: 0 }
     }
 
     fn is_inside(&self) -> bool {
         match &self.state {
-            State::Handshake { .. } => true,
-            State::Head { have, .. } => *have > 0 || self.fragments.is_some(),
-            State::Body { .. } => true,
+            MeterState::Handshake { .. } => true,
+            MeterState::Head { have, .. } => *have > 0 || self.fragments.is_some(),
+            MeterState::Body { .. } => true,
         }
     }
 
@@ -77,7 +77,7 @@ impl Meter {
         self.received += bytes.len() as u64;
         while let Some((first, rest)) = bytes.split_first() {
             match &mut self.state {
-                State::Handshake { read, seen } => {
+                MeterState::Handshake { read, seen } => {
                     const END: &[u8] = b"\r\n\r\n";
                     *read += 1;
                     *seen = match *first {
@@ -92,17 +92,17 @@ impl Meter {
                     }
                     bytes = rest;
                 }
-                State::Head { bytes: head, have } => {
+                MeterState::Head { bytes: head, have } => {
                     head[*have] = *first;
                     *have += 1;
                     bytes = rest;
                     if *have >= 2 && *have == head_length(head[1]) {
                         let head = *head;
                         let left = self.admit(&head, now)?;
-                        self.state = if left == 0 { FRESH } else { State::Body { left } };
+                        self.state = if left == 0 { FRESH } else { MeterState::Body { left } };
                     }
                 }
-                State::Body { left } => {
+                MeterState::Body { left } => {
                     let length = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
                     *left -= length as u64;
                     bytes = &bytes[length..];

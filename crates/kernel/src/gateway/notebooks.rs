@@ -5,21 +5,21 @@ use std::path::{Component, Path};
 use serde::Deserialize;
 
 use super::address::Gateway;
-use super::live::Listed;
+use super::live::ListedKernel;
 use super::rest;
 use crate::error::{Error, Result};
 
 #[derive(Clone, Debug, Deserialize)]
-struct Session {
+struct GatewaySession {
     /// Relative to the server's own folder, which it does not tell.
     #[serde(default)]
     path: String,
-    kernel: Option<Listed>,
+    kernel: Option<ListedKernel>,
 }
 
 /// The kernel that a server has for a notebook.
-pub(super) async fn kernel_of(gateway: &Gateway, notebook: &Path) -> Result<Listed> {
-    let sessions: Vec<Session> = rest::get(gateway, "/api/sessions")
+pub(super) async fn kernel_of(gateway: &Gateway, notebook: &Path) -> Result<ListedKernel> {
+    let sessions: Vec<GatewaySession> = rest::get(gateway, "/api/sessions")
         .await
         .map_err(|trouble| trouble.error(gateway, "listing its notebooks"))?;
     choose(&sessions, notebook).map_err(|message| Error::Gateway {
@@ -29,7 +29,7 @@ pub(super) async fn kernel_of(gateway: &Gateway, notebook: &Path) -> Result<List
 }
 
 /// The session whose path is the longest end of the notebook's.
-fn choose(sessions: &[Session], notebook: &Path) -> std::result::Result<Listed, String> {
+fn choose(sessions: &[GatewaySession], notebook: &Path) -> std::result::Result<ListedKernel, String> {
     let names = |path: &Path| -> Vec<String> {
         let normal = path.components().filter_map(|part| match part {
             Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
@@ -43,7 +43,7 @@ fn choose(sessions: &[Session], notebook: &Path) -> std::result::Result<Listed, 
         let fits = !path.is_empty() && wanted.ends_with(&path);
         fits.then(|| Some((path.len(), session.kernel.clone()?))).flatten()
     });
-    let mut fitting: Vec<(usize, Listed)> = fitting.collect();
+    let mut fitting: Vec<(usize, ListedKernel)> = fitting.collect();
     fitting.sort_by_key(|(length, _)| std::cmp::Reverse(*length));
     match fitting.as_slice() {
         [] => Err(format!("has no kernel for {}", notebook.display())),
@@ -59,11 +59,11 @@ mod tests {
     use super::*;
 
     fn chosen(paths: &[&str], notebook: &str) -> std::result::Result<String, String> {
-        let session = |(at, path): (usize, &&str)| Session {
+        let session = |(at, path): (usize, &&str)| GatewaySession {
             path: (*path).to_owned(),
-            kernel: Some(Listed { id: at.to_string(), name: "python3".into() }),
+            kernel: Some(ListedKernel { id: at.to_string(), name: "python3".into() }),
         };
-        let sessions: Vec<Session> = paths.iter().enumerate().map(session).collect();
+        let sessions: Vec<GatewaySession> = paths.iter().enumerate().map(session).collect();
         choose(&sessions, Path::new(notebook)).map(|kernel| kernel.id)
     }
 

@@ -169,7 +169,7 @@ async fn converse(
         .handshake(TokioIo::new(stream))
         .await
         .map_err(|error| broke(&error))?;
-    let connection = Connection(tokio::spawn(connection));
+    let connection = RestConnection(tokio::spawn(connection));
 
     let authority = uri.authority().map(ToString::to_string).unwrap_or_default();
     let target = uri.path_and_query().map_or("/", |target| target.as_str());
@@ -200,9 +200,9 @@ async fn converse(
 }
 
 /// The task of a connection, which ends with the question: a server could hold it up.
-struct Connection<T>(tokio::task::JoinHandle<T>);
+struct RestConnection<T>(tokio::task::JoinHandle<T>);
 
-impl<T> Drop for Connection<T> {
+impl<T> Drop for RestConnection<T> {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -211,15 +211,15 @@ impl<T> Drop for Connection<T> {
 /// The server's own message about a failure: Jupyter servers reply with JSON, proxies before them with a page.
 fn words(body: &[u8]) -> String {
     #[derive(Deserialize)]
-    struct Failure {
+    struct RestFailure {
         #[serde(default)]
         message: Option<String>,
         #[serde(default)]
         reason: Option<String>,
     }
     const SHOWN: usize = 500;
-    let said = match serde_json::from_slice::<Failure>(body) {
-        Ok(Failure { message, reason }) => {
+    let said = match serde_json::from_slice::<RestFailure>(body) {
+        Ok(RestFailure { message, reason }) => {
             let told = |words: &Option<String>| words.clone().filter(|words| !words.trim().is_empty());
             match (told(&reason), told(&message)) {
                 (Some(reason), Some(message)) if reason != message => format!("{reason}: {message}"),

@@ -13,11 +13,11 @@ pub struct Specs {
     #[serde(default)]
     default: String,
     #[serde(default)]
-    kernelspecs: BTreeMap<String, Listed>,
+    kernelspecs: BTreeMap<String, ListedSpecs>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
-struct Listed {
+struct ListedSpecs {
     #[serde(default)]
     spec: Spec,
 }

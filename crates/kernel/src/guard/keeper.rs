@@ -22,7 +22,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// A command for the thread.
 #[derive(Debug)]
-pub(super) enum Message {
+pub(super) enum KeeperMessage {
     Change(Change),
     /// Remove leftovers of others.
     Sweep,
@@ -40,16 +40,16 @@ pub(super) struct Keeper {
     runtime_dir: Option<PathBuf>,
     log: Option<fn(&str)>,
     held: Held,
-    running: Option<Running>,
+    running: Option<RunningGuard>,
     /// How many died young, one after the other.
     losses: u32,
     /// When to start the next, where one is needed.
     due: Option<Instant>,
     has_swept: bool,
-    own: Sender<Message>,
+    own: Sender<KeeperMessage>,
 }
 
-struct Running {
+struct RunningGuard {
     pid: u32,
     pipe: io::PipeWriter,
     began: Instant,
@@ -62,7 +62,7 @@ impl Keeper {
         command: (PathBuf, Vec<OsString>),
         runtime_dir: Option<PathBuf>,
         log: Option<fn(&str)>,
-        own: Sender<Message>,
+        own: Sender<KeeperMessage>,
     ) -> Keeper {
         Keeper {
             command,
@@ -77,7 +77,7 @@ impl Keeper {
         }
     }
 
-    pub(super) fn serve(mut self, messages: &Receiver<Message>) {
+    pub(super) fn serve(mut self, messages: &Receiver<KeeperMessage>) {
         loop {
             let received = match self.due {
                 // Not after queued commands: a caller that settles counts on it.
@@ -86,17 +86,17 @@ impl Keeper {
                 None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match received {
-                Ok(Message::Change(change)) => self.change(change),
-                Ok(Message::Sweep) => self.sweep(),
+                Ok(KeeperMessage::Change(change)) => self.change(change),
+                Ok(KeeperMessage::Sweep) => self.sweep(),
                 // The receiver is gone where nobody waits any more.
-                Ok(Message::Settle(told)) => drop(told.send(())),
-                Ok(Message::Lost(pid, status)) => self.lost(pid, status),
-                Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(KeeperMessage::Settle(told)) => drop(told.send(())),
+                Ok(KeeperMessage::Lost(pid, status)) => self.lost(pid, status),
+                Ok(KeeperMessage::End) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => self.start(),
             }
         }
         match self.running.take() {
-            Some(Running { pipe, watcher, .. }) => {
+            Some(RunningGuard { pipe, watcher, .. }) => {
                 drop(pipe);
                 let _ = watcher.join();
             }
@@ -151,7 +151,7 @@ impl Keeper {
             // Only now: a guard that knows of kernels ends them when its pipe closes. One that has died meanwhile is
             // noticed by its watcher.
             let _ = pipe.write_all(&self.held.records());
-            Ok(Running { pid, pipe, began: Instant::now(), watcher })
+            Ok(RunningGuard { pid, pipe, began: Instant::now(), watcher })
         });
         match started {
             Ok(running) => self.running = Some(running),
@@ -207,12 +207,12 @@ fn spawn(program: &Path, arguments: &[OsString]) -> io::Result<(Child, io::PipeW
 }
 
 /// A thread that reaps the guard. Where there is none to be had the guard goes again: its pipe closes.
-fn watch(mut guard: Child, own: Sender<Message>) -> io::Result<JoinHandle<()>> {
+fn watch(mut guard: Child, own: Sender<KeeperMessage>) -> io::Result<JoinHandle<()>> {
     let builder = thread::Builder::new().name("guard watch".into()).stack_size(64 * 1024);
     fault::thread(Site::GuardWatchThread, builder, move || {
         let pid = guard.id();
         let status = guard.wait();
-        let _ = own.send(Message::Lost(pid, status));
+        let _ = own.send(KeeperMessage::Lost(pid, status));
     })
 }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
 use super::lane::Lane;
-use super::listener::Command;
+use super::listener::ListenerCommand;
 use super::message::{Message, Session};
 use super::pending::Pending;
 use super::setup::{self, Given};
@@ -33,7 +33,7 @@ pub(crate) struct Client {
     pub(crate) shell: Lane,
     pub(crate) control: Lane,
     pub(crate) pending: Arc<Pending>,
-    pub(crate) commands: mpsc::Sender<Command>,
+    pub(crate) commands: mpsc::Sender<ListenerCommand>,
     pub(crate) late: LateOutput,
     pub(crate) info: KernelInfo,
     /// The language from the kernelspec, for kernels that do not report one.
@@ -115,7 +115,7 @@ impl Client {
         let reply = reply.ok_or_else(|| self.gone())?;
         let setup = setup::answer(&reply);
         if setup.kernel_waits {
-            let _ = self.commands.send(Command::KernelWaits).await;
+            let _ = self.commands.send(ListenerCommand::KernelWaits).await;
         }
         Ok(setup.notices)
     }
@@ -134,7 +134,7 @@ impl Client {
     }
 
     /// The handler of incoming replies.
-    pub(crate) fn answering(pending: &Arc<Pending>, commands: &mpsc::Sender<Command>) -> Answering {
+    pub(crate) fn answering(pending: &Arc<Pending>, commands: &mpsc::Sender<ListenerCommand>) -> Answering {
         Answering { pending: pending.clone(), commands: commands.clone() }
     }
 }
@@ -143,14 +143,14 @@ impl Client {
 #[derive(Clone)]
 pub(crate) struct Answering {
     pending: Arc<Pending>,
-    commands: mpsc::Sender<Command>,
+    commands: mpsc::Sender<ListenerCommand>,
 }
 
 impl Answering {
     pub(crate) async fn take(&self, message: Message) {
         let unclaimed = self.pending.answer(message).filter(|message| message.kind == "execute_reply");
         if let Some(reply) = unclaimed {
-            let _ = self.commands.send(Command::Reply(reply)).await;
+            let _ = self.commands.send(ListenerCommand::Reply(reply)).await;
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tokio::sync::mpsc;
 
-use super::reading::Item;
+use super::reading::OutputItem;
 use crate::event::Event;
 use crate::kernel::ExecutionId;
 
@@ -12,7 +12,7 @@ use crate::kernel::ExecutionId;
 pub(super) struct Delivery {
     pub(super) id: ExecutionId,
     pub(super) events: mpsc::Sender<Event>,
-    pub(super) backlog: VecDeque<(Item, usize)>,
+    pub(super) backlog: VecDeque<(OutputItem, usize)>,
     pub(super) held: usize,
 }
 
@@ -21,7 +21,7 @@ impl Delivery {
         Delivery { id, events, backlog: VecDeque::new(), held: 0 }
     }
 
-    pub(super) fn push(&mut self, item: Item, size: usize) {
+    pub(super) fn push(&mut self, item: OutputItem, size: usize) {
         if self.events.is_closed() {
             return;
         }
@@ -38,17 +38,17 @@ impl Delivery {
     pub(super) fn next(&mut self) -> Option<Event> {
         loop {
             let event = match &mut self.backlog.front_mut()?.0 {
-                Item::Text { name, text, late } => {
+                OutputItem::Text { name, text, late } => {
                     text.next_piece().map(|bytes| Event::Stream { name: *name, bytes, late: *late })
                 }
-                Item::Event(_) => None,
+                OutputItem::Event(_) => None,
             };
             if event.is_some() {
                 return event;
             }
             let (item, size) = self.backlog.pop_front()?;
             self.held -= size;
-            if let Item::Event(event) = item {
+            if let OutputItem::Event(event) = item {
                 return Some(event);
             }
         }

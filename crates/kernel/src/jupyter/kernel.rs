@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
 use super::client::Client;
-use super::listener::{Begin, Command, EVENTS};
+use super::listener::{Begin, EVENTS, ListenerCommand};
 use super::setup;
 use crate::current::Current;
 use crate::error::{Error, Result};
@@ -141,14 +141,14 @@ impl<T: Transport> JupyterKernel<T> {
         let (sender, events) = mpsc::channel(EVENTS);
         let (tag, hidden) = (request.tag, request.hidden);
         let begin = Begin { id, request: message, tag, messages, hidden, python, events: sender };
-        place.send(Command::Begin(begin));
+        place.send(ListenerCommand::Begin(begin));
         Ok(Execution { id, events })
     }
 
     async fn interrupt(&self, execution: ExecutionId) -> Result<()> {
         if *self.state.borrow() == State::Busy(execution) {
             // A listener that is gone has told that the kernel is, too.
-            let _ = self.client().commands.send(Command::Interrupt(execution)).await;
+            let _ = self.client().commands.send(ListenerCommand::Interrupt(execution)).await;
         }
         Ok(())
     }
@@ -166,40 +166,41 @@ impl<T: Transport> JupyterKernel<T> {
 
     async fn complete(&self, code: &str, cursor: usize) -> Result<Completion> {
         #[derive(Deserialize)]
-        struct Reply {
+        struct CompleteReply {
             #[serde(default)]
             matches: Vec<String>,
             cursor_start: Option<usize>,
             cursor_end: Option<usize>,
         }
         let content = json!({"code": code, "cursor_pos": cursor});
-        let reply: Reply = self.ask("complete_request", content).await?;
+        let reply: CompleteReply = self.ask("complete_request", content).await?;
         let (start, end) = (reply.cursor_start.unwrap_or(cursor), reply.cursor_end.unwrap_or(cursor));
         Ok(Completion { matches: reply.matches, start, end })
     }
 
     async fn inspect(&self, code: &str, cursor: usize, detail: bool) -> Result<Inspection> {
         #[derive(Deserialize)]
-        struct Reply {
+        struct InspectReply {
             #[serde(default)]
             found: bool,
             #[serde(default)]
             data: MimeBundle,
         }
         let content = json!({"code": code, "cursor_pos": cursor, "detail_level": u8::from(detail)});
-        let Reply { found, data } = self.ask("inspect_request", content).await?;
+        let InspectReply { found, data } = self.ask("inspect_request", content).await?;
         Ok(Inspection { found, data })
     }
 
     async fn is_complete(&self, code: &str) -> Result<Completeness> {
         #[derive(Deserialize)]
-        struct Reply {
+        struct IsCompleteReply {
             #[serde(default)]
             status: String,
             #[serde(default)]
             indent: String,
         }
-        let Reply { status, indent } = self.ask("is_complete_request", json!({"code": code})).await?;
+        let IsCompleteReply { status, indent } =
+            self.ask("is_complete_request", json!({"code": code})).await?;
         Ok(match status.as_str() {
             "complete" => Completeness::Complete,
             "incomplete" => Completeness::Incomplete { indent },

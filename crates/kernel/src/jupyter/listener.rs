@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::delivery::{Delivery, until_room};
 use super::lane::Lane;
 use super::message::{Message, Session};
-use super::reading::{Item, Reading};
+use super::reading::{OutputItem, Reading};
 use super::setup;
 use crate::event::{Death, Event};
 use crate::kernel::{ExecutionId, State};
@@ -51,7 +51,7 @@ const LAST_WORDS: Duration = Duration::from_millis(250);
 const WAKE: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(100)];
 
 /// A command for the listener.
-pub(crate) enum Command {
+pub(crate) enum ListenerCommand {
     /// A request to send, and the receiver of its events.
     Begin(Begin),
     /// The answer to an execution.
@@ -124,7 +124,7 @@ pub(crate) enum Heard {
 pub(crate) struct Listener<S> {
     pub(crate) source: S,
     pub(crate) session: Arc<Session>,
-    pub(crate) commands: mpsc::Receiver<Command>,
+    pub(crate) commands: mpsc::Receiver<ListenerCommand>,
     pub(crate) shell: Lane,
     pub(crate) interrupter: Interrupter,
     pub(crate) state: Arc<watch::Sender<State>>,
@@ -142,7 +142,7 @@ pub(crate) struct Listener<S> {
 impl<S: Source> Listener<S> {
     /// Listens until the kernel is gone or nobody can give commands any more.
     pub(crate) async fn run(self) {
-        let mut task = Task {
+        let mut task = ListenerTask {
             reading: Reading::default(),
             delivery: None,
             late: self.late,
@@ -162,7 +162,7 @@ impl<S: Source> Listener<S> {
     }
 }
 
-struct Task {
+struct ListenerTask {
     reading: Reading,
     delivery: Option<Delivery>,
     late: LateOutput,
@@ -190,11 +190,11 @@ enum Interrupt {
     Done,
 }
 
-impl Task {
+impl ListenerTask {
     async fn serve(
         &mut self,
         mut source: impl Source,
-        mut commands: mpsc::Receiver<Command>,
+        mut commands: mpsc::Receiver<ListenerCommand>,
         heard: &watch::Sender<bool>,
     ) {
         let mut death = self.child.as_ref().map(|process| process.death());
@@ -218,8 +218,8 @@ impl Task {
             tokio::select! {
                 biased;
                 command = commands.recv() => match command {
-                    Some(Command::Gone(death)) => dying = dying.or(Some(death)),
-                    Some(Command::Leave) => break,
+                    Some(ListenerCommand::Gone(death)) => dying = dying.or(Some(death)),
+                    Some(ListenerCommand::Leave) => break,
                     Some(command) => self.obey(command).await,
                     None => break,
                 },
@@ -239,8 +239,8 @@ impl Task {
                         heard.send_if_modified(|heard| !std::mem::replace(heard, true));
                         self.hear(&message).await;
                     }
-                    Heard::Lost => self.tell(Item::Event(Event::OutputLost), 0),
-                    Heard::Refused(what) => self.tell(Item::Event(Event::OutputRefused { what }), 0),
+                    Heard::Lost => self.tell(OutputItem::Event(Event::OutputLost), 0),
+                    Heard::Refused(what) => self.tell(OutputItem::Event(Event::OutputRefused { what }), 0),
                     Heard::HungUp => hung_up = true,
                     Heard::Back => hung_up = false,
                     Heard::Gone(death) => (dying, hung_up) = (dying.or(Some(death)), true),
@@ -263,44 +263,44 @@ impl Task {
         }
         if self.reading.die() {
             if dying.as_ref().is_some_and(|death| self.may_have_lost(death)) {
-                self.tell(Item::Event(Event::OutputLost), 0);
+                self.tell(OutputItem::Event(Event::OutputLost), 0);
             }
             let death = dying.unwrap_or(Death::Unknown);
-            self.tell(Item::Event(Event::Died(death)), 0);
+            self.tell(OutputItem::Event(Event::Died(death)), 0);
         }
         self.release();
     }
 
-    async fn obey(&mut self, command: Command) {
+    async fn obey(&mut self, command: ListenerCommand) {
         match command {
-            Command::Begin(Begin { id, request, tag, messages, hidden, python, events }) => {
+            ListenerCommand::Begin(Begin { id, request, tag, messages, hidden, python, events }) => {
                 (self.interrupt, self.begun) = (Interrupt::No, None);
                 self.reading.begin(request, tag, hidden, python);
                 self.release();
                 self.delivery = Some(Delivery::new(id, events));
                 if self.reading.takes_late() {
-                    self.late.take().into_iter().for_each(|event| self.tell(Item::Event(event), 0));
+                    self.late.take().into_iter().for_each(|event| self.tell(OutputItem::Event(event), 0));
                 }
                 for message in messages {
                     self.shell.send(message).await;
                 }
             }
-            Command::Reply(message) => {
+            ListenerCommand::Reply(message) => {
                 self.reading.reply(&message);
                 self.finish(false);
             }
-            Command::InputRequested => {
+            ListenerCommand::InputRequested => {
                 for item in self.reading.input_requested() {
                     self.tell(item, 0);
                 }
             }
-            Command::Interrupt(id) => {
+            ListenerCommand::Interrupt(id) => {
                 if self.delivery.as_ref().is_some_and(|delivery| delivery.id == id) {
                     self.interrupt = Interrupt::Wanted;
                 }
             }
-            Command::KernelWaits => self.limit = SMALL,
-            Command::Gone(_) | Command::Leave => {}
+            ListenerCommand::KernelWaits => self.limit = SMALL,
+            ListenerCommand::Gone(_) | ListenerCommand::Leave => {}
         }
     }
 
@@ -385,21 +385,21 @@ impl Task {
     /// A shared kernel's work for other clients is known by its messages alone.
     fn notice_others(&self, message: &Message) {
         #[derive(serde::Deserialize)]
-        struct Status {
+        struct SharedStatus {
             execution_state: String,
         }
         if message.kind == "status"
             && message.parent.as_ref().is_some_and(|parent| !parent.starts_with(self.session.id()))
-            && let Ok(Status { execution_state }) = message.read()
+            && let Ok(SharedStatus { execution_state }) = message.read()
         {
             let busy = execution_state == "busy";
             self.taken.send_if_modified(|taken| std::mem::replace(taken, busy) != busy);
         }
     }
 
-    fn tell(&mut self, item: Item, size: usize) {
+    fn tell(&mut self, item: OutputItem, size: usize) {
         let item = match item {
-            Item::Event(event @ Event::Late { .. }) if !self.reading.takes_late() => {
+            OutputItem::Event(event @ Event::Late { .. }) if !self.reading.takes_late() => {
                 self.late.push(event);
                 if self.reading.is_running() {
                     self.late.shorten();

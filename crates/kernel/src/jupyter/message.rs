@@ -70,7 +70,7 @@ impl Message {
             cellist_number: Option<u64>,
         }
         #[derive(Deserialize)]
-        struct Header {
+        struct HeaderFields {
             msg_id: String,
             msg_type: String,
         }
@@ -78,7 +78,7 @@ impl Message {
         struct Parent {
             msg_id: Option<String>,
         }
-        let header: Header = serde_json::from_slice(header).map_err(|_| Garbled::BadHeader)?;
+        let header: HeaderFields = serde_json::from_slice(header).map_err(|_| Garbled::BadHeader)?;
         let parent = serde_json::from_slice::<Parent>(parent).ok().and_then(|parent| parent.msg_id);
         // Python writes bytes that are no character as escapes of themselves.
         let content = match ByteString::try_from(content.clone()) {
@@ -153,7 +153,7 @@ impl Session {
         content: &impl Serialize,
     ) -> (String, Vec<Bytes>) {
         #[derive(Serialize)]
-        struct Header<'a> {
+        struct OutgoingHeader<'a> {
             msg_id: &'a str,
             session: &'a str,
             username: &'static str,
@@ -162,7 +162,7 @@ impl Session {
             version: &'static str,
         }
         let header = |id: &str, kind: &str| {
-            let header = Header {
+            let header = OutgoingHeader {
                 msg_id: id,
                 session: &self.id,
                 username: "cellist",

@@ -14,7 +14,7 @@ use crate::bars::{Bars, Comm};
 use crate::event::{Event, Outcome, Status};
 use output::{output, stream};
 
-pub(super) use output::Item;
+pub(super) use output::OutputItem;
 
 /// How many earlier executions are known, to tell their late output from output of other clients' code.
 const REMEMBERED: usize = 1000;
@@ -25,7 +25,7 @@ const LATE: usize = 256 * 1024;
 /// Follows one kernel process.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
-    running: Option<Running>,
+    running: Option<RunningExecution>,
     earlier: VecDeque<Earlier>,
     late: VecDeque<Event>,
     bars: Bars,
@@ -39,7 +39,7 @@ struct Earlier {
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunningExecution {
     request: String,
     tag: Option<Arc<str>>,
     hidden: bool,
@@ -47,11 +47,11 @@ struct Running {
     started: bool,
     raised: bool,
     idle: bool,
-    reply: Option<Reply>,
+    reply: Option<ExecuteReply>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Reply {
+struct ExecuteReply {
     status: String,
     execution_count: Option<u64>,
     ename: Option<String>,
@@ -60,17 +60,17 @@ struct Reply {
     traceback: Vec<String>,
 }
 
-impl Reply {
-    fn without_words(status: &str) -> Reply {
+impl ExecuteReply {
+    fn without_words(status: &str) -> ExecuteReply {
         let status = status.to_owned();
-        Reply { status, execution_count: None, ename: None, evalue: None, traceback: Vec::new() }
+        ExecuteReply { status, execution_count: None, ename: None, evalue: None, traceback: Vec::new() }
     }
 }
 
 impl Reading {
     /// A request of ours was sent.
     pub(super) fn begin(&mut self, request: String, tag: Option<Arc<str>>, hidden: bool, python: bool) {
-        self.running = Some(Running {
+        self.running = Some(RunningExecution {
             request,
             tag,
             hidden,
@@ -108,7 +108,7 @@ impl Reading {
     }
 
     /// A message that everyone gets.
-    pub(super) fn hear(&mut self, message: &Message) -> Vec<Item> {
+    pub(super) fn hear(&mut self, message: &Message) -> Vec<OutputItem> {
         let mut items = Vec::new();
         let parent = message.parent.as_deref();
         let own = self.running.as_ref().is_some_and(|running| Some(running.request.as_str()) == parent);
@@ -126,7 +126,7 @@ impl Reading {
         items
     }
 
-    fn hear_own(&mut self, message: &Message, items: &mut Vec<Item>) {
+    fn hear_own(&mut self, message: &Message, items: &mut Vec<OutputItem>) {
         match message.kind.as_str() {
             "status" => match message.read() {
                 Ok(StatusContent { execution_state }) if execution_state == "idle" => {
@@ -150,13 +150,13 @@ impl Reading {
                     self.start(None, items);
                 }
                 for item in &heard {
-                    let Item::Event(Event::Error { name, .. }) = item else { continue };
+                    let OutputItem::Event(Event::Error { name, .. }) = item else { continue };
                     if let Some(running) = &mut self.running {
                         running.raised = true;
                     }
                     // ipykernel raises it in place of asking a client that allows no input.
                     if name == "StdinNotImplementedError" {
-                        items.push(Item::Event(Event::InputRequested));
+                        items.push(OutputItem::Event(Event::InputRequested));
                     }
                 }
                 items.extend(heard);
@@ -166,7 +166,7 @@ impl Reading {
 
     /// Output of an earlier execution of ours: where the tag is known, it goes back to that execution. Otherwise its text
     /// is kept for the next one, its displays may be updated, and the rest has no place any more.
-    fn hear_late(&mut self, message: &Message, tag: Option<Arc<str>>, items: &mut Vec<Item>) {
+    fn hear_late(&mut self, message: &Message, tag: Option<Arc<str>>, items: &mut Vec<OutputItem>) {
         let kind = message.kind.as_str();
         let is_placed = matches!(kind, "display_data" | "execute_result" | "clear_output" | "error");
         let events: Vec<Event> = match kind {
@@ -176,7 +176,7 @@ impl Reading {
                 return;
             }
             _ if is_placed && tag.is_some() => {
-                output(kind, message).into_iter().filter_map(Item::into_event).collect()
+                output(kind, message).into_iter().filter_map(OutputItem::into_event).collect()
             }
             _ => return,
         };
@@ -186,12 +186,12 @@ impl Reading {
             }
             let told =
                 events.into_iter().map(|event| Event::Late { owner: owner.clone(), event: event.into() });
-            items.extend(told.map(Item::Event));
+            items.extend(told.map(OutputItem::Event));
             return;
         }
         if self.running.as_ref().is_some_and(|running| !running.hidden) {
             self.start(None, items);
-            items.extend(events.into_iter().map(Item::Event));
+            items.extend(events.into_iter().map(OutputItem::Event));
             return;
         }
         self.late.extend(events);
@@ -201,14 +201,14 @@ impl Reading {
         }
     }
 
-    fn hear_comm(&mut self, message: &Message, items: &mut Vec<Item>) {
+    fn hear_comm(&mut self, message: &Message, items: &mut Vec<OutputItem>) {
         let Ok(comm) = message.read::<Comm>() else { return };
         let event = match message.kind.as_str() {
             "comm_open" => self.bars.open(comm),
             "comm_msg" => {
                 let progress = self.bars.update(&comm);
                 if self.running.is_some() {
-                    items.extend(self.bars.shown(&comm).map(Item::Event));
+                    items.extend(self.bars.shown(&comm).map(OutputItem::Event));
                 }
                 progress
             }
@@ -218,19 +218,19 @@ impl Reading {
             }
         };
         if self.running.is_some() {
-            items.extend(event.map(Item::Event));
+            items.extend(event.map(OutputItem::Event));
         }
     }
 
-    fn start(&mut self, execution_count: Option<u64>, items: &mut Vec<Item>) {
+    fn start(&mut self, execution_count: Option<u64>, items: &mut Vec<OutputItem>) {
         let Some(running) = &mut self.running else { return };
         if running.started {
             return;
         }
         running.started = true;
-        items.push(Item::Event(Event::Started { execution_count }));
+        items.push(OutputItem::Event(Event::Started { execution_count }));
         if !running.hidden {
-            items.extend(self.late.drain(..).map(Item::Event));
+            items.extend(self.late.drain(..).map(OutputItem::Event));
         }
     }
 
@@ -238,22 +238,22 @@ impl Reading {
     pub(super) fn reply(&mut self, message: &Message) {
         let Some(running) = &mut self.running else { return };
         if message.parent.as_deref() == Some(&running.request) {
-            running.reply = Some(message.read().unwrap_or_else(|_| Reply::without_words("error")));
+            running.reply = Some(message.read().unwrap_or_else(|_| ExecuteReply::without_words("error")));
         }
     }
 
     /// Input was requested all the same.
-    pub(super) fn input_requested(&mut self) -> Vec<Item> {
+    pub(super) fn input_requested(&mut self) -> Vec<OutputItem> {
         let mut items = Vec::new();
         if self.running.is_some() {
             self.start(None, &mut items);
-            items.push(Item::Event(Event::InputRequested));
+            items.push(OutputItem::Event(Event::InputRequested));
         }
         items
     }
 
     /// The end, when both the reply and the end of the output were seen, or when the other one is given up.
-    pub(super) fn finish(&mut self, interrupted: bool, give_up: bool) -> Option<Vec<Item>> {
+    pub(super) fn finish(&mut self, interrupted: bool, give_up: bool) -> Option<Vec<OutputItem>> {
         let over =
             self.running.as_ref().is_some_and(|running| match (running.reply.is_some(), running.idle) {
                 (true, true) => true,
@@ -267,9 +267,9 @@ impl Reading {
         self.start(None, &mut items);
         let running = self.running.take()?;
         // An interrupt that comes before the code has begun makes ipykernel forget the request.
-        let reply = running.reply.unwrap_or_else(|| Reply::without_words("aborted"));
+        let reply = running.reply.unwrap_or_else(|| ExecuteReply::without_words("aborted"));
         if !running.idle {
-            items.push(Item::Event(Event::OutputLost));
+            items.push(OutputItem::Event(Event::OutputLost));
         }
         let status = match reply.status.as_str() {
             "ok" => Status::Ok,
@@ -285,10 +285,10 @@ impl Reading {
         let told = running.python && name == "UsageError";
         if status == Status::Error && !running.raised && !name.is_empty() && !told {
             let message = reply.evalue.unwrap_or_default();
-            items.push(Item::Event(Event::Error { name, message, traceback: reply.traceback }));
+            items.push(OutputItem::Event(Event::Error { name, message, traceback: reply.traceback }));
         }
         let execution_count = if running.hidden { None } else { reply.execution_count };
-        items.push(Item::Event(Event::Done(Outcome { status, execution_count, cancelled })));
+        items.push(OutputItem::Event(Event::Done(Outcome { status, execution_count, cancelled })));
         self.remember(Earlier { request: running.request, tag: running.tag });
         Some(items)
     }
@@ -308,7 +308,7 @@ impl Reading {
 
 /// The text of a message of an earlier execution.
 fn late_text(message: &Message) -> Vec<Event> {
-    let Some(Item::Text { name, mut text, .. }) = stream(message) else { return Vec::new() };
+    let Some(OutputItem::Text { name, mut text, .. }) = stream(message) else { return Vec::new() };
     let pieces = std::iter::from_fn(|| text.next_piece());
     pieces.map(|bytes| Event::Stream { name, bytes, late: true }).collect()
 }

@@ -81,22 +81,22 @@ pub(crate) struct Setup {
 
 pub(crate) fn answer(message: &Message) -> Setup {
     #[derive(Deserialize)]
-    struct Reply {
+    struct SetupReply {
         ename: Option<String>,
         evalue: Option<String>,
         #[serde(default)]
         user_expressions: serde_json::Value,
     }
     #[derive(Deserialize)]
-    struct Started {
-        failed: Vec<Failure>,
+    struct SetupResult {
+        failed: Vec<ModuleFailure>,
         kernel_waits: bool,
         /// The folder that it runs in because the one that was wanted is not there, and why not.
         #[serde(default)]
         stays: Option<(String, String)>,
     }
     #[derive(Deserialize)]
-    struct Failure {
+    struct ModuleFailure {
         name: Option<String>,
         path: String,
         error: String,
@@ -104,7 +104,7 @@ pub(crate) fn answer(message: &Message) -> Setup {
         line: Option<u64>,
     }
 
-    let Ok(reply) = message.read::<Reply>() else { return Setup::default() };
+    let Ok(reply) = message.read::<SetupReply>() else { return Setup::default() };
     if let Some(name) = reply.ename {
         let said = cellist_output::notices::raised(&name, &reply.evalue.unwrap_or_default());
         return Setup {
@@ -114,12 +114,12 @@ pub(crate) fn answer(message: &Message) -> Setup {
     }
     let text = reply.user_expressions["started"]["data"]["text/plain"].as_str().unwrap_or_default();
     let started = unhex(text.trim_matches(['\'', '"']).as_bytes())
-        .and_then(|json| serde_json::from_slice::<Started>(&json).ok());
+        .and_then(|json| serde_json::from_slice::<SetupResult>(&json).ok());
     let Some(started) = started else { return Setup::default() };
     let stays = started.stays.map(|(folder, reason)| {
         format!("the kernel's machine does not have the notebook's folder: it runs in {folder} ({reason})")
     });
-    let notices = started.failed.into_iter().map(|Failure { name, path, error, message, line }| {
+    let notices = started.failed.into_iter().map(|ModuleFailure { name, path, error, message, line }| {
         let what = name.map_or_else(|| "the prelude".to_owned(), |name| format!("module {name}"));
         let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
         format!("{what} failed ({path}{line}): {}", cellist_output::notices::raised(&error, &message))

@@ -5,16 +5,16 @@ use cellist_output::json_escape;
 
 /// The rest of a JSON string, without its quotes and still escaped.
 #[derive(Clone, Debug)]
-pub(super) struct Text(Bytes);
+pub(super) struct JsonText(Bytes);
 
-impl Text {
+impl JsonText {
     /// How many bytes of JSON a piece is made of, at most.
     pub(super) const PIECE: usize = 128 * 1024;
 
     /// Takes a JSON string with its quotes, which must be one.
-    pub(super) fn new(json: Bytes) -> Text {
+    pub(super) fn new(json: Bytes) -> JsonText {
         let end = json.len().saturating_sub(1).max(1);
-        Text(if json.len() < 2 { Bytes::new() } else { json.slice(1..end) })
+        JsonText(if json.len() < 2 { Bytes::new() } else { json.slice(1..end) })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     fn pieces(json: &str) -> (String, usize) {
-        let mut text = Text::new(Bytes::from(json.to_owned()));
+        let mut text = JsonText::new(Bytes::from(json.to_owned()));
         let (mut all, mut count) = (Vec::new(), 0);
         while let Some(piece) = text.next_piece() {
             all.extend_from_slice(&piece);
@@ -98,14 +98,14 @@ mod tests {
     #[test]
     fn a_long_text_comes_in_pieces_and_no_escape_is_cut() {
         for shift in 0..14 {
-            let text = format!("{}{}", "x".repeat(shift), "\u{1}\n\\n".repeat(Text::PIECE));
+            let text = format!("{}{}", "x".repeat(shift), "\u{1}\n\\n".repeat(JsonText::PIECE));
             let json = serde_json::to_string(&text).unwrap();
             let (read, count) = pieces(&json);
             assert_eq!(read, text);
-            assert!(count >= json.len() / Text::PIECE);
+            assert!(count >= json.len() / JsonText::PIECE);
         }
-        let json = format!("\"{}\"", r"\ud83d\ude00".repeat(Text::PIECE / 6));
-        assert_eq!(pieces(&json).0, "😀".repeat(Text::PIECE / 6));
+        let json = format!("\"{}\"", r"\ud83d\ude00".repeat(JsonText::PIECE / 6));
+        assert_eq!(pieces(&json).0, "😀".repeat(JsonText::PIECE / 6));
     }
 
     proptest! {

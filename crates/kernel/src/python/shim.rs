@@ -19,7 +19,7 @@ pub struct Shim {
 
 /// The program behind a program.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Behind {
+pub(super) enum ShimTarget {
     /// It is no shim.
     Itself,
     /// This program.
@@ -28,9 +28,9 @@ pub(super) enum Behind {
     Unknown(Shim),
 }
 
-pub(super) fn behind(around: &Surroundings<'_>, path: &Path) -> Result<Behind, Flaw> {
+pub(super) fn behind(around: &Surroundings<'_>, path: &Path) -> Result<ShimTarget, Flaw> {
     let Some(folder) = path.parent().filter(|folder| folder.ends_with("shims")) else {
-        return Ok(Behind::Itself);
+        return Ok(ShimTarget::Itself);
     };
     let root = folder.parent().unwrap_or(folder);
     let real = around.files.real(path);
@@ -39,7 +39,7 @@ pub(super) fn behind(around: &Surroundings<'_>, path: &Path) -> Result<Behind, F
     }
     let text = around.files.text(path).unwrap_or_default();
     if !text.starts_with("#!") {
-        return Ok(Behind::Itself);
+        return Ok(ShimTarget::Itself);
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let runs =
@@ -53,21 +53,20 @@ pub(super) fn behind(around: &Surroundings<'_>, path: &Path) -> Result<Behind, F
     }
 }
 
-fn pyenv(around: &Surroundings<'_>, path: &Path, folder: &Path, name: &str) -> Result<Behind, Flaw> {
+fn pyenv(around: &Surroundings<'_>, path: &Path, folder: &Path, name: &str) -> Result<ShimTarget, Flaw> {
     // The shims of the plugin for virtual environments lie elsewhere and lead to the same versions.
     let root = around.variables.path("PYENV_ROOT").unwrap_or_else(|| folder.to_owned());
     let versions = pyenv_versions(around, &root);
     for version in &versions {
         if version == "system" {
-            return Ok(
-                beyond_shims(around, name).map_or_else(|| unknown(around, "pyenv", path), Behind::Program)
-            );
+            return Ok(beyond_shims(around, name)
+                .map_or_else(|| unknown(around, "pyenv", path), ShimTarget::Program));
         }
         let installed = around.files.names(&root.join("versions"));
         let Some(version) = installed_version(&installed, version) else { continue };
         let program = root.join("versions").join(version).join("bin").join(name);
         if around.files.kind(&program).is_file() {
-            return Ok(Behind::Program(program));
+            return Ok(ShimTarget::Program(program));
         }
     }
     match versions.first() {
@@ -114,18 +113,18 @@ fn installed_version<'a>(installed: &'a [String], wanted: &str) -> Option<&'a St
     })
 }
 
-fn asdf(around: &Surroundings<'_>, path: &Path, folder: &Path, name: &str) -> Result<Behind, Flaw> {
+fn asdf(around: &Surroundings<'_>, path: &Path, folder: &Path, name: &str) -> Result<ShimTarget, Flaw> {
     let root = around.variables.path("ASDF_DATA_DIR").unwrap_or_else(|| folder.to_owned());
     let versions = asdf_versions(around);
     for version in &versions {
         if version == "system" {
             return Ok(
-                beyond_shims(around, name).map_or_else(|| unknown(around, "asdf", path), Behind::Program)
+                beyond_shims(around, name).map_or_else(|| unknown(around, "asdf", path), ShimTarget::Program)
             );
         }
         let program = root.join("installs").join("python").join(version).join("bin").join(name);
         if around.files.kind(&program).is_file() {
-            return Ok(Behind::Program(program));
+            return Ok(ShimTarget::Program(program));
         }
     }
     match versions.first() {
@@ -161,7 +160,7 @@ fn beyond_shims(around: &Surroundings<'_>, name: &str) -> Option<PathBuf> {
         .find(|path| around.files.kind(path) == Kind::File { executable: true })
 }
 
-fn unknown(around: &Surroundings<'_>, tool: &'static str, path: &Path) -> Behind {
+fn unknown(around: &Surroundings<'_>, tool: &'static str, path: &Path) -> ShimTarget {
     const FILES: [&str; 6] = [
         ".python-version",
         ".tool-versions",
@@ -173,5 +172,5 @@ fn unknown(around: &Surroundings<'_>, tool: &'static str, path: &Path) -> Behind
     let folders = around.folders.first().into_iter().flat_map(|folder| folder.ancestors());
     let files = folders.flat_map(|folder| FILES.map(|name| folder.join(name)));
     let depends_on = files.filter(|file| around.files.kind(file).is_file()).collect();
-    Behind::Unknown(Shim { tool, path: path.to_owned(), depends_on })
+    ShimTarget::Unknown(Shim { tool, path: path.to_owned(), depends_on })
 }

@@ -97,7 +97,7 @@ pub(super) fn shortened(line: &str) -> String {
 
 /// A message of a runner.
 #[derive(Debug)]
-pub(super) enum Frame {
+pub(super) enum RunnerFrame {
     Hello(Hello),
     Started {
         execution: u64,
@@ -112,7 +112,7 @@ pub(super) enum Frame {
     /// Text from here on is that of an earlier execution, or no longer.
     Owner(Option<u64>),
     /// A message of a program to a widget, in the widgets' own protocol.
-    Widget(Box<Widget>),
+    Widget(Box<WidgetMessage>),
     Done {
         execution: u64,
         outcome: Outcome,
@@ -121,7 +121,7 @@ pub(super) enum Frame {
 
 /// A widget's life.
 #[derive(Debug)]
-pub(super) enum Widget {
+pub(super) enum WidgetMessage {
     Open(Comm),
     Message(Comm),
     Close(Comm),
@@ -138,7 +138,7 @@ pub(super) struct Hello {
 
 /// The answer to a question.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(super) struct RunnerReply {
     pub(super) reply_to: u64,
     pub(super) error: Option<String>,
     pub(super) matches: Vec<String>,
@@ -152,15 +152,15 @@ pub(super) struct Reply {
 
 /// A line of the runner's.
 #[derive(Debug)]
-pub(super) enum Line {
+pub(super) enum RunnerLine {
     /// A frame that has a place among the text.
-    Placed { mark: u64, frame: Frame },
+    Placed { mark: u64, frame: RunnerFrame },
     /// An answer, which has none.
-    Reply(Reply),
+    Reply(RunnerReply),
 }
 
 /// Reads a line.
-pub(super) fn read(line: &[u8]) -> serde_json::Result<Line> {
+pub(super) fn read(line: &[u8]) -> serde_json::Result<RunnerLine> {
     let Fields {
         frame,
         mark,
@@ -192,31 +192,41 @@ pub(super) fn read(line: &[u8]) -> serde_json::Result<Line> {
     } = serde_json::from_slice(line)?;
     let data = data.map(MimeBundle::read).transpose()?.unwrap_or_default();
     if let Some(reply_to) = reply_to {
-        return Ok(Line::Reply(Reply { reply_to, error, matches, start, end, found, data, status, indent }));
+        return Ok(RunnerLine::Reply(RunnerReply {
+            reply_to,
+            error,
+            matches,
+            start,
+            end,
+            found,
+            data,
+            status,
+            indent,
+        }));
     }
     let mark = mark.ok_or_else(|| missing("mark"))?;
     if frame == "owner" {
-        return Ok(Line::Placed { mark, frame: Frame::Owner(execution) });
+        return Ok(RunnerLine::Placed { mark, frame: RunnerFrame::Owner(execution) });
     }
     let execution = execution.ok_or_else(|| missing("execution"));
     let frame = match &*frame {
-        "hello" => Frame::Hello(Hello { protocol, python, executable, notices }),
-        "started" => Frame::Started { execution: execution?, execution_count },
-        "display" => Frame::Event(Event::Display { data, metadata, display_id }),
+        "hello" => RunnerFrame::Hello(Hello { protocol, python, executable, notices }),
+        "started" => RunnerFrame::Started { execution: execution?, execution_count },
+        "display" => RunnerFrame::Event(Event::Display { data, metadata, display_id }),
         "update_display" => {
             let display_id = display_id.ok_or_else(|| missing("display_id"))?;
-            Frame::Event(Event::UpdateDisplay { display_id, data, metadata })
+            RunnerFrame::Event(Event::UpdateDisplay { display_id, data, metadata })
         }
-        "result" => Frame::Event(Event::Result { execution_count, data, metadata, display_id }),
-        "clear_output" => Frame::Event(Event::ClearOutput { wait }),
-        "error" => Frame::Event(Event::Error { name, message, traceback }),
-        "input_requested" => Frame::Event(Event::InputRequested),
+        "result" => RunnerFrame::Event(Event::Result { execution_count, data, metadata, display_id }),
+        "clear_output" => RunnerFrame::Event(Event::ClearOutput { wait }),
+        "error" => RunnerFrame::Event(Event::Error { name, message, traceback }),
+        "input_requested" => RunnerFrame::Event(Event::InputRequested),
         "widget" => {
             let comm = content.ok_or_else(|| missing("content"))?;
-            Frame::Widget(Box::new(match kind.as_str() {
-                "comm_open" => Widget::Open(comm),
-                "comm_close" => Widget::Close(comm),
-                _ => Widget::Message(comm),
+            RunnerFrame::Widget(Box::new(match kind.as_str() {
+                "comm_open" => WidgetMessage::Open(comm),
+                "comm_close" => WidgetMessage::Close(comm),
+                _ => WidgetMessage::Message(comm),
             }))
         }
         "done" => {
@@ -224,15 +234,18 @@ pub(super) fn read(line: &[u8]) -> serde_json::Result<Line> {
                 Some("ok") => Status::Ok,
                 _ => Status::Error,
             };
-            Frame::Done { execution: execution?, outcome: Outcome { status, execution_count, cancelled } }
+            RunnerFrame::Done {
+                execution: execution?,
+                outcome: Outcome { status, execution_count, cancelled },
+            }
         }
         other => return Err(serde::de::Error::custom(format!("there is no frame {other:?}"))),
     };
     let frame = match (frame, owner) {
-        (Frame::Event(event), Some(execution)) => Frame::Late { execution, event },
+        (RunnerFrame::Event(event), Some(execution)) => RunnerFrame::Late { execution, event },
         (frame, _) => frame,
     };
-    Ok(Line::Placed { mark, frame })
+    Ok(RunnerLine::Placed { mark, frame })
 }
 
 fn missing(field: &'static str) -> serde_json::Error {
@@ -298,7 +311,8 @@ mod tests {
     #[test]
     fn a_display_keeps_its_json_as_it_was_written() {
         let line = br#"{"mark":3,"data":{"application/json":{"b":1e0,"a":2}},"metadata":{},"display_id":null,"frame":"display"}"#;
-        let Line::Placed { mark: 3, frame: Frame::Event(Event::Display { data, .. }) } = read(line).unwrap()
+        let RunnerLine::Placed { mark: 3, frame: RunnerFrame::Event(Event::Display { data, .. }) } =
+            read(line).unwrap()
         else {
             panic!("not a display");
         };

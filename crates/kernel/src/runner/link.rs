@@ -16,8 +16,8 @@ use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-use super::frames::{self, Ask, Frame, Hello, Line, Reply, Widget, shortened};
-use super::order::{Item, Order};
+use super::frames::{self, Ask, Hello, RunnerFrame, RunnerLine, RunnerReply, WidgetMessage, shortened};
+use super::order::{OrderedItem, OutputOrder};
 use crate::bars::Bars;
 use crate::error::{Error, Result};
 use crate::event::{Death, Event};
@@ -27,7 +27,7 @@ use crate::process::{Process, Signal};
 use crate::trace::Trace;
 use crate::waiting::{Closed, Waiting, room};
 use owners::Owners;
-use pipes::{FrameReader, Stream};
+use pipes::{FrameReader, PipeStream};
 use start::Start;
 
 /// Frames that may wait for their place among the text: their marks are in the pipes already.
@@ -41,7 +41,7 @@ const INTERRUPT: Duration = Duration::from_millis(100);
 const LEAVE: Duration = Duration::from_secs(1);
 
 /// A command for the task.
-pub(super) enum Command {
+pub(super) enum RunnerCommand {
     Execute {
         id: ExecutionId,
         request: Request,
@@ -53,7 +53,7 @@ pub(super) enum Command {
         id: u64,
         line: Vec<u8>,
         traced: Option<String>,
-        answer: oneshot::Sender<Reply>,
+        answer: oneshot::Sender<RunnerReply>,
     },
     Leave {
         gone: oneshot::Sender<()>,
@@ -69,7 +69,7 @@ pub(super) struct Pipes {
 }
 
 /// The first inputs of a runner.
-pub(super) struct Opening {
+pub(super) struct RunnerOpening {
     pub(super) process: Process,
     pub(super) pipes: Pipes,
     /// The prefix of its marks.
@@ -84,20 +84,20 @@ pub(super) struct Opening {
     pub(super) trace: Option<Trace>,
 }
 
-pub(super) struct Link {
+pub(super) struct RunnerTask {
     process: Process,
-    streams: [Stream; 2],
+    streams: [PipeStream; 2],
     frames: FrameReader,
     requests: pipe::Sender,
     to_write: BytesMut,
-    order: Order<Frame>,
+    order: OutputOrder<RunnerFrame>,
     start: Option<Start>,
-    running: Option<Running>,
+    running: Option<RunningCode>,
     events: Option<mpsc::Sender<Event>>,
     waiting: Waiting,
     owners: Owners,
     late: LateOutput,
-    answers: HashMap<u64, oneshot::Sender<Reply>>,
+    answers: HashMap<u64, oneshot::Sender<RunnerReply>>,
     interrupt: Option<(ExecutionId, Instant)>,
     bars: Bars,
     state: Arc<watch::Sender<State>>,
@@ -105,31 +105,31 @@ pub(super) struct Link {
     fault: Option<String>,
 }
 
-struct Running {
+struct RunningCode {
     id: ExecutionId,
     /// Whether late output of others is told to its listener.
     takes_late: bool,
     started: bool,
 }
 
-impl Link {
+impl RunnerTask {
     /// Starts the task. The returned receiver tells when the runner is ready, or why it is not.
     pub(super) fn spawn(
-        opening: Opening,
-        commands: mpsc::Receiver<Command>,
+        opening: RunnerOpening,
+        commands: mpsc::Receiver<RunnerCommand>,
     ) -> oneshot::Receiver<Result<Hello>> {
-        let Opening { process, pipes, token, first, within, late, state, trace } = opening;
+        let RunnerOpening { process, pipes, token, first, within, late, state, trace } = opening;
         let (start, hello) = Start::new(within);
-        let link = Link {
+        let link = RunnerTask {
             process,
             streams: [
-                Stream::new(StreamName::Stdout, pipes.stdout, &token),
-                Stream::new(StreamName::Stderr, pipes.stderr, &token),
+                PipeStream::new(StreamName::Stdout, pipes.stdout, &token),
+                PipeStream::new(StreamName::Stderr, pipes.stderr, &token),
             ],
             frames: FrameReader::new(pipes.frames),
             requests: pipes.requests,
             to_write: BytesMut::from(&first[..]),
-            order: Order::new(),
+            order: OutputOrder::new(),
             start: Some(start),
             running: None,
             events: None,
@@ -147,7 +147,7 @@ impl Link {
         hello
     }
 
-    async fn run(mut self, mut commands: mpsc::Receiver<Command>) {
+    async fn run(mut self, mut commands: mpsc::Receiver<RunnerCommand>) {
         let death = loop {
             // Between executions the program waits for the reader of late output. Code that runs never does.
             let late = self.late.clone();
@@ -160,7 +160,7 @@ impl Link {
             tokio::select! {
                 biased;
                 command = commands.recv() => match command {
-                    Some(Command::Leave { gone }) => {
+                    Some(RunnerCommand::Leave { gone }) => {
                         let death = self.leave().await;
                         self.die(death).await;
                         // The caller may have stopped waiting.
@@ -202,9 +202,9 @@ impl Link {
         self.die(death).await;
     }
 
-    fn obey(&mut self, command: Command) {
+    fn obey(&mut self, command: RunnerCommand) {
         match command {
-            Command::Execute { id, request, events, begun } => {
+            RunnerCommand::Execute { id, request, events, begun } => {
                 let answer = match &self.running {
                     Some(_) => Err(Error::Busy),
                     None => {
@@ -215,19 +215,19 @@ impl Link {
                 // A caller that is gone gets nothing; the code runs all the same.
                 let _ = begun.send(answer);
             }
-            Command::Interrupt(id) => {
+            RunnerCommand::Interrupt(id) => {
                 if self.running.as_ref().is_some_and(|running| running.id == id) {
                     self.ask(&Ask::Interrupt { id: 0, execution: id.0 });
                     self.interrupt = Some((id, Instant::now() + INTERRUPT));
                 }
             }
-            Command::Question { id, line, traced, answer } => {
+            RunnerCommand::Question { id, line, traced, answer } => {
                 self.note(|| format!("> {}", traced.unwrap_or_default()));
                 self.answers.retain(|_, answer| !answer.is_closed());
                 self.answers.insert(id, answer);
                 self.to_write.extend_from_slice(&line);
             }
-            Command::Leave { .. } => {}
+            RunnerCommand::Leave { .. } => {}
         }
     }
 
@@ -236,7 +236,7 @@ impl Link {
         self.end_of_events();
         self.events = Some(events);
         let takes_late = request.takes_late();
-        self.running = Some(Running { id, takes_late, started: false });
+        self.running = Some(RunningCode { id, takes_late, started: false });
         self.owners.begin(id, request);
         if takes_late {
             self.late.take().into_iter().for_each(|event| self.waiting.event(event));
@@ -283,15 +283,15 @@ impl Link {
         while let Some(line) = self.frames.line() {
             self.note(|| format!("< {}", shortened(&String::from_utf8_lossy(&line))));
             match frames::read(&line) {
-                Ok(Line::Placed { mark, frame }) => self.order.frame(mark, frame),
-                Ok(Line::Reply(reply)) => self.answered(reply),
+                Ok(RunnerLine::Placed { mark, frame }) => self.order.frame(mark, frame),
+                Ok(RunnerLine::Reply(reply)) => self.answered(reply),
                 Err(error) => self.fault = Some(format!("a frame cannot be read: {error}")),
             }
         }
         self.pass_on();
     }
 
-    fn answered(&mut self, reply: Reply) {
+    fn answered(&mut self, reply: RunnerReply) {
         if reply.reply_to == 0 {
             self.interrupt = None;
         } else if let Some(answer) = self.answers.remove(&reply.reply_to) {
@@ -304,11 +304,11 @@ impl Link {
     fn pass_on(&mut self) {
         while let Some(item) = self.order.next() {
             match item {
-                Item::Text(name, bytes) => match &mut self.start {
+                OrderedItem::Text(name, bytes) => match &mut self.start {
                     Some(start) => start.hear(name, &bytes),
                     None => self.wrote(name, bytes),
                 },
-                Item::Frame(frame) => self.happened(frame),
+                OrderedItem::Frame(frame) => self.happened(frame),
             }
         }
     }
@@ -334,14 +334,14 @@ impl Link {
         }
     }
 
-    fn happened(&mut self, frame: Frame) {
+    fn happened(&mut self, frame: RunnerFrame) {
         match frame {
-            Frame::Hello(hello) => {
+            RunnerFrame::Hello(hello) => {
                 if let Some(start) = self.start.take() {
                     start.said_hello(hello);
                 }
             }
-            Frame::Started { execution, execution_count } => {
+            RunnerFrame::Started { execution, execution_count } => {
                 if let Some(running) = &mut self.running
                     && running.id.0 == execution
                     && !running.started
@@ -350,29 +350,29 @@ impl Link {
                     self.waiting.event(Event::Started { execution_count });
                 }
             }
-            Frame::Owner(execution) => self.owners.set_writer(execution),
-            Frame::Late { execution, event } => match self.owners.tag_of(execution) {
+            RunnerFrame::Owner(execution) => self.owners.set_writer(execution),
+            RunnerFrame::Late { execution, event } => match self.owners.tag_of(execution) {
                 Some(owner) if is_placed(&event) => self.late(owner, event),
                 _ => self.waiting.event(event),
             },
-            Frame::Event(event) => {
+            RunnerFrame::Event(event) => {
                 let is_between = !self.running.as_ref().is_some_and(|running| running.started);
                 match self.owners.tag().filter(|_| is_between && is_placed(&event)) {
                     Some(owner) => self.late(owner, event),
                     None => self.waiting.event(event),
                 }
             }
-            Frame::Widget(widget) => {
+            RunnerFrame::Widget(widget) => {
                 let progress = match *widget {
-                    Widget::Open(comm) => self.bars.open(comm),
-                    Widget::Message(comm) => {
+                    WidgetMessage::Open(comm) => self.bars.open(comm),
+                    WidgetMessage::Message(comm) => {
                         let progress = self.bars.update(&comm);
                         if let Some(text) = self.bars.shown(&comm) {
                             self.waiting.event(text);
                         }
                         progress
                     }
-                    Widget::Close(comm) => {
+                    WidgetMessage::Close(comm) => {
                         self.bars.close(&comm);
                         None
                     }
@@ -381,7 +381,7 @@ impl Link {
                     self.waiting.event(progress);
                 }
             }
-            Frame::Done { execution, outcome } => {
+            RunnerFrame::Done { execution, outcome } => {
                 if self.running.as_ref().is_some_and(|running| running.id.0 == execution) {
                     self.running = None;
                     self.interrupt = None;
@@ -467,7 +467,7 @@ impl Link {
         }
         while let Ok(true) = self.frames.read() {
             while let Some(line) = self.frames.line() {
-                if let Ok(Line::Placed { mark, frame }) = frames::read(&line) {
+                if let Ok(RunnerLine::Placed { mark, frame }) = frames::read(&line) {
                     self.order.frame(mark, frame);
                 }
             }

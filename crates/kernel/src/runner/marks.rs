@@ -31,7 +31,7 @@ pub(super) struct Marks {
 }
 
 /// How bytes compare to a mark.
-enum Found {
+enum PipeItem {
     Mark(Mark, usize),
     Beginning,
     Nothing,
@@ -60,18 +60,18 @@ impl Marks {
         while let Some(step) = memchr(0, &bytes[at..]) {
             at += step;
             match self.look(&bytes[at..]) {
-                Found::Mark(mark, length) => {
+                PipeItem::Mark(mark, length) => {
                     text(start, at, pieces);
                     pieces.push_back(Piece::Mark(mark));
                     at += length;
                     start = at;
                 }
-                Found::Beginning => {
+                PipeItem::Beginning => {
                     text(start, at, pieces);
                     self.held.extend_from_slice(&bytes[at..]);
                     return;
                 }
-                Found::Nothing => at += 1,
+                PipeItem::Nothing => at += 1,
             }
         }
         text(start, bytes.len(), pieces);
@@ -84,26 +84,26 @@ impl Marks {
         }
     }
 
-    fn look(&self, bytes: &[u8]) -> Found {
+    fn look(&self, bytes: &[u8]) -> PipeItem {
         let known = bytes.len().min(self.prefix.len());
         if bytes[..known] != self.prefix[..known] {
-            return Found::Nothing;
+            return PipeItem::Nothing;
         }
-        let Some((kind, digits)) = bytes[known..].split_first() else { return Found::Beginning };
+        let Some((kind, digits)) = bytes[known..].split_first() else { return PipeItem::Beginning };
         let frame = match kind {
             b'f' => true,
             b't' => false,
-            _ => return Found::Nothing,
+            _ => return PipeItem::Nothing,
         };
         let mut number = 0_u64;
         for (count, byte) in digits.iter().enumerate() {
             match byte {
                 b'0'..=b'9' if count < 19 => number = number * 10 + u64::from(byte - b'0'),
-                b';' if count > 0 => return Found::Mark(Mark { number, frame }, known + count + 2),
-                _ => return Found::Nothing,
+                b';' if count > 0 => return PipeItem::Mark(Mark { number, frame }, known + count + 2),
+                _ => return PipeItem::Nothing,
             }
         }
-        Found::Beginning
+        PipeItem::Beginning
     }
 }
 

@@ -13,7 +13,7 @@ const HELD: usize = 256 * 1024;
 
 /// The next item.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Item<F> {
+pub(super) enum OrderedItem<F> {
     /// Output of the program.
     Text(StreamName, Bytes),
     /// A frame, in its place.
@@ -22,10 +22,10 @@ pub(super) enum Item<F> {
 
 /// Items that wait, and the expected next one.
 #[derive(Debug)]
-pub(super) struct Order<F> {
+pub(super) struct OutputOrder<F> {
     pipes: [Pipe; 2],
     frames: VecDeque<(u64, F)>,
-    next: VecDeque<Item<F>>,
+    next: VecDeque<OrderedItem<F>>,
     // The last mark that both pipes have passed.
     passed: u64,
 }
@@ -38,10 +38,10 @@ struct Pipe {
 
 const NAMES: [StreamName; 2] = [StreamName::Stdout, StreamName::Stderr];
 
-impl<F> Order<F> {
+impl<F> OutputOrder<F> {
     /// Nothing was read yet.
-    pub(super) fn new() -> Order<F> {
-        Order { pipes: Default::default(), frames: VecDeque::new(), next: VecDeque::new(), passed: 0 }
+    pub(super) fn new() -> OutputOrder<F> {
+        OutputOrder { pipes: Default::default(), frames: VecDeque::new(), next: VecDeque::new(), passed: 0 }
     }
 
     /// Takes text that was read from one pipe.
@@ -59,7 +59,7 @@ impl<F> Order<F> {
     /// Takes a frame that belongs at a mark.
     pub(super) fn frame(&mut self, mark: u64, frame: F) {
         if mark <= self.passed {
-            self.next.push_back(Item::Frame(frame));
+            self.next.push_back(OrderedItem::Frame(frame));
             return;
         }
         self.frames.push_back((mark, frame));
@@ -77,7 +77,7 @@ impl<F> Order<F> {
     }
 
     /// The next item, if it is known.
-    pub(super) fn next(&mut self) -> Option<Item<F>> {
+    pub(super) fn next(&mut self) -> Option<OrderedItem<F>> {
         self.next.pop_front()
     }
 
@@ -87,7 +87,7 @@ impl<F> Order<F> {
         for name in NAMES {
             self.release(name);
         }
-        self.next.extend(self.frames.drain(..).map(|(_, frame)| Item::Frame(frame)));
+        self.next.extend(self.frames.drain(..).map(|(_, frame)| OrderedItem::Frame(frame)));
     }
 
     fn advance(&mut self) {
@@ -98,7 +98,7 @@ impl<F> Order<F> {
                     match pipe.waiting.pop_front() {
                         Some(Piece::Text(text)) => {
                             pipe.held -= text.len();
-                            self.next.push_back(Item::Text(name, text));
+                            self.next.push_back(OrderedItem::Text(name, text));
                         }
                         // A signal handler that prints puts its own mark between the two halves of another.
                         Some(Piece::Mark(mark)) if mark.number <= self.passed => {}
@@ -123,7 +123,7 @@ impl<F> Order<F> {
                     break;
                 }
                 while self.frames.front().is_some_and(|(number, _)| *number <= mark.number) {
-                    self.next.extend(self.frames.pop_front().map(|(_, frame)| Item::Frame(frame)));
+                    self.next.extend(self.frames.pop_front().map(|(_, frame)| OrderedItem::Frame(frame)));
                 }
             }
             self.passed = mark.number;
@@ -149,7 +149,7 @@ impl<F> Order<F> {
         pipe.waiting = marks;
         for piece in texts {
             if let Piece::Text(text) = piece {
-                self.next.push_back(Item::Text(name, text));
+                self.next.push_back(OrderedItem::Text(name, text));
             }
         }
     }
@@ -182,13 +182,13 @@ mod tests {
     }
 
     /// Everything that is known to come next, as text.
-    fn heard(order: &mut Order<&str>) -> String {
+    fn heard(order: &mut OutputOrder<&str>) -> String {
         let mut all = String::new();
         while let Some(item) = order.next() {
             match item {
-                Item::Text(Stdout, bytes) => all += &format!("o:{} ", String::from_utf8_lossy(&bytes)),
-                Item::Text(Stderr, bytes) => all += &format!("e:{} ", String::from_utf8_lossy(&bytes)),
-                Item::Frame(frame) => all += &format!("[{frame}] "),
+                OrderedItem::Text(Stdout, bytes) => all += &format!("o:{} ", String::from_utf8_lossy(&bytes)),
+                OrderedItem::Text(Stderr, bytes) => all += &format!("e:{} ", String::from_utf8_lossy(&bytes)),
+                OrderedItem::Frame(frame) => all += &format!("[{frame}] "),
             }
         }
         all.trim_end().to_owned()
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn text_of_a_later_segment_waits_for_the_other_stream() {
-        let mut order = Order::new();
+        let mut order = OutputOrder::new();
         order.read(Stdout, [text("a"), turn(1), turn(2), text("c")]);
         assert_eq!((heard(&mut order), order.is_holding()), ("o:a".into(), true));
         order.read(Stderr, [turn(1), text("b")]);
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_frame_comes_when_both_streams_were_read_up_to_its_mark_and_not_before() {
-        let mut order = Order::new();
+        let mut order = OutputOrder::new();
         order.frame(1, "display");
         order.read(Stdout, [text("a"), place(1), text("b")]);
         assert_eq!(heard(&mut order), "o:a");
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn text_behind_a_mark_waits_for_the_frame() {
-        let mut order = Order::new();
+        let mut order = OutputOrder::new();
         order.read(Stdout, [place(1), text("after")]);
         order.read(Stderr, [place(1)]);
         assert_eq!(heard(&mut order), "");
@@ -227,19 +227,19 @@ mod tests {
 
     #[test]
     fn a_stream_that_runs_far_ahead_is_not_held_for_ever() {
-        let mut order = Order::<&str>::new();
+        let mut order = OutputOrder::<&str>::new();
         order.read(Stdout, [turn(1)]);
         order.read(Stdout, [Piece::Text(vec![b'x'; HELD].into())]);
         assert!(order.next().is_none());
         order.read(Stdout, [text("y")]);
-        assert!(matches!(order.next(), Some(Item::Text(Stdout, bytes)) if bytes.len() == HELD));
+        assert!(matches!(order.next(), Some(OrderedItem::Text(Stdout, bytes)) if bytes.len() == HELD));
         order.read(Stderr, [turn(1), text("z")]);
         assert_eq!(heard(&mut order), "o:y e:z");
     }
 
     #[test]
     fn a_mark_that_one_stream_lost_stops_nothing() {
-        let mut order = Order::new();
+        let mut order = OutputOrder::new();
         order.frame(1, "one");
         order.frame(2, "two");
         order.read(Stdout, [place(1), place(2)]);
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_frame_that_was_lost_stops_nothing() {
-        let mut order = Order::new();
+        let mut order = OutputOrder::new();
         order.read(Stdout, [place(1), text("a"), place(2)]);
         order.read(Stderr, [place(1), place(2)]);
         order.frame(2, "two");
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_mark_put_between_the_halves_of_another_stops_nothing() {
-        let mut order = Order::new();
+        let mut order = OutputOrder::new();
         order.read(Stdout, [place(1), turn(2), text("a"), place(3)]);
         order.read(Stderr, [turn(2), place(1), text("b"), place(3)]);
         order.frame(1, "one");
@@ -291,7 +291,7 @@ mod tests {
                     pipes[usize::from(*step)].push_back(text(&names[at]));
                 }
             }
-            let mut order = Order::new();
+            let mut order = OutputOrder::new();
             for pick in picks.into_iter().chain((0..3).cycle().take(steps.len() * 9)) {
                 match pick {
                     2 => if let Some((mark, frame)) = frames.pop_front() { order.frame(mark, frame) },

@@ -22,12 +22,12 @@ pub struct Recorded {
     /// The code that was run; any code will do where there is none.
     pub code: Option<String>,
     /// One event or action.
-    pub steps: Vec<Step>,
+    pub steps: Vec<TranscriptStep>,
 }
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub enum TranscriptStep {
     /// An event.
     Event(Event),
     /// The execution was interrupted; nothing goes on before that.
@@ -41,8 +41,9 @@ impl FromStr for Transcript {
         let mut transcript = Transcript::default();
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let wrong = |what: String| Error::Protocol { what: format!("line {}: {what}", number + 1) };
-            let line: Line = serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
-            if let Line { execute: Some(code), .. } = line {
+            let line: TranscriptLine =
+                serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
+            if let TranscriptLine { execute: Some(code), .. } = line {
                 transcript.executions.push(Recorded { code, steps: Vec::new() });
                 continue;
             }
@@ -58,14 +59,14 @@ impl FromStr for Transcript {
 
 impl fmt::Display for Transcript {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut write = |line: &Line| {
+        let mut write = |line: &TranscriptLine| {
             let line = serde_json::to_string(line).map_err(|_| fmt::Error)?;
             writeln!(f, "{line}")
         };
         for Recorded { code, steps } in &self.executions {
-            write(&Line { execute: Some(code.clone()), ..Line::default() })?;
+            write(&TranscriptLine { execute: Some(code.clone()), ..TranscriptLine::default() })?;
             for step in steps {
-                write(&Line::of(step))?;
+                write(&TranscriptLine::of(step))?;
             }
         }
         Ok(())
@@ -74,7 +75,7 @@ impl fmt::Display for Transcript {
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct TranscriptLine {
     // Present and null for any code.
     #[serde(default, with = "present", skip_serializing_if = "Option::is_none")]
     execute: Option<Option<String>>,
@@ -107,7 +108,7 @@ struct Line {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     total: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    status: Option<Ended>,
+    status: Option<RecordedEnd>,
     #[serde(default, skip_serializing_if = "is_false")]
     cancelled: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,13 +118,13 @@ struct Line {
     #[serde(default, skip_serializing_if = "is_false")]
     out_of_memory: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    behind: Option<Behind>,
+    behind: Option<GatewayIncident>,
 }
 
 /// An incident of a kernel behind a gateway.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Behind {
+enum GatewayIncident {
     Restarted,
     Removed,
     OutOfReach,
@@ -157,7 +158,7 @@ enum Name {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Ended {
+enum RecordedEnd {
     Ok,
     Error,
     Aborted,
@@ -185,89 +186,108 @@ mod present {
     }
 }
 
-impl Line {
-    fn of(step: &Step) -> Line {
-        let Step::Event(event) = step else {
-            return Line { wait: Some(Wait::Interrupt), ..Line::default() };
+impl TranscriptLine {
+    fn of(step: &TranscriptStep) -> TranscriptLine {
+        let TranscriptStep::Event(event) = step else {
+            return TranscriptLine { wait: Some(Wait::Interrupt), ..TranscriptLine::default() };
         };
-        let named = |name| Line { event: Some(name), ..Line::default() };
-        let shown = |name, data: &MimeBundle, metadata: &RawJson, id: Option<&String>| Line {
+        let named = |name| TranscriptLine { event: Some(name), ..TranscriptLine::default() };
+        let shown = |name, data: &MimeBundle, metadata: &RawJson, id: Option<&String>| TranscriptLine {
             data: Some(data.clone()),
             metadata: Some(metadata.clone()),
             id: id.cloned(),
             ..named(name)
         };
         match event {
-            Event::Started { execution_count } => Line { count: *execution_count, ..named(Name::Started) },
+            Event::Started { execution_count } => {
+                TranscriptLine { count: *execution_count, ..named(Name::Started) }
+            }
             Event::Stream { name, bytes, late } => {
-                let line = Line { name: Some(name.to_string()), late: *late, ..named(Name::Stream) };
+                let line =
+                    TranscriptLine { name: Some(name.to_string()), late: *late, ..named(Name::Stream) };
                 match std::str::from_utf8(bytes) {
-                    Ok(text) => Line { text: Some(text.to_owned()), ..line },
-                    Err(_) => Line { bytes: Some(bytes.to_vec()), ..line },
+                    Ok(text) => TranscriptLine { text: Some(text.to_owned()), ..line },
+                    Err(_) => TranscriptLine { bytes: Some(bytes.to_vec()), ..line },
                 }
             }
             // A transcript has no tags: late output is recorded as output of the running code.
-            Event::Late { event, .. } => Line::of(&Step::Event(Event::clone(event))),
+            Event::Late { event, .. } => TranscriptLine::of(&TranscriptStep::Event(Event::clone(event))),
             Event::Display { data, metadata, display_id } => {
                 shown(Name::Display, data, metadata, display_id.as_ref())
             }
             Event::UpdateDisplay { display_id, data, metadata } => {
                 shown(Name::UpdateDisplay, data, metadata, Some(display_id))
             }
-            Event::Result { execution_count, data, metadata, display_id } => {
-                Line { count: *execution_count, ..shown(Name::Result, data, metadata, display_id.as_ref()) }
-            }
-            Event::ClearOutput { wait } => Line { waits: *wait, ..named(Name::ClearOutput) },
-            Event::Error { name, message, traceback } => Line {
+            Event::Result { execution_count, data, metadata, display_id } => TranscriptLine {
+                count: *execution_count,
+                ..shown(Name::Result, data, metadata, display_id.as_ref())
+            },
+            Event::ClearOutput { wait } => TranscriptLine { waits: *wait, ..named(Name::ClearOutput) },
+            Event::Error { name, message, traceback } => TranscriptLine {
                 name: Some(name.clone()),
                 text: Some(message.clone()),
                 traceback: traceback.clone(),
                 ..named(Name::Error)
             },
             Event::InputRequested => named(Name::InputRequested),
-            Event::Progress { label, done, total } => {
-                Line { name: Some(label.clone()), done: Some(*done), total: *total, ..named(Name::Progress) }
-            }
-            Event::WidgetText { model, text } => {
-                Line { id: Some(model.clone()), text: Some(text.clone()), ..named(Name::WidgetText) }
-            }
+            Event::Progress { label, done, total } => TranscriptLine {
+                name: Some(label.clone()),
+                done: Some(*done),
+                total: *total,
+                ..named(Name::Progress)
+            },
+            Event::WidgetText { model, text } => TranscriptLine {
+                id: Some(model.clone()),
+                text: Some(text.clone()),
+                ..named(Name::WidgetText)
+            },
             Event::OutputLost => named(Name::OutputLost),
-            Event::OutputRefused { what } => Line { text: Some(what.clone()), ..named(Name::OutputRefused) },
-            Event::Done(Outcome { status, execution_count, cancelled }) => Line {
+            Event::OutputRefused { what } => {
+                TranscriptLine { text: Some(what.clone()), ..named(Name::OutputRefused) }
+            }
+            Event::Done(Outcome { status, execution_count, cancelled }) => TranscriptLine {
                 status: Some(match status {
-                    Status::Ok => Ended::Ok,
-                    Status::Error => Ended::Error,
-                    Status::Aborted => Ended::Aborted,
+                    Status::Ok => RecordedEnd::Ok,
+                    Status::Error => RecordedEnd::Error,
+                    Status::Aborted => RecordedEnd::Aborted,
                 }),
                 count: *execution_count,
                 cancelled: *cancelled,
                 ..named(Name::Done)
             },
             Event::Died(death) => match death {
-                Death::Exit(code) => Line { code: Some(*code), ..named(Name::Died) },
-                Death::Signal(signal) => Line { signal: Some(signal.clone()), ..named(Name::Died) },
-                Death::OutOfMemory => Line { out_of_memory: true, ..named(Name::Died) },
-                Death::Restarted => Line { behind: Some(Behind::Restarted), ..named(Name::Died) },
-                Death::Removed => Line { behind: Some(Behind::Removed), ..named(Name::Died) },
-                Death::OutOfReach(why) => {
-                    Line { behind: Some(Behind::OutOfReach), text: Some(why.clone()), ..named(Name::Died) }
+                Death::Exit(code) => TranscriptLine { code: Some(*code), ..named(Name::Died) },
+                Death::Signal(signal) => TranscriptLine { signal: Some(signal.clone()), ..named(Name::Died) },
+                Death::OutOfMemory => TranscriptLine { out_of_memory: true, ..named(Name::Died) },
+                Death::Restarted => {
+                    TranscriptLine { behind: Some(GatewayIncident::Restarted), ..named(Name::Died) }
                 }
-                Death::Refused(what) => {
-                    Line { behind: Some(Behind::Refused), text: Some(what.clone()), ..named(Name::Died) }
+                Death::Removed => {
+                    TranscriptLine { behind: Some(GatewayIncident::Removed), ..named(Name::Died) }
                 }
+                Death::OutOfReach(why) => TranscriptLine {
+                    behind: Some(GatewayIncident::OutOfReach),
+                    text: Some(why.clone()),
+                    ..named(Name::Died)
+                },
+                Death::Refused(what) => TranscriptLine {
+                    behind: Some(GatewayIncident::Refused),
+                    text: Some(what.clone()),
+                    ..named(Name::Died)
+                },
                 Death::Unknown => named(Name::Died),
             },
         }
     }
 
-    fn step(self) -> Result<Step, &'static str> {
+    fn step(self) -> Result<TranscriptStep, &'static str> {
         if let Some(Wait::Interrupt) = self.wait {
-            return Ok(Step::Interrupt);
+            return Ok(TranscriptStep::Interrupt);
         }
         let name = self.event.ok_or("neither an execution nor something that happened")?;
         let data = self.data.unwrap_or_default();
         let metadata = self.metadata.unwrap_or_default();
-        Ok(Step::Event(match name {
+        Ok(TranscriptStep::Event(match name {
             Name::Started => Event::Started { execution_count: self.count },
             Name::Stream => Event::Stream {
                 name: match self.name.as_deref() {
@@ -305,18 +325,18 @@ impl Line {
             Name::OutputRefused => Event::OutputRefused { what: self.text.unwrap_or_default() },
             Name::Done => Event::Done(Outcome {
                 status: match self.status.ok_or("the end has a status")? {
-                    Ended::Ok => Status::Ok,
-                    Ended::Error => Status::Error,
-                    Ended::Aborted => Status::Aborted,
+                    RecordedEnd::Ok => Status::Ok,
+                    RecordedEnd::Error => Status::Error,
+                    RecordedEnd::Aborted => Status::Aborted,
                 },
                 execution_count: self.count,
                 cancelled: self.cancelled,
             }),
             Name::Died => Event::Died(match (self.behind, self.code, self.signal, self.out_of_memory) {
-                (Some(Behind::Restarted), ..) => Death::Restarted,
-                (Some(Behind::Removed), ..) => Death::Removed,
-                (Some(Behind::OutOfReach), ..) => Death::OutOfReach(self.text.unwrap_or_default()),
-                (Some(Behind::Refused), ..) => Death::Refused(self.text.unwrap_or_default()),
+                (Some(GatewayIncident::Restarted), ..) => Death::Restarted,
+                (Some(GatewayIncident::Removed), ..) => Death::Removed,
+                (Some(GatewayIncident::OutOfReach), ..) => Death::OutOfReach(self.text.unwrap_or_default()),
+                (Some(GatewayIncident::Refused), ..) => Death::Refused(self.text.unwrap_or_default()),
                 (None, _, _, true) => Death::OutOfMemory,
                 (None, Some(code), _, _) => Death::Exit(code),
                 (None, None, Some(signal), _) => Death::Signal(signal),
@@ -358,8 +378,8 @@ mod tests {
             Event::Died(Death::Refused("a frame of 1 TiB".into())),
             Event::Died(Death::Unknown),
         ];
-        let mut steps: Vec<Step> = events.into_iter().map(Step::Event).collect();
-        steps.insert(3, Step::Interrupt);
+        let mut steps: Vec<TranscriptStep> = events.into_iter().map(TranscriptStep::Event).collect();
+        steps.insert(3, TranscriptStep::Interrupt);
         let transcript = Transcript {
             executions: vec![
                 Recorded { code: Some("code".into()), steps },

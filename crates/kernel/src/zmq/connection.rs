@@ -22,7 +22,7 @@ const LONGEST_SOCKET_PATH: usize = 103;
 
 /// The content of a connection file.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Connection {
+pub(super) struct ConnectionFile {
     #[serde(default = "tcp")]
     transport: String,
     ip: String,
@@ -69,9 +69,9 @@ impl Place {
     }
 }
 
-impl Connection {
+impl ConnectionFile {
     /// Reads the file of a kernel that runs already; says which kind we cannot talk to.
-    pub(super) fn read(file: &Path) -> Result<Connection> {
+    pub(super) fn read(file: &Path) -> Result<ConnectionFile> {
         let text = fs::read(file)
             .map_err(|source| Error::Io { what: format!("{} cannot be read", file.display()), source })?;
         Self::parse(&text).map_err(|refusal| match refusal {
@@ -102,8 +102,8 @@ impl Connection {
         })
     }
 
-    fn parse(text: &[u8]) -> std::result::Result<Connection, Refusal> {
-        let connection: Connection =
+    fn parse(text: &[u8]) -> std::result::Result<ConnectionFile, Refusal> {
+        let connection: ConnectionFile =
             serde_json::from_slice(text).map_err(|error| Refusal::NotOne(error.to_string()))?;
         if connection.curve_publickey.as_deref().is_some_and(|key| !key.is_empty()) {
             return Err(Refusal::Encrypted);
@@ -155,7 +155,7 @@ pub(super) enum Sockets {
 
 /// A private folder with the connection file of one kernel process; removed with all in it when dropped.
 pub(super) struct Private {
-    pub(super) connection: Connection,
+    pub(super) connection: ConnectionFile,
     pub(super) file: PathBuf,
     folders: Vec<PathBuf>,
     guard: Guard,
@@ -185,7 +185,7 @@ impl Private {
         };
         let file = folders[0].join("connection.json");
         let mut private =
-            Private { connection: Connection::none(kernel_name), file, folders, guard: guard.clone() };
+            Private { connection: ConnectionFile::none(kernel_name), file, folders, guard: guard.clone() };
         private.connection.key = random_hex(32).map_err(failed)?;
         match prefix {
             Some(prefix) => private.connection.use_files(prefix),
@@ -215,9 +215,9 @@ impl Drop for Private {
     }
 }
 
-impl Connection {
-    fn none(kernel_name: &str) -> Connection {
-        Connection {
+impl ConnectionFile {
+    fn none(kernel_name: &str) -> ConnectionFile {
+        ConnectionFile {
             transport: tcp(),
             ip: "127.0.0.1".into(),
             shell_port: 0,
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(mode(&private.file), 0o600);
         assert_eq!(mode(private.file.parent().unwrap()), 0o700);
         assert_eq!(private.connection.key.len(), 64);
-        let read = Connection::read(&private.file).unwrap();
+        let read = ConnectionFile::read(&private.file).unwrap();
         assert_eq!(read.kernel_name, "python3");
         let folder = private.folders[0].clone();
         assert_eq!(read.place(Channel::Iopub), Place::File(folder.join("s-2")));
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn free_ports_are_five_different_ones() {
-        let mut connection = Connection::none("x");
+        let mut connection = ConnectionFile::none("x");
         connection.use_free_ports().unwrap();
         let channels = [Channel::Shell, Channel::Iopub, Channel::Stdin, Channel::Control, Channel::Heartbeat];
         let ports: std::collections::BTreeSet<String> =
@@ -336,7 +336,7 @@ mod tests {
             let mut json: serde_json::Value = serde_json::from_str(text).unwrap();
             let change: serde_json::Map<String, serde_json::Value> = serde_json::from_str(change).unwrap();
             json.as_object_mut().unwrap().extend(change);
-            Connection::parse(json.to_string().as_bytes()).err()
+            ConnectionFile::parse(json.to_string().as_bytes()).err()
         };
         assert_eq!(refusal("{}"), None);
         assert_eq!(

@@ -10,9 +10,9 @@ use tokio::sync::mpsc;
 use super::connection::Place;
 use super::faults::Faults;
 use super::receiving::Receiving;
-use super::zmtp::{self, Fault, Reader, Received, SocketType, Writer};
+use super::zmtp::{self, Fault, Reader, Received, SocketType, ZmtpWriter};
 use crate::jupyter::lane::{self, Channel, Lane, Outgoing};
-use crate::jupyter::listener::Command;
+use crate::jupyter::listener::ListenerCommand;
 use crate::jupyter::message::{Message, Session, parse};
 use crate::jupyter::trace::Tracer;
 
@@ -44,7 +44,7 @@ pub(super) async fn is_open(place: &Place) -> bool {
 }
 
 /// A connection for requests.
-pub(super) async fn dealer(place: &Place, session: &Session) -> Result<(Reader, Writer), Fault> {
+pub(super) async fn dealer(place: &Place, session: &Session) -> Result<(Reader, ZmtpWriter), Fault> {
     zmtp::connect(&until_open(place).await, SocketType::Dealer, session.id()).await
 }
 
@@ -54,25 +54,25 @@ pub(super) async fn subscriber(place: &Place) -> Result<Receiving, Fault> {
 }
 
 /// The inputs of a connection's task.
-pub(super) struct Opening {
+pub(super) struct LaneOpening {
     pub(super) channel: Channel,
     pub(super) session: Arc<Session>,
     pub(super) tracer: Tracer,
     pub(super) faults: Faults,
-    pub(super) commands: mpsc::WeakSender<Command>,
+    pub(super) commands: mpsc::WeakSender<ListenerCommand>,
 }
 
-impl Opening {
+impl LaneOpening {
     /// Gives a connection its task. `deliver` gets every valid message; the task waits for it.
     pub(super) fn open<F>(
         self,
-        (mut reader, mut writer): (Reader, Writer),
+        (mut reader, mut writer): (Reader, ZmtpWriter),
         mut deliver: impl FnMut(Message) -> F + Send + 'static,
     ) -> Lane
     where
         F: Future<Output = ()> + Send,
     {
-        let Opening { channel, session, tracer, faults, commands } = self;
+        let LaneOpening { channel, session, tracer, faults, commands } = self;
         let (lane, mut waiting) = lane::queue(channel);
         let written = tracer.clone();
         let write = async move {
@@ -99,7 +99,7 @@ impl Opening {
             if let Fault::Violation(what) = fault {
                 let death = faults.end(what);
                 if let Some(commands) = commands.upgrade() {
-                    let _ = commands.send(Command::Gone(death)).await;
+                    let _ = commands.send(ListenerCommand::Gone(death)).await;
                 }
             }
             // Requests that follow are lost with the connection; other signs tell that the kernel is gone.

@@ -12,19 +12,19 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use super::connection::{Connection, Place, Private, Sockets};
+use super::connection::{ConnectionFile, Place, Private, Sockets};
 use super::faults::Faults;
-use super::lanes::{self, Opening};
+use super::lanes::{self, LaneOpening};
 use super::log::Log;
 use super::published::Published;
-use super::zmtp::{Fault, Reader, Writer};
+use super::zmtp::{Fault, Reader, ZmtpWriter};
 use super::{InterruptMode, KernelCommand};
 use crate::error::{Error, Result};
 use crate::event::Death;
 use crate::guard::Guard;
 use crate::jupyter::client::{COMMANDS, Client, KernelInfo};
 use crate::jupyter::lane::Channel;
-use crate::jupyter::listener::{Command, Farewell, Interrupter, Listener};
+use crate::jupyter::listener::{Farewell, Interrupter, Listener, ListenerCommand};
 use crate::jupyter::message::{Key, Message, Session};
 use crate::jupyter::pending::Pending;
 use crate::jupyter::setup::{Given, Sign};
@@ -45,7 +45,7 @@ const CLOSED: Duration = Duration::from_millis(300);
 /// How long a kernel that runs already may take to answer.
 const JOIN: Duration = Duration::from_secs(5);
 
-pub(super) struct Live {
+pub(super) struct ZmqProcess {
     pub(super) client: Arc<Client>,
     heartbeat: Place,
     /// Told when the connection to the kernel ends.
@@ -58,7 +58,7 @@ pub(super) struct Live {
     private: Mutex<Option<Private>>,
 }
 
-impl Live {
+impl ZmqProcess {
     /// Starts a kernel process and waits until it can be used; its processes are gone when this fails or is
     /// dropped.
     pub(super) async fn start(
@@ -66,7 +66,7 @@ impl Live {
         launch: &Launch,
         guard: &Guard,
         state: &Arc<watch::Sender<State>>,
-    ) -> Result<(Live, Vec<String>)> {
+    ) -> Result<(ZmqProcess, Vec<String>)> {
         if !launch.cwd.is_dir() {
             return Err(Error::NoFolder { path: launch.cwd.clone() });
         }
@@ -74,18 +74,18 @@ impl Live {
         // All kernels that are written in Python can listen on files. Of others some cannot: they die, or
         // wait for something that never comes.
         if command.is_python() {
-            return Live::start_on(Sockets::Files, within, command, launch, guard, state).await;
+            return ZmqProcess::start_on(Sockets::Files, within, command, launch, guard, state).await;
         }
         let began = Instant::now();
-        match Live::start_on(Sockets::Files, within / 2, command, launch, guard, state).await {
+        match ZmqProcess::start_on(Sockets::Files, within / 2, command, launch, guard, state).await {
             Err(Error::DiedAtStart { .. } | Error::NotReady { .. }) => {
                 let left = within.saturating_sub(began.elapsed());
-                Live::start_on(Sockets::Ports, left, command, launch, guard, state).await.map_err(|error| {
-                    match error {
+                ZmqProcess::start_on(Sockets::Ports, left, command, launch, guard, state).await.map_err(
+                    |error| match error {
                         Error::NotReady { stderr, .. } => Error::NotReady { within, stderr },
                         other => other,
-                    }
-                })
+                    },
+                )
             }
             other => other,
         }
@@ -98,14 +98,18 @@ impl Live {
         launch: &Launch,
         guard: &Guard,
         state: &Arc<watch::Sender<State>>,
-    ) -> Result<(Live, Vec<String>)> {
+    ) -> Result<(ZmqProcess, Vec<String>)> {
         let tracer = Tracer::new(launch.trace.clone());
         let private = Private::create(&launch.runtime_dir, sockets, &command.name, guard)?;
         let (process, mut log) = spawn(command, launch, &private, guard)?;
         let ready = async {
-            let mut live =
-                Live::connect(&private.connection, Some((process.clone(), command, &private)), state, tracer)
-                    .await?;
+            let mut live = ZmqProcess::connect(
+                &private.connection,
+                Some((process.clone(), command, &private)),
+                state,
+                tracer,
+            )
+            .await?;
             let heard = private.heard();
             let given = Given { launch, heard: Sign::File(&heard), elsewhere: None };
             let notices = live.client.set_up(&given).await?;
@@ -136,11 +140,11 @@ impl Live {
 
     /// Connects to a kernel that another program started.
     pub(super) async fn join(
-        connection: &Connection,
+        connection: &ConnectionFile,
         state: &Arc<watch::Sender<State>>,
         tracer: Tracer,
-    ) -> Result<Live> {
-        let joined = tokio::time::timeout(JOIN, Live::connect(connection, None, state, tracer));
+    ) -> Result<ZmqProcess> {
+        let joined = tokio::time::timeout(JOIN, ZmqProcess::connect(connection, None, state, tracer));
         let mut live = joined.await.map_err(|_| Error::NoAnswer { within: JOIN })??;
         live.watchers.push(watch_beats(connection.place(Channel::Heartbeat), state, &live));
         Ok(live)
@@ -148,11 +152,11 @@ impl Live {
 
     /// Returns when the kernel has answered and was heard.
     async fn connect(
-        connection: &Connection,
+        connection: &ConnectionFile,
         child: Option<(Arc<Process>, &KernelCommand, &Private)>,
         state: &Arc<watch::Sender<State>>,
         tracer: Tracer,
-    ) -> Result<Live> {
+    ) -> Result<ZmqProcess> {
         let failed = |source| Error::Io { what: "the kernel cannot be reached".into(), source };
         let session = Arc::new(Session::new(Key::new(&connection.key)).map_err(failed)?);
         let [iopub, shell, control, stdin] =
@@ -181,7 +185,7 @@ impl Live {
             pending: pending.clone(),
             child: child.as_ref().map(|(process, _, _)| process.clone()),
         };
-        let opening = |channel| Opening {
+        let opening = |channel| LaneOpening {
             channel,
             session: session.clone(),
             tracer: tracer.clone(),
@@ -239,9 +243,9 @@ impl Live {
             taken,
             variables: Mutex::default(),
         };
-        let listener = Running(Some(listener));
+        let listener = AbortOnDrop(Some(listener));
         client.info = client.until_ready(has_heard).await?;
-        Ok(Live {
+        Ok(ZmqProcess {
             client: Arc::new(client),
             heartbeat: connection.place(Channel::Heartbeat),
             lost,
@@ -283,7 +287,7 @@ impl Live {
             }
             process.kill_tree().await;
         } else {
-            let _ = self.client.commands.send(Command::Leave).await;
+            let _ = self.client.commands.send(ListenerCommand::Leave).await;
         }
         let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(listener) = listener {
@@ -294,7 +298,7 @@ impl Live {
     }
 }
 
-impl Drop for Live {
+impl Drop for ZmqProcess {
     fn drop(&mut self) {
         if let Some(process) = &self.process {
             process.kill();
@@ -307,15 +311,15 @@ impl Drop for Live {
 }
 
 /// A task that ends when this is dropped, unless it is kept.
-struct Running(Option<JoinHandle<()>>);
+struct AbortOnDrop(Option<JoinHandle<()>>);
 
-impl Running {
+impl AbortOnDrop {
     fn keep(mut self) -> Option<JoinHandle<()>> {
         self.0.take()
     }
 }
 
-impl Drop for Running {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         if let Some(task) = &self.0 {
             task.abort();
@@ -380,10 +384,10 @@ fn no_ipykernel(command: &KernelCommand) -> Error {
 
 /// A kernel that asks for input although it was told not to gets an empty line.
 fn open_stdin(
-    socket: (Reader, Writer),
-    opening: Opening,
+    socket: (Reader, ZmtpWriter),
+    opening: LaneOpening,
     session: &Arc<Session>,
-    commands: &mpsc::Sender<Command>,
+    commands: &mpsc::Sender<ListenerCommand>,
 ) {
     let (replies, mut waiting) = mpsc::channel::<Message>(1);
     let lane = opening.open(socket, move |message| {
@@ -402,7 +406,7 @@ fn open_stdin(
             tokio::select! {
                 question = waiting.recv() => {
                     let Some(question) = question else { break };
-                    let _ = commands.send(Command::InputRequested).await;
+                    let _ = commands.send(ListenerCommand::InputRequested).await;
                     let (_, frames) = session.build("input_reply", Some(&question), &json!({"value": ""}));
                     lane.send(frames).await;
                 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 
 use super::faults::Faults;
-use super::receiving::{Receiving, Step};
+use super::receiving::{ReceiveStep, Receiving};
 use super::zmtp::Received;
 use crate::jupyter::lane::Channel;
 use crate::jupyter::listener::{Heard, Source};
@@ -28,21 +28,21 @@ impl Source for Published {
             return std::future::pending().await;
         };
         match socket.next().await {
-            Step::Received(Received::Message(parts)) => {
+            ReceiveStep::Received(Received::Message(parts)) => {
                 let message = self.tracer.received(Channel::Iopub, parse(&parts, self.session.key()));
                 message.map_or(Heard::Nothing, Heard::Message)
             }
-            Step::Received(Received::TooLarge(error)) => {
+            ReceiveStep::Received(Received::TooLarge(error)) => {
                 self.tracer.failed(Channel::Iopub, &error);
                 Heard::Refused(error.to_string())
             }
-            Step::HungUp(fault) => {
+            ReceiveStep::HungUp(fault) => {
                 self.tracer.failed(Channel::Iopub, &fault);
                 self.lost.notify_one();
                 Heard::HungUp
             }
-            Step::Back => Heard::Back,
-            Step::Violation(what) => {
+            ReceiveStep::Back => Heard::Back,
+            ReceiveStep::Violation(what) => {
                 self.tracer.failed(Channel::Iopub, &what);
                 self.socket = None;
                 Heard::Gone(self.faults.end(what))

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 
 use super::connection::Place;
-use super::zmtp::{self, Fault, Reader, Received, SocketType, Writer};
+use super::zmtp::{self, Fault, Reader, Received, SocketType, ZmtpWriter};
 
 /// The first pause before a connection is made anew, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30));
@@ -13,17 +13,17 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from
 /// A connection to a kernel's published messages.
 pub(super) struct Receiving {
     place: Place,
-    state: State,
+    state: ReceiveState,
 }
 
-enum State {
+enum ReceiveState {
     /// The writer is kept: the kernel would take its end for ours.
-    Open(Reader, #[expect(dead_code, reason = "held open")] Writer),
-    Connecting(JoinHandle<(Reader, Writer)>),
+    Open(Reader, #[expect(dead_code, reason = "held open")] ZmtpWriter),
+    Connecting(JoinHandle<(Reader, ZmtpWriter)>),
 }
 
 /// An incoming item.
-pub(super) enum Step {
+pub(super) enum ReceiveStep {
     Received(Received),
     /// The connection ended, for this reason, and is being made anew.
     HungUp(Fault),
@@ -36,26 +36,26 @@ pub(super) enum Step {
 impl Receiving {
     pub(super) async fn connect(place: Place) -> Result<Receiving, Fault> {
         let (reader, writer) = zmtp::connect(&place, SocketType::Subscriber, "").await?;
-        Ok(Receiving { place, state: State::Open(reader, writer) })
+        Ok(Receiving { place, state: ReceiveState::Open(reader, writer) })
     }
 
     /// The next of it. Nothing is lost when this is dropped.
-    pub(super) async fn next(&mut self) -> Step {
+    pub(super) async fn next(&mut self) -> ReceiveStep {
         match &mut self.state {
-            State::Open(reader, _) => match reader.next().await {
-                Ok(received) => Step::Received(received),
-                Err(Fault::Violation(what)) => Step::Violation(what),
+            ReceiveState::Open(reader, _) => match reader.next().await {
+                Ok(received) => ReceiveStep::Received(received),
+                Err(Fault::Violation(what)) => ReceiveStep::Violation(what),
                 Err(fault) => {
-                    self.state = State::Connecting(tokio::spawn(again(self.place.clone())));
-                    Step::HungUp(fault)
+                    self.state = ReceiveState::Connecting(tokio::spawn(again(self.place.clone())));
+                    ReceiveStep::HungUp(fault)
                 }
             },
-            State::Connecting(task) => match task.await {
+            ReceiveState::Connecting(task) => match task.await {
                 Ok((reader, writer)) => {
-                    self.state = State::Open(reader, writer);
-                    Step::Back
+                    self.state = ReceiveState::Open(reader, writer);
+                    ReceiveStep::Back
                 }
-                Err(error) => Step::Violation(error.to_string()),
+                Err(error) => ReceiveStep::Violation(error.to_string()),
             },
         }
     }
@@ -63,13 +63,13 @@ impl Receiving {
 
 impl Drop for Receiving {
     fn drop(&mut self) {
-        if let State::Connecting(task) = &self.state {
+        if let ReceiveState::Connecting(task) = &self.state {
             task.abort();
         }
     }
 }
 
-async fn again(place: Place) -> (Reader, Writer) {
+async fn again(place: Place) -> (Reader, ZmtpWriter) {
     let mut pause = PAUSES.0;
     loop {
         tokio::time::sleep(pause).await;

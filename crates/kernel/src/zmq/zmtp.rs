@@ -78,7 +78,7 @@ pub(super) async fn connect(
     place: &Place,
     kind: SocketType,
     identity: &str,
-) -> Result<(Reader, Writer), Fault> {
+) -> Result<(Reader, ZmtpWriter), Fault> {
     fault::point(Site::KernelSocket)?;
     let (reader, writer): (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>) =
         match place {
@@ -96,15 +96,15 @@ pub(super) async fn connect(
                 (Box::new(reader), Box::new(writer))
             }
         };
-    greet(Reader::new(reader), Writer(writer), kind, identity).await
+    greet(Reader::new(reader), ZmtpWriter(writer), kind, identity).await
 }
 
 async fn greet(
     mut reader: Reader,
-    mut writer: Writer,
+    mut writer: ZmtpWriter,
     kind: SocketType,
     identity: &str,
-) -> Result<(Reader, Writer), Fault> {
+) -> Result<(Reader, ZmtpWriter), Fault> {
     writer.0.write_all(&greeting()).await?;
     writer.0.write_all(&ready(kind, identity)).await?;
     reader.read_greeting().await?;
@@ -137,9 +137,9 @@ fn ready(kind: SocketType, identity: &str) -> Vec<u8> {
 }
 
 /// The half of a connection that is written to.
-pub(super) struct Writer(Box<dyn AsyncWrite + Send + Unpin>);
+pub(super) struct ZmtpWriter(Box<dyn AsyncWrite + Send + Unpin>);
 
-impl Writer {
+impl ZmtpWriter {
     /// Sends the parts of one message.
     pub(super) async fn send(&mut self, parts: &[Bytes]) -> io::Result<()> {
         let mut together = BytesMut::new();
@@ -170,12 +170,12 @@ pub(super) struct Reader {
     /// Bytes that were read and not parsed yet.
     buffer: BytesMut,
     /// The frame whose body comes next.
-    frame: Option<Frame>,
-    message: Message,
+    frame: Option<ZmtpFrame>,
+    message: ZmtpMessage,
     commands: usize,
 }
 
-struct Frame {
+struct ZmtpFrame {
     flags: u8,
     left: u64,
     fate: Fate,
@@ -188,7 +188,7 @@ enum Fate {
 
 /// The message that is being read.
 #[derive(Default)]
-struct Message {
+struct ZmtpMessage {
     parts: Vec<Bytes>,
     count: usize,
     /// How many parts have come since the delimiter.
@@ -197,7 +197,7 @@ struct Message {
     too_large: Option<TooLarge>,
 }
 
-impl Message {
+impl ZmtpMessage {
     /// Whether the next part is to be kept, by its length.
     fn admit(&mut self, length: u64) -> Result<bool, TooLarge> {
         self.count += 1;
@@ -244,7 +244,7 @@ impl Message {
 
 impl Reader {
     fn new(stream: Box<dyn AsyncRead + Send + Unpin>) -> Reader {
-        let (buffer, message) = (BytesMut::new(), Message::default());
+        let (buffer, message) = (BytesMut::new(), ZmtpMessage::default());
         Reader { stream, buffer, frame: None, message, commands: 0 }
     }
 
@@ -289,7 +289,7 @@ impl Reader {
     }
 
     async fn read_ready(&mut self) -> Result<(), Fault> {
-        let Frame { flags, left, .. } = self.header().await?;
+        let ZmtpFrame { flags, left, .. } = self.header().await?;
         let length = usize::try_from(left).unwrap_or(usize::MAX);
         wire::check("a command", left, READ)?;
         self.fill(length).await?;
@@ -301,7 +301,7 @@ impl Reader {
     }
 
     /// Reads the head of a frame, and decides whether its body is kept.
-    async fn header(&mut self) -> Result<Frame, Fault> {
+    async fn header(&mut self) -> Result<ZmtpFrame, Fault> {
         self.fill(2).await?;
         let flags = self.buffer[0];
         if flags & !(MORE | LONG | COMMAND) != 0 {
@@ -324,7 +324,7 @@ impl Reader {
         } else {
             Fate::Skipped
         };
-        Ok(Frame { flags, left, fate })
+        Ok(ZmtpFrame { flags, left, fate })
     }
 
     /// Reads the rest of a frame; none for one that is not kept.

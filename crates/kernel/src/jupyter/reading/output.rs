@@ -8,21 +8,21 @@ use serde_json::value::RawValue;
 
 use crate::event::Event;
 use crate::jupyter::message::Message;
-use crate::jupyter::text::Text;
+use crate::jupyter::text::JsonText;
 
 /// Something to tell, in order. A stream's text is turned into events when there is room for them.
 #[derive(Debug)]
-pub(in crate::jupyter) enum Item {
+pub(in crate::jupyter) enum OutputItem {
     Event(Event),
-    Text { name: StreamName, text: Text, late: bool },
+    Text { name: StreamName, text: JsonText, late: bool },
 }
 
-impl Item {
+impl OutputItem {
     /// The event that it is, unless it is text.
     pub(in crate::jupyter) fn into_event(self) -> Option<Event> {
         match self {
-            Item::Event(event) => Some(event),
-            Item::Text { .. } => None,
+            OutputItem::Event(event) => Some(event),
+            OutputItem::Text { .. } => None,
         }
     }
 
@@ -31,39 +31,39 @@ impl Item {
         // A short text keeps the whole message that it stands in, headers and all.
         const AROUND: usize = 1024;
         match self {
-            Item::Event(_) => message + AROUND,
-            Item::Text { text, .. } => text.len() + AROUND,
+            OutputItem::Event(_) => message + AROUND,
+            OutputItem::Text { text, .. } => text.len() + AROUND,
         }
     }
 }
 
 /// The output in a message, if it is one.
-pub(super) fn output(kind: &str, message: &Message) -> Vec<Item> {
+pub(super) fn output(kind: &str, message: &Message) -> Vec<OutputItem> {
     let item = match kind {
         "stream" => stream(message),
         "display_data" => display(message).map(|Displayed { data, metadata, display_id, .. }| {
-            Item::Event(Event::Display { data, metadata, display_id })
+            OutputItem::Event(Event::Display { data, metadata, display_id })
         }),
         "execute_result" => {
             display(message).map(|Displayed { data, metadata, display_id, execution_count }| {
-                Item::Event(Event::Result { execution_count, data, metadata, display_id })
+                OutputItem::Event(Event::Result { execution_count, data, metadata, display_id })
             })
         }
         "update_display_data" => {
             display(message).and_then(|Displayed { data, metadata, display_id, .. }| {
-                Some(Item::Event(Event::UpdateDisplay { display_id: display_id?, data, metadata }))
+                Some(OutputItem::Event(Event::UpdateDisplay { display_id: display_id?, data, metadata }))
             })
         }
         "clear_output" => {
-            message.read().ok().map(|ClearContent { wait }| Item::Event(Event::ClearOutput { wait }))
+            message.read().ok().map(|ClearContent { wait }| OutputItem::Event(Event::ClearOutput { wait }))
         }
         "error" => message.read().ok().map(|ErrorContent { ename, evalue, traceback }| {
-            Item::Event(Event::Error { name: ename, message: evalue, traceback })
+            OutputItem::Event(Event::Error { name: ename, message: evalue, traceback })
         }),
         _ => return Vec::new(),
     };
     // Output that cannot be read is output that is lost.
-    vec![item.unwrap_or(Item::Event(Event::OutputLost))]
+    vec![item.unwrap_or(OutputItem::Event(Event::OutputLost))]
 }
 
 /// A display or a result, or an update of one.
@@ -81,7 +81,7 @@ fn display(message: &Message) -> Option<Displayed> {
 }
 
 /// The text in a message of a stream.
-pub(super) fn stream(message: &Message) -> Option<Item> {
+pub(super) fn stream(message: &Message) -> Option<OutputItem> {
     #[derive(Deserialize)]
     struct Content<'a> {
         #[serde(borrow, default)]
@@ -92,9 +92,9 @@ pub(super) fn stream(message: &Message) -> Option<Item> {
     let content: Content<'_> = message.read().ok()?;
     let name = if content.name == "stderr" { StreamName::Stderr } else { StreamName::Stdout };
     let json = content.text.get();
-    json.starts_with('"').then(|| Item::Text {
+    json.starts_with('"').then(|| OutputItem::Text {
         name,
-        text: Text::new(message.content.slice_ref(json).into_bytes()),
+        text: JsonText::new(message.content.slice_ref(json).into_bytes()),
         late: false,
     })
 }

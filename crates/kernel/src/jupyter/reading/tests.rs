@@ -26,10 +26,10 @@ fn told(messages: &[(&str, &str, Value)], interrupted: bool, give_up: bool) -> V
     items.into_iter().flat_map(events).collect()
 }
 
-fn events(item: Item) -> Vec<Event> {
+fn events(item: OutputItem) -> Vec<Event> {
     match item {
-        Item::Event(event) => vec![event],
-        Item::Text { name, mut text, late } => {
+        OutputItem::Event(event) => vec![event],
+        OutputItem::Text { name, mut text, late } => {
             let pieces = std::iter::from_fn(move || text.next_piece());
             pieces.map(|bytes| Event::Stream { name, bytes, late }).collect()
         }

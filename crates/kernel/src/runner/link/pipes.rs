@@ -14,16 +14,16 @@ use crate::runner::marks::{Marks, Piece};
 use crate::waiting::{CHUNK, LARGE};
 
 /// One of the output pipes.
-pub(super) struct Stream {
+pub(super) struct PipeStream {
     pub(super) name: StreamName,
     pipe: Option<pipe::Receiver>,
     buffer: BytesMut,
     marks: Marks,
 }
 
-impl Stream {
-    pub(super) fn new(name: StreamName, pipe: pipe::Receiver, token: &str) -> Stream {
-        Stream { name, pipe: Some(pipe), buffer: BytesMut::new(), marks: Marks::new(token) }
+impl PipeStream {
+    pub(super) fn new(name: StreamName, pipe: pipe::Receiver, token: &str) -> PipeStream {
+        PipeStream { name, pipe: Some(pipe), buffer: BytesMut::new(), marks: Marks::new(token) }
     }
 
     /// Waits until there is something to read; for ever, once the pipe has ended.

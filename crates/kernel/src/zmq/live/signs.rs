@@ -7,9 +7,9 @@ use bytes::Bytes;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::Live;
+use super::ZmqProcess;
 use crate::event::Death;
-use crate::jupyter::listener::Command;
+use crate::jupyter::listener::ListenerCommand;
 use crate::jupyter::pending::Pending;
 use crate::kernel::State;
 use crate::process::Process;
@@ -54,7 +54,11 @@ pub(super) fn watch_death(
 
 /// The only signs of life of a kernel that is not our child. One that is slow is not dead: it must be silent for
 /// several beats, or hang up and take no new connection.
-pub(super) fn watch_beats(place: Place, state: &Arc<watch::Sender<State>>, live: &Live) -> JoinHandle<()> {
+pub(super) fn watch_beats(
+    place: Place,
+    state: &Arc<watch::Sender<State>>,
+    live: &ZmqProcess,
+) -> JoinHandle<()> {
     let (state, pending, commands) =
         (state.clone(), live.client.pending.clone(), live.client.commands.clone());
     let lost = live.lost.clone();
@@ -73,7 +77,7 @@ pub(super) fn watch_beats(place: Place, state: &Arc<watch::Sender<State>>, live:
         }
         state.send_replace(State::Dead(Death::Unknown));
         pending.close();
-        let _ = commands.send(Command::Gone(Death::Unknown)).await;
+        let _ = commands.send(ListenerCommand::Gone(Death::Unknown)).await;
     })
 }
 

@@ -30,7 +30,7 @@ async fn read(bytes: &[u8]) -> (Vec<Received>, Fault) {
 
 async fn written(parts: &[Bytes]) -> Vec<u8> {
     let (near, mut far) = tokio::io::duplex(1 << 24);
-    Writer(Box::new(near)).send(parts).await.unwrap();
+    ZmtpWriter(Box::new(near)).send(parts).await.unwrap();
     let mut bytes = Vec::new();
     far.read_to_end(&mut bytes).await.unwrap();
     bytes
@@ -142,7 +142,8 @@ async fn a_greeting_that_is_not_zeromqs_is_refused() {
         let (reading, writing) = tokio::io::split(near);
         far.write_all(bytes).await.unwrap();
         let greeted =
-            greet(Reader::new(Box::new(reading)), Writer(Box::new(writing)), SocketType::Dealer, "me").await;
+            greet(Reader::new(Box::new(reading)), ZmtpWriter(Box::new(writing)), SocketType::Dealer, "me")
+                .await;
         greeted.map(|_| ())
     };
     let ready = ready(SocketType::Request, "");
