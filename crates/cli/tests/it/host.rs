@@ -108,7 +108,7 @@ fn twenty_that_need_a_host_at_once_get_one() {
 #[test]
 fn what_a_killed_host_left_is_cleaned_be_it_whole_half_or_with_a_process_that_is_anothers_now() {
     let own = std::process::id();
-    let whole = |socket: &str| json!({ "pid": own, "version": "0.1.0", "socket": socket }).to_string();
+    let whole = |socket: &str| json!({ "pid": own, "version": "0.2.0", "socket": socket }).to_string();
     for left in [whole("/nowhere/host.sock"), "{\"pid\": 12".into(), String::new(), "[]".into()] {
         let desk = Desk::new();
         fs::create_dir_all(desk.state().join("run")).unwrap();

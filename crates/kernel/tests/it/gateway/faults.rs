@@ -69,7 +69,7 @@ async fn a_request_that_timed_out_is_not_repeated() {
     bed.launch.startup_timeout = Duration::from_secs(1);
     let (message, hint) = refused(&bed, target(&server.url)).await;
     assert!(message.contains("did not answer within 1 seconds: starting a kernel"), "{message}");
-    assert!(hint.unwrap().contains("may still happen"));
+    assert!(hint.unwrap().contains("may still carry out the request"));
     assert_eq!(server.count("POST /api/kernels"), 1);
 }
 
