@@ -34,7 +34,7 @@ const SHARED_ENFORCED: bool = false;
 const COLUMNS: usize = 100;
 
 /// Markdown files that are wrapped; the others are printed. `docs/` stands for all files in it.
-const WRAPPED: &[&str] = &[];
+const WRAPPED: &[&str] = &["CHANGELOG.md", "CONTRIBUTING.md", "README.md", "docs/", "skills/"];
 
 pub(super) fn problems(_: &Metadata) -> Result<Vec<String>, Failure> {
     let survey = Survey::make()?;
