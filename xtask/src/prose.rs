@@ -85,11 +85,16 @@ pub(crate) fn of_python(source: &str) -> Vec<Passage> {
     found
 }
 
-/// The lines of a Markdown file outside code blocks.
+/// The lines of a Markdown file outside code blocks and front matter.
 pub(crate) fn of_markdown(text: &str) -> Vec<Passage> {
     let mut in_code = false;
     let mut found = Vec::new();
-    for (index, line) in text.lines().enumerate() {
+    let front_matter = if text.starts_with("---\n") {
+        text.lines().skip(1).position(|line| line == "---").map_or(0, |end| end + 2)
+    } else {
+        0
+    };
+    for (index, line) in text.lines().enumerate().skip(front_matter) {
         if line.trim_start().starts_with("```") {
             in_code = !in_code;
         } else if !in_code {
@@ -180,8 +185,9 @@ mod tests {
     }
 
     #[test]
-    fn code_blocks_of_markdown_are_no_prose() {
+    fn code_and_front_matter_of_markdown_are_no_prose() {
         check(of_markdown("a\n```sh\nwhat\n```\nb"), &[(1, "a"), (5, "b")]);
+        check(of_markdown("---\nname: what\n---\na"), &[(4, "a")]);
     }
 
     #[test]
