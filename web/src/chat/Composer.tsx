@@ -76,7 +76,7 @@ export function Composer({ onLook }: { onLook: () => void }) {
         <textarea
           ref={field} rows={2} aria-label="Message" aria-autocomplete="list" aria-controls="mentions" aria-haspopup="listbox"
           aria-activedescendant={found[at] ? `mention-${at}` : undefined}
-          placeholder={isAnswering ? 'Say more; it waits for its turn' : 'Ask, or say what to do'}
+          placeholder={isAnswering ? 'Message (queued until this finishes)' : 'Ask a question or give a task'}
           value={words.value} onKeyDown={onKeyDown} onKeyUp={follow} onClick={follow} onFocus={tellPresent}
           onInput={(event) => { words.value = event.currentTarget.value; isClosed.value = false; chosen.value = -1; follow() }}
         />

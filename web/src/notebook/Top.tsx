@@ -7,7 +7,7 @@ import { connection, file, isSaved, isSettled, kernel, present, status } from '.
 import { follows, setTheme, theme } from '../state/view'
 
 const KERNEL: Record<string, string> = {
-  none: 'no kernel yet', starting: 'starting', idle: 'idle', busy: 'busy', silent: 'does not answer', dead: 'gone',
+  none: 'not started', starting: 'starting', idle: 'idle', busy: 'busy', silent: 'does not answer', dead: 'gone',
 }
 
 const ASSISTANT = { rests: 'Assistant (Ctrl+J)', works: 'The assistant works (Ctrl+J)', asks: 'The assistant waits for you (Ctrl+J)' }
@@ -53,7 +53,7 @@ export function Top() {
           </span>
         </>
       )}
-      <button class="quiet" title={`Colours: ${theme.value}`} aria-label={`Colours: ${theme.value}`} onClick={() => setTheme(next[theme.value])}>
+      <button class="quiet" title={`Theme: ${theme.value}`} aria-label={`Theme: ${theme.value}`} onClick={() => setTheme(next[theme.value])}>
         <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><circle cx="8" cy="8" r="5.5" fill="none" stroke="currentColor" stroke-width="1.5" /><path d="M8 2.5a5.5 5.5 0 0 1 0 11z" fill="currentColor" /></svg>
       </button>
       {file.value && (
@@ -61,7 +61,7 @@ export function Top() {
           <svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" aria-hidden="true"><circle cx="8" cy="8" r="5.5" /><path d="M8 5v3.2l2.1 1.3" /></svg>
         </button>
       )}
-      <button class="quiet keys" title="Keys (H)" aria-label="Keys" onClick={() => toggleSheet('help')}>?</button>
+      <button class="quiet keys" title="Keyboard shortcuts (H)" aria-label="Keyboard shortcuts" onClick={() => toggleSheet('help')}>?</button>
       {file.value && (
         <button class={`quiet assistant-button ${standing.value}`} title={ASSISTANT[standing.value]} aria-label="Assistant" aria-pressed={isOpen.value} onClick={toggleAssistant}>
           <svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linejoin="round" aria-hidden="true"><path d="M2.5 4.5a1.5 1.5 0 0 1 1.5-1.5h8a1.5 1.5 0 0 1 1.5 1.5v5a1.5 1.5 0 0 1-1.5 1.5H7.5L4.5 13.5V11H4a1.5 1.5 0 0 1-1.5-1.5z" /></svg>

@@ -68,7 +68,7 @@ function settle(fragment: DocumentFragment): void {
     if (image.getAttribute('src')?.startsWith('data:')) continue
     const text = document.createElement('span')
     text.className = 'absent'
-    text.textContent = image.alt || 'picture from elsewhere'
+    text.textContent = image.alt || 'Remote image not loaded'
     image.replaceWith(text)
   }
   for (const table of fragment.querySelectorAll('table')) {

@@ -45,7 +45,7 @@ function data(all: Record<string, PageValue>): HTMLElement {
     if (value) return wrapped('data', renderer(value, all))
   }
   const types = Object.keys(all)
-  return wrapped('data', pre('text faint', `Nothing that can be shown here: ${types.join(', ') || 'empty'}`))
+  return wrapped('data', pre('text faint', `No viewer for ${types.join(', ') || 'an empty output'}`))
 }
 
 function wrapped(name: string, ...content: Node[]): HTMLElement {
@@ -69,7 +69,7 @@ function withFold(element: HTMLElement, folded: FoldedText | null): HTMLElement 
   link.href = folded.address
   link.target = '_blank'
   link.rel = 'noopener'
-  link.textContent = `${size(folded.bytes)} left out in the middle · open all of it`
+  link.textContent = `${size(folded.bytes)} omitted · Open full output`
   return wrapped('data', element, link)
 }
 

@@ -35,9 +35,9 @@ export function Changes() {
     <Dialog title="Changes" onClose={() => (sheet.value = null)}>
       <label class="switch">
         <input type="checkbox" checked={review.value.is_on} onChange={(event) => void tell(notebook({ set_review: event.currentTarget.checked }))} />
-        Changes of agents wait for review in this notebook
+        Review agent changes in this notebook
       </label>
-      {turns.value?.length === 0 && <p class="faint">Nothing was changed yet.</p>}
+      {turns.value?.length === 0 && <p class="faint">No changes yet.</p>}
       <ol class="turns">
         {turns.value?.map((turn) => (
           <li key={turn.turn} class={turn.is_undone ? 'undone' : ''}>

@@ -34,7 +34,7 @@ export function Palette() {
       <div class="palette">
         <input
           role="combobox" aria-label="Command" aria-expanded="true" aria-controls="commands" aria-activedescendant={found[at] ? `command-${at}` : undefined}
-          placeholder="What to do" autofocus value={wanted.value} onKeyDown={onKeyDown}
+          placeholder="Type a command" autofocus value={wanted.value} onKeyDown={onKeyDown}
           onInput={(event) => { wanted.value = event.currentTarget.value; chosen.value = 0 }}
         />
         <ul id="commands" role="listbox" aria-label="Commands">

@@ -21,7 +21,7 @@ function Help() {
     groups.set(binding.group, lines.set(lineOf(binding), [...(lines.get(lineOf(binding)) ?? []), binding.keys]))
   }
   return (
-    <Dialog title="Keys" onClose={() => (sheet.value = null)}>
+    <Dialog title="Keyboard shortcuts" onClose={() => (sheet.value = null)}>
       <div class="help">
         {[...groups].map(([group, lines]) => (
           <section key={group}>
@@ -66,7 +66,7 @@ export function FileList({ start = null }: { start?: string | null }) {
     <div class="file-list">
       <p class="path">{at.path}</p>
       <ul>
-        {at.parent !== null && <li><button class="quiet" onClick={() => void look(at.parent)}>↑ up</button></li>}
+        {at.parent !== null && <li><button class="quiet" onClick={() => void look(at.parent)}>↑ Parent folder</button></li>}
         {at.folders.map((inner) => <li key={inner}><button class="quiet" onClick={() => void look(join(inner))}>{inner}/</button></li>)}
         {at.notebooks.map((inner) => (
           <li key={inner}>

@@ -40,7 +40,7 @@ test('a dead provider and a wrong key are named, with what to do', async () => {
   account()
   await models.say(refuses(401, 'who are you?'), says('Welcome.'))
   await failed(page).getByRole('button', { name: 'Try again' }).click()
-  await failed(page).getByText('does not take the key').waitFor()
+  await failed(page).getByText('rejected the API key').waitFor()
   await say(page, 'Ask', 'again')
   await answered(page, 'Welcome.')
 })

@@ -29,7 +29,7 @@ test('everything is done by the keyboard alone', async () => {
   await press('k', 'k', 'Shift+M')
   await until(async () => (await page.locator('[data-cell]').count()) === 3, 'the merged cell')
   await press('h')
-  await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
   await press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   const { cells } = await bed.saved('keys.ipynb', (cells) => cells.length === 3 && sources(cells)[1].includes('Title'))

@@ -67,7 +67,7 @@ test('review is switched off for a notebook, and stays so', async () => {
   const page = await bed.open('off.ipynb')
   const agent = await Agent.join(bed)
   await agent.read(path)
-  const reviewOn = (page) => page.getByRole('checkbox', { name: 'Changes of agents wait for review in this notebook' })
+  const reviewOn = (page) => page.getByRole('checkbox', { name: 'Review agent changes in this notebook' })
   const review = reviewOn(page)
   await page.keyboard.press('Shift+H')
   await review.uncheck()

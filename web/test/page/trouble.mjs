@@ -133,7 +133,7 @@ test('the kernel is said to stay, to be stuck and to be gone, and why', async ()
     const [said, why] = [await pill.textContent(), await pill.getAttribute('title')]
     return words.test(said) && title.test(why)
   }, async () => `${words}, not ${await pill.textContent()} (${await pill.getAttribute('title')}),`)
-  await says(/no kernel yet$/, /no kernel yet$/)
+  await says(/not started$/, /not started$/)
   await cell(page, 'a').locator('.run').click({ force: true })
   await says(/busy$/, /^busy; stays for 60 minutes after the last page, agent or terminal has left$/)
   await page.getByRole('button', { name: 'Stop', exact: true }).click()

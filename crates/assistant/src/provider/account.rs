@@ -40,7 +40,7 @@ pub struct Account {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum NoAccount {
-    #[error("no provider of models is set up")]
+    #[error("no AI model configured")]
     NoProvider,
     #[error("there are keys of several providers: {}", .0.join(", "))]
     Several(Vec<&'static str>),

@@ -10,11 +10,11 @@ use serde_json::Value;
 pub enum Fault {
     #[error("{host} cannot be reached: {why}")]
     Unreachable { host: String, why: String },
-    #[error("{host} wants fewer requests{}", said(words))]
+    #[error("rate limited by {host}{}", said(words))]
     TooMany { host: String, words: String, after: Option<Duration> },
-    #[error("{host} has a problem of its own ({status}){}", said(words))]
+    #[error("{host} returned an error ({status}){}", said(words))]
     Server { host: String, status: u16, words: String },
-    #[error("{host} does not take the key ({status}){}", said(words))]
+    #[error("{host} rejected the API key ({status}){}", said(words))]
     Key { host: String, status: u16, words: String },
     #[error("{host} refused the request ({status}){}", said(words))]
     Refused { host: String, status: u16, words: String },
@@ -133,16 +133,16 @@ mod tests {
             assert_eq!(fault(status, &body, None).to_string(), expected);
         };
         let error = |words: &str| json!({ "error": { "message": words } });
-        check(429, error("slow\n down"), "api.example wants fewer requests: slow down");
-        check(401, error("bad key"), "api.example does not take the key (401): bad key");
-        check(529, error("busy"), "api.example has a problem of its own (529): busy");
+        check(429, error("slow\n down"), "rate limited by api.example: slow down");
+        check(401, error("bad key"), "api.example rejected the API key (401): bad key");
+        check(529, error("busy"), "api.example returned an error (529): busy");
         check(
             404,
             json!({ "error": "no such model" }),
             "api.example refused the request (404): no such model",
         );
         check(400, json!([{ "error": { "message": "odd" } }]), "api.example refused the request (400): odd");
-        check(500, json!({}), "api.example has a problem of its own (500)");
+        check(500, json!({}), "api.example returned an error (500)");
     }
 
     #[test]

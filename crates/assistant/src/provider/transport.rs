@@ -137,7 +137,7 @@ pub(super) async fn converse(
 /// An answer is whole only when the provider has said so.
 async fn end(reader: &mut dyn super::events::Reader, events: &Sender, host: &str) -> Result<(), Fault> {
     if !reader.is_complete() {
-        let why = "the answer has no end".to_owned();
+        let why = "the connection dropped mid-answer".to_owned();
         return Err(Fault::Broken { host: host.to_owned(), why });
     }
     for event in reader.finish() {

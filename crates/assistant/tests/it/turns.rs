@@ -380,15 +380,19 @@ async fn a_provider_that_is_busy_or_breaks_off_is_asked_again_and_a_dead_one_is_
         })
         .collect();
     assert!(
-        again[0].contains("wants fewer requests: slow down") && again[1].contains("broke off"),
+        again[0].contains("rate limited by ")
+            && again[0].contains(": slow down")
+            && again[1].contains("broke off"),
         "{again:?}"
     );
     // What broke off is neither kept nor sent again.
     assert!(!sent(&bed, 2).contains("half"));
-    for expected in ["wants fewer requests: come tomorrow", "does not take the key (401): no such key"] {
+    for (fact, words) in
+        [("rate limited by ", ": come tomorrow"), (" rejected the API key (401)", ": no such key")]
+    {
         let (_, ending) = bed.answer(bed.message("hello")).await;
         assert!(
-            matches!(&ending, Ending::Failed { message, .. } if message.contains(expected)),
+            matches!(&ending, Ending::Failed { message, .. } if message.contains(fact) && message.ends_with(words)),
             "{ending:?}"
         );
     }

@@ -136,7 +136,7 @@ async fn without_a_model_it_is_said_what_to_do_and_settings_count_from_the_next_
     std::fs::write(room.site.bed.home.path().join("config.toml"), "").unwrap();
     let (mut page, _) = room.site.page().await;
     let account = open(&mut page, false).await["account"].clone();
-    assert_eq!(account["problem"], json!("no provider of models is set up"));
+    assert_eq!(account["problem"], json!("no AI model configured"));
     assert!(account["hint"].as_str().unwrap().contains("config.toml"), "{account}");
     let refused = page.on_chat("say", json!({ "message": message("ask", "hello") })).await;
     assert_eq!(refused["Err"]["kind"], json!("no_model"));
