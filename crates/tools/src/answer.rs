@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use cellist_session::orders::CannotOrder;
+use cellist_session::sessions::SessionError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -175,6 +177,18 @@ impl Refusal {
     /// The text of the answer.
     pub(crate) fn text(&self) -> String {
         format!("Error: {}", self.what)
+    }
+}
+
+impl From<SessionError> for Refusal {
+    fn from(error: SessionError) -> Refusal {
+        Refusal::advised(&error, error.hint())
+    }
+}
+
+impl From<CannotOrder> for Refusal {
+    fn from(error: CannotOrder) -> Refusal {
+        Refusal::advised(&error, error.hint())
     }
 }
 

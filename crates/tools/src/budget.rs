@@ -17,6 +17,14 @@ pub(crate) fn head(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }
 
+/// A text of at most so many characters, and a mark where more follow.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// A text, cut where it is longer than so many bytes; what was left out is said.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     let shown = head(text, most);

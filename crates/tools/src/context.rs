@@ -13,6 +13,7 @@ use cellist_session::execution::Status;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::budget::shortened;
 use crate::editor::Selection;
 use crate::redaction::Redaction;
 use crate::sketch::CellSketch;
@@ -84,26 +85,13 @@ pub enum SelectionStatus {
     Active,
 }
 
-/// What a cell does now.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ExecutionStatus {
-    /// It runs.
-    Running,
-    /// It waits for its turn.
-    Pending,
-    /// Neither.
-    #[default]
-    Idle,
-}
-
 /// What is known of a cell's run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CellRun {
     /// What it does now.
     #[serde(rename = "executionStatus")]
-    pub status: ExecutionStatus,
+    pub status: Activity,
     /// As which it ran last.
     #[serde(rename = "executionOrder")]
     pub order: Option<i64>,
@@ -136,7 +124,7 @@ pub struct OutlineCell {
     pub first_line: String,
     /// Of code: what it does now.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<ExecutionStatus>,
+    pub status: Option<Activity>,
     /// Its size, kinds of output and names.
     #[serde(flatten)]
     pub sketch: CellSketch,
@@ -168,11 +156,7 @@ impl From<&CellState> for CellRun {
         let last = state.last.as_ref();
         let interrupted = last.is_some_and(|last| last.status == Status::Cancelled);
         CellRun {
-            status: match state.activity {
-                Activity::Running => ExecutionStatus::Running,
-                Activity::Pending => ExecutionStatus::Pending,
-                Activity::Idle => ExecutionStatus::Idle,
-            },
+            status: state.activity,
             order: last.and_then(|last| last.order).and_then(|order| i64::try_from(order).ok()),
             success: last.filter(|_| !interrupted).map(|last| last.success),
             interrupted,
@@ -305,10 +289,7 @@ fn bounded(source: &str) -> String {
 
 pub(crate) fn first_line(source: &str) -> String {
     let line = source.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    match line.char_indices().nth(LONGEST_LINE) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
+    shortened(line, LONGEST_LINE)
 }
 
 /// A path as a file URI. What is not plain in a URI is written in percent.
@@ -410,7 +391,7 @@ mod tests {
     #[test]
     fn what_is_known_of_a_run_goes_before_what_the_file_says() {
         let run = CellRun {
-            status: ExecutionStatus::Running,
+            status: Activity::Running,
             order: Some(9),
             interrupted: false,
             success: Some(true),

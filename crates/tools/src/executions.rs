@@ -27,14 +27,14 @@ pub(crate) struct Executions(Arc<Mutex<VecDeque<Execution>>>);
 /// A run. All clones are of the same one; dropping them does not stop it.
 #[derive(Clone, Debug)]
 pub(crate) struct Execution {
-    id: ExecutionId,
+    pub(crate) id: ExecutionId,
     /// What runs, in a few words.
-    title: String,
-    session: SessionKey,
+    pub(crate) title: String,
+    pub(crate) session: SessionKey,
     /// The turn of an agent in which it was begun.
     turn: String,
     begun: Instant,
-    canceller: Canceller,
+    pub(crate) canceller: Canceller,
     handed_over: watch::Sender<bool>,
     standing: watch::Receiver<Standing>,
     ledger: Ledger,
@@ -73,36 +73,13 @@ pub(crate) struct Inside {
     pub(crate) ledger: Ledger,
 }
 
-/// Why somebody does not wait any more.
-#[derive(Debug)]
-pub(crate) enum Waited {
-    /// It has ended.
-    Ended(Arc<Reply>),
-    /// It goes on.
-    Running,
-}
-
 impl Executions {
     fn lock(&self) -> MutexGuard<'_, VecDeque<Execution>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a run, as a task of its own.
+    /// Begins a run as a task of its own.
     pub(crate) fn begin<F>(
-        &self,
-        title: String,
-        session: SessionKey,
-        turn: String,
-        run: impl FnOnce(Inside) -> F,
-    ) -> Execution
-    where
-        F: Future<Output = Reply> + Send + 'static,
-    {
-        self.begin_as(ExecutionId::random(), title, session, turn, run)
-    }
-
-    /// Begins a run that has a name already.
-    pub(crate) fn begin_as<F>(
         &self,
         id: ExecutionId,
         title: String,
@@ -178,19 +155,6 @@ impl Executions {
 }
 
 impl Execution {
-    pub(crate) fn id(&self) -> &ExecutionId {
-        &self.id
-    }
-
-    pub(crate) fn title(&self) -> &str {
-        &self.title
-    }
-
-    /// The session that it runs in.
-    pub(crate) fn session(&self) -> &SessionKey {
-        &self.session
-    }
-
     /// How long ago it was asked for.
     pub(crate) fn age(&self) -> Duration {
         self.begun.elapsed()
@@ -209,17 +173,12 @@ impl Execution {
         self.outcome.borrow().is_some() || self.outcome.has_changed().is_err()
     }
 
-    /// What stops it.
-    pub(crate) fn canceller(&self) -> &Canceller {
-        &self.canceller
-    }
-
     /// Lets it go on without whoever asked for it.
     pub(crate) fn hand_over(&self) {
         self.handed_over.send_replace(true);
     }
 
-    /// Waits for its end, but not longer than so long, and tells meanwhile how far it is. When `cancel` is asked, the wish is
+    /// Waits for its reply, but not longer than so long, and tells meanwhile how far it is. Nothing where it still runs. When `cancel` is asked, the wish is
     /// passed on; the wait is over when the run has ended, or has not stopped within the grace. Without `cancel`, nothing
     /// is done to the run.
     pub(crate) async fn wait(
@@ -227,7 +186,7 @@ impl Execution {
         patience: Duration,
         news: &watch::Sender<Option<Progress>>,
         mut cancel: Option<&mut Cancel>,
-    ) -> Waited {
+    ) -> Option<Arc<Reply>> {
         let (mut outcome, mut standing) = (self.outcome.clone(), self.standing.clone());
         let (mut is_open, mut is_wanted) = (true, true);
         let deadline = tokio::time::sleep(patience);
@@ -244,7 +203,7 @@ impl Execution {
                 biased;
                 ended = outcome.wait_for(Option::is_some) => {
                     let lost = || Arc::new(Refusal::new("the run ended without a result").into());
-                    return Waited::Ended(ended.ok().and_then(|ended| ended.clone()).unwrap_or_else(lost));
+                    return ended.ok().and_then(|ended| ended.clone()).or_else(|| Some(lost()));
                 }
                 wish = asked => {
                     self.canceller.pass_on(wish);
@@ -254,11 +213,11 @@ impl Execution {
                     is_open = changed.is_ok();
                     let standing = standing.borrow_and_update().clone();
                     if is_caller && standing.is_overdue() {
-                        return Waited::Running;
+                        return None;
                     }
                     news.send_replace(Some(standing.progress));
                 }
-                () = &mut deadline, if is_wanted => return Waited::Running,
+                () = &mut deadline, if is_wanted => return None,
             }
         }
     }
@@ -295,19 +254,20 @@ mod tests {
         watch::Sender::new(None)
     }
 
-    fn ended(waited: Waited) -> String {
-        match waited {
-            Waited::Ended(reply) => reply.top(),
-            Waited::Running => panic!("it goes on"),
-        }
+    fn ended(reply: Option<Arc<Reply>>) -> String {
+        reply.expect("it has ended").top()
     }
 
     #[tokio::test]
     async fn a_run_goes_on_when_nobody_waits_and_its_answer_is_there_for_who_asks_later() {
         let executions = Executions::default();
         let (go, gone) = oneshot::channel::<()>();
-        let execution =
-            executions.begin("python".to_owned(), session(), String::new(), |inside| async move {
+        let execution = executions.begin(
+            ExecutionId::random(),
+            "python".to_owned(),
+            session(),
+            String::new(),
+            |inside| async move {
                 let progress = Progress { message: "half".to_owned(), done: Some(1.0), total: Some(2.0) };
                 inside.standing.send_replace(Standing {
                     progress,
@@ -316,7 +276,8 @@ mod tests {
                 });
                 gone.await.unwrap();
                 Composed::text("done".to_owned(), false).into()
-            });
+            },
+        );
         let news = news();
         let mut heard = news.subscribe();
         let waiting = execution.wait(LONG, &news, None);
@@ -325,11 +286,11 @@ mod tests {
             _ = heard.wait_for(Option::is_some) => {}
         }
         assert_eq!(heard.borrow().as_ref().unwrap().message, "half");
-        assert!(matches!(execution.wait(Duration::ZERO, &news, None).await, Waited::Running));
+        assert!(execution.wait(Duration::ZERO, &news, None).await.is_none());
         assert_eq!((execution.standing().text.as_str(), execution.is_done()), ("so far", false));
         assert_eq!(executions.running(&session()).len(), 1);
         go.send(()).unwrap();
-        let found = executions.find(&format!(" {} ", execution.id().as_str().to_uppercase())).unwrap();
+        let found = executions.find(&format!(" {} ", execution.id.as_str().to_uppercase())).unwrap();
         assert_eq!(ended(found.wait(LONG, &news, None).await), "done");
         assert_eq!(ended(found.wait(Duration::ZERO, &news, None).await), "done");
         assert!(executions.running(&session()).is_empty() && executions.find("nope").is_none());
@@ -338,6 +299,7 @@ mod tests {
     #[tokio::test]
     async fn who_cancels_while_waiting_interrupts_and_hears_the_end() {
         let execution = Executions::default().begin(
+            ExecutionId::random(),
             "python".to_owned(),
             session(),
             String::new(),
@@ -355,13 +317,21 @@ mod tests {
 
     #[tokio::test]
     async fn a_run_that_breaks_is_told_as_a_failure() {
-        let execution =
-            Executions::default().begin("python".to_owned(), session(), String::new(), |_| async move {
-                std::future::pending::<Reply>().await
-            });
+        let execution = Executions::default().begin(
+            ExecutionId::random(),
+            "python".to_owned(),
+            session(),
+            String::new(),
+            |_| async move { std::future::pending::<Reply>().await },
+        );
         drop(execution);
-        let broken = Executions::default()
-            .begin("x".to_owned(), session(), String::new(), |_| async move { panic!("oh") });
+        let broken = Executions::default().begin(
+            ExecutionId::random(),
+            "x".to_owned(),
+            session(),
+            String::new(),
+            |_| async move { panic!("oh") },
+        );
         assert_eq!(ended(broken.wait(LONG, &news(), None).await), "Error: the run ended without a result");
         assert!(broken.is_done());
     }
@@ -369,28 +339,40 @@ mod tests {
     #[tokio::test]
     async fn only_the_last_answers_are_kept() {
         let executions = Executions::default();
-        let first = executions.begin("first".to_owned(), session(), String::new(), |_| async {
-            Composed::text("1".to_owned(), false).into()
-        });
+        let first = executions.begin(
+            ExecutionId::random(),
+            "first".to_owned(),
+            session(),
+            String::new(),
+            |_| async { Composed::text("1".to_owned(), false).into() },
+        );
         ended(first.wait(LONG, &news(), None).await);
         for _ in 0..ENDED {
-            let next = executions.begin("next".to_owned(), session(), String::new(), |_| async {
-                Composed::text("2".to_owned(), false).into()
-            });
+            let next = executions.begin(
+                ExecutionId::random(),
+                "next".to_owned(),
+                session(),
+                String::new(),
+                |_| async { Composed::text("2".to_owned(), false).into() },
+            );
             ended(next.wait(LONG, &news(), None).await);
         }
-        let is_gone = || executions.find(first.id().as_str()).is_none();
+        let is_gone = || executions.find(first.id.as_str()).is_none();
         while !is_gone() {
             tokio::task::yield_now().await;
         }
         let large = "x".repeat(ENDED_BYTES);
-        let large = executions.begin("large".to_owned(), session(), String::new(), |_| async {
-            Composed::text(large, false).into()
-        });
+        let large = executions.begin(
+            ExecutionId::random(),
+            "large".to_owned(),
+            session(),
+            String::new(),
+            |_| async { Composed::text(large, false).into() },
+        );
         ended(large.wait(LONG, &news(), None).await);
         while executions.lock().len() > 1 {
             tokio::task::yield_now().await;
         }
-        assert!(executions.find(large.id().as_str()).is_some());
+        assert!(executions.find(large.id.as_str()).is_some());
     }
 }

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use cellist_live::Actor;
 use cellist_notebook::CellId;
-use tokio::sync::broadcast;
 
-/// How many are kept for someone who is slow to take them; older ones are not worth waiting for.
-const KEPT: usize = 64;
+/// How many glances the channel keeps for a slow receiver; older ones are not worth waiting for.
+pub(crate) const KEPT: usize = 64;
 
 /// An agent read cells of a notebook.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,25 +17,4 @@ pub struct Glance {
     pub actor: Actor,
     /// What was read.
     pub cells: Vec<CellId>,
-}
-
-/// Where glances are told.
-#[derive(Clone, Debug)]
-pub(crate) struct Glances(broadcast::Sender<Glance>);
-
-impl Default for Glances {
-    fn default() -> Glances {
-        Glances(broadcast::Sender::new(KEPT))
-    }
-}
-
-impl Glances {
-    pub(crate) fn tell(&self, glance: Glance) {
-        // Mostly nobody listens.
-        drop(self.0.send(glance));
-    }
-
-    pub(crate) fn listen(&self) -> broadcast::Receiver<Glance> {
-        self.0.subscribe()
-    }
 }

@@ -32,7 +32,7 @@ use crate::answer::{Answer, Progress, Refusal};
 use crate::caller::Caller;
 use crate::editor::{Editor, EditorReport};
 use crate::executions::Executions;
-use crate::glance::{Glance, Glances};
+use crate::glance::{self, Glance};
 use crate::input::MaxOutput;
 use crate::mode::Access;
 use crate::offer::Offer;
@@ -53,7 +53,7 @@ pub struct Toolbox {
     pub(crate) executions: Executions,
     pub(crate) gallery: Gallery,
     pub(crate) introduced: Arc<Introduced>,
-    glances: Glances,
+    glances: broadcast::Sender<Glance>,
 }
 
 /// A call that was checked, without its input.
@@ -88,7 +88,7 @@ impl Toolbox {
     pub fn new(sessions: Sessions, documents: Documents, artifacts: Artifacts) -> Toolbox {
         let gallery = Gallery::new(artifacts.clone());
         let (editor, executions, introduced) = (Arc::default(), Executions::default(), Arc::default());
-        let glances = Glances::default();
+        let glances = broadcast::Sender::new(glance::KEPT);
         Toolbox { sessions, documents, artifacts, editor, executions, gallery, introduced, glances }
     }
 
@@ -109,7 +109,7 @@ impl Toolbox {
 
     /// What agents look at from now on.
     pub fn glances(&self) -> broadcast::Receiver<Glance> {
-        self.glances.listen()
+        self.glances.subscribe()
     }
 
     /// Takes what an editor reports, and tells what is in front of a person now.

@@ -145,11 +145,6 @@ impl Account {
         Ok(Account { vendor, model, base_url, key: key.map(|key| Key(key.trim().to_owned())) })
     }
 
-    /// The same with another model.
-    pub fn with_model(self, model: String) -> Account {
-        Account { model, ..self }
-    }
-
     /// Who provides the model.
     pub fn vendor(&self) -> Vendor {
         self.vendor

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use crate::budget::cut;
+use cellist_live::Activity;
 
-use super::{
-    CellContext, CellRun, ExecutionStatus, LONGEST_LINE, NotebookContext, OutlineCell, SelectionStatus,
-};
+use crate::budget::{cut, shortened};
+
+use super::{CellContext, CellRun, LONGEST_LINE, NotebookContext, OutlineCell, SelectionStatus};
 
 pub(super) fn text(context: &NotebookContext, mut budget: usize) -> String {
     let mut text = String::from("# The notebook\n\n");
@@ -65,10 +65,10 @@ fn write_outline(text: &mut String, outline: &[OutlineCell], around: usize, budg
         .iter()
         .map(|cell| {
             let status = match cell.status {
-                Some(status @ (ExecutionStatus::Running | ExecutionStatus::Pending)) => {
-                    format!(", {}", status.word())
+                Some(status @ (Activity::Running | Activity::Pending)) => {
+                    format!(", {}", in_words(status))
                 }
-                Some(ExecutionStatus::Idle) | None => String::new(),
+                Some(Activity::Idle) | None => String::new(),
             };
             let OutlineCell { index, id, cell_type, first_line, sketch, .. } = cell;
             let rich = format!(
@@ -121,13 +121,6 @@ const LEAST_OF_A_LINE: usize = 12;
 /// So much of an outline is told however little room there is.
 const LEAST_OF_AN_OUTLINE: usize = 512;
 
-fn shortened(line: &str, room: usize) -> String {
-    match line.char_indices().nth(room) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
-}
-
 fn write_cell(text: &mut String, cell: &CellContext, language: &str) {
     let _ = write!(text, "\n### {} (id {}, {})", cell.index, cell.id, cell.cell_type);
     let mut facts = Vec::new();
@@ -151,8 +144,8 @@ fn write_cell(text: &mut String, cell: &CellContext, language: &str) {
 }
 
 fn run_facts(run: &CellRun) -> Vec<String> {
-    let mut facts = vec![run.status.word().to_owned()];
-    if run.status != ExecutionStatus::Idle {
+    let mut facts = vec![in_words(run.status).to_owned()];
+    if run.status != Activity::Idle {
         // How the last run ended is of no use now.
         return facts;
     }
@@ -172,13 +165,11 @@ fn run_facts(run: &CellRun) -> Vec<String> {
     facts
 }
 
-impl ExecutionStatus {
-    fn word(self) -> &'static str {
-        match self {
-            ExecutionStatus::Running => "running",
-            ExecutionStatus::Pending => "waiting to run",
-            ExecutionStatus::Idle => "idle",
-        }
+fn in_words(activity: Activity) -> &'static str {
+    match activity {
+        Activity::Running => "running",
+        Activity::Pending => "waiting to run",
+        Activity::Idle => "idle",
     }
 }
 
@@ -251,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_large_one_shows_its_outline() {
-        let line = |index: usize, status: Option<ExecutionStatus>| OutlineCell {
+        let line = |index: usize, status: Option<Activity>| OutlineCell {
             index,
             id: format!("c{index}"),
             cell_type: if status.is_none() { "markdown" } else { "code" },
@@ -259,11 +250,7 @@ mod tests {
             status,
             sketch: crate::sketch::CellSketch::default(),
         };
-        let outline = vec![
-            line(0, None),
-            line(1, Some(ExecutionStatus::Running)),
-            line(2, Some(ExecutionStatus::Idle)),
-        ];
+        let outline = vec![line(0, None), line(1, Some(Activity::Running)), line(2, Some(Activity::Idle))];
         let told = NotebookContext { outline: Some(outline), kernel_id: Some("k".to_owned()), ..context() };
         insta::assert_snapshot!(told.text(), @"
         # The notebook

@@ -5,6 +5,10 @@ pub(crate) use cellist_notebook::CellType;
 use serde_json::Value;
 
 use super::{BadArguments, Input, Kind};
+use crate::budget::shortened;
+
+/// How many characters of a wrong value a refusal shows.
+const LONGEST_SHOWN: usize = 60;
 
 /// A type that an argument may have.
 pub(crate) trait Argument: Sized {
@@ -200,15 +204,9 @@ fn list(value: &Value) -> Option<Vec<Value>> {
 }
 
 fn wrong(kind: Kind, value: &Value, name: &str) -> BadArguments {
-    BadArguments::Wrong { name: name.to_owned(), valid: kind.words(), found: shown(value) }
-}
-
-/// A value as it was sent, short.
-fn shown(value: &Value) -> String {
-    const LONGEST: usize = 60;
-    let text = value.to_string();
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+    BadArguments::Wrong {
+        name: name.to_owned(),
+        valid: kind.words(),
+        found: shortened(&value.to_string(), LONGEST_SHOWN),
     }
 }

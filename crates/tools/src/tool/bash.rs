@@ -40,9 +40,8 @@ impl Tool for Bash {
             None => caller.cwd.clone(),
         };
         let home = toolbox.documents.store().home();
-        let order = orders::shell(&caller.environment, home, cwd.clone()).await;
         let ShellOrder { order, settings, has_python } =
-            order.map_err(|error| Refusal::advised(&error, error.hint()))?;
+            orders::shell(&caller.environment, home, cwd.clone()).await?;
         // A session of its own, so that commands neither wait for each other nor for Python.
         let key = SessionKey::new(format!("bash-{}", ExecutionId::random()), cwd);
         let code = vec![Code { code: self.command, ..Code::default() }];

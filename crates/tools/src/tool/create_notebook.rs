@@ -1,7 +1,6 @@
 //! `create_notebook`: an empty notebook for a kernel.
 
 use cellist_notebook::{Ids, Notebook};
-use cellist_platform::aside::aside;
 use cellist_session::orders::{self, Named};
 use serde_json::json;
 
@@ -47,9 +46,7 @@ impl Tool for CreateNotebook {
             &json!({ "display_name": display_name, "language": language, "name": name }),
         );
         let path = place.real.clone();
-        let made = aside(move || store.create(&path, &notebook)).await;
-        let made = made.map_err(|_| place.refuse("could not be made", None))?;
-        made.map_err(|error| place.refuse(error.problem(), error.hint()))?;
+        place.stored("could not be made", move || store.create(&path, &notebook)).await?;
         let open = toolbox.open(&call, place).await?;
         let seen = open.read(&call).await?;
         Ok(Answer::text(format!(

@@ -89,7 +89,7 @@ impl Toolbox {
             (CannotOrder::Refused(_), language) if language != "python" => {
                 Refusal::advised(format_args!("no kernel for {language} is installed"), error.hint())
             }
-            _ => Refusal::advised(&error, error.hint()),
+            _ => error.into(),
         })
     }
 

@@ -45,7 +45,7 @@ impl Tool for GetVariables {
     async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
         let (key, name) = self.looked_at(toolbox, &call)?;
         let no_kernel = || Ok(Answer::text(format!("{name}: no kernel runs, so there are no variables.")));
-        let view = toolbox.sessions.list().into_iter().find(|view| view.id == key.id && view.cwd == key.cwd);
+        let view = toolbox.session_view(&key);
         let (Some(view), Some(order)) = (view, toolbox.sessions.order(&key)) else { return no_kernel() };
         match view.state {
             SessionState::Dead => return no_kernel(),
@@ -108,7 +108,7 @@ impl Toolbox {
     fn is_busy(&self, key: &SessionKey, name: &str) -> Refusal {
         let running = self.executions.running(key);
         let state = match running.first() {
-            Some(first) => format!("busy with execution {} for {} s", first.id(), first.age().as_secs()),
+            Some(first) => format!("busy with execution {} for {} s", first.id, first.age().as_secs()),
             None => "busy".to_owned(),
         };
         Refusal::new(format_args!(

@@ -9,7 +9,7 @@ use cellist_session::sessions::{Interruption, SessionError, SessionKey, SessionS
 use super::{
     Access, Answer, Call, Field, Input, Kind, Looking, Refusal, Tool, ToolFacts, Toolbox, choice, input,
 };
-use crate::executions::{Execution, Waited};
+use crate::executions::Execution;
 use crate::toolbox::ongoing::{goes_on, in_words};
 use crate::toolbox::runs::given;
 
@@ -76,12 +76,12 @@ impl Tool for NotebookKernel {
             return match action {
                 KernelAction::Interrupt => toolbox.interrupt_execution(&call, &execution, force).await,
                 KernelAction::Restart => {
-                    let key = execution.session().clone();
+                    let key = execution.session.clone();
                     toolbox.restart(Meant { name: format!("session {}", key.id), key }).await
                 }
                 KernelAction::Status if execution.is_done() => Ok(Answer::text(format!(
                     "Execution {} has ended; `wait` with it tells how.",
-                    execution.id()
+                    execution.id
                 ))),
                 KernelAction::Status => Ok(goes_on(&execution, call.budget(None, None))),
             };
@@ -109,12 +109,8 @@ impl NotebookKernel {
 }
 
 impl Toolbox {
-    fn view(&self, key: &SessionKey) -> Option<SessionView> {
-        self.sessions.list().into_iter().find(|view| view.id == key.id && view.cwd == key.cwd)
-    }
-
     fn status(&self, meant: &Meant) -> String {
-        let Some(view) = self.view(&meant.key) else {
+        let Some(view) = self.session_view(&meant.key) else {
             return match self.sessions.gone(&meant.key) {
                 Some(why) => format!("{}: no kernel: {why}. The next run starts one.", meant.name),
                 None => format!("{}: no kernel yet; the next run starts one.", meant.name),
@@ -146,9 +142,9 @@ impl Toolbox {
             let message = in_words(&standing).unwrap_or(standing.progress.message);
             told.push_str(&format!(
                 "\nexecution {} · {} s · {}: {message}",
-                execution.id(),
+                execution.id,
                 execution.age().as_secs(),
-                execution.title()
+                execution.title
             ));
         }
         told
@@ -165,23 +161,23 @@ impl Toolbox {
         execution: &Execution,
         force: bool,
     ) -> Result<Answer, Refusal> {
-        let id = execution.id();
+        let id = &execution.id;
         if execution.is_done() {
             return Ok(Answer::text(format!("Execution {id} has ended already.")));
         }
-        let patience = self.grace(call, execution.session()).await? + MARGIN;
+        let patience = self.grace(call, &execution.session).await? + MARGIN;
         match force {
-            true => execution.canceller().force(),
-            false => execution.canceller().cancel(),
+            true => execution.canceller.force(),
+            false => execution.canceller.cancel(),
         }
         match execution.wait(patience, call.news, None).await {
-            Waited::Ended(reply) => {
+            Some(reply) => {
                 // That it was stopped is what was wanted, and no failure of this call.
                 let text = reply.answer(call.budget(None, None), call.agent).await.all_text();
                 let text = text.strip_prefix("Error: ").unwrap_or(&text);
                 Ok(Answer::text(format!("Execution {id} was interrupted.\n{text}")))
             }
-            Waited::Running => Err(not_stopped(&format!("execution {id}"), Some(id.as_str()))),
+            None => Err(not_stopped(&format!("execution {id}"), Some(id.as_str()))),
         }
     }
 
@@ -210,9 +206,7 @@ impl Toolbox {
             Interruption::Lost => Ok(Answer::text(format!(
                 "{name}: stopped; the kernel had to be ended, and its state was lost."
             ))),
-            Interruption::NotStopped(_) => {
-                Err(not_stopped(&name, named.as_ref().map(|run| run.id().as_str())))
-            }
+            Interruption::NotStopped(_) => Err(not_stopped(&name, named.as_ref().map(|run| run.id.as_str()))),
         }
     }
 

@@ -55,8 +55,7 @@ impl Tool for Python {
         };
         let key = toolbox.session_of(&call, self.session.as_deref(), self.cwd.as_deref())?;
         let settings = toolbox.settings(call.agent, &key.cwd).await?;
-        let order = toolbox.order(call.caller(), &key, Wanted::nothing(), self.reset).await;
-        let order = order.map_err(|error| Refusal::advised(&error, error.hint()))?;
+        let order = toolbox.order(call.caller(), &key, Wanted::nothing(), self.reset).await?;
         let budget = call.budget(self.max_output, self.images);
         let work = session_call(&call, key.clone(), order, cells, &settings, budget);
         let work = SessionCall { reset: self.reset, limit: call_limit(self.timeout), ..work };

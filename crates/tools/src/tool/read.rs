@@ -1,6 +1,6 @@
 //! `read`: a notebook as cell-marked text, a part of it, its JSON, an artifact, or any file for callers that have files.
 
-use cellist_notebook::{CellRef, LineRange, Selector};
+use cellist_notebook::{CellRef, Selector};
 
 use super::{Access, Answer, Block, Call, Refusal, Tool, ToolFacts, Toolbox, input};
 use crate::toolbox::excerpt::Excerpt;
@@ -83,18 +83,13 @@ impl Toolbox {
     async fn read_file(&self, target: Target, most: usize) -> Result<Answer, Refusal> {
         let Target { place, part } = target;
         let text = self.text_of(&place).await?;
-        let all: &[LineRange] = &[];
-        let ranges = match &part {
-            None | Some(Selector::Raw) => all,
-            Some(Selector::Lines(ranges)) => ranges,
+        let excerpt = match &part {
+            None | Some(Selector::Raw) => Excerpt::whole(&text, &place.name, most),
+            Some(Selector::Lines(ranges)) => Excerpt::lines(&text, ranges, &place.name, most)
+                .map_err(|error| place.refuse(&error, error.hint()))?,
             Some(Selector::Cell(cell)) => {
                 return Err(place.refuse(format_args!("has no cells, so there is no #{cell}"), None));
             }
-        };
-        let excerpt = match ranges {
-            [] => Excerpt::whole(&text, &place.name, most),
-            ranges => Excerpt::lines(&text, ranges, &place.name, most)
-                .map_err(|error| place.refuse(&error, error.hint()))?,
         };
         let about = format!("{} · {}", place.name, excerpt.about);
         Ok(shown(excerpt.text, about))

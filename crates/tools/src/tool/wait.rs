@@ -1,7 +1,6 @@
 //! `wait`: goes on waiting for a run that a call has handed over.
 
 use super::{Access, Answer, Call, MaxOutput, Refusal, Seconds, Tool, ToolFacts, Toolbox, input};
-use crate::executions::Waited;
 use crate::toolbox::ongoing::goes_on;
 use crate::toolbox::runs::wait_time;
 
@@ -23,17 +22,17 @@ impl Tool for Wait {
         let budget = call.budget(self.max_output, self.images);
         let patience = match self.timeout {
             Some(timeout) => wait_time(timeout),
-            None => toolbox.settings(call.agent, &execution.session().cwd).await?.run.soft_wait,
+            None => toolbox.settings(call.agent, &execution.session.cwd).await?.run.soft_wait,
         };
-        let waited = tokio::select! {
+        let reply = tokio::select! {
             biased;
-            waited = execution.wait(patience, call.news, None) => waited,
+            reply = execution.wait(patience, call.news, None) => reply,
             // A caller that stops waiting does nothing to the run.
-            () = call.cancel.asked() => Waited::Running,
+            () = call.cancel.asked() => None,
         };
-        Ok(match waited {
-            Waited::Ended(reply) => reply.answer(budget, call.agent).await,
-            Waited::Running => goes_on(&execution, budget),
+        Ok(match reply {
+            Some(reply) => reply.answer(budget, call.agent).await,
+            None => goes_on(&execution, budget),
         })
     }
 }

@@ -17,7 +17,7 @@ impl Toolbox {
     /// Interrupts what was begun in a turn and still runs. Tells whether there was anything.
     pub fn interrupt_turn(&self, turn: &str) -> bool {
         let running = self.executions.of_turn(turn);
-        running.iter().for_each(|execution| execution.canceller().cancel());
+        running.iter().for_each(|execution| execution.canceller.cancel());
         !running.is_empty()
     }
 

@@ -224,7 +224,7 @@ impl Toolbox {
         let revision = document.tell(agent.caller().author().actor).await.ok().map(|told| told.revision);
         let view = document.view();
         let key = &batch.call.key;
-        let kernel = self.sessions.list().into_iter().find(|view| view.id == key.id && view.cwd == key.cwd);
+        let kernel = self.session_view(key);
         if let (Some(kernel), Some(cell)) = (kernel.and_then(|view| view.kernel_id), report.cells.first()) {
             said.extend(self.introduced.line(&kernel, &cell.report.kernel));
         }

@@ -2,7 +2,6 @@
 
 use cellist_notebook::{Revision, Selector, replace_all, replace_all_in_cells, replace_once};
 use cellist_platform::aside::aside;
-use cellist_store::Store;
 
 use super::cell_runs::CellRun;
 use super::target::{Place, SCHEME, Target};
@@ -175,7 +174,9 @@ impl Toolbox {
         let after = change.of(&before).map_err(|error| place.refuse(&error, error.hint()))?;
         let revision = Revision::of([after.as_bytes()]);
         let bytes = after.len();
-        replace_file(self.documents.store(), &place, after, base).await?;
+        let (store, path) = (self.documents.store().clone(), place.real.clone());
+        let save = move || store.replace_file(&path, after.as_bytes(), base);
+        place.stored("could not be saved", save).await?;
         let what = if is_missing { "Made" } else { "Wrote" };
         Ok(Answer::text(format!("{what} {}: {bytes} bytes. Revision {revision}.", place.name)))
     }
@@ -190,16 +191,4 @@ pub(crate) fn change_access(path: &str) -> Access {
 
 fn is_missing(place: &Place) -> bool {
     !place.real.exists()
-}
-
-async fn replace_file(
-    store: &Store,
-    place: &Place,
-    text: String,
-    base: Option<Revision>,
-) -> Result<(), Refusal> {
-    let (store, path) = (store.clone(), place.real.clone());
-    let saved = aside(move || store.replace_file(&path, text.as_bytes(), base)).await;
-    let saved = saved.map_err(|_| place.refuse("could not be saved", None))?;
-    saved.map_err(|error| place.refuse(error.problem(), error.hint()))
 }

@@ -37,7 +37,7 @@ fn summary(execution: &Execution, budget: Budget) -> Option<String> {
 /// All but the summary, with room left for it.
 fn told(execution: &Execution, budget: Budget, summary: Option<&str>) -> String {
     let standing = execution.standing();
-    let (id, age, title) = (execution.id(), execution.age().as_secs(), execution.title());
+    let (id, age, title) = (&execution.id, execution.age().as_secs(), &execution.title);
     let mut told = match standing.stopping {
         Some(StopView { is_overdue: true, timeout_s }) => {
             let why = match timeout_s {

@@ -18,7 +18,7 @@ use crate::reach::{Reach, Use};
 /// A notebook that is open for a call.
 pub(crate) struct Open {
     pub(crate) document: Document,
-    place: Place,
+    pub(super) place: Place,
 }
 
 /// What an agent is told of a notebook.
@@ -76,7 +76,8 @@ impl Toolbox {
     pub(crate) fn glance(&self, call: &Call<'_>, open: &Open, notebook: &Notebook, cells: &[usize]) {
         let cells = cells.iter().filter_map(|at| notebook.cells().get(*at)).map(|cell| cell.id().clone());
         let (path, actor) = (open.path().to_owned(), call.caller().author().actor);
-        self.glances.tell(Glance { path, actor, cells: cells.collect() });
+        // Mostly there is no receiver.
+        let _ = self.glances.send(Glance { path, actor, cells: cells.collect() });
     }
 
     /// What decides which files a call is about.

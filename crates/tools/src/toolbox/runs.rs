@@ -11,7 +11,7 @@ use cellist_session::execution::{KernelReport, Limit, Status};
 use cellist_session::orders::{self, CannotOrder, Job, Wanted};
 use cellist_session::sessions::{
     Call as SessionCall, CallReport, Code, ExecutionId, Kind, OwnerId, Principal, SessionError, SessionKey,
-    Stage, Ticket,
+    SessionView, Stage, Ticket,
 };
 use cellist_settings::Settings;
 
@@ -20,7 +20,7 @@ use super::{Call, Toolbox};
 use crate::agent::Agent;
 use crate::answer::{Answer, Refusal};
 use crate::caller::Caller;
-use crate::executions::{Execution, Inside, Waited};
+use crate::executions::{Execution, Inside};
 use crate::input::Seconds;
 use crate::result::{self, Budget, Composed, Reply};
 
@@ -154,6 +154,11 @@ impl Toolbox {
         not_within(call, key)
     }
 
+    /// The state of a session.
+    pub(crate) fn session_view(&self, key: &SessionKey) -> Option<SessionView> {
+        self.sessions.list().into_iter().find(|view| view.id == key.id && view.cwd == key.cwd)
+    }
+
     /// A session by its name, in the caller's folder where there is none yet.
     pub(crate) fn session_named(&self, call: &Call<'_>, named: &str) -> Result<SessionKey, Refusal> {
         match self.sessions.find(named, None) {
@@ -177,18 +182,17 @@ impl Toolbox {
     {
         let Plan { title, session, settings, budget, soft_wait, said } = plan;
         let patience = soft_wait.map_or(settings.run.soft_wait, wait_time);
-        let execution = self.executions.begin(title, session, call.agent.turn_name(), run);
-        match execution.wait(patience, call.news, Some(&mut call.cancel)).await {
-            Waited::Ended(reply) => Ok(reply.answer(budget, call.agent).await),
-            Waited::Running if execution.standing().behind.is_some() => {
-                // Refused as busy, unless its turn has come at this moment.
-                execution.canceller().withdraw();
-                match execution.wait(GIVING_UP, call.news, None).await {
-                    Waited::Ended(reply) => Ok(reply.answer(budget, call.agent).await),
-                    Waited::Running => handed_over(&execution, &said, budget),
-                }
-            }
-            Waited::Running => handed_over(&execution, &said, budget),
+        let turn = call.agent.turn_name();
+        let execution = self.executions.begin(ExecutionId::random(), title, session, turn, run);
+        let mut reply = execution.wait(patience, call.news, Some(&mut call.cancel)).await;
+        if reply.is_none() && execution.standing().behind.is_some() {
+            // Refused as busy, unless its turn has come at this moment.
+            execution.canceller.withdraw();
+            reply = execution.wait(GIVING_UP, call.news, None).await;
+        }
+        match reply {
+            Some(reply) => Ok(reply.answer(budget, call.agent).await),
+            None => handed_over(&execution, &said, budget),
         }
     }
 
@@ -207,10 +211,7 @@ impl Toolbox {
             // A session that ended meanwhile needs nobody.
             let _ = self.sessions.attach(owner, &key);
         }
-        follow(&ticket, inside, label, part).await.map_err(|error| {
-            let error = self.as_told(error);
-            Refusal::advised(&error, error.hint())
-        })
+        follow(&ticket, inside, label, part).await.map_err(|error| self.as_told(error).into())
     }
 
     /// An error with the name under which agents know the execution that it is about.
@@ -218,7 +219,7 @@ impl Toolbox {
         match error {
             SessionError::Busy { id, execution } => {
                 let known = self.executions.find(&execution.to_string());
-                SessionError::Busy { id, execution: known.map_or(execution, |known| known.id().clone()) }
+                SessionError::Busy { id, execution: known.map_or(execution, |known| known.id) }
             }
             error => error,
         }
@@ -240,10 +241,10 @@ impl Toolbox {
         let run = |mut inside| async move {
             match follow(&ticket, &mut inside, None, Part::default()).await {
                 Ok(report) => ended(report),
-                Err(error) => Refusal::advised(&error, error.hint()).into(),
+                Err(error) => Refusal::from(error).into(),
             }
         };
-        Ok(self.executions.begin_as(id, title, session, String::new(), run))
+        Ok(self.executions.begin(id, title, session, String::new(), run))
     }
 }
 

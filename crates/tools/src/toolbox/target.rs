@@ -222,6 +222,16 @@ impl Place {
         self.admitted.also.iter().any(ends) || holds_notebook(store, &self.real)
     }
 
+    /// Runs work on its file off the async threads; `lost` is the refusal where the work itself breaks.
+    pub(crate) async fn stored<T: Send + 'static>(
+        &self,
+        lost: &str,
+        work: impl FnOnce() -> cellist_store::Result<T> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let done = aside(work).await.map_err(|_| self.refuse(lost, None))?;
+        done.map_err(|error| self.refuse(error.problem(), error.hint()))
+    }
+
     /// A refusal that is about it.
     pub(crate) fn refuse(&self, what: impl std::fmt::Display, hint: Option<String>) -> Refusal {
         Refusal::hinted(format_args!("{}: {what}", self.name), hint)

@@ -2,7 +2,6 @@
 
 use cellist_live::Edited;
 use cellist_notebook::{self as notebook, Applied, CellId, Ids, Notebook, Revision, Snapshot};
-use cellist_platform::aside::aside;
 use cellist_store::{Missing, Store};
 
 use super::Call;
@@ -108,9 +107,8 @@ impl Open {
         if !changed && revision != before {
             // Only its spelling is another, which changes nothing for those who have it open.
             let (store, path, bytes) = (store.clone(), self.path().to_owned(), notebook.to_bytes());
-            let saved = aside(move || store.replace_raw(&path, bytes, None)).await;
-            let saved = saved.map_err(|_| self.refuse("could not be saved", None))?;
-            saved.map_err(|error| self.refuse(error.problem(), error.hint()))?;
+            let save = move || store.replace_raw(&path, bytes, None);
+            self.place.stored("could not be saved", save).await?;
         }
         let cells = notebook.cells().len();
         Ok(Answer::text(match revision == before {
@@ -126,14 +124,13 @@ impl Open {
 /// Makes a notebook that is not there from cell-marked text.
 pub(crate) async fn make_notebook(store: &Store, place: &Place, text: String) -> Result<String, Refusal> {
     let (own, path) = (store.clone(), place.real.clone());
-    let made = aside(move || {
+    let made = place.stored("could not be made", move || {
         own.change(&path, Missing::StartEmpty, |notebook| match notebook.cells().is_empty() {
             true => notebook.apply_text(&text, None).map(Some),
             false => Ok(None),
         })
     });
-    let made = made.await.map_err(|_| place.refuse("could not be made", None))?;
-    let made = made.map_err(|error| place.refuse(error.problem(), error.hint()))?;
+    let made = made.await?;
     let Some((_, notices)) = made.value else {
         return Err(place.refuse("was made by someone else just now", Some("read it first".to_owned())));
     };
@@ -158,9 +155,8 @@ pub(crate) async fn put_json(
     base: Option<Revision>,
 ) -> Result<String, Refusal> {
     let (own, path, bytes) = (store.clone(), place.real.clone(), text.as_bytes().to_vec());
-    let saved = aside(move || own.replace_raw(&path, bytes, base)).await;
-    let saved = saved.map_err(|_| place.refuse("could not be saved", None))?;
-    let saved = saved.map_err(|error| place.refuse(error.problem(), error.hint()))?;
+    let save = move || own.replace_raw(&path, bytes, base);
+    let saved = place.stored("could not be saved", save).await?;
     let cells = saved.notebook.cells().len();
     Ok(format!(
         "Wrote the JSON of {}, a notebook with {cells} cells. Revision {}.",
