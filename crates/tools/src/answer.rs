@@ -27,7 +27,7 @@ pub struct Answer {
 /// Why a call was not carried out: the fact, and advice. At the edge it becomes an answer that is a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    what: String,
+    pub(crate) what: String,
     keys: Option<Value>,
     needs_consent: Option<Box<str>>,
 }
@@ -167,11 +167,6 @@ impl Refusal {
             self.what.push_str(line);
         }
         self
-    }
-
-    /// The reason.
-    pub(crate) fn reason(&self) -> &str {
-        &self.what
     }
 
     /// The text of the answer.

@@ -93,7 +93,7 @@ impl Prompts {
 
 /// The tools for notebooks of a mode, a line each.
 fn tool_lines(mode: Mode) -> String {
-    let line = |tool: ToolName| format!("- `{tool}`: {}", tool.in_mode(mode).facts.prompt());
+    let line = |tool: ToolName| format!("- `{tool}`: {}", tool.in_mode(mode).facts.prompt);
     Offer::new(mode, true).notebook_tools().into_iter().map(line).collect::<Vec<_>>().join("\n")
 }
 

@@ -27,9 +27,11 @@ const SAID: usize = 256;
 /// How much an answer may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Budget {
-    bytes: usize,
+    /// Bytes of text.
+    pub(crate) bytes: usize,
     /// Whether the caller said how many bytes it wants.
     is_asked: bool,
+    /// Whether pictures are wanted.
     images: bool,
 }
 
@@ -42,16 +44,6 @@ impl Budget {
             None => (budget::USUAL, false),
         };
         Budget { bytes, is_asked, images: images.unwrap_or(true) }
-    }
-
-    /// Bytes of text.
-    pub(crate) fn bytes(self) -> usize {
-        self.bytes
-    }
-
-    /// Whether pictures are wanted.
-    pub(crate) fn has_images(self) -> bool {
-        self.images
     }
 
     /// How output is collected so that there is room for what is said about it.

@@ -64,7 +64,7 @@ pub struct ToolFacts {
     /// Whether a second call with the same arguments changes nothing more.
     pub repeats: bool,
     /// Its line in the prompts about notebooks.
-    prompt: &'static str,
+    pub(crate) prompt: &'static str,
     /// Its form in modes that do not run code, where that differs.
     looking: Option<Looking>,
 }
@@ -248,11 +248,6 @@ impl ToolFacts {
     /// Of a tool for work on a notebook, with its line in prompts.
     const fn of_notebooks(access: Access, prompt: &'static str) -> ToolFacts {
         ToolFacts { group: ToolGroup::Notebook, prompt, ..ToolFacts::new(access) }
-    }
-
-    /// Its line in the prompts about notebooks.
-    pub(crate) fn prompt(&self) -> &'static str {
-        self.prompt
     }
 }
 

@@ -79,7 +79,7 @@ impl Call<'_> {
 
     /// How many bytes of text the answer of a tool has that does not let its caller choose.
     pub(crate) fn usual_bytes(&self) -> usize {
-        self.budget(None, None).bytes()
+        self.budget(None, None).bytes
     }
 }
 

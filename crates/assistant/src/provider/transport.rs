@@ -55,21 +55,7 @@ pub(super) async fn converse(
         .map_err(|_| unreachable(format!("no answer within {} seconds", patience.connect.as_secs())))??;
     let _connection = Aborted(tokio::spawn(connection));
 
-    let authority = uri.authority().map(ToString::to_string).unwrap_or_default();
-    let target = uri.path_and_query().map_or("/", |target| target.as_str());
-    let mut request = Request::post(target)
-        .header(HOST, authority)
-        .header(CONTENT_TYPE, "application/json")
-        .header(ACCEPT, "text/event-stream")
-        .header(USER_AGENT, concat!("cellist/", env!("CARGO_PKG_VERSION")));
-    for (name, value) in dialect.headers(account.key()) {
-        request = request.header(name, value);
-    }
-    let request = request.body(Full::new(Bytes::from(body))).map_err(|_| Fault::Refused {
-        host: host.clone(),
-        status: 0,
-        words: "the key has letters that no key has".to_owned(),
-    })?;
+    let request = request(account, &uri, body)?;
     let silent = || Fault::Broken {
         host: host.clone(),
         why: format!("it said nothing for {} seconds", patience.silence.as_secs()),
@@ -132,6 +118,25 @@ pub(super) async fn converse(
         true => end(reader.as_mut(), events, &host).await,
         false => Err(garbled("it sent no events")),
     }
+}
+
+/// The request that carries a prompt.
+fn request(account: &Account, uri: &Uri, body: String) -> Result<Request<Full<Bytes>>, Fault> {
+    let authority = uri.authority().map(ToString::to_string).unwrap_or_default();
+    let target = uri.path_and_query().map_or("/", |target| target.as_str());
+    let mut request = Request::post(target)
+        .header(HOST, authority)
+        .header(CONTENT_TYPE, "application/json")
+        .header(ACCEPT, "text/event-stream")
+        .header(USER_AGENT, concat!("cellist/", env!("CARGO_PKG_VERSION")));
+    for (name, value) in account.vendor().dialect().headers(account.key()) {
+        request = request.header(name, value);
+    }
+    request.body(Full::new(Bytes::from(body))).map_err(|_| Fault::Refused {
+        host: account.host(),
+        status: 0,
+        words: "the key has letters that no key has".to_owned(),
+    })
 }
 
 /// An answer is whole only when the provider has said so.

@@ -93,11 +93,11 @@ impl Reply {
     pub(crate) async fn answer(&self, budget: Budget, agent: &Agent) -> Answer {
         let Composed { sections, .. } = &self.composed;
         let skipped: Vec<bool> = sections.iter().map(|section| self.is_known(section, agent)).collect();
-        let images = budget.has_images();
+        let images = budget.images;
         let full: Vec<String> = (0..sections.len()).map(|at| self.text(at, skipped[at], images)).collect();
         let all = vec![Extent::Full; sections.len()];
         let more = self.more_pictures(&all, &skipped).filter(|_| images);
-        let mut page = Page::new(&self.composed, budget.bytes());
+        let mut page = Page::new(&self.composed, budget.bytes);
         let size = |text: &String| text.len() + 1;
         let pictures = more.as_ref().map_or(0, size);
         let (extents, views, cut) = if full.iter().map(size).sum::<usize>() + pictures <= page.room {

@@ -226,7 +226,7 @@ fn a_reply_that_leaves_cells_out_names_them_and_shows_every_error_and_the_summar
 fn no_answer_is_larger_than_its_budget() {
     for asked in [256, 300, 5000, 1 << 17] {
         let budget = budget_of(asked);
-        assert!(budget.reading().limits.max_bytes < budget.bytes());
+        assert!(budget.reading().limits.max_bytes < budget.bytes);
         let text = "é€𝄞\n".repeat(2_000);
         let one = || Ran::new(report(Status::Ok, &text, &["notice"])).under("heading");
         for count in [1, 3, 200] {
@@ -235,7 +235,7 @@ fn no_answer_is_larger_than_its_budget() {
             let mut composed = compose(vec!["before".to_owned()], ran, vec!["behind".to_owned()]);
             composed.summary = Some(endings);
             let answer = now(Reply::new(composed, Vec::new()).answer(budget, &agent()));
-            assert!(answer.all_text().len() <= budget.bytes(), "{asked}: {}", answer.all_text().len());
+            assert!(answer.all_text().len() <= budget.bytes, "{asked}: {}", answer.all_text().len());
             assert!(answer.all_text().starts_with("before"));
             assert!(answer.all_text().ends_with(&format!("behind\n{count} ok")), "{}", answer.all_text());
         }

@@ -110,7 +110,7 @@ impl Toolbox {
                 Err(refusal) if ran.is_empty() => return Composed::not_run(&refusal, 1..=count).into(),
                 Err(refusal) => {
                     let heading = heading(index, count, Some(&language), None);
-                    refused = Some(format!("{heading} {}", refusal.reason()));
+                    refused = Some(format!("{heading} {}", refusal.what));
                     break;
                 }
             };
@@ -184,6 +184,6 @@ mod tests {
         let own = SessionKey::new("s", "/w");
         let of = |named: &str| session(&own, &language(named).unwrap()).id;
         assert_eq!([of("py"), of("Python"), of("sh"), of("R")], ["s", "s", "s:bash", "s:r"]);
-        assert!(language(" ").unwrap_err().reason().starts_with("`language` is empty"));
+        assert!(language(" ").unwrap_err().what.starts_with("`language` is empty"));
     }
 }

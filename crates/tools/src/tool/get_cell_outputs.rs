@@ -38,7 +38,7 @@ impl Tool for GetCellOutputs {
             notebook: &view.notebook,
             states: &view.cells(),
             name: open.name(),
-            budget: budget.bytes(),
+            budget: budget.bytes,
         };
         let what = format!("cell {at} of {}", open.name());
         let origin = Origin { what, session: None, notebook: Some(open.path().to_owned()) };

@@ -28,7 +28,7 @@ impl Tool for ReadArtifact {
     const FACTS: ToolFacts = ToolFacts::new(Access::Look);
 
     async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
-        let budget = call.budget(self.max_output, None).bytes();
+        let budget = call.budget(self.max_output, None).bytes;
         match (self.lines, self.tail, self.search) {
             (lines, None, None) => toolbox.artifact_lines(&self.id, lines.as_deref(), budget).await,
             (None, Some(count), None) => {

@@ -15,7 +15,7 @@ fn every_tool_is_found_by_its_name() {
 fn a_tool_for_notebooks_has_a_line_in_prompts() {
     for mode in Mode::ALL {
         for tool in Offer::new(mode, true).notebook_tools() {
-            assert!(!tool.in_mode(mode).facts.prompt().is_empty(), "{tool}");
+            assert!(!tool.in_mode(mode).facts.prompt.is_empty(), "{tool}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cellist_live::{Batch, Document, RunError};
-use cellist_notebook::{CellId, Notebook, Revision};
+use cellist_notebook::{CellId, Notebook};
 use cellist_output::{CellEnding, ranges};
 use cellist_session::execution::{CellReport, Limit, RunReport, Status};
 use cellist_session::orders::Wanted;
@@ -237,7 +237,8 @@ impl Toolbox {
             cell.index = id.as_ref().and_then(|id| view.notebook.position(id)).unwrap_or(cell.index);
             done.extend(id);
         }
-        let behind = stale_line(&view, &done).into_iter().chain(last_line(revision)).collect();
+        let last = revision.map(|revision| format!("Revision {revision}."));
+        let behind = stale_line(&view, &done).into_iter().chain(last).collect();
         let ran = told(cells, &name, document.path(), &view.notebook);
         let mut endings = summary(&ran);
         let stopped_at = refused.as_ref().and_then(|(_, cell)| view.notebook.position(cell));
@@ -335,8 +336,4 @@ fn stale_line(view: &cellist_live::View, done: &[CellId]) -> Option<String> {
         [one] => Some(format!("Cell {one} is stale.")),
         several => Some(format!("Cells {} are stale.", ranges(several, 200))),
     }
-}
-
-fn last_line(revision: Option<Revision>) -> Option<String> {
-    revision.map(|revision| format!("Revision {revision}."))
 }

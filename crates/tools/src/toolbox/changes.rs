@@ -57,7 +57,7 @@ impl Open {
         revision: Option<&str>,
         operations: impl FnOnce(KnownCells<'_>) -> notebook::Result<Vec<Operation>> + Send + 'static,
     ) -> Result<Done, Refusal> {
-        let changed = self.change(call, self.base(revision)?, move |notebook, base| {
+        let changed = self.change(call, self.place.base(revision)?, move |notebook, base| {
             let operations = operations(KnownCells { notebook, base })?;
             let outcomes = notebook.perform(&operations, base)?;
             Ok((outcomes, operations.into_iter().map(wanted).collect()))

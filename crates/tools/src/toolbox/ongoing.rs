@@ -31,7 +31,7 @@ pub(crate) fn goes_on(execution: &Execution, budget: Budget) -> Answer {
 
 /// How the cells of a run stand, where it has several.
 fn summary(execution: &Execution, budget: Budget) -> Option<String> {
-    Some(execution.summary()?.line((budget.bytes() / 5).min(SUMMARY)))
+    Some(execution.summary()?.line((budget.bytes / 5).min(SUMMARY)))
 }
 
 /// All but the summary, with room left for it.
@@ -63,7 +63,7 @@ fn told(execution: &Execution, budget: Budget, summary: Option<&str>) -> String 
         ),
     };
     let said = told.len() + how.len() + summary.map_or(0, str::len);
-    let room = budget.bytes().saturating_sub(said + 2 * notices::GAP.len());
+    let room = budget.bytes.saturating_sub(said + 2 * notices::GAP.len());
     let text = result::fit(text.trim_end(), room);
     if !text.is_empty() {
         told.push_str(&format!("\n{text}"));

@@ -119,11 +119,6 @@ impl Open {
         found.map_err(|error| self.refuse(&error, error.hint()))
     }
 
-    /// The revision that a change is based on, where the call names one.
-    pub(crate) fn base(&self, revision: Option<&str>) -> Result<Option<Revision>, Refusal> {
-        self.place.base(revision)
-    }
-
     /// Changes it as the agent, on a revision or else on the one that the agent was told last.
     pub(crate) async fn change<T: Send + 'static>(
         &self,

@@ -27,7 +27,7 @@ impl Open {
         revision: Option<&str>,
         make: impl FnOnce(String) -> notebook::Result<String> + Send + 'static,
     ) -> Result<Written, Refusal> {
-        let changed = self.change(call, self.base(revision)?, move |notebook, base| {
+        let changed = self.change(call, self.place.base(revision)?, move |notebook, base| {
             let text = make(base.map_or_else(|| notebook.to_text(), Snapshot::to_text))?;
             let (applied, notices) = notebook.apply_text(&text, base)?;
             Ok((text, applied, notices))
@@ -53,7 +53,7 @@ impl Open {
 
     /// Refuses a whole text that was made for something else than what is there, unless the call says for what.
     pub(crate) async fn check_text(&self, call: &Call<'_>, revision: Option<&str>) -> Result<(), Refusal> {
-        if self.base(revision)?.is_some() {
+        if self.place.base(revision)?.is_some() {
             return Ok(());
         }
         let current = self.document.view().notebook.revision();
@@ -86,7 +86,7 @@ impl Open {
         make: impl FnOnce(String) -> notebook::Result<String> + Send + 'static,
     ) -> Result<Answer, Refusal> {
         let before = self.document.view().notebook.revision();
-        let named = self.base(revision)?;
+        let named = self.place.base(revision)?;
         if let Some(base) = named.filter(|base| *base != before) {
             return Err(self.refuse(
                 format_args!("has changed since revision {base}: it is at {before} now"),
