@@ -20,18 +20,16 @@ struct Entries {
     ended: RunSummary,
     /// The cell whose turn it is, and whether its code runs.
     current: Option<(usize, bool)>,
-    left: Left,
+    batch: Option<BatchCells>,
 }
 
-/// The cells whose turn has not come yet.
-#[derive(Debug, Default)]
-enum Left {
-    #[default]
-    None,
-    /// Cells of a notebook, in which others may insert and delete meanwhile; all of the run, and how many have begun.
-    Notebook { document: Document, cells: Vec<CellId>, begun: usize },
-    /// Pieces of code by their numbers.
-    Pieces(std::ops::RangeInclusive<usize>),
+/// The cells of a notebook that run, in which others may insert and delete meanwhile.
+#[derive(Debug)]
+struct BatchCells {
+    document: Document,
+    cells: Vec<CellId>,
+    /// How many have begun.
+    begun: usize,
 }
 
 impl Ledger {
@@ -44,7 +42,7 @@ impl Ledger {
         let notebook = document.view().notebook.clone();
         let runs = |id: &&CellId| notebook.position(id).is_some_and(|at| is_run(&notebook.cells()[at]));
         let cells = cells.iter().filter(runs).cloned().collect();
-        self.lock().left = Left::Notebook { document, cells, begun: 0 };
+        self.lock().batch = Some(BatchCells { document, cells, begun: 0 });
     }
 
     /// Notes whether the code of a cell runs. Until then it waits for the kernel.
@@ -60,9 +58,15 @@ impl Ledger {
     /// Notes how far a run of `count` pieces of code is, which ends at the first that fails. `done` have ended well.
     pub(crate) fn pieces(&self, done: usize, is_running: bool, count: usize) {
         let mut ended = RunSummary::default();
-        (1..=done).for_each(|piece| ended.add(CellEnding::Ok, piece));
-        let current = (done < count).then_some((done + 1, is_running));
-        *self.lock() = Entries { ended, current, left: Left::Pieces(done + 2..=count) };
+        for piece in 1..=count.max(done) {
+            let ending = match piece {
+                _ if piece <= done => CellEnding::Ok,
+                _ if piece == done + 1 && is_running => CellEnding::Running,
+                _ => CellEnding::NotRun,
+            };
+            ended.add(ending, piece);
+        }
+        *self.lock() = Entries { ended, ..Entries::default() };
     }
 
     /// How the cells stand now, where there are several.
@@ -72,14 +76,10 @@ impl Ledger {
         if let Some((cell, is_running)) = entries.current {
             summary.add(if is_running { CellEnding::Running } else { CellEnding::NotRun }, cell);
         }
-        match &entries.left {
-            Left::None => {}
-            Left::Notebook { document, cells, begun } => {
-                let notebook = document.view().notebook.clone();
-                let left = cells.iter().skip(*begun).filter_map(|id| notebook.position(id));
-                left.for_each(|cell| summary.add(CellEnding::NotRun, cell));
-            }
-            Left::Pieces(left) => left.clone().for_each(|piece| summary.add(CellEnding::NotRun, piece)),
+        if let Some(BatchCells { document, cells, begun }) = &entries.batch {
+            let notebook = document.view().notebook.clone();
+            let left = cells.iter().skip(*begun).filter_map(|id| notebook.position(id));
+            left.for_each(|cell| summary.add(CellEnding::NotRun, cell));
         }
         Some(summary).filter(|summary| summary.count() > 1)
     }
@@ -102,20 +102,17 @@ impl Ledger {
     fn started(&self, step: &Step) {
         let mut entries = self.lock();
         entries.current = Some((step.index, false));
-        if let Left::Notebook { begun, .. } = &mut entries.left {
-            *begun = step.position + 1;
+        if let Some(batch) = &mut entries.batch {
+            batch.begun = step.position + 1;
         }
     }
 
     fn finished(&self, report: &CellReport) {
         let mut entries = self.lock();
         entries.current = None;
-        let is_expected = match &entries.left {
-            Left::Notebook { document, .. } => {
-                document.view().notebook.cells().get(report.index).is_some_and(may_fail)
-            }
-            Left::None | Left::Pieces(_) => false,
-        };
+        let is_expected = entries.batch.as_ref().is_some_and(|batch| {
+            batch.document.view().notebook.cells().get(report.index).is_some_and(may_fail)
+        });
         entries.ended.add(ending(report.report.status, is_expected), report.index);
     }
 }
