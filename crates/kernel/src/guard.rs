@@ -197,6 +197,8 @@ impl Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
+        // Before the guard hears of the end: it removes a ledger that is not locked.
+        *self.ledger.get_mut().unwrap_or_else(PoisonError::into_inner) = LedgerSlot::Unavailable;
         // The thread that watches the guard process has a sender too, so the channel does not close by itself.
         let line = self.line.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = &line.sender {

@@ -14,6 +14,9 @@ use super::held::Held;
 use super::ledger;
 use crate::process::tree::{self, Member};
 
+/// How long an owner may take to end after it has closed its pipe.
+const OWNER_ENDS: Duration = Duration::from_secs(1);
+
 /// Whether a group is killed whose leader is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leaders {
@@ -34,7 +37,7 @@ pub fn main() {
     let _listeners: Vec<_> = kinds.into_iter().map(signal).collect();
     let mut held = read_until_closed(io::stdin().lock());
     // The owner may have been killed between writing a change down and telling us.
-    if let Some(written) = held.ledger.take().and_then(|path| ledger::take_over(&path)) {
+    if let Some(written) = held.ledger.take().and_then(|path| ledger::take_over(&path, OWNER_ENDS)) {
         held.groups.extend(written.groups);
         held.paths.extend(written.paths);
     }

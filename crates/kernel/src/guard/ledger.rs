@@ -6,7 +6,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::geteuid;
 
@@ -16,6 +17,8 @@ use crate::jupyter::message::random_hex;
 
 /// How long a kernel may take until it listens: a younger folder that no ledger names is let be.
 const STARTING: Duration = Duration::from_secs(120);
+/// How often a lock is tried while its owner ends.
+const RETRY: Duration = Duration::from_millis(2);
 
 /// The ledger of an owner that lives.
 #[derive(Debug)]
@@ -66,11 +69,11 @@ impl Ledger {
 }
 
 /// The registrations of an owner that is gone. Removes the ledger; `None` while its owner lives, or when another process
-/// has taken it over.
-pub(super) fn take_over(path: &Path) -> Option<Held> {
+/// has taken it over. Waits up to `patience` for an owner that is about to end: the system closes its files one by one.
+pub(super) fn take_over(path: &Path, patience: Duration) -> Option<Held> {
     let mut file = File::open(path).ok()?;
     let is_ours = file.metadata().is_ok_and(|ledger| ledger.uid() == geteuid().as_raw());
-    if !is_ours || file.try_lock().is_err() || !is_at(&file, path) {
+    if !is_ours || !is_locked_within(&file, patience) || !is_at(&file, path) {
         return None;
     }
     let (mut held, mut records) = (Held::default(), Vec::new());
@@ -80,12 +83,23 @@ pub(super) fn take_over(path: &Path) -> Option<Held> {
     Some(held)
 }
 
+fn is_locked_within(file: &File, patience: Duration) -> bool {
+    let deadline = Instant::now() + patience;
+    while file.try_lock().is_err() {
+        if Instant::now() >= deadline {
+            return false;
+        }
+        thread::sleep(RETRY);
+    }
+    true
+}
+
 /// Removes leftovers of owners that are gone, and returns how many kernels and folders they were.
 pub(super) fn sweep(runtime_dir: &Path) -> (usize, usize) {
     let Ok(runtime_dir) = runtime_dir.canonicalize() else { return (0, 0) };
     let ledgers = entries(&folder(&runtime_dir));
     let mut left = Held::default();
-    for found in ledgers.iter().filter_map(|path| take_over(path)) {
+    for found in ledgers.iter().filter_map(|path| take_over(path, Duration::ZERO)) {
         left.groups.extend(found.groups);
         left.paths.extend(found.paths);
     }
@@ -153,11 +167,21 @@ mod tests {
         let mut ledger = Ledger::create(scratch.path()).unwrap();
         let path = ledger.path().to_owned();
         ledger.append(&Change::Add(What::Path("/tmp/k0123456789".into())));
-        assert_eq!(take_over(&path), None, "its owner lives");
+        assert_eq!(take_over(&path, Duration::ZERO), None, "its owner lives");
+        // The guard hears of the end of its owner before the lock is free.
+        let (begins, begun) = std::sync::mpsc::channel();
+        let waiting = thread::spawn({
+            let path = path.clone();
+            move || {
+                begins.send(()).unwrap();
+                take_over(&path, Duration::from_secs(60))
+            }
+        });
+        begun.recv().unwrap();
         drop(ledger);
-        let held = take_over(&path).unwrap();
+        let held = waiting.join().unwrap().unwrap();
         assert_eq!(held.paths, ["/tmp/k0123456789".into()].into());
-        assert_eq!(take_over(&path), None);
+        assert_eq!(take_over(&path, Duration::ZERO), None);
     }
 
     #[test]
