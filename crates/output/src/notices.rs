@@ -223,12 +223,12 @@ pub fn killed_when_asked_twice(what: &str) -> String {
 
 /// A run that was ended by a restart of its kernel.
 pub fn restarted_meanwhile() -> String {
-    "The run was ended: its kernel was restarted.".to_owned()
+    "The run was ended: a restart of its kernel was requested.".to_owned()
 }
 
 /// A run that was ended with its session.
 pub fn stopped_meanwhile() -> String {
-    "The run was ended: its session was stopped.".to_owned()
+    "The run was ended: the end of its session was requested.".to_owned()
 }
 
 /// Before output that came after its execution had ended.
@@ -367,8 +367,8 @@ mod tests {
                 killed_when_asked_twice("command"),
                 "The command was asked to stop a second time and was killed.",
             ),
-            (restarted_meanwhile(), "The run was ended: its kernel was restarted."),
-            (stopped_meanwhile(), "The run was ended: its session was stopped."),
+            (restarted_meanwhile(), "The run was ended: a restart of its kernel was requested."),
+            (stopped_meanwhile(), "The run was ended: the end of its session was requested."),
             (late_output(), "[Output that came after the cell had ended:]"),
             (output_lost(), "[Some output was lost between the kernel and here.]"),
             (last_output_lost(), "[Output from just before the kernel died may be missing.]"),

@@ -149,7 +149,7 @@ async fn a_restart_ends_what_runs_and_comes_before_what_waits() {
     let report = done(&running).await;
     assert_eq!(
         text(&report),
-        "The run was ended: its kernel was restarted.\n\
+        "The run was ended: a restart of its kernel was requested.\n\
          The kernel's state was lost: variables and imports are gone."
     );
     let report = done(&waiting).await;
@@ -168,7 +168,7 @@ async fn a_session_that_is_stopped_answers_everyone_who_waits() {
     let report = done(&running).await;
     assert_eq!(
         text(&report),
-        "The run was ended: its session was stopped.\n\
+        "The run was ended: the end of its session was requested.\n\
          The kernel's state was lost: variables and imports are gone."
     );
     assert_eq!(waiting.done().await.unwrap_err(), SessionError::Ended { id: "a".into() });
