@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use cellist_output::{Backend, MimeBundle};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, watch};
 
 use crate::error::Result;
@@ -80,7 +80,7 @@ pub trait Kernel: Send + Sync {
 }
 
 /// The identity of a kernel, for people and for results.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// How it is run.
     pub backend: Backend,
@@ -91,6 +91,7 @@ pub struct Identity {
     /// The language's version, where the kernel said one.
     pub version: Option<String>,
     /// The interpreter, where it is a local Python.
+    #[serde(with = "cellist_platform::portable_path")]
     pub python: Option<PathBuf>,
     /// The process, where it is a local one.
     pub pid: Option<u32>,

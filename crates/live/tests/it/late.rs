@@ -7,7 +7,7 @@ use cellist_live::{Actor, ActorKind, Author, Batch, Document, Documents};
 use cellist_notebook::{CellId, Notebook};
 use cellist_output::{Output, StreamName};
 use cellist_session::execution::Cancel;
-use cellist_session::sessions::{Call, Kind, RunFeed, SessionKey};
+use cellist_session::sessions::{Kind, RunFeed, SessionCall, SessionKey};
 use testkit::until;
 
 use crate::bed::Bed as Files;
@@ -48,9 +48,9 @@ impl Desk {
         SessionKey::of_notebook(self.document.path())
     }
 
-    fn call(&self, code: &[&str]) -> Call {
+    fn call(&self, code: &[&str]) -> SessionCall {
         let kind = Kind::Notebook { path: self.document.path().to_owned() };
-        Call { key: self.key(), kind, ..self.bed.call("s", code) }
+        SessionCall { key: self.key(), kind, ..self.bed.call("s", code) }
     }
 
     fn author() -> Author {
