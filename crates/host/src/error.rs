@@ -117,6 +117,7 @@ impl From<SessionError> for Failure {
         let class = match error {
             SessionError::ResetUnderWay { .. }
             | SessionError::NoSuchSession { .. }
+            | SessionError::CannotStart { kind: FailureKind::NoSuchFolder, .. }
             | SessionError::Ambiguous { .. } => Class::BadInput,
             SessionError::Full { .. }
             | SessionError::QueueFull { .. }

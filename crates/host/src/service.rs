@@ -190,7 +190,7 @@ impl HostService {
             Request::Sessions => Ok(Reply::Sessions(self.sessions.list())),
             // Taken in when it came.
             Request::Environment(_) => Ok(Reply::Done),
-            Request::Start(call) => self.start(client, *call, cancel).await,
+            Request::Start(call) => self.start(client, *call, events, cancel).await,
             Request::Call(call) => self.call(client, *call, events, cancel).await,
             Request::Interrupt { session, force } => {
                 let running = self.sessions.running(&self.find(&session)?)?;

@@ -147,7 +147,7 @@ fn begin(client: &HostClient, work: &mut JoinSet<Ended>, call: CallRequest) -> G
 fn call(news: &News) -> Option<CallView> {
     match news {
         News::Call(view) => Some(view.clone()),
-        News::Run(_) | News::Tool(_) => None,
+        News::Starting(_) | News::Run(_) | News::Tool(_) => None,
     }
 }
 

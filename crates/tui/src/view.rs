@@ -165,6 +165,6 @@ fn running_cell(news: &News) -> Option<(Option<CellId>, Option<Bar>)> {
             let cell = state.running().map(|step| step.cell.as_str().into());
             Some((cell, state.call.as_ref().and_then(|call| call.bar.clone())))
         }
-        News::Call(_) | News::Tool(_) => None,
+        News::Starting(_) | News::Call(_) | News::Tool(_) => None,
     }
 }

@@ -140,9 +140,14 @@ pub(crate) async fn start(
     call: &CallRequest,
     cancel: &mut Cancel,
 ) -> Result<StartedKernel, CliError> {
-    let _waiting = Waiting::new("starting the kernel");
+    let waiting = Waiting::new("looking for Python");
     let pending = client.begin(Request::Start(Box::new(call.clone())));
-    match follow(pending, cancel, |_| {}).await? {
+    let show = |event: &Event| {
+        if let Event::Starting(kernel) = event {
+            waiting.now(format!("starting {kernel}"));
+        }
+    };
+    match follow(pending, cancel, show).await? {
         Reply::Started(started) => Ok(*started),
         other => Err(host::unexpected(&other)),
     }

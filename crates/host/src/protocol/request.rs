@@ -201,6 +201,8 @@ pub struct StartedKernel {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
+    /// The kernel that is started, in words.
+    Starting(String),
     /// How a call stands.
     Call(CallView),
     /// How a run of cells stands. It goes on from the last one that was heard.

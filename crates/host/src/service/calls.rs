@@ -94,10 +94,12 @@ impl HostService {
         &self,
         client: &Client,
         mut call: CallRequest,
+        events: watch::Sender<Option<Event>>,
         mut cancel: Cancel,
     ) -> Result<Reply, Failure> {
         call.cells = Vec::new();
         let Placed { key, order, stages } = self.place(client, &call, &mut cancel).await?;
+        events.send_replace(Some(Event::Starting(order.way.in_words().to_owned())));
         let begun =
             Stages::new(&client.environment().variables(), self.stage_log.clone().or(Some(stages.log())));
         let ticket = self.sessions.call(call.into_session_call(key.clone(), order, client.owner().clone()));

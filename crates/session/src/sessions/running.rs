@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cellist_kernel::{Identity, Request};
+use cellist_kernel::{Identity, Order, Request};
 use cellist_output::notices;
 use cellist_platform::clock::in_milliseconds;
 use cellist_platform::contained::{Panicked, contained};
@@ -269,7 +269,7 @@ impl Task {
             cancel: &mut queued.cancel,
         };
         if let Err(error) = drive(work, |record, moment| watching.meet(record, moment)).await {
-            return self.not_begun(error, attempts).await;
+            return self.not_begun(error, &queued.call.order, attempts).await;
         }
         let identity = live.kernel.identity();
         let mut told = Told::new(now() - started, &pace, limit.time(), &identity, &around);
@@ -312,14 +312,19 @@ impl Task {
     }
 
     /// Meets code that the kernel did not take. A kernel that died just before is replaced.
-    async fn not_begun(&mut self, error: cellist_kernel::Error, attempts: &mut Attempts) -> Attempt {
+    async fn not_begun(
+        &mut self,
+        error: cellist_kernel::Error,
+        order: &Order,
+        attempts: &mut Attempts,
+    ) -> Attempt {
         match error {
             cellist_kernel::Error::Dead { death } if attempts.replaced < REPLACED => {
                 attempts.replaced += 1;
                 self.lose(Gone::Died(death)).await;
                 Attempt::Retry
             }
-            error => Attempt::Failed(NotReady::Failed(SessionError::start(&error))),
+            error => Attempt::Failed(NotReady::Failed(SessionError::start(&error, order))),
         }
     }
 

@@ -284,7 +284,7 @@ impl Task {
             biased;
             wish = cancel.stopped() => wish,
             started = self.start(order) => {
-                return started.map_err(|error| NotReady::Failed(SessionError::start(&error)));
+                return started.map_err(|error| NotReady::Failed(SessionError::start(&error, order)));
             }
         };
         Err(NotReady::Unwanted(unwanted))
