@@ -1,4 +1,4 @@
-//! Sixteen sessions through one MCP server, one minute of random cancels, resets and kills, and a
+//! Sixteen sessions through one MCP server. One minute of random cancels, resets and kills. A
 //! trivial cell beside a flood.
 
 mod over_mcp;

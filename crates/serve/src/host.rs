@@ -66,8 +66,8 @@ pub enum CannotServe {
 /// A registered host.
 ///
 /// [`HostServer::open`] takes the registration of the state folder, and [`HostServer::run`] serves
-/// until a stop is requested. On a stop the host first gives up its socket, then ends kernels and
-/// notebooks, and keeps its lock until they have ended. The next host therefore never meets the
+/// until a stop is requested. On a stop the host first closes its socket, then ends kernels and
+/// notebooks. It keeps its lock until they have ended. The next host therefore never meets the
 /// kernels of this one.
 #[derive(Debug)]
 pub struct HostServer {

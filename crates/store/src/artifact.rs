@@ -29,9 +29,9 @@ const FOLDER: &str = "artifacts";
 
 /// All artifacts of a state folder. Cheap to clone; making one touches no disk.
 ///
-/// Each artifact is a text file with its metadata in a JSON file beside it. The writer holds a lock
-/// on the text file until the output is complete, and no sweep removes a locked file. Readers need
-/// no lock and see the bytes written so far. A failure to write an artifact never fails the run:
+/// Each artifact is a text file with its metadata in a JSON file beside it. The writer locks the
+/// text file until the output is complete. No sweep removes a locked file. Readers need no lock and
+/// see the bytes written so far. A failure to write an artifact never fails the run:
 /// [`ArtifactSummary::failure`] reports it.
 #[derive(Clone, Debug)]
 pub struct Artifacts {

@@ -50,8 +50,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Access to notebooks on disk. Cheap to clone.
 ///
-/// **Locking.** Every change takes a lock per notebook in the state folder, so that processes with
-/// the same state folder take turns. Reads need no lock.
+/// **Locking.** Every change takes the lock of its notebook in the state folder. Processes with the
+/// same state folder take turns. Reads need no lock.
 ///
 /// **Foreign programs** know no lock. A save detects their writes by comparing the file with the
 /// content that was read, merges them and saves again. A merge conflict fails the save and leaves

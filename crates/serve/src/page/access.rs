@@ -26,8 +26,8 @@ const TICKET: Duration = Duration::from_secs(60);
 /// Codes, cookies and browsers of the page.
 ///
 /// A code and a ticket work once. A cookie is valid until the host stops or its browser is revoked.
-/// All methods are synchronous and take one lock. A failure to write the state file is logged and
-/// never locks a signed-in browser out, except in [`PageAccess::revoke`], which reports it.
+/// All methods are synchronous and take one lock. [`PageAccess::keep`] and [`PageAccess::revoke`]
+/// report a failure to write the state file. All other methods only log it.
 #[derive(Debug)]
 pub(crate) struct PageAccess {
     home: Home,

@@ -1,9 +1,9 @@
 //! Mutual authentication of page and host on each socket, before either side sends data.
 //!
-//! A cookie is not enough: the browser sends it to every port of this machine, even to a program that took the port
-//! of a stopped host. Therefore each page has a key. The host puts it into the HTML, and the page keeps it in
+//! A cookie is not enough: the browser sends it to every port of this machine. A program that took the port of a
+//! stopped host gets it too. Therefore each page has a key. The host puts it into the HTML, and the page keeps it in
 //! memory only. The key is an HMAC-SHA256 over the id of the browser and a salt of the page. Its secret stays in
-//! the state folder, so only the next host of the same user can derive the key too.
+//! the state folder. Only the next host of the same user can derive the key again.
 //!
 //! 1. The page connects to `/socket?browser=B&salt=S&challenge=C`. Nothing in it is secret; `C` is random.
 //! 2. The host sends `{"host": {"challenge": H, "standing": …, "proof": HMAC(key, "host" …)}}`. If the proof is
@@ -82,8 +82,7 @@ pub(super) fn key(secret: &str, browser: &str, salt: &str) -> String {
 }
 
 /// The key that all pages share. Tabs of one browser seal the cells that they exchange with it. It
-/// belongs to the state folder, because a link opened from a file makes a new browser for the same
-/// tabs.
+/// belongs to the state folder: a link opened from a file makes a new browser for the same tabs.
 pub(super) fn shared_key(secret: &str) -> String {
     hex(&mac(secret.as_bytes(), "cellist pages").finalize().into_bytes())
 }

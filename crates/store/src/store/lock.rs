@@ -32,7 +32,7 @@ pub(super) struct NotebookLock {
 #[serde(default)]
 pub(super) struct SaveJournal {
     pub(super) pid: u32,
-    /// The notebook, for a person who reads the file.
+    /// The notebook, for a person inspecting the file.
     pub(super) path: String,
     pub(super) temporaries: Vec<JournalEntry>,
     pub(super) in_place: bool,

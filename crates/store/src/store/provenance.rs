@@ -7,7 +7,7 @@ use cellist_platform::files::Identity;
 
 use super::evidence::{Evidence, Hashes};
 
-/// Time after a save of ours in which a write may come from a program that read the file before it.
+/// Time after our save in which a foreign write may be based on the version before it.
 pub(super) const WINDOW: Duration = Duration::from_secs(15);
 /// File systems use the time of the last clock tick, which may be slightly old.
 const TICK: Duration = Duration::from_millis(20);

@@ -37,10 +37,10 @@ const SUPERSEDED: &str = "a version that another program wrote and then overwrot
 
 /// A save in progress.
 ///
-/// It runs in rounds. Each round exchanges files once and ends with the save done, or with a
-/// foreign version to merge for the next round. On an error the last foreign version goes back into
-/// the file, and earlier ones go to the `recovered` folder. Before each step the journal of the
-/// lock names the temporary file, so that a later save can clean up after a kill.
+/// It runs in rounds. Each round exchanges files once. It completes the save, or finds a foreign
+/// version to merge for the next round. On an error the last foreign version goes back into the
+/// file, and earlier ones go to the `recovered` folder. Before each step the journal of the lock
+/// names the temporary file. A later save can therefore clean up after a kill.
 pub(super) struct Save<'a> {
     pub(super) home: &'a Home,
     pub(super) location: &'a FileLocation,
