@@ -65,7 +65,7 @@ fn json_response(status: StatusCode, content: &Value) -> Response {
 
 async fn execute(bridge: &ToolBridge, request: Request) -> Result<Answer, (StatusCode, String)> {
     let key = authenticate(bridge, request.headers())?;
-    listen::mark_known(request.extensions());
+    listen::mark_authenticated(request.extensions());
     let too_large = || {
         let why = format!("the call is too large: at most {MOST_BODY} bytes");
         (StatusCode::PAYLOAD_TOO_LARGE, why)

@@ -29,7 +29,7 @@ pub enum ServiceLocation {
 
 /// An agent. Cheap to create: it connects on its first request.
 pub(super) struct McpAgent {
-    reach: ServiceLocation,
+    location: ServiceLocation,
     caller: Caller,
     /// Whether the client has disconnected. Its running calls then continue.
     gone: Arc<AtomicBool>,
@@ -68,8 +68,8 @@ pub(super) struct PendingCall<'a> {
 }
 
 impl McpAgent {
-    pub(super) fn new(reach: ServiceLocation, caller: Caller, gone: Arc<AtomicBool>) -> McpAgent {
-        McpAgent { reach, caller, gone, attaching: Mutex::new(None) }
+    pub(super) fn new(location: ServiceLocation, caller: Caller, gone: Arc<AtomicBool>) -> McpAgent {
+        McpAgent { location, caller, gone, attaching: Mutex::new(None) }
     }
 
     /// The current connection, or a new one. Connecting continues if the caller is cancelled. Needs
@@ -90,7 +90,7 @@ impl McpAgent {
         if let Some(name) = name {
             caller.name = name.chars().filter(|letter| !letter.is_control()).take(60).collect();
         }
-        let task = tokio::spawn(attach(self.reach.clone(), caller));
+        let task = tokio::spawn(attach(self.location.clone(), caller));
         let attaching = async move {
             task.await.unwrap_or_else(|_| Err(HostUnreachable("connecting to the host was cancelled".into())))
         };
@@ -173,8 +173,8 @@ impl McpAgent {
     }
 }
 
-async fn attach(reach: ServiceLocation, caller: Caller) -> Result<HostClient, HostUnreachable> {
-    let client = match reach {
+async fn attach(location: ServiceLocation, caller: Caller) -> Result<HostClient, HostUnreachable> {
+    let client = match location {
         ServiceLocation::Host { host, starter } => HostClient::attach_or_start(&host, &starter).await?,
         ServiceLocation::Here(service) => HostClient::in_process(&service),
     };

@@ -46,7 +46,7 @@ pub struct CellistSource {
 
 struct SourceShared {
     setup: Caller,
-    reach: ServiceLocation,
+    location: ServiceLocation,
     tools: Vec<Tool>,
     instructions: String,
     prompt: String,
@@ -59,21 +59,21 @@ impl CellistSource {
     /// For the single client on standard streams. `gone` is set when it disconnects.
     pub fn for_one(
         setup: Caller,
-        reach: ServiceLocation,
+        location: ServiceLocation,
         prompts: &Prompts,
         gone: Arc<AtomicBool>,
     ) -> CellistSource {
-        CellistSource::new(setup, reach, prompts, gone, None)
+        CellistSource::new(setup, location, prompts, gone, None)
     }
 
     /// For many clients over HTTP.
-    pub fn for_many(setup: Caller, reach: ServiceLocation, prompts: &Prompts) -> CellistSource {
-        CellistSource::new(setup, reach, prompts, Arc::default(), Some(Mutex::default()))
+    pub fn for_many(setup: Caller, location: ServiceLocation, prompts: &Prompts) -> CellistSource {
+        CellistSource::new(setup, location, prompts, Arc::default(), Some(Mutex::default()))
     }
 
     fn new(
         setup: Caller,
-        reach: ServiceLocation,
+        location: ServiceLocation,
         prompts: &Prompts,
         gone: Arc<AtomicBool>,
         stateless: Option<Mutex<HashMap<String, Arc<McpAgent>>>>,
@@ -83,7 +83,7 @@ impl CellistSource {
         tools.retain(|tool| ToolName::from_name(&tool.name).is_some_and(|name| offer.has(name)));
         let (prompt, _) = prompts.for_mode(setup.mode);
         let instructions = instructions(setup.mode);
-        let shared = SourceShared { setup, reach, tools, instructions, prompt, gone, stateless };
+        let shared = SourceShared { setup, location, tools, instructions, prompt, gone, stateless };
         CellistSource { shared: Arc::new(shared), own: OnceLock::new(), offered: Arc::default() }
     }
 
@@ -127,7 +127,7 @@ impl CellistSource {
 impl SourceShared {
     fn agent(&self, is_shared: bool) -> McpAgent {
         let caller = Caller { session: session(), is_shared, ..self.setup.clone() };
-        McpAgent::new(self.reach.clone(), caller, self.gone.clone())
+        McpAgent::new(self.location.clone(), caller, self.gone.clone())
     }
 
     fn stateless_agent(

@@ -46,7 +46,7 @@ pub(super) async fn serve(
     if !is_accepted {
         return;
     }
-    connection.mark_proven();
+    connection.mark_handshake_done();
     // A stopping host refuses new clients.
     let Some(_attached) = page.shared.attach() else { return };
     let _open = page.access.visit(&hello.browser);
