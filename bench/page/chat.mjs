@@ -1,5 +1,5 @@
-// The assistant measured in a real browser: from a piece of an answer at the provider to the frame that shows it, and what
-// an answer with many calls leaves in the host's memory. Prints one JSON object.
+// Measures the assistant in a real browser: time from a piece of an answer at the provider to its frame, and memory of
+// the host after an answer with many calls. Prints one JSON object.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -11,7 +11,7 @@ const { Models, calls, paced, says } = await import(pathToFileURL(join(web, 'tes
 
 const ANSWERS = 5
 const PIECES = 80
-/** As fast as quick models speak; their pieces are a little longer than a word. */
+/** The speed of a quick model, with pieces a little longer than a word. */
 const PACE_MS = 25
 const CALLS = 200
 const LINES = 60
@@ -19,7 +19,7 @@ const [WARM, COUNTED] = [3, 4]
 
 const at = (values, share) => values.toSorted((one, other) => one - other)[Math.min(values.length - 1, Math.floor(values.length * share))]
 
-/** What a process holds in memory now. */
+/** Current memory of a process. */
 const held = (pid) => Number(/^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024
 
 async function say(page, words) {
@@ -40,7 +40,7 @@ async function streamed(page, models, round) {
     window.shown = Array(pieces).fill(null)
     let next = 0
     const channel = new MessageChannel()
-    // What is posted within a frame comes after it was drawn.
+    // A message posted within a frame arrives after the frame is drawn.
     channel.port1.onmessage = ({ data }) => {
       const now = performance.timeOrigin + performance.now()
       for (const piece of data) window.shown[piece] = now
@@ -61,11 +61,11 @@ async function streamed(page, models, round) {
   await page.waitForFunction(() => window.shown.every((time) => time !== null))
   await ended(page, word(PIECES - 1))
   const shown = await page.evaluate(() => window.shown)
-  await until(() => models.sent.length >= from + PIECES, 'what was sent')
+  await until(() => models.sent.length >= from + PIECES, 'the sent pieces')
   return models.sent.slice(from, from + PIECES).map(({ piece, at }) => shown[piece] - at)
 }
 
-/** How much more the host holds after an answer with many calls, and how much their results are. */
+/** Extra memory of the host after an answer with many calls, and the size of their results. */
 async function called(bed, page, models, words) {
   const pid = bed.host.pid
   const [before, from] = [held(pid), await models.count()]
@@ -87,7 +87,7 @@ try {
   await bed.start()
   const chat = { provider: 'anthropic', model: 'scripted', base_url: models.url, run_code: 'allow', max_steps: CALLS + 10 }
   writeFileSync(join(bed.home, 'config.toml'), `[chat]\n${Object.entries(chat).map(([name, value]) => `${name} = ${JSON.stringify(value)}\n`).join('')}`)
-  const prose = Array.from({ length: LINES }, (_, line) => `Line ${line} of what a call reads, as long as lines of prose are.`).join('\n')
+  const prose = Array.from({ length: LINES }, (_, line) => `Line ${line} of the text of a call, as long as lines of prose are.`).join('\n')
   bed.write('chat.ipynb', notebook(code('small', 'x = 1'), markdown('large', prose)))
   bed.write('calls.ipynb', notebook(code('small', 'x = 1'), markdown('large', prose)))
 
@@ -98,8 +98,8 @@ try {
   await page.close()
 
   const other = await bed.open('calls.ipynb')
-  // The first answers find out how much room the largest requests need, which is kept for the next ones. What is
-  // counted is what each further answer adds.
+  // The first answers allocate the memory for the largest requests, which is reused. Only the growth by further
+  // answers counts.
   const before = held(bed.host.pid)
   for (let round = 0; round < WARM; round++) await called(bed, other, models, `Warm calls ${round}`)
   const room = held(bed.host.pid) - before
