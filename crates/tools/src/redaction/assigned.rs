@@ -1,4 +1,4 @@
-//! Values that stand behind the name of a secret: assignments, headers, tables, markup, flags of commands.
+//! Finds values after the name of a secret: assignments, headers, tables, markup, command flags.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use super::values::{
     is_uuid, line_before, line_behind, turns,
 };
 
-/// What stands between a name and its value.
+/// The separator between a name and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// `NAME=value` at the beginning of a line or of a word of a command, and `?name=value` in an address.
+    /// `NAME=value` at the start of a line or of a word of a command, and `?name=value` in a URL.
     Variable,
     /// `name = value`, which may be code.
     Equals,
@@ -28,11 +28,11 @@ struct Value {
     range: Range<usize>,
     way: Way,
     is_quoted: bool,
-    /// Whether a call, an index or more of an expression follows.
+    /// Whether a call, an index or the rest of an expression follows.
     is_code: bool,
 }
 
-/// The secret behind the name around a word, if both are of one.
+/// Finds the secret after the name around a keyword, if name and value look like one.
 pub(super) fn find(text: &str, word: Range<usize>) -> Option<Found<'static>> {
     let name = names::around(text, word)?;
     let value = value(text, &name)?;
@@ -46,7 +46,7 @@ pub(super) fn find(text: &str, word: Range<usize>) -> Option<Found<'static>> {
     is_one.then_some(Found { range: value.range, label })
 }
 
-/// The token behind `Bearer`.
+/// Finds the token after `Bearer`.
 pub(super) fn bearer(text: &str, word: Range<usize>) -> Option<Found<'static>> {
     let rest = &text[word.end..];
     let start = word.end + rest.len() - rest.trim_start_matches([' ', '\t']).len();
@@ -108,7 +108,7 @@ fn value(text: &str, name: &Name) -> Option<Value> {
     read(text, start, way)
 }
 
-/// Whether a variable may follow these words of a line.
+/// Returns whether a variable may follow these words of a line.
 fn is_command(line: &str) -> bool {
     const WORDS: &[&str] = &[
         "export",
@@ -128,7 +128,7 @@ fn is_command(line: &str) -> bool {
     line.split_whitespace().next_back().is_some_and(|word| WORDS.contains(&word) || word.contains('='))
 }
 
-/// Whether a line of `.netrc` is around: `machine … login … password …`.
+/// Returns whether the name is part of a `.netrc` line: `machine … login … password …`.
 fn is_netrc(text: &str, name: &Name) -> bool {
     const AROUND: usize = 200;
     let from = text.floor_char_boundary(name.range.start.saturating_sub(AROUND));
@@ -138,7 +138,8 @@ fn is_netrc(text: &str, name: &Name) -> bool {
         || before.ends_with("setx ")
 }
 
-/// Where the value stands in `"name": "TOKEN", "value": "…"` and its like, with the name's end given.
+/// Returns the start of the value in `"name": "TOKEN", "value": "…"` and similar forms. `closed` is
+/// the end of the name.
 fn named_value(text: &str, closed: usize) -> Option<usize> {
     const FAR: usize = 48;
     let rest = &text[closed..text.floor_char_boundary((closed + FAR).min(text.len()))];
@@ -149,7 +150,7 @@ fn named_value(text: &str, closed: usize) -> Option<usize> {
     Some(closed + rest.len() - inner.trim_start().len())
 }
 
-/// How long `: str = ` is in `password: str = "…"`.
+/// Returns the length of `: str = ` in `password: str = "…"`.
 fn behind_type(line: &str) -> Option<usize> {
     let (kind, rest) = line.split_once(" = ")?;
     let is_type = kind.len() <= 40 && kind.trim().starts_with(|letter: char| letter.is_ascii_alphabetic());
@@ -158,12 +159,12 @@ fn behind_type(line: &str) -> Option<usize> {
     is_type.then(|| line.len() - rest.trim_start().len())
 }
 
-/// The value that begins here.
+/// Reads the value that starts at `start`.
 fn read(text: &str, start: usize, way: Way) -> Option<Value> {
     const LONGEST: usize = 4096;
     let bytes = text.as_bytes();
     let rest = &bytes[start..];
-    // Letters before a string in Python, and backslashes before a quote in JSON.
+    // Prefix letters of a Python string, and backslashes before a quote in JSON.
     let letters = rest.iter().take(2).take_while(|byte| b"bBrRuUfF".contains(byte)).count();
     let escapes = rest[letters..].iter().take_while(|byte| **byte == b'\\').count();
     let quote = rest.get(letters + escapes).copied().filter(|byte| QUOTES.contains(byte));
@@ -185,7 +186,7 @@ fn read(text: &str, start: usize, way: Way) -> Option<Value> {
     let end = inner.find(|letter: char| letter.is_whitespace() || stops.contains(&letter));
     let end = end.unwrap_or(inner.len());
     let stop = inner[end..].chars().next();
-    // Words in a string are a sentence.
+    // A string with spaces is a sentence.
     if quote.is_some() && stop.is_some_and(char::is_whitespace) {
         return None;
     }
@@ -199,7 +200,7 @@ fn read(text: &str, start: usize, way: Way) -> Option<Value> {
     })
 }
 
-/// How long the scheme before the credentials of a header is.
+/// Returns the length of the scheme before the credentials in a header.
 fn scheme(text: &str) -> usize {
     const SCHEMES: &[&str] = &["bearer ", "basic ", "token ", "apikey ", "digest ", "negotiate "];
     let is_one =
@@ -254,7 +255,7 @@ fn is_secret(text: &str, name: &Name, value: &Value) -> bool {
     }
 }
 
-/// Whether it reads as code: names with dots between them.
+/// Returns whether a text reads as code: names joined by dots.
 fn is_expression(text: &str) -> bool {
     let is_name = |piece: &str| {
         piece.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_')
@@ -264,13 +265,13 @@ fn is_expression(text: &str) -> bool {
     text.contains('.') && text.split('.').all(is_name)
 }
 
-/// Whether it is a name with a number at its end, as variables have it.
+/// Returns whether a text is a variable name that ends in a number.
 fn is_numbered(text: &str) -> bool {
     let name = text.trim_end_matches(|letter: char| letter.is_ascii_digit());
     !has_digit(name) && name.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_')
 }
 
-/// Whether it stands for a name and a password: base64 with a colon within.
+/// Returns whether a text is `user:password` in base64.
 fn is_pair(text: &str) -> bool {
     super::encoded::base64(text).is_some_and(|plain| plain.contains(':'))
 }

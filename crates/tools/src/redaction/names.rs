@@ -1,8 +1,9 @@
-//! Names that say that a secret follows: `DB_PASSWORD`, `apiKey`, `client-secret`, and not `max_tokens` or `tokenizer`.
+//! Recognises names that announce a secret: `DB_PASSWORD`, `apiKey`, `client-secret`, but not
+//! `max_tokens` or `tokenizer`.
 
 use std::ops::Range;
 
-/// Words in names, as the search looks for them, without case.
+/// Keywords in names, ignoring case.
 pub(super) const WORDS: &[&str] = &[
     "password",
     "passwd",
@@ -19,22 +20,22 @@ pub(super) const WORDS: &[&str] = &[
     "sig",
 ];
 
-/// How sure a name is.
+/// The kind of secret that a name announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Strength {
-    /// A person chose it: it may be short.
+    /// Chosen by a user: may be short.
     Password,
-    /// A program made it: it looks random.
+    /// Made by a program: looks random.
     Secret,
-    /// Some key, perhaps of a table or a cache.
+    /// A key of some kind, perhaps of a table or a cache.
     Key,
-    /// Letters that stand for a name and a password.
+    /// An encoded user name and password.
     Auth,
     /// Pairs of names and values.
     Cookie,
 }
 
-/// Words before `key` that make it a secret one.
+/// Words before `key` that make it a secret.
 const QUALIFIERS: &[&str] = &[
     "api",
     "access",
@@ -71,7 +72,7 @@ const QUALIFIERS: &[&str] = &[
     "project",
 ];
 
-/// Words before `key` of tables, caches and the like.
+/// Words before `key` for tables, caches and similar uses.
 const PLAIN_KEYS: &[&str] = &[
     "primary",
     "foreign",
@@ -99,7 +100,7 @@ const PLAIN_KEYS: &[&str] = &[
     "merge",
 ];
 
-/// Words before `token` in the language of models and of lists in pages.
+/// Words before `token` for language models and pagination.
 const PLAIN_TOKENS: &[&str] = &[
     "max",
     "min",
@@ -128,7 +129,7 @@ const PLAIN_TOKENS: &[&str] = &[
     "completion",
 ];
 
-/// Words behind the word for a secret which say that the value is about one, and none itself.
+/// Words after the keyword which show that the value only describes a secret.
 const ABOUT: &[&str] = &[
     "count",
     "counts",
@@ -224,14 +225,14 @@ const ABOUT: &[&str] = &[
     "checksum",
 ];
 
-/// A name with a word for a secret in it.
+/// A name with a keyword in it.
 pub(super) struct Name {
     pub(super) range: Range<usize>,
     pub(super) strength: Strength,
     pub(super) is_upper: bool,
 }
 
-/// The name around a word for a secret, if it is one of a secret.
+/// Returns the name around a keyword, if it announces a secret.
 pub(super) fn around(text: &str, word: Range<usize>) -> Option<Name> {
     const LONGEST: usize = 64;
     let bytes = text.as_bytes();
@@ -280,7 +281,7 @@ fn starts_with(text: &str, start: &str) -> bool {
     text.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start))
 }
 
-/// Whether a word begins here: behind no letter, or with a capital behind a small one.
+/// Returns whether a word starts here: not after a letter, or with a capital after a small letter.
 fn starts_anew(text: &str, word: &Range<usize>) -> bool {
     let first = text.as_bytes()[word.start];
     let before = text.as_bytes()[..word.start].last();
@@ -289,7 +290,7 @@ fn starts_anew(text: &str, word: &Range<usize>) -> bool {
     })
 }
 
-/// Whether the word goes on behind itself, as in `tokenizer`.
+/// Returns whether the word continues, as in `tokenizer`.
 fn goes_on(word: &str, behind: &str) -> bool {
     let is_small = word.ends_with(|letter: char| letter.is_ascii_lowercase());
     behind.starts_with(|letter: char| match is_small {
@@ -298,7 +299,7 @@ fn goes_on(word: &str, behind: &str) -> bool {
     })
 }
 
-/// The words of a name, in small letters.
+/// Splits a name into words, in lower case.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_small = false;
@@ -320,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_secrets_are_told_from_names_of_other_things() {
+    fn names_of_secrets_are_recognised() {
         let strength = |name: &str| {
             let lower = name.to_ascii_lowercase();
             WORDS.iter().find_map(|word| {

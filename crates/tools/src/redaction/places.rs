@@ -1,12 +1,12 @@
-//! Passwords that are known by their place: in addresses, in lines of `.pgpass`, behind the flags of curl and sshpass, and
-//! tokens of bots, which begin with a number.
+//! Finds passwords by their position: in URLs, in `.pgpass` lines, after flags of curl and sshpass.
+//! Also finds bot tokens, which start with a number.
 
 use std::ops::Range;
 
 use super::Found;
 use super::values::{has_both_cases, has_digit, is_no_stand_in, is_random, line_before, line_behind};
 
-/// How a place is found: the letters to look for, and a look at the text around them.
+/// A detector: the characters to search for, and a function that examines the text around them.
 pub(super) type Place = (&'static str, fn(&str, Range<usize>) -> Option<Found<'static>>);
 
 pub(super) const PLACES: &[Place] = &[
@@ -47,7 +47,7 @@ fn pgpass(text: &str, port: Range<usize>) -> Option<Found<'static>> {
     (is_one && is_no_stand_in(password)).then_some(Found { range, label: "password" })
 }
 
-/// `123456789:AA…`, the token of a bot.
+/// `123456789:AA…`, the token of a Telegram bot.
 fn telegram(text: &str, colon: Range<usize>) -> Option<Found<'static>> {
     let bytes = text.as_bytes();
     let digits = bytes[..colon.start].iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
@@ -76,7 +76,7 @@ fn sshpass(text: &str, flag: Range<usize>) -> Option<Found<'static>> {
     is_one.then_some(Found { range: start..start + password.len(), label: "password" })
 }
 
-/// The next argument of a command, without its quotes.
+/// Returns the next argument of a command, without its quotes.
 fn argument(text: &str, at: usize) -> Option<(usize, &str)> {
     let near = line_behind(text, at);
     let rest = near.trim_start_matches([' ', '=', '"', '\'']);

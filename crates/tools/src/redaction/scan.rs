@@ -1,5 +1,5 @@
-//! Looks for credentials in a text: one search for all keywords, then a closer look where one stands. A text with escapes
-//! is also looked at without them, and so is the plain text of encoded runs.
+//! Searches a text for credentials: one pass for all keywords, then a check at each hit. Decoded
+//! text and the contents of encoded runs are searched too.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use super::rules::RULES;
 use super::tokens::TOKENS;
 use super::{Found, assigned, disguise, encoded, private_key};
 
-/// Who looks closer where a keyword stands.
+/// The check to run at a keyword.
 #[derive(Clone, Copy)]
 enum Look {
     Token(usize),
@@ -21,10 +21,11 @@ enum Look {
     Name,
 }
 
-/// So many letters of a keyword are looked for: fewer states, and the closer look reads the rest.
+/// Characters of a keyword that the search uses. Fewer characters mean fewer states; the check
+/// reads the rest.
 const LONGEST: usize = 6;
 
-/// All keywords, and who looks closer at each.
+/// All keywords, and the checks of each.
 struct Keywords {
     search: AhoCorasick,
     looks: Vec<Vec<Look>>,
@@ -59,7 +60,7 @@ static KEYWORDS: LazyLock<Keywords> = LazyLock::new(|| {
     Keywords { search, looks }
 });
 
-/// Labels of marks: those of tokens and rules, and a few more.
+/// Returns whether a label belongs to a redaction mark.
 pub(super) fn is_label(label: &str) -> bool {
     const OTHERS: &[&str] = &[
         "password",
@@ -75,7 +76,7 @@ pub(super) fn is_label(label: &str) -> bool {
         || RULES.iter().any(|rule| rule.label == label)
 }
 
-/// Where credentials stand in a text.
+/// Finds credentials in a text.
 pub(super) fn find(text: &str) -> Vec<Found<'static>> {
     let mut found = plain(text, 0);
     for part in disguise::parts(text) {
@@ -88,11 +89,11 @@ pub(super) fn find(text: &str) -> Vec<Found<'static>> {
     found
 }
 
-/// Where credentials stand in a text that is taken as it is, or encoded.
+/// Finds credentials in a text as it is, and in encoded runs.
 pub(super) fn plain(text: &str, depth: usize) -> Vec<Found<'static>> {
     let mut found = private_key::find(text);
     let keywords = &*KEYWORDS;
-    // Up to where each rule has looked already, and up to where a value was found.
+    // For each rule, the end of the text that it has examined.
     let mut looked = Vec::new();
     let (mut tokens, mut ruled, mut placed, mut assigned) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for hit in keywords.search.find_overlapping_iter(text) {
@@ -113,8 +114,8 @@ pub(super) fn plain(text: &str, depth: usize) -> Vec<Found<'static>> {
             }
         }
     }
-    // Of those at the same place the first gives its label: the kind of a token, in the order of the table, says more than
-    // a rule, and that more than a name.
+    // The first finding at a position gives the label. Kinds of tokens come first, in table order,
+    // then rules, then names.
     tokens.sort_by_key(|(at, _)| *at);
     found.extend(tokens.into_iter().map(|(_, it)| it));
     found.append(&mut ruled);

@@ -1,5 +1,5 @@
-//! Credentials that are known by their first letters: one table of prefixes. A token may be cut short at its end, run over
-//! the end of a line, or be put together of two strings.
+//! Finds credentials by their prefix: one table. A token may be cut at its end, continue after a
+//! line end, or consist of two strings.
 
 use std::ops::Range;
 
@@ -10,20 +10,20 @@ use super::values::{always, has_both_cases, has_digit, is_random};
 pub(super) struct Token {
     pub(super) label: &'static str,
     pub(super) prefixes: &'static [&'static str],
-    /// The letters behind the prefix, and how many there are at least.
+    /// The characters after the prefix, and their minimum number.
     letters: fn(u8) -> bool,
     least: usize,
-    /// Whether the whole, with its prefix, really is one.
+    /// Checks the whole token, with its prefix.
     is_one: fn(&str) -> bool,
     start: Start,
 }
 
-/// Where a token may begin.
+/// Positions at which a token may start.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Start {
-    /// Anywhere: nothing else begins like this.
+    /// Anywhere: the prefix is unmistakable.
     Anywhere,
-    /// Not within a word.
+    /// Only at the start of a word.
     Word,
 }
 use Start::{Anywhere, Word};
@@ -217,11 +217,11 @@ pub(super) const TOKENS: &[Token] = &[
     ),
 ];
 
-/// So many letters of a token that was cut short are told from a word.
+/// Characters that tell a cut token from a word.
 const TELLING: usize = 8;
 
 impl Token {
-    /// The token whose prefix stands at a place of the text.
+    /// Returns the token whose prefix is at a position of the text.
     pub(super) fn find(&'static self, text: &str, at: usize) -> Option<Found<'static>> {
         let before = &text.as_bytes()[..at];
         let is_escaped = || before.len() >= 2 && before[before.len() - 2] == b'\\';
@@ -244,13 +244,13 @@ impl Token {
         (is_whole || is_cut()).then_some(Found { range: prefix.start..run.end, label: self.label })
     }
 
-    /// Whether tokens of this kind fill more than a line.
+    /// Returns whether tokens of this kind may be longer than a line.
     fn is_long(&self) -> bool {
         self.least >= 36
     }
 }
 
-/// The letters of a token, without the gaps between them.
+/// The characters of a token, without gaps.
 struct Run {
     letters: String,
     count: usize,
@@ -279,14 +279,14 @@ impl Run {
             letters.push_str(more);
             end = next + more.len();
         }
-        // A full stop ends a sentence, unless it belongs to the prefix.
+        // A full stop ends a sentence, unless it is part of the prefix.
         let stops = letters.len() - letters.trim_end_matches('.').len().max(prefix.len());
         letters.truncate(letters.len() - stops);
         Run { count: letters.len() - prefix.len(), letters, end: end - stops }
     }
 }
 
-/// Where a token goes on behind the end of a line, or in the next of two strings.
+/// Returns the position at which a token continues after a line end or in the next string.
 fn gap(bytes: &[u8], at: usize) -> Option<usize> {
     const WIDEST: usize = 24;
     let is_quote = |byte: u8| b"'\"".contains(&byte);

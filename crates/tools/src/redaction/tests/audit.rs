@@ -1,11 +1,12 @@
-//! A list of kinds of credentials and of disguises, each checked: none of the secret may be left. And texts of this
-//! project, of which nothing may be taken out. Values are put together here, so that nobody takes them for real ones.
+//! Kinds of credentials and encodings, each checked to leave nothing of the secret. Also texts of
+//! this project, which must stay unchanged. Values are assembled here, so that scanners do not
+//! report them.
 
 use std::path::Path;
 
 use super::super::Redaction;
 
-/// Nobody's letters: as long and as mixed as real ones.
+/// Made up: as long and as mixed as real keys.
 const MIXED: &str = "aB3dE5fG7hJ9kL2mN4pQ6rS8tU0vW1xY3zA5bC7dE9fG2hJ4kL6mP8qR0sT1uV3wX5yZ7aB9cD2eF4gH6";
 const HEX: &str = "0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f9";
 
@@ -30,7 +31,7 @@ fn base64(text: &str) -> String {
     base64::engine::general_purpose::STANDARD.encode(text)
 }
 
-/// A kind, a text with it, and the part that must not be left.
+/// A kind, a text that has it, and the part that must be gone.
 type Case = (&'static str, String, String);
 
 fn bare(kind: &'static str, secret: String) -> Case {
@@ -297,15 +298,15 @@ fn all_kinds_of_credentials_are_caught() {
 }
 
 #[test]
-fn credentials_in_disguise_are_caught() {
+fn encoded_credentials_are_caught() {
     let disguises = disguises();
     assert!(disguises.len() >= 50, "{}", disguises.len());
     check("disguises", &disguises);
 }
 
-/// Known gaps. A case that is caught one day moves up.
+/// Known gaps. A case that is detected one day moves up.
 #[test]
-fn these_disguises_are_not_seen_through() {
+fn these_encodings_are_not_detected() {
     let token = TOKEN();
     let reversed: String = token.chars().rev().collect();
     let numbers: Vec<String> = token.bytes().map(|byte| byte.to_string()).collect();
@@ -367,7 +368,7 @@ fn innocent_text_is_left_alone() {
     }
 }
 
-/// Files that hold credentials on purpose, because they are about them. All others are read.
+/// Files that hold credentials on purpose. All other files are read.
 const ON_PURPOSE: &[&str] = &[
     "crates/assistant/src/provider/account.rs",
     "crates/cli/tests/it/chat.rs",
@@ -384,10 +385,10 @@ const ON_PURPOSE: &[&str] = &[
     "web/test/page/assistant.mjs",
 ];
 
-/// Texts of the project itself: sources, tests, docs, fixtures and notebooks.
+/// Texts of the project: sources, tests, docs, fixtures and notebooks.
 #[test]
-fn nothing_is_taken_out_of_this_project() {
-    /// Made by tools, and no part of the project.
+fn nothing_in_this_project_is_redacted() {
+    /// Generated folders.
     const MADE: &[&str] = &["target", "node_modules", ".git", "dist"];
     fn walk(folder: &Path, files: &mut Vec<std::path::PathBuf>) {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
