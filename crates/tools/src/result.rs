@@ -1,5 +1,5 @@
-//! The output of code as a model reads it: text within a budget, with the pictures of a cell behind its text. The text
-//! of a piece of code was cut when it was collected, by the limits that [`Budget::reading`] gives; here it is put together.
+//! The output of code as a model reads it: text within a budget, the pictures of a cell after its
+//! text. [`Budget::reading`] limits the text while it is collected; this module composes the reply.
 
 mod composed;
 mod gallery;
@@ -21,22 +21,22 @@ pub(crate) use gallery::Gallery;
 pub(crate) use outputs::{ShownOutputs, shown};
 pub(crate) use reply::Reply;
 
-/// What a heading and a notice take at most.
+/// Bytes reserved for a heading and a notice.
 const SAID: usize = 256;
 
-/// How much an answer may have.
+/// The size limits of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Budget {
     /// Bytes of text.
     pub(crate) bytes: usize,
-    /// Whether the caller said how many bytes it wants.
+    /// Whether the caller set the limit.
     is_asked: bool,
-    /// Whether pictures are wanted.
+    /// Whether the caller wants pictures.
     images: bool,
 }
 
 impl Budget {
-    /// What a call asks for, or what is usual for its caller.
+    /// Takes the limits of a call, or the defaults of its caller.
     pub(crate) fn of(agent: &Agent, max_output: Option<MaxOutput>, images: Option<bool>) -> Budget {
         let (bytes, is_asked) = match max_output {
             Some(wanted) => (budget::asked(wanted.0), true),
@@ -46,9 +46,9 @@ impl Budget {
         Budget { bytes, is_asked, images: images.unwrap_or(true) }
     }
 
-    /// How output is collected so that there is room for what is said about it.
+    /// Returns the limits for collecting output, with room for headings and notices.
     pub(crate) fn reading(self) -> Reading {
-        // A heading and what is said of output that was cut, and more of that where there is much of it.
+        // Room for a heading and notices; more in a larger answer.
         let said = (self.bytes / 4).clamp(SAID, 1024).min(self.bytes / 4 * 3);
         match self.is_asked {
             true => Reading::for_model(self.bytes - said),
@@ -57,26 +57,26 @@ impl Budget {
     }
 }
 
-/// Code that ran, as it is told.
+/// The result of one piece of code, or of several cells without output.
 #[derive(Clone, Debug)]
 pub(crate) struct Ran {
-    /// Its number, where there are several; of cells that are told together, all numbers.
+    /// The numbers of the cells, if there are several.
     cells: Vec<usize>,
-    /// Stands above it, where there are several.
+    /// The line above the output, if there are several cells.
     pub(crate) heading: Option<String>,
-    /// What it was called, for a failure: `nb.ipynb: cell 3 (abc)`.
+    /// The location in an error, such as `nb.ipynb: cell 3 (abc)`.
     pub(crate) place: Option<String>,
-    /// What it showed, without notices.
+    /// The output, without notices.
     text: String,
     notices: Vec<String>,
     status: Status,
-    /// What was raised, in a line.
+    /// The exception, in a line.
     raised: Option<String>,
     pictures: Pictures,
     artifact: Option<String>,
-    /// Whether it may fail.
+    /// Whether the cell is allowed to fail.
     is_expected: bool,
-    /// Its outputs as the notebook has them.
+    /// The outputs in the notebook.
     mark: Option<OutputMark>,
 }
 
@@ -86,7 +86,7 @@ impl Ran {
         let said = notices.join("\n");
         let text = match text.strip_suffix(&said) {
             Some(rest) => rest.trim_end_matches('\n').to_owned(),
-            // Notices are the end of the text; were they not, nothing is said twice.
+            // Notices end the text. Otherwise they would appear twice.
             None => text,
         };
         let text = said_how_to_read(text, artifact.as_deref());
@@ -98,34 +98,34 @@ impl Ran {
         Ran { cells, heading, place, text, notices, status, raised, pictures, artifact, is_expected, mark }
     }
 
-    /// Under a heading.
+    /// Sets the heading.
     pub(crate) fn under(self, heading: impl Into<String>) -> Ran {
         Ran { heading: Some(heading.into()), ..self }
     }
 
-    /// As part of something that has a name.
+    /// Sets the location.
     pub(crate) fn at(self, place: impl Into<String>) -> Ran {
         Ran { place: Some(place.into()), ..self }
     }
 
-    /// As the cell with this number.
+    /// Sets the number of the cell.
     pub(crate) fn numbered(self, cell: usize) -> Ran {
         Ran { cells: vec![cell], ..self }
     }
 
-    /// With the outputs that the notebook has of it.
+    /// Sets the outputs in the notebook.
     pub(crate) fn marked(self, mark: OutputMark) -> Ran {
         Ran { mark: Some(mark), ..self }
     }
 
-    /// Several that showed nothing, told as one.
+    /// Merges results without output into one.
     pub(crate) fn together(all: Vec<Ran>, heading: impl FnOnce(&[usize]) -> String) -> Option<Ran> {
         let cells: Vec<usize> = all.iter().flat_map(|ran| ran.cells.iter().copied()).collect();
         let first = all.into_iter().next()?;
         Some(Ran { heading: Some(heading(&cells)), cells, ..first })
     }
 
-    /// It may fail without that being a failure.
+    /// Allows the cell to fail.
     pub(crate) fn expected(self) -> Ran {
         Ran { is_expected: true, ..self }
     }
@@ -138,12 +138,12 @@ impl Ran {
         }
     }
 
-    /// Whether there is nothing to read of it.
+    /// Returns whether there is nothing to show.
     pub(crate) fn is_silent(&self) -> bool {
         self.text.trim().is_empty() && self.notices.is_empty() && self.pictures.list.is_empty()
     }
 
-    /// Takes the error, as one line. The end of the text and the notices do not repeat it.
+    /// Takes the error as one line, and removes it from the end of the text or from the notices.
     fn take_error(&mut self) -> String {
         let raised = match self.status {
             Status::Timeout | Status::Cancelled => None,
@@ -165,7 +165,7 @@ impl Ran {
         }
     }
 
-    /// The error in a line, where it failed.
+    /// Returns the error in a line, if the code failed.
     fn error(&self) -> Option<String> {
         self.has_failed().then(|| self.clone().take_error())
     }
@@ -188,13 +188,13 @@ impl Ran {
     }
 }
 
-/// The interpreter of a kernel that nothing was told of yet.
+/// Describes the interpreter of a kernel that the caller has not seen yet.
 pub(crate) fn introduced(kernel: &KernelReport) -> Option<String> {
     let python = kernel.python.as_ref()?;
     Some(format!("[{} {}]", kernel.backend, python.display()))
 }
 
-/// A text whose last notice names an artifact names also the tool that reads it.
+/// Adds the name of the reading tool to a notice that names an artifact.
 fn said_how_to_read(text: String, artifact: Option<&str>) -> String {
     let named = artifact.map(|id| format!("{}]", notices::artifact(id)));
     match named.and_then(|named| text.strip_suffix(&named)) {
@@ -203,7 +203,7 @@ fn said_how_to_read(text: String, artifact: Option<&str>) -> String {
     }
 }
 
-/// A text of at most so many bytes.
+/// Cuts a text to `bytes` bytes.
 pub(crate) fn short(text: &str, bytes: usize) -> String {
     match text.len() <= bytes {
         true => text.to_owned(),
@@ -211,7 +211,7 @@ pub(crate) fn short(text: &str, bytes: usize) -> String {
     }
 }
 
-/// Composes one reply of all runs, with the lines before and behind them.
+/// Composes a reply from results, with lines before and after them.
 pub(crate) fn compose(before: Vec<String>, mut ran: Vec<Ran>, behind: Vec<String>) -> Composed {
     let mut composed = Composed { bottom: behind, ..Composed::default() };
     let failed = ran.iter().position(Ran::has_failed);
@@ -231,14 +231,14 @@ pub(crate) fn compose(before: Vec<String>, mut ran: Vec<Ran>, behind: Vec<String
         }
         composed.artifacts.extend(ran.artifact.take());
         let mut section = ran.into_section();
-        // The first line has it.
+        // The first line has the error already.
         section.error = section.error.filter(|_| failed != Some(at));
         composed.sections.push(section);
     }
     composed
 }
 
-/// How cells that ran ended.
+/// Summarises how the cells ended.
 pub(crate) fn summary<'a>(ran: impl IntoIterator<Item = &'a Ran>) -> RunSummary {
     let mut summary = RunSummary::default();
     for ran in ran {
@@ -248,7 +248,7 @@ pub(crate) fn summary<'a>(ran: impl IntoIterator<Item = &'a Ran>) -> RunSummary 
     summary
 }
 
-/// How a cell ended, for the summary.
+/// Returns how a cell ended, for the summary.
 pub(crate) fn ending(status: Status, is_expected: bool) -> CellEnding {
     match status {
         Status::Ok => CellEnding::Ok,
@@ -259,7 +259,7 @@ pub(crate) fn ending(status: Status, is_expected: bool) -> CellEnding {
     }
 }
 
-/// Text without the module at its end, as Python puts it before the name of an exception: `json.decoder.`.
+/// Strips the module path before the name of an exception, such as `json.decoder.`.
 fn without_module(text: &str) -> &str {
     match text.strip_suffix('.') {
         Some(path) => path.trim_end_matches(|letter: char| letter.is_alphanumeric() || "._".contains(letter)),

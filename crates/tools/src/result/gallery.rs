@@ -1,5 +1,5 @@
-//! The pictures of a reply: how many there are, how they are made to fit without holding anyone up, and where the
-//! originals are kept.
+//! The pictures of a reply: limits, conversion off the async threads, and artifacts of the
+//! originals.
 
 use std::sync::Arc;
 
@@ -14,25 +14,25 @@ use super::reply::ShownPictures;
 use super::{Composed, Reply};
 use crate::answer::Block;
 
-/// How many pictures a reply has.
+/// Pictures in a reply.
 const MOST: usize = 8;
-/// Bytes of all pictures of a reply.
+/// Bytes of all pictures in a reply.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
-/// How many originals of one reply are kept.
+/// Originals kept of one reply.
 const MOST_KEPT: usize = 16;
 
-/// Makes replies with pictures. Cheap to clone; all clones take turns.
+/// Makes replies with pictures. Clones share one queue for conversions.
 #[derive(Clone, Debug)]
 pub(crate) struct Gallery {
     artifacts: Artifacts,
-    /// One picture is decoded at a time, however many ask.
+    /// Limits decoding to one picture at a time.
     turn: Arc<Semaphore>,
 }
 
-/// The pictures of a reply, as they are gone through.
+/// Progress through the pictures of a reply.
 #[derive(Default)]
 struct Hanging {
-    /// How many were seen, and how many are shown with how many bytes.
+    /// Pictures seen so far, pictures shown, and the bytes of those shown.
     seen: usize,
     shown: usize,
     bytes: usize,
@@ -46,7 +46,7 @@ impl Gallery {
         Gallery { artifacts, turn: Arc::new(Semaphore::new(1)) }
     }
 
-    /// The reply with its pictures; each answer decides whether to show them. `origin` says where they came from.
+    /// Adds pictures to a reply. Each answer decides whether to show them.
     pub(crate) async fn reply(&self, mut composed: Composed, origin: &Origin) -> Reply {
         let (mut hanging, mut shown) = (Hanging::default(), Vec::with_capacity(composed.sections.len()));
         let is_in_notebook = composed.is_in_notebook;
@@ -103,7 +103,7 @@ impl Gallery {
         });
     }
 
-    /// Makes a picture fit, on a thread of its own.
+    /// Converts a picture off the async threads.
     async fn fit(&self, picture: Arc<Picture>) -> Result<Fitted, String> {
         let lost = || "it could not be looked at".to_owned();
         let turn = Arc::clone(&self.turn).acquire_owned().await.map_err(|_| lost())?;
@@ -115,7 +115,7 @@ impl Gallery {
         fitted.await.map_err(|_| lost())?
     }
 
-    /// Keeps a picture as it came, unless so many are kept already.
+    /// Stores the original as an artifact, up to the limit.
     async fn keep(&self, picture: Arc<Picture>, kept: usize, origin: &Origin) -> Option<String> {
         if kept >= MOST_KEPT {
             return None;

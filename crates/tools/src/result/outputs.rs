@@ -1,4 +1,4 @@
-//! Outputs that are kept in a notebook, as a model reads them.
+//! Saved outputs of a notebook, as a model reads them.
 
 use cellist_output::{FoldedTraceback, MimeBundle, Output, Sink, folded_traceback, notices};
 use cellist_session::execution::{Picture, Pictures, Reading};
@@ -12,7 +12,7 @@ pub(crate) struct ShownOutputs {
     pub(crate) artifact: Option<String>,
 }
 
-/// The text of outputs, within limits. Where it is cut, the whole is kept as an artifact.
+/// Renders outputs within limits. Stores the whole text as an artifact if some of it is cut.
 pub(crate) async fn shown(
     outputs: &[Output],
     reading: Reading,

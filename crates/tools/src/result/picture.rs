@@ -1,5 +1,5 @@
-//! A picture as a model gets it: as it came where that is small enough, else smaller, and a drawing as a picture. Decoding
-//! takes time and memory; whoever calls this does so on a thread of its own, one picture at a time.
+//! Converts pictures for a model: small ones stay as they are, large ones shrink, SVG becomes PNG.
+//! Decoding takes time and memory: callers use a blocking thread and one picture at a time.
 
 use cellist_session::execution::Picture;
 
@@ -10,23 +10,23 @@ mod rows;
 #[cfg(feature = "images")]
 mod smaller;
 
-/// The longest side that models look at; what is larger they make smaller themselves.
+/// The longest side that models use; they shrink larger pictures themselves.
 #[cfg(feature = "images")]
 pub(crate) const MAX_SIDE: u32 = 1568;
 /// Bytes of one picture.
 pub(crate) const MAX_BYTES: usize = 1024 * 1024;
 
-/// A picture that a model can be given.
+/// A picture for a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fitted {
     pub(crate) mime: &'static str,
-    /// Its bytes, in base64.
+    /// The bytes, in base64.
     pub(crate) data: String,
-    /// What was done to it, if anything.
+    /// The conversion, if any.
     pub(crate) changed: Option<String>,
 }
 
-/// Makes a picture fit, or says why it cannot be shown. Nothing is decoded that fits as it is.
+/// Converts a picture, or returns why it cannot be shown. Decodes only if needed.
 pub(crate) fn fit(picture: &Picture) -> Result<Fitted, String> {
     match picture.mime.as_str() {
         "image/png" => raster("image/png", &picture.data),
@@ -38,7 +38,7 @@ pub(crate) fn fit(picture: &Picture) -> Result<Fitted, String> {
     }
 }
 
-/// A picture's bytes, as they are kept in a file.
+/// Returns the bytes of a picture as a file has them.
 pub(crate) fn original(picture: &Picture) -> Vec<u8> {
     match picture.mime.as_str() {
         "image/svg+xml" => picture.data.clone().into_bytes(),
@@ -104,7 +104,7 @@ fn decoded(data: &str) -> Result<Vec<u8>, String> {
     LENIENT.decode(data).map_err(|error| format!("it is not base64: {error}"))
 }
 
-/// Base64 without the line ends that Python puts into it.
+/// Removes the line ends that Python puts into base64.
 fn one_line(data: &str) -> String {
     data.split_ascii_whitespace().collect()
 }
@@ -126,7 +126,7 @@ mod tests {
         smaller::size(fitted.mime, &decoded(&fitted.data).unwrap()).unwrap()
     }
 
-    /// What no compression makes small.
+    /// Noise, which does not compress.
     fn noise(width: u32, height: u32) -> RgbImage {
         let mut state = 1_u32;
         let mut next = || {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_picture_stays_byte_for_byte_whatever_its_line_ends() {
+    fn a_small_picture_stays_byte_for_byte() {
         let small = picture(&RgbaImage::new(30, 20).into(), ImageFormat::Png, "image/png");
         let fitted = fit(&small).unwrap();
         assert_eq!((fitted.mime, &fitted.data, &fitted.changed), ("image/png", &small.data, &None));
@@ -148,12 +148,12 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_of_fifty_megapixels_becomes_one_that_a_model_looks_at() {
+    fn a_picture_of_fifty_megapixels_shrinks() {
         let large = picture(&RgbImage::new(10_000, 5000).into(), ImageFormat::Png, "image/png");
         let fitted = fit(&large).unwrap();
         assert_eq!((size(&fitted), fitted.mime), ((1568, 784), "image/png"));
         assert_eq!(fitted.changed.as_deref(), Some("10000×5000, shown at 1568×784"));
-        // One whose points would all have to be there at once is too much.
+        // A JPEG is decoded whole, so a large one is refused.
         let jpeg = picture(&RgbImage::new(6000, 5000).into(), ImageFormat::Jpeg, "image/jpeg");
         assert_eq!(fit(&jpeg).unwrap_err(), "its 6000×5000 pixels are too many");
         let jpeg = picture(&RgbImage::new(2000, 3000).into(), ImageFormat::Jpeg, "image/jpeg");
@@ -170,8 +170,8 @@ mod tests {
     }
 
     #[test]
-    fn more_pixels_than_memory_should_take_are_refused_before_they_are_read() {
-        // A header that promises more than there is.
+    fn too_many_pixels_are_refused_by_the_header() {
+        // A header that claims more pixels than the data has.
         let mut bytes =
             decoded(&picture(&RgbImage::new(9, 9).into(), ImageFormat::Png, "image/png").data).unwrap();
         bytes[16..20].copy_from_slice(&100_000_u32.to_be_bytes());
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_picture_is_said_to_be_none() {
+    fn broken_pictures_are_refused() {
         for (mime, data) in [
             ("image/png", "AAAA"),
             ("image/png", "not base64!"),
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drawing_becomes_a_picture_and_reads_no_file() {
+    fn svg_is_rendered_without_reading_files() {
         let svg = r#"<svg xmlns="http://www.w3.org/2000/svg" width="400" height="200">
             <image href="/etc/passwd" width="10" height="10"/>
             <rect x="100" width="300" height="200" fill="red"/><text x="20" y="20">words</text></svg>"#;

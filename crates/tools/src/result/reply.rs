@@ -1,5 +1,5 @@
-//! A reply that is ready but for its length: the answer is made for the budget of each caller that asks, and says only to
-//! callers that were sent an output that it is the same.
+//! A finished reply, independent of its length. Each caller gets an answer within its own budget,
+//! without outputs that it already has.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,45 +13,45 @@ use super::{Budget, Composed, Section, fit, short};
 use crate::agent::Agent;
 use crate::answer::{Answer, Block, Refusal};
 
-/// How long a list of cells in a notice may be.
+/// Bytes of a list of cells in a notice.
 const LIST: usize = 120;
-/// Bytes that a notice about left out cells or pictures takes beside its list.
+/// Bytes of a notice about omitted cells or pictures, without its list.
 const NOTICE: usize = 80;
 
-/// A reply, for any number of callers.
+/// A reply for any number of callers.
 #[derive(Debug)]
 pub(crate) struct Reply {
-    /// Tells replies apart.
+    /// The identity of the reply.
     id: u64,
     composed: Composed,
-    /// Of each section, the pictures that fit.
+    /// The converted pictures of each section.
     shown: Vec<ShownPictures>,
-    /// Where pictures are that are not shown and that no notebook has.
+    /// Artifacts of pictures that are neither shown nor in a notebook.
     originals: Vec<String>,
-    /// Keeps the whole text, once some of it had to be left out.
+    /// Stores the whole text when some of it is left out.
     keeper: Option<(Artifacts, Origin)>,
     whole: OnceCell<Option<String>>,
 }
 
-/// The pictures of a section as a model gets them.
+/// The converted pictures of a section.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ShownPictures {
     pub(super) blocks: Vec<Block>,
-    /// Notes on conversions, or the reason that one is not shown.
+    /// Notes on conversions, or the reason why a picture is not shown.
     pub(super) notes: Vec<String>,
-    /// How many more there are.
+    /// Pictures that are not shown.
     pub(super) more: usize,
 }
 
 impl From<Refusal> for Reply {
-    /// A reply that is told to every caller alike.
+    /// Creates a reply that is the same for every caller.
     fn from(refusal: Refusal) -> Reply {
         Composed::text(refusal.text(), true).into()
     }
 }
 
 impl From<Composed> for Reply {
-    /// A reply without pictures, and without an artifact for text that is left out.
+    /// Creates a reply without pictures, and without an artifact for omitted text.
     fn from(composed: Composed) -> Reply {
         Reply::new(composed, Vec::new())
     }
@@ -66,18 +66,18 @@ impl Reply {
         Reply { id, composed, shown, originals: Vec::new(), keeper: None, whole: OnceCell::new() }
     }
 
-    /// The same, with a place for text that is left out.
+    /// Sets the artifact store for omitted text.
     pub(super) fn kept_in(self, artifacts: Artifacts, origin: Origin, originals: Vec<String>) -> Reply {
         Reply { keeper: Some((artifacts, origin)), originals, ..self }
     }
 
-    /// The lines before all sections.
+    /// Returns the lines before all sections.
     #[cfg(test)]
     pub(crate) fn top(&self) -> String {
         self.composed.top.join("\n")
     }
 
-    /// How much memory it takes, nearly.
+    /// Estimates the memory of the reply.
     pub(crate) fn size(&self) -> usize {
         let image = |block: &Block| match block {
             Block::Image { data, .. } => data.len(),
@@ -89,7 +89,7 @@ impl Reply {
         lines.chain(texts).chain(images).sum()
     }
 
-    /// The answer to a caller, within its budget. The text ends with the summary, whatever was cut.
+    /// Renders the answer for a caller, within its budget. The summary always ends the text.
     pub(crate) async fn answer(&self, budget: Budget, agent: &Agent) -> Answer {
         let Composed { sections, .. } = &self.composed;
         let skipped: Vec<bool> = sections.iter().map(|section| self.is_known(section, agent)).collect();
@@ -125,7 +125,7 @@ impl Reply {
         page.answer(&self.composed)
     }
 
-    /// Whether a caller was sent the outputs of a section by another reply.
+    /// Returns whether another reply has sent these outputs to the caller.
     fn is_known(&self, section: &Section, agent: &Agent) -> bool {
         // Code reads every output; only a model may skip one that it has.
         let reads_all = agent.within().is_some() || agent.caller().is_shared;
@@ -191,7 +191,7 @@ impl Reply {
         }
     }
 
-    /// Says which pictures are not shown, in a line.
+    /// States in a line which pictures are not shown.
     fn more_pictures(&self, extents: &[Extent], skipped: &[bool]) -> Option<String> {
         let more = |at: usize| match (extents[at], skipped[at]) {
             (_, true) => 0,
@@ -221,7 +221,7 @@ impl Reply {
         Some(said + "]")
     }
 
-    /// The cells of the sections for which there is something to count.
+    /// Lists the cells of the sections with a count above zero.
     fn cells(&self, extents: &[Extent], count: impl Fn(usize) -> usize) -> Vec<usize> {
         let counted = (0..extents.len()).filter(|at| count(*at) > 0);
         let mut cells: Vec<usize> =
@@ -230,7 +230,7 @@ impl Reply {
         cells
     }
 
-    /// The artifact with the text of all sections, made when it is first needed.
+    /// Returns the artifact with the text of all sections, stored on first use.
     async fn whole(&self) -> Option<&str> {
         let (artifacts, origin) = self.keeper.as_ref()?;
         let kept = self.whole.get_or_init(|| async {
@@ -254,12 +254,12 @@ impl View {
     }
 }
 
-/// The blocks of an answer as they are put together.
+/// An answer under construction.
 struct Page {
     blocks: Vec<Block>,
     text: String,
     bottom: String,
-    /// Bytes that there are for sections and notices about them.
+    /// Bytes left for sections and notices about them.
     room: usize,
 }
 

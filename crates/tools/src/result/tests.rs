@@ -84,14 +84,14 @@ fn told(ran: Vec<Ran>) -> String {
 }
 
 #[test]
-fn code_that_ran_is_told_by_what_it_showed() {
+fn output_is_the_reply() {
     assert_eq!(told(vec![Ran::new(report(Status::Ok, "a\nb\n", &[]))]), "a\nb");
     assert_eq!(told(vec![Ran::new(report(Status::Ok, "", &[]))]), "[No output]");
     assert_eq!(told(vec![Ran::new(report(Status::Ok, "x", &["[New kernel]"]))]), "x\n[New kernel]");
 }
 
 #[test]
-fn what_was_raised_without_a_traceback_is_said_once() {
+fn an_exception_without_traceback_appears_once() {
     let bare = |text: &str| {
         let mut report = raised(text, "CommandFailed", "exit code 3", &[]);
         report.error.as_mut().unwrap().traceback.clear();
@@ -105,18 +105,18 @@ fn what_was_raised_without_a_traceback_is_said_once() {
         told(vec![bare("CommandFailed: exit code 3")]),
         "Error: CommandFailed: exit code 3\n[No output]"
     );
-    // Where it may fail nothing else says it.
+    // A cell that may fail has no other line about the error.
     assert_eq!(told(vec![bare("CommandFailed: exit code 3").expected()]), "CommandFailed: exit code 3");
 }
 
 #[test]
-fn a_failure_says_first_what_went_wrong_and_where() {
+fn a_failure_starts_with_the_error_and_its_location() {
     let failed =
         raised("1\nTraceback…\nKeyError: 'b'\n", "KeyError", "'b'", &["The kernel's state was kept."]);
     assert_eq!(failed.kernel.state, KernelState::Kept);
     let composed = compose(Vec::new(), vec![Ran::new(failed).at("nb.ipynb: cell 3 (abc)")], Vec::new());
     assert!(composed.is_failure);
-    // The message is said once.
+    // The message appears once.
     assert_snapshot!(text_of(composed), @r"
     Error: nb.ipynb: cell 3 (abc): KeyError: 'b'
     1
@@ -139,7 +139,7 @@ fn a_failure_says_first_what_went_wrong_and_where() {
 }
 
 #[test]
-fn several_pieces_stand_under_their_headings_with_what_is_said_around_them() {
+fn several_pieces_have_headings_between_notices() {
     let ran = |text, heading: &str| Ran::new(report(Status::Ok, text, &[])).under(heading);
     let before = vec!["[runner /v/bin/python]".to_owned()];
     let composed =
@@ -155,7 +155,7 @@ fn several_pieces_stand_under_their_headings_with_what_is_said_around_them() {
 }
 
 #[test]
-fn an_output_is_skipped_for_a_caller_that_was_sent_it_and_for_no_other() {
+fn an_output_is_skipped_only_for_a_caller_that_has_it() {
     let reply = |text: &str| {
         let outputs = [Output::stream(StreamName::Stdout, text)];
         let mark = OutputMark::new("/nb.ipynb".into(), "a".into(), &outputs);
@@ -168,21 +168,21 @@ fn an_output_is_skipped_for_a_caller_that_was_sent_it_and_for_no_other() {
     let whole = format!("{long}\n[said]");
     let (first, second) = (reply(&long), reply(&long));
     assert_eq!(read(&first, &one), whole);
-    // The same reply again is not another run.
+    // Reading the same reply again is not a new run.
     assert_eq!(read(&first, &one), whole);
     assert_eq!(read(&second, &one), "[Output unchanged since you last saw it]\n[said]");
     assert_eq!(read(&second, &other), whole);
-    // Conversations that share an agent may not have seen it.
+    // Conversations that share an agent may not have seen the output.
     let shared = Agent::new(Caller { is_shared: true, ..caller() }, OwnerId("shared".to_owned()));
     assert_eq!((read(&first, &shared), read(&second, &shared)), (whole.clone(), whole.clone()));
-    // A short output is shown, and one that changed and changed back is, too.
+    // A short output is shown again, and so is one that changed and changed back.
     assert_eq!(read(&reply("short"), &one), "short\n[said]");
     assert_eq!(read(&reply("short"), &one), "short\n[said]");
     assert_eq!(read(&reply(&long), &one), whole);
 }
 
 #[test]
-fn a_reply_that_leaves_cells_out_names_them_and_shows_every_error_and_the_summary() {
+fn a_cut_reply_names_omitted_cells_and_shows_all_errors_and_the_summary() {
     let cell = |index: usize| {
         let heading = format!("[{index}] id=c{index}");
         let ran = match index {
@@ -217,7 +217,7 @@ fn a_reply_that_leaves_cells_out_names_them_and_shows_every_error_and_the_summar
     assert!(text.contains("\n[36] id=c36\n36 x") && !listed.contains("36"), "{text}");
     let whole = std::fs::read_to_string(artifacts.path(&artifacts.list().unwrap()[0].id)).unwrap();
     assert!((0..=36).all(|index| whole.contains(&format!("[{index}] id=c{index}\n"))), "{whole}");
-    // A caller with more room gets all of it, from the same reply.
+    // A caller with more room gets all of it from the same reply.
     let text = now(reply.answer(USUAL, &agent())).all_text();
     assert!((0..=36).all(|index| text.contains(&format!("[{index}] id=c{index}\n"))), "{text}");
 }
@@ -280,14 +280,14 @@ async fn pictures_follow_the_text_of_their_cell() {
         ["[0]\n<Figure>", "image", "[1]\n<Figure>\n[2]\n<Figure>", "image", "image", "end"]
     );
     assert!(artifacts.list().unwrap().is_empty());
-    // Another caller that reads the same reply can do without.
+    // Another caller of the same reply may decline pictures.
     let without = Budget { images: false, ..USUAL };
     let answer = reply.answer(without, &agent()).await;
     assert_eq!(blocks(&answer), ["[0]\n<Figure>\n[1]\n<Figure>\n[2]\n<Figure>\nend"]);
 }
 
 #[tokio::test]
-async fn one_line_says_which_cells_have_more_pictures() {
+async fn one_line_names_cells_with_more_pictures() {
     let (_folder, artifacts, gallery) = gallery();
     let cells: Vec<Ran> =
         (0..20).map(|index| Ran::new(pictured(1)).under(format!("[{index}]")).numbered(index)).collect();
@@ -303,7 +303,7 @@ async fn one_line_says_which_cells_have_more_pictures() {
     );
     assert_eq!(text.matches("not shown").count(), 1, "{text}");
     assert!(artifacts.list().unwrap().is_empty());
-    // Pictures that are in no notebook are kept.
+    // Pictures outside of notebooks are stored.
     let composed = compose(Vec::new(), vec![Ran::new(pictured(40))], Vec::new());
     let answer = gallery.reply(composed, &Origin::default()).await.answer(USUAL, &agent()).await;
     let text = answer.all_text();
@@ -312,7 +312,7 @@ async fn one_line_says_which_cells_have_more_pictures() {
 }
 
 #[tokio::test]
-async fn a_picture_that_cannot_be_shown_is_named_and_kept() {
+async fn an_unshowable_picture_is_named_and_stored() {
     let (_folder, artifacts, gallery) = gallery();
     let broken = Picture { mime: "image/png".to_owned(), data: "AAAA".to_owned() };
     let pictures = Pictures { list: vec![broken], left_out: 0 };
@@ -327,7 +327,7 @@ async fn a_picture_that_cannot_be_shown_is_named_and_kept() {
 }
 
 #[tokio::test]
-async fn outputs_of_a_notebook_are_told_as_those_of_a_run_are() {
+async fn saved_outputs_read_like_those_of_a_run() {
     let (_folder, artifacts, gallery) = gallery();
     let json = RawJson::new(r#"{"a": [1, 2]}"#).unwrap();
     let status = RawJson::new(r#"{"op": "read"}"#).unwrap();

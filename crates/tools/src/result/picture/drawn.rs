@@ -1,4 +1,4 @@
-//! Drawings (SVG) as pictures.
+//! Renders SVG images.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,19 +8,19 @@ use resvg::usvg::{ImageHrefResolver, Options, Tree, fontdb};
 use super::smaller::{self, Made};
 use super::{MAX_BYTES, MAX_SIDE};
 
-/// Longer drawings are not drawn.
+/// The maximum length of an SVG image.
 const LONGEST: usize = 8 * 1024 * 1024;
-/// How much larger than it says a drawing may become, so that its words can be read.
+/// The maximum enlargement, for readable labels.
 const LARGER: f32 = 2.0;
 
-/// Draws it, on white.
+/// Renders an SVG image on white.
 pub(super) fn draw(text: &str) -> Result<Made, String> {
     if text.len() > LONGEST {
         return Err(format!("its {} bytes are too many", text.len()));
     }
     let cannot = |error: String| format!("it cannot be drawn: {error}");
     let mut options = Options { fontdb: fonts(), ..Options::default() };
-    // Files and addresses are not looked at.
+    // Images in other files and at other addresses are not loaded.
     options.image_href_resolver = ImageHrefResolver {
         resolve_data: ImageHrefResolver::default_data_resolver(),
         resolve_string: Box::new(|_, _| None),
@@ -40,7 +40,7 @@ pub(super) fn draw(text: &str) -> Result<Made, String> {
     }
 }
 
-/// The fonts of the system, looked for when the first drawing comes.
+/// Returns the system fonts, loaded for the first SVG image.
 fn fonts() -> Arc<fontdb::Database> {
     static FONTS: OnceLock<Arc<fontdb::Database>> = OnceLock::new();
     let load = || {

@@ -1,4 +1,4 @@
-//! Pictures of points, made smaller.
+//! Shrinks PNG and JPEG pictures.
 
 use std::io::Cursor;
 
@@ -7,24 +7,24 @@ use image::{DynamicImage, ImageFormat, ImageReader, Limits, Rgb, RgbImage};
 
 use super::{MAX_BYTES, MAX_SIDE, rows};
 
-/// More points are not read, so that a picture does not take all of the time that there is.
+/// Pixels of a picture at most, to bound the time.
 const MAX_PIXELS: u64 = 64 * 1024 * 1024;
-/// More points are not kept at once: at three or four bytes each, they are what a picture may take of memory.
+/// Pixels decoded at once at most, to bound memory: each takes three or four bytes.
 const MAX_AT_ONCE: u64 = 24 * 1024 * 1024;
 
-/// A picture that was made.
+/// An encoded picture.
 pub(super) struct Made {
     pub(super) mime: &'static str,
     pub(super) bytes: Vec<u8>,
     pub(super) size: (u32, u32),
 }
 
-/// Width and height, from the beginning of the file.
+/// Reads width and height from the header.
 pub(super) fn size(mime: &str, bytes: &[u8]) -> Result<(u32, u32), String> {
     reader(mime, bytes)?.into_dimensions().map_err(|error| cannot(&error))
 }
 
-/// Makes a picture small enough.
+/// Shrinks a picture to the limits.
 pub(super) fn make(mime: &str, bytes: &[u8]) -> Result<Made, String> {
     let (width, height) = size(mime, bytes)?;
     let (pixels, too_many) =
@@ -73,7 +73,7 @@ pub(super) fn make(mime: &str, bytes: &[u8]) -> Result<Made, String> {
     Err("it cannot be made small enough".to_owned())
 }
 
-/// The size at which the longer side is as long as may be, if it is longer.
+/// Scales a size down until the longer side fits.
 fn within(width: u32, height: u32) -> (u32, u32) {
     let longest = u64::from(width.max(height));
     if longest <= u64::from(MAX_SIDE) {
@@ -91,7 +91,7 @@ fn reader<'a>(mime: &str, bytes: &'a [u8]) -> Result<ImageReader<Cursor<&'a [u8]
     Ok(ImageReader::with_format(Cursor::new(bytes), format))
 }
 
-/// Without transparency, as on a page.
+/// Removes transparency: puts the picture on white.
 fn on_white(image: DynamicImage) -> RgbImage {
     let DynamicImage::ImageRgba8(image) = image else { return image.into_rgb8() };
     let (width, height) = image.dimensions();
