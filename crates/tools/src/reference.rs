@@ -1,5 +1,5 @@
-//! What a prompt points at: `#runNotebookCells` and the like, and `@file.ipynb`. A reference is context for the
-//! model. It forces no call and lifts no restriction.
+//! References in a prompt: `#runNotebookCells` and similar, and `@file.ipynb`. A reference is
+//! context for the model. It forces no call and lifts no restriction.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::mode::Mode;
 use crate::offer::Offer;
 use crate::tool::ToolName;
 
-/// The tools that a prompt may name, as people write them.
+/// The tools that a prompt may name, as users write them.
 const NAMES: [(&str, ToolName); 7] = [
     ("runNotebookCells", ToolName::RunNotebookCells),
     ("addNotebookCell", ToolName::AddNotebookCell),
@@ -18,7 +18,7 @@ const NAMES: [(&str, ToolName); 7] = [
     ("undo", ToolName::Undo),
 ];
 
-/// All that a prompt points at, each thing once, in the order in which it was named.
+/// The references of a prompt, each once, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct References {
     /// Tools.
@@ -27,25 +27,25 @@ pub struct References {
     pub attachments: Vec<Attachment>,
 }
 
-/// A tool that was named.
+/// A reference to a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ToolReference {
-    /// As it was written, without the `#`.
+    /// The reference as written, without the `#`.
     pub reference: String,
-    /// The tool, as it is called.
+    /// The name of the tool.
     pub tool: String,
-    /// Why it cannot be used now.
+    /// The reason why the tool is not available now.
     pub note: Option<String>,
 }
 
-/// A notebook that was attached.
+/// An attached notebook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Attachment {
-    /// The path as it was written.
+    /// The path as written.
     pub path: String,
 }
 
-/// The tools that a prompt may name, each with the mode that it needs.
+/// Lists the tools that a prompt may name, each with the mode that it needs.
 pub fn tool_references() -> impl Iterator<Item = (&'static str, Mode)> {
     NAMES.into_iter().map(|(name, tool)| {
         let needed = Mode::ALL.into_iter().find(|mode| mode.allows(tool.facts().access));
@@ -53,13 +53,13 @@ pub fn tool_references() -> impl Iterator<Item = (&'static str, Mode)> {
     })
 }
 
-/// Finds what a prompt points at.
+/// Finds the references in a prompt.
 pub fn references(prompt: &str, offer: Offer) -> References {
     let mut found = References::default();
     let mut before = None;
     let mut rest = prompt;
     while let Some(first) = rest.chars().next() {
-        // An e-mail address, a fragment of a URL or a heading is no reference.
+        // E-mail addresses, URL fragments and headings are not references.
         let begins = before.is_none_or(|c: char| c.is_whitespace() || "([{\"'`,;:".contains(c));
         let taken = match first {
             '#' if begins => tool(&rest[1..], offer, &mut found),
@@ -103,7 +103,7 @@ fn attachment(text: &str, found: &mut References) -> usize {
         Some(None) => return 0,
         None => {
             let word = text.split(char::is_whitespace).next().unwrap_or_default();
-            // What follows a name in a sentence does not belong to it.
+            // Punctuation after a path is not part of it.
             let path = match word.rfind(".ipynb") {
                 Some(at) => &word[..at + ".ipynb".len()],
                 None => word,
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_and_files_are_found_where_a_person_would_see_them() {
+    fn tools_and_files_are_found() {
         check("#runNotebookCells the first one", &["run_notebook_cells"], &[]);
         check("please (#getCellOutputs), of cell 2", &["get_cell_outputs"], &[]);
         check(
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_one_is_left_alone() {
+    fn lookalikes_are_not_references() {
         check("number #12, #runnotebookcells, #runNotebookCellsNow", &[], &[]);
         check("me@a.ipynb and https://x.org/#runNotebookCells", &[], &[]);
         check("@notes.md @.ipynb @ # ## #", &[], &[]);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_is_not_there_carries_a_note_and_stays_away() {
+    fn an_unavailable_tool_has_a_note() {
         let note = |mode, notebook_mode, prompt| {
             references(prompt, Offer::new(mode, notebook_mode)).tools.remove(0).note
         };

@@ -1,4 +1,4 @@
-//! The types that an argument may have, each with the values that it accepts.
+//! The types of arguments, each with the values that it accepts.
 
 use cellist_notebook::CellRef;
 pub(crate) use cellist_notebook::CellType;
@@ -7,24 +7,24 @@ use serde_json::Value;
 use super::{BadArguments, Input, Kind};
 use crate::budget::shortened;
 
-/// How many characters of a wrong value a refusal shows.
+/// Characters of a wrong value that a refusal shows.
 const LONGEST_SHOWN: usize = 60;
 
-/// A type that an argument may have.
+/// A type of argument.
 pub(crate) trait Argument: Sized {
     const KIND: Kind;
-    /// Whether a call must have it.
+    /// Whether a call must pass the argument.
     const IS_REQUIRED: bool = true;
 
-    /// Its value where a call has none.
+    /// Returns the value of an argument that was not passed.
     fn absent() -> Option<Self> {
         None
     }
 
-    /// Accepts a value, also when it is spelt in another way.
+    /// Accepts a value, also in another spelling.
     fn accept(value: &Value) -> Option<Self>;
 
-    /// Reads a value; `name` is the path of the argument, for errors.
+    /// Reads a value. `name` is the path of the argument, for errors.
     fn read(value: &Value, name: &str, _tool: &str) -> Result<Self, BadArguments> {
         Self::accept(value).ok_or_else(|| wrong(Self::KIND, value, name))
     }
@@ -34,7 +34,7 @@ pub(crate) trait Argument: Sized {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Whole<const LEAST: i64>(pub(crate) i64);
 
-/// How many bytes of text an answer may have.
+/// The maximum size of an answer, in bytes of text.
 pub(crate) type MaxOutput = Whole<200>;
 
 /// A number of seconds, not negative.
@@ -90,7 +90,7 @@ impl Argument for Seconds {
 impl Argument for CellRef {
     const KIND: Kind = Kind::Cell;
 
-    /// A number is an index, text is an id or digits.
+    /// A number is an index. Text is an id or the digits of an index.
     fn accept(value: &Value) -> Option<CellRef> {
         match value {
             Value::Number(_) => whole(value).filter(|index| *index >= 0).map(CellRef::Index),
@@ -136,7 +136,7 @@ impl<T: Argument> Argument for Option<T> {
     }
 }
 
-/// A list of objects; the errors of one of them name their place in the list.
+/// A list of objects. Errors name the position in the list.
 impl<T: Input> Argument for Vec<T> {
     const KIND: Kind = Kind::Objects(T::FIELDS);
 
@@ -177,7 +177,7 @@ choice!(CellType: "code" => Code, "markdown" => Markdown, "raw" => Raw);
 fn whole(value: &Value) -> Option<i64> {
     match value {
         Value::String(digits) => digits.trim().parse().ok(),
-        // 3.0 is what some clients make of 3.
+        // Some clients send 3 as 3.0.
         Value::Number(number) => number.as_i64().or_else(|| {
             let float = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 1e15)?;
             Some(float as i64)
@@ -186,7 +186,7 @@ fn whole(value: &Value) -> Option<i64> {
     }
 }
 
-/// A list, or one value where several may be.
+/// Accepts a list, or a single value in place of a list.
 fn one_or_many<T: Argument>(value: &Value) -> Option<Vec<T>> {
     match list(value) {
         Some(items) => items.iter().map(T::accept).collect(),
@@ -194,7 +194,7 @@ fn one_or_many<T: Argument>(value: &Value) -> Option<Vec<T>> {
     }
 }
 
-/// A list, or one that was sent as text.
+/// Accepts a list, or the JSON text of one.
 fn list(value: &Value) -> Option<Vec<Value>> {
     match value {
         Value::Array(items) => Some(items.clone()),

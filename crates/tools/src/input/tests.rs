@@ -4,8 +4,7 @@ use serde_json::json;
 use super::*;
 
 input! {
-    /// An input with each type
-    /// of argument.
+    /// An input with each type of argument.
     struct Everything {
         notebook | path: Option<String>,
         r#type | cell_type: CellType = "One of them",
@@ -64,7 +63,7 @@ fn documentation_is_the_description_and_types_are_the_schema() {
 }
 
 #[test]
-fn arguments_are_taken_as_they_are_and_as_clients_spell_them() {
+fn other_spellings_of_values_are_accepted() {
     let plain = json!({ "type": "code", "content": "x", "run": true, "index": 3, "soft_wait": 1.5 });
     let spelt = json!({ "type": "Code", "content": "x", "run": "True", "index": "3", "soft_wait": "1.5", "notebook": null });
     let input = checked(plain.clone());
@@ -89,7 +88,7 @@ fn cells_are_ids_or_indexes_one_or_many() {
 }
 
 #[test]
-fn names_that_clients_used_before_are_understood() {
+fn aliases_of_arguments_are_accepted() {
     let now = json!({ "notebook": "n.ipynb", "type": "raw", "cell": 3, "content": "x" });
     let before = json!({ "path": "n.ipynb", "cell_type": "raw", "cell_index": 3, "source": "x" });
     assert_eq!(checked(now), checked(before));
