@@ -1,4 +1,4 @@
-//! `bash`: a command of a shell, told of as code is. Nothing is kept from one to the next.
+//! `bash`: runs a shell command. No state lasts from one command to the next.
 
 use cellist_platform::aside::aside;
 use cellist_session::orders::{self, ShellOrder};
@@ -42,7 +42,8 @@ impl Tool for Bash {
         let home = toolbox.documents.store().home();
         let ShellOrder { order, settings, has_python } =
             orders::shell(&caller.environment, home, cwd.clone()).await?;
-        // A session of its own, so that commands neither wait for each other nor for Python.
+        // Each command has its own session, so that it waits neither for other commands nor for
+        // Python.
         let key = SessionKey::new(format!("bash-{}", ExecutionId::random()), cwd);
         let code = vec![Code { code: self.command, ..Code::default() }];
         let budget = call.budget(self.max_output, None);
@@ -78,7 +79,7 @@ impl Tool for Bash {
 }
 
 impl Toolbox {
-    /// Why a tool that runs Python is not there, where that is for want of Python.
+    /// Explains that a Python tool is missing because no Python was found, if that is the reason.
     pub(crate) async fn stand_in(&self, caller: &Caller, refusal: NotOffered) -> Option<String> {
         let NotOffered::ToolMode(tool @ (ToolName::Python | ToolName::Eval)) = refusal else { return None };
         let (environment, home) = (caller.environment.clone(), self.documents.store().home().clone());
@@ -93,5 +94,5 @@ impl Toolbox {
     }
 }
 
-/// Said once to whoever has a shell alone because of that.
+/// Shown once to an agent that has only a shell for this reason.
 const NO_PYTHON: &str = "[no Python was found: python and eval are not among your tools]";

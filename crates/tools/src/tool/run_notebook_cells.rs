@@ -1,4 +1,4 @@
-//! `run_notebook_cells`: cells of a notebook in its kernel, with their outputs in the file.
+//! `run_notebook_cells`: runs cells of a notebook in its kernel and saves their outputs.
 
 use cellist_notebook::{CellId, CellRef};
 use cellist_session::run::why_nothing;
@@ -35,10 +35,10 @@ impl Tool for RunNotebookCells {
         };
         at.sort_unstable();
         let cells: Vec<CellId> = at.into_iter().map(|at| notebook.cells()[at].id().clone()).collect();
-        // A call that has nothing to run leaves the kernel alone.
+        // A call without cells to run does not restart the kernel.
         if self.restart && why_nothing(&notebook, &cells).is_none() {
             let key = not_within(&call, SessionKey::of_notebook(open.path()))?;
-            // The first result of the new kernel tells of the restart.
+            // The first result of the new kernel reports the restart.
             toolbox.restart_kernel(&key, open.name()).await?;
         }
         let run = CellRun {

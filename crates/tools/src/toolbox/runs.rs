@@ -1,4 +1,5 @@
-//! The common part of all tools that run code: in which session and by which order, and how long their caller waits.
+//! The common part of all tools that run code: session, kernel order, and the caller's waiting
+//! time.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -24,19 +25,19 @@ use crate::executions::{Execution, Inside};
 use crate::input::Seconds;
 use crate::result::{self, Budget, Composed, Reply};
 
-/// How many kernels are remembered as told of.
+/// Kernels remembered as introduced.
 const KERNELS: usize = 1000;
-/// The longest that a call waits before it hands a run over, whatever it asks for.
+/// The maximum time that a call waits before it hands a run over.
 const LONGEST_WAIT: f64 = 3600.0;
-/// How long a call that is refused as busy may take to leave its queue.
+/// Time for a call that is refused as busy to leave its queue.
 const GIVING_UP: Duration = Duration::from_secs(2);
 
-/// What was told already, the newest last: kernels by their ids.
+/// Introductions already made, newest last, by kernel id.
 #[derive(Debug, Default)]
 pub(crate) struct Introduced(Mutex<VecDeque<String>>);
 
 impl Introduced {
-    /// The interpreter of a kernel, where nothing was told of it yet.
+    /// Introduces the interpreter of a kernel, once.
     pub(crate) fn line(&self, kernel_id: &str, kernel: &KernelReport) -> Option<String> {
         if self.is_new(kernel_id) { result::introduced(kernel) } else { None }
     }
@@ -53,27 +54,27 @@ impl Introduced {
         true
     }
 
-    /// What is told to an agent once.
+    /// Returns a notice once for each agent.
     pub(crate) fn once(&self, owner: &OwnerId, what: &str) -> Option<String> {
         self.is_new(&format!("{owner} {what}")).then(|| what.to_owned())
     }
 }
 
-/// A run that is about to begin.
+/// A run to start.
 pub(crate) struct Plan {
-    /// The running code, in a few words.
+    /// A short description of the code.
     pub(crate) title: String,
     pub(crate) session: SessionKey,
     pub(crate) settings: Arc<Settings>,
     pub(crate) budget: Budget,
-    /// How long the call waits before it hands the run over, where it says so.
+    /// The time before the run is handed over, if the call sets it.
     pub(crate) soft_wait: Option<Seconds>,
     /// Changes made before the run, for a caller that does not wait until its end.
     pub(crate) said: Vec<String>,
 }
 
 impl Plan {
-    /// A run that nothing was changed for.
+    /// Plans a run without changes before it.
     pub(crate) fn new(
         title: String,
         session: SessionKey,
@@ -85,17 +86,17 @@ impl Plan {
     }
 }
 
-/// The place of a call among the pieces of code of a run.
+/// The position of a session call among the pieces of code of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Part {
-    /// How many pieces ran in calls before it.
+    /// Pieces that ran in earlier calls.
     pub(crate) before: usize,
-    /// How many pieces the run has.
+    /// Pieces of the whole run.
     pub(crate) count: usize,
 }
 
 impl Toolbox {
-    /// The settings that hold in a folder for an agent. Calls in quick succession share one reading.
+    /// Resolves the settings of a folder. Calls in quick succession share one reading.
     pub(crate) async fn settings(&self, agent: &Agent, folder: &Path) -> Result<Arc<Settings>, Refusal> {
         if let Some(known) = agent.known_settings(folder) {
             return Ok(known);
@@ -110,7 +111,7 @@ impl Toolbox {
         }
     }
 
-    /// The order for the kernel of a session: the one that it has, or a new one.
+    /// Returns the kernel order of a session: the current one, or a new one.
     pub(crate) async fn order(
         &self,
         caller: &Caller,
@@ -126,7 +127,7 @@ impl Toolbox {
         Ok(orders::write(&caller.environment, self.documents.store().home(), job).await?.order)
     }
 
-    /// The session that a call of `python` or `eval` is about: the named one, else the caller's own.
+    /// Resolves the session of `python` or `eval`: the named one, or the caller's own.
     pub(crate) fn session_of(
         &self,
         call: &Call<'_>,
@@ -154,12 +155,12 @@ impl Toolbox {
         not_within(call, key)
     }
 
-    /// The state of a session.
+    /// Returns the state of a session.
     pub(crate) fn session_view(&self, key: &SessionKey) -> Option<SessionView> {
         self.sessions.list().into_iter().find(|view| view.id == key.id && view.cwd == key.cwd)
     }
 
-    /// A session by its name, in the caller's folder where there is none yet.
+    /// Finds a session by name. A new one is in the caller's folder.
     pub(crate) fn session_named(&self, call: &Call<'_>, named: &str) -> Result<SessionKey, Refusal> {
         match self.sessions.find(named, None) {
             Ok(key) => Ok(key),
@@ -170,7 +171,7 @@ impl Toolbox {
         }
     }
 
-    /// Begins a run and waits for it as long as the call wants; then it goes on under its name.
+    /// Starts a run and waits as long as the call wants. Then the run goes on under its name.
     pub(crate) async fn begin<F>(
         &self,
         mut call: Call<'_>,
@@ -186,7 +187,7 @@ impl Toolbox {
         let execution = self.executions.begin(ExecutionId::random(), title, session, turn, run);
         let mut reply = execution.wait(patience, call.news, Some(&mut call.cancel)).await;
         if reply.is_none() && execution.standing().behind.is_some() {
-            // Refused as busy, unless its turn has come at this moment.
+            // Refused as busy, unless its turn has just come.
             execution.canceller.withdraw();
             reply = execution.wait(GIVING_UP, call.news, None).await;
         }
@@ -196,7 +197,7 @@ impl Toolbox {
         }
     }
 
-    /// Runs code in a session, for a run that has a name.
+    /// Runs code in a session, as part of a named run.
     pub(crate) async fn run_code(
         &self,
         call: SessionCall,
@@ -205,16 +206,16 @@ impl Toolbox {
         part: Part,
     ) -> Result<CallReport, Refusal> {
         let (key, owner) = (call.key.clone(), call.owner.clone());
-        // Kept until it was idle for long, and as long as whoever calls is there.
+        // The session lasts as long as the agent is attached, and until it was idle for long.
         let ticket = self.sessions.call(SessionCall { owner: None, ..call });
         if let Some(owner) = &owner {
-            // A session that ended meanwhile needs nobody.
+            // A session that has ended needs no owner.
             let _ = self.sessions.attach(owner, &key);
         }
         follow(&ticket, inside, label, part).await.map_err(|error| self.as_told(error).into())
     }
 
-    /// An error with the name under which agents know the execution that it is about.
+    /// Replaces the execution in an error with the name that agents know.
     pub(crate) fn as_told(&self, error: SessionError) -> SessionError {
         match error {
             SessionError::Busy { id, execution } => {
@@ -225,7 +226,7 @@ impl Toolbox {
         }
     }
 
-    /// A run by its name. One that a page or a command began in a session is known by the name that the session has for it.
+    /// Finds a run by name. A run that another front end started has the session's name.
     pub(crate) fn execution(&self, name: &str) -> Result<Execution, Refusal> {
         if let Some(execution) = self.executions.find(name) {
             return Ok(execution);
@@ -248,7 +249,7 @@ impl Toolbox {
     }
 }
 
-/// Follows a call of a session to its end, passes wishes on and tells how far it is.
+/// Follows a session call to its end: passes requests on and reports progress.
 async fn follow(
     ticket: &Ticket,
     inside: &mut Inside,
@@ -284,7 +285,7 @@ async fn follow(
     }
 }
 
-/// The reply about a call that another front end made.
+/// Composes the reply about a call that another front end made.
 fn ended(report: CallReport) -> Reply {
     let texts = report.cells.iter().map(|cell| cell.report.text.as_str());
     let text = texts.chain(report.notices.iter().map(String::as_str)).collect::<Vec<_>>().join("\n");
@@ -294,7 +295,8 @@ fn ended(report: CallReport) -> Reply {
     }
 }
 
-/// A session to run code in, unless it is the one whose code asks for that: it would wait for itself.
+/// Returns a session to run code in. Refuses the session of the calling code, which would wait for
+/// itself.
 pub(crate) fn not_within(call: &Call<'_>, key: SessionKey) -> Result<SessionKey, Refusal> {
     match call.agent.within() {
         Some(within) if *within == key => Err(busy(within)),
@@ -307,7 +309,7 @@ fn busy(session: &SessionKey) -> Refusal {
     Refusal::advised(what, Some("run the code right here, or name another `session`".to_owned()))
 }
 
-/// A call that runs code in a session of tools, with all that is usual.
+/// Builds a session call with the defaults of tools.
 pub(crate) fn session_call(
     call: &Call<'_>,
     key: SessionKey,
@@ -335,7 +337,7 @@ pub(crate) fn session_call(
     }
 }
 
-/// How long the code of a call may take: from 1 to 600 seconds, and 30 while its caller waits.
+/// Returns the time limit of a call: 1 to 600 seconds, or 30 while its caller waits.
 pub(crate) fn call_limit(timeout: Option<Seconds>) -> Limit {
     match timeout {
         Some(Seconds(timeout)) => Limit::Given(Duration::from_secs_f64(timeout.clamp(1.0, 600.0))),
@@ -343,7 +345,7 @@ pub(crate) fn call_limit(timeout: Option<Seconds>) -> Limit {
     }
 }
 
-/// A folder to run in.
+/// Resolves a folder to run in.
 pub(crate) fn folder_at(cwd: &Path, named: &str) -> Result<PathBuf, Refusal> {
     let folder = cwd.join(named.trim());
     match folder.canonicalize() {
@@ -353,12 +355,12 @@ pub(crate) fn folder_at(cwd: &Path, named: &str) -> Result<PathBuf, Refusal> {
     }
 }
 
-/// A name that a call gives, where it is not blank.
+/// Returns a name, unless it is blank.
 pub(crate) fn given(name: Option<&str>) -> Option<&str> {
     name.map(str::trim).filter(|name| !name.is_empty())
 }
 
-/// How long a call waits that says so.
+/// Converts the waiting time of a call.
 pub(crate) fn wait_time(seconds: Seconds) -> Duration {
     Duration::from_secs_f64(seconds.0.clamp(0.0, LONGEST_WAIT))
 }
