@@ -1,5 +1,5 @@
-//! The tools. One file each, with its input, description, access and function; the table below lists them, and names,
-//! definitions and the dispatch of calls are made of it.
+//! The tools. Each has a file with its input, description, access and function. The table below
+//! lists them; names, definitions and dispatch derive from it.
 
 mod add_notebook_cell;
 mod bash;
@@ -34,57 +34,62 @@ use crate::input::{
 use crate::mode::{Access, Mode};
 use crate::toolbox::{Call, Toolbox};
 
-/// A tool: the input of a call, whose documentation is the description, and all else that there is to know.
+/// A tool: the input of a call, and the function that carries it out.
+///
+/// The documentation of the input is the description that an agent reads. The toolbox validates the
+/// arguments and checks the mode before it calls `run`. Dropping the future of `run` abandons the
+/// answer; a run that it started goes on. Errors are refusals, which a model reads.
 pub(crate) trait Tool: Input {
     const FACTS: ToolFacts;
 
-    /// What this call amounts to: an edit of a notebook, a change that is also run, or an interrupt may be more than the least.
+    /// Returns the effect of this call, which may exceed the minimum: an edit that also runs, or an
+    /// interrupt.
     fn access(&self) -> Access {
         Self::FACTS.access
     }
 
-    /// The text that the call writes to a file, for the check of redaction marks.
+    /// Returns the text that the call writes to a file, for the check of redaction marks.
     fn writing(&self) -> Option<Writing<'_>> {
         None
     }
 
-    /// Carries the call out.
+    /// Carries out the call.
     fn run(self, toolbox: &Toolbox, call: Call<'_>) -> impl Future<Output = Result<Answer, Refusal>> + Send;
 }
 
-/// The facts about a tool that its input does not tell.
+/// Facts about a tool beyond its input.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolFacts {
-    /// The least that a call amounts to.
+    /// The minimum effect of a call.
     pub access: Access,
-    /// The callers that are offered it.
+    /// The callers that are offered the tool.
     pub group: ToolGroup,
     /// Whether a call may overwrite or remove content.
     pub destroys: bool,
-    /// Whether a second call with the same arguments changes nothing more.
+    /// Whether repeating a call changes nothing more.
     pub repeats: bool,
-    /// Its line in the prompts about notebooks.
+    /// The line in the prompts about notebooks.
     pub(crate) prompt: &'static str,
-    /// Its form in modes that do not run code, where that differs.
+    /// The form in modes that do not run code, if it differs.
     looking: Option<Looking>,
 }
 
-/// Which callers are offered a tool.
+/// The callers that are offered a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolGroup {
-    /// Those with a notebook to work on.
+    /// Callers with a notebook to work on.
     Notebook,
-    /// All that may change notebooks: it makes a notebook to work on.
+    /// Callers that may change notebooks: the tool creates one.
     NewNotebook,
-    /// Those that run Python.
+    /// Callers that run Python.
     Python,
-    /// Those that have a shell.
+    /// Callers with a shell.
     Shell,
-    /// All.
+    /// All callers.
     General,
 }
 
-/// A tool in modes that do not run code.
+/// The form of a tool in modes that do not run code.
 #[derive(Clone, Copy, Debug)]
 struct Looking {
     description: &'static str,
@@ -98,24 +103,24 @@ pub(crate) struct Writing<'a> {
     pub(crate) texts: Vec<&'a str>,
 }
 
-/// The file that a text is written to.
+/// The file that a call writes to.
 pub(crate) enum WrittenFile<'a> {
     /// The file at a path.
     Path(&'a str),
-    /// The named notebook, else the active one.
+    /// The named notebook, or the active one.
     Notebook(Option<&'a str>),
 }
 
 /// A tool as an agent reads about it.
 #[derive(Clone, Copy, Debug)]
 pub struct Definition {
-    /// Its name.
+    /// The name.
     pub name: ToolName,
-    /// Its purpose, and facts to know before a call.
+    /// The purpose, and facts to know before a call.
     pub description: &'static str,
-    /// The arguments that it takes.
+    /// The arguments.
     pub fields: &'static [Field],
-    /// All else that there is to know.
+    /// More facts.
     pub facts: ToolFacts,
 }
 
@@ -129,17 +134,17 @@ macro_rules! tools {
         }
 
         impl ToolName {
-            /// All of them, in the order in which they are listed.
+            /// All tools, in listing order.
             pub const ALL: [ToolName; [$(ToolName::$tool),+].len()] = [$(ToolName::$tool),+];
 
-            /// As an agent calls it.
+            /// Returns the name that agents call.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(ToolName::$tool => stringify!($module)),+
                 }
             }
 
-            /// The tool as an agent reads about it.
+            /// Returns the definition of the tool.
             pub fn definition(self) -> Definition {
                 match self {
                     $(ToolName::$tool => Definition::new::<$module::$tool>(self)),+
@@ -147,36 +152,36 @@ macro_rules! tools {
             }
         }
 
-        /// A call whose arguments were read.
+        /// A call with parsed arguments.
         pub(crate) enum ToolRequest {
             $($tool($module::$tool)),+
         }
 
         impl ToolRequest {
-            /// Reads the arguments of a call.
+            /// Parses the arguments of a call.
             pub(crate) fn read(tool: ToolName, given: &Value) -> Result<ToolRequest, BadArguments> {
                 match tool {
                     $(ToolName::$tool => Input::read(tool.as_str(), given).map(ToolRequest::$tool)),+
                 }
             }
 
-            /// What it amounts to.
+            /// Returns the effect of the call.
             pub(crate) fn access(&self) -> Access {
                 match self {
                     $(ToolRequest::$tool(input) => input.access()),+
                 }
             }
 
-            /// The text that it writes to a file.
+            /// Returns the text that the call writes to a file.
             pub(crate) fn writing(&self) -> Option<Writing<'_>> {
                 match self {
                     $(ToolRequest::$tool(input) => input.writing()),+
                 }
             }
 
-            /// Carries it out.
+            /// Carries out the call.
             pub(crate) async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
-                // On the heap: a call needs room for one tool, not for the largest of them.
+                // On the heap: a call needs space for one tool, not for the largest.
                 match self {
                     $(ToolRequest::$tool(input) => Box::pin(input.run(toolbox, call)).await),+
                 }
@@ -210,17 +215,17 @@ tools! {
 }
 
 impl ToolName {
-    /// The tool that an agent calls so.
+    /// Finds a tool by name.
     pub fn from_name(name: &str) -> Option<ToolName> {
         ToolName::ALL.into_iter().find(|tool| tool.as_str() == name)
     }
 
-    /// The facts about it.
+    /// Returns the facts about the tool.
     pub fn facts(self) -> ToolFacts {
         self.definition().facts
     }
 
-    /// The tool as a mode lists it: without the parts that the mode refuses in every call.
+    /// Returns the definition for a mode, without parts that the mode always refuses.
     pub fn in_mode(self, mode: Mode) -> Definition {
         let Definition { name, description, fields, facts } = self.definition();
         match facts.looking.filter(|_| !mode.allows(Access::Run)) {
@@ -239,13 +244,13 @@ impl fmt::Display for ToolName {
 }
 
 impl ToolFacts {
-    /// Of a tool that all callers are offered, and that may destroy content where it changes any.
+    /// Creates the facts of a tool for all callers that may destroy content.
     const fn new(access: Access) -> ToolFacts {
         let group = ToolGroup::General;
         ToolFacts { access, group, destroys: true, repeats: false, prompt: "", looking: None }
     }
 
-    /// Of a tool for work on a notebook, with its line in prompts.
+    /// Creates the facts of a notebook tool, with its line in prompts.
     const fn of_notebooks(access: Access, prompt: &'static str) -> ToolFacts {
         ToolFacts { group: ToolGroup::Notebook, prompt, ..ToolFacts::new(access) }
     }
@@ -256,14 +261,14 @@ impl Definition {
         Definition { name, description: T::ABOUT, fields: T::FIELDS, facts: T::FACTS }
     }
 
-    /// The schema of its arguments.
+    /// Returns the JSON schema of the arguments.
     pub fn schema(&self) -> Value {
         input::schema(self.fields)
     }
 
-    /// Whether no call of it can change anything or run code, in a mode.
+    /// Returns whether no call in this mode changes anything or runs code.
     pub fn only_looks(&self, mode: Mode) -> bool {
-        // A tool with a form for modes that only look does more in the others.
+        // A tool with a read-only form does more in other modes.
         self.facts.access == Access::Look && (self.facts.looking.is_none() || !mode.allows(Access::Run))
     }
 }

@@ -1,4 +1,4 @@
-//! `add_notebook_cell`: inserts a cell, and runs it where asked.
+//! `add_notebook_cell`: inserts a cell, and runs it on request.
 
 use cellist_notebook::{CellRef, Operation};
 

@@ -1,4 +1,4 @@
-//! `create_notebook`: an empty notebook for a kernel.
+//! `create_notebook`: creates an empty notebook for a kernel.
 
 use cellist_notebook::{Ids, Notebook};
 use cellist_session::orders::{self, Named};
@@ -8,7 +8,7 @@ use super::{Access, Answer, Call, Refusal, Tool, ToolFacts, ToolGroup, Toolbox, 
 use crate::toolbox::runs::given;
 
 input! {
-    /// Makes an empty notebook. Never overwrites.
+    /// Creates an empty notebook. Never overwrites.
     struct CreateNotebook {
         notebook | path: String,
         kernel: Option<String> = "Left out: Python",

@@ -7,7 +7,7 @@ use crate::toolbox::cell_runs::CellRun;
 use crate::toolbox::file_change::{Change, FileChange, change_access};
 
 input! {
-    /// Replaces text that `read` shows. Without `replace_all` it must occur once.
+    /// Replaces text that `read` shows. It must occur once, unless `replace_all`.
     struct Edit {
         path | notebook: String,
         old: String,

@@ -1,4 +1,4 @@
-//! `eval`: cells in several languages, each language in a kernel of its own.
+//! `eval`: runs cells in several languages, each language in its own kernel.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use crate::executions::Inside;
 use crate::result::{Composed, Ran, Reply, compose, summary};
 use crate::toolbox::runs::{Part, Plan, call_limit, session_call};
 
-/// Cells of one language that follow each other, in its session.
+/// Consecutive cells of one language, in its session.
 struct Group {
     language: String,
     work: SessionCall,
 }
 
 input! {
-    /// As `python`, in `py` or the language of an installed kernel.
+    /// Like `python`, in `py` or the language of an installed kernel.
     struct Eval {
         cells: Vec<EvalCell>,
         session | kernelId: Option<String>,
@@ -93,7 +93,7 @@ impl Toolbox {
         })
     }
 
-    /// Runs groups one after the other, until one fails.
+    /// Runs groups in order, until one fails.
     async fn evaluate(self, groups: Vec<Group>, own: SessionKey, limit: Limit, mut inside: Inside) -> Reply {
         let count: usize = groups.iter().map(|group| group.work.cells.len()).sum();
         let from = origin(&groups[0].work);
@@ -143,7 +143,7 @@ impl Toolbox {
     }
 }
 
-/// A language by the names that models have for it.
+/// Normalises the names that models use for a language.
 fn language(named: &str) -> Result<String, Refusal> {
     let named = named.trim().to_ascii_lowercase();
     match named.as_str() {
@@ -158,7 +158,7 @@ fn language(named: &str) -> Result<String, Refusal> {
     }
 }
 
-/// The session of a language: that of Python is the one that `python` uses.
+/// Returns the session of a language. Python shares the session of `python`.
 fn session(own: &SessionKey, language: &str) -> SessionKey {
     match language {
         "python" => own.clone(),
@@ -166,7 +166,7 @@ fn session(own: &SessionKey, language: &str) -> SessionKey {
     }
 }
 
-/// What is left of a limit for all cells together.
+/// Returns the rest of a time limit that all cells share.
 fn rest(limit: Limit, used: Duration) -> Limit {
     match limit {
         Limit::None => Limit::None,
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_language_has_a_session_of_its_own_and_python_that_of_the_caller() {
+    fn each_language_has_a_session_and_python_the_callers() {
         let own = SessionKey::new("s", "/w");
         let of = |named: &str| session(&own, &language(named).unwrap()).id;
         assert_eq!([of("py"), of("Python"), of("sh"), of("R")], ["s", "s", "s:bash", "s:r"]);

@@ -1,4 +1,4 @@
-//! `get_cell_outputs`: the outputs of a cell, as the notebook has them.
+//! `get_cell_outputs`: returns the saved outputs of a cell.
 
 use cellist_notebook::{CellRef, CellType};
 use cellist_output::notices;

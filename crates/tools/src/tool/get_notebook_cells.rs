@@ -1,4 +1,4 @@
-//! `get_notebook_cells`: text and state of cells, and the revision that edits are based on.
+//! `get_notebook_cells`: returns text and state of cells, and the revision for edits.
 
 use cellist_notebook::CellRef;
 
@@ -8,7 +8,8 @@ use crate::toolbox::listing::Listing;
 use crate::toolbox::open::Seen;
 
 input! {
-    /// Text and state of cells; without `cells`, a long notebook as an outline. Returns the revision for edits.
+    /// Text and state of cells; without `cells`, a long notebook as an outline. Returns the
+    /// revision for edits.
     struct GetNotebookCells {
         notebook | path: Option<String> = "Path; left out: the active notebook",
         cells: Option<Vec<CellRef>> = "Ids, 0-based indexes, ranges \"3-7\"",

@@ -1,4 +1,4 @@
-//! `get_variables`: the variables of a Python kernel, listed by hidden code that leaves nothing behind.
+//! `get_variables`: lists the variables of a Python kernel, by hidden code that leaves no trace.
 
 mod words;
 
@@ -15,19 +15,19 @@ use crate::result::fit;
 use crate::toolbox::runs::{given, session_call};
 use words::VariableList;
 
-/// The code that looks.
+/// The hidden code.
 const LOOK: &str = include_str!("get_variables/variables.py");
-/// What its answer begins with.
+/// The start of the line with the result.
 const MARK: &str = "cellist-variables ";
-/// How many variables are told.
+/// Variables listed at most.
 const MOST: usize = 100;
-/// How many characters of a value are told.
+/// Characters of a value.
 const WIDTH: usize = 80;
-/// How long the code may take once it runs.
+/// The time limit of the hidden code.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long it may wait in the queue, so that two questions at once do not meet as "busy".
+/// The time limit in the queue. A short wait avoids "busy" for two calls at once.
 const IN_QUEUE: Duration = Duration::from_millis(300);
-/// What the answer may have on its way.
+/// Bytes of the raw result.
 const ON_THE_WAY: usize = 512 * 1024;
 
 input! {
@@ -70,7 +70,7 @@ impl Tool for GetVariables {
                 report.map_err(|error| Refusal::advised(format_args!("{name}: {error}"), error.hint()))?
             }
             None => {
-                // A call that is still queued never runs.
+                // A cancelled call that is still queued never runs.
                 ticket.canceller().cancel();
                 return Err(toolbox.is_busy(&key, &name));
             }
@@ -85,7 +85,7 @@ impl Tool for GetVariables {
 }
 
 impl GetVariables {
-    /// The session that is looked at, and what to call it.
+    /// Returns the session to inspect, and its display name.
     fn looked_at(&self, toolbox: &Toolbox, call: &Call<'_>) -> Result<(SessionKey, String), Refusal> {
         let named = given(self.session.as_deref());
         let (editor, notebook) = (toolbox.editor(), self.notebook.as_deref());
@@ -117,7 +117,7 @@ impl Toolbox {
     }
 }
 
-/// The end of a call, or nothing where it was not its turn soon or it takes too long.
+/// Waits for the end of a call. Returns `None` if it stays queued or takes too long.
 async fn outcome(ticket: &Ticket) -> Option<Result<CallReport, SessionError>> {
     let mut view = ticket.watch();
     let begun = view.wait_for(|view| !matches!(view.stage, Stage::Queued { .. }));
@@ -125,7 +125,7 @@ async fn outcome(ticket: &Ticket) -> Option<Result<CallReport, SessionError>> {
     tokio::time::timeout(PATIENCE, ticket.done()).await.ok()
 }
 
-/// What the session is there for stays what it is.
+/// Keeps the kind of the session.
 fn kind_of(view: &cellist_session::sessions::SessionView) -> cellist_session::sessions::Kind {
     match &view.notebook {
         Some(path) => cellist_session::sessions::Kind::Notebook { path: path.clone() },
@@ -133,7 +133,7 @@ fn kind_of(view: &cellist_session::sessions::SessionView) -> cellist_session::se
     }
 }
 
-/// The code, which runs in a namespace of its own.
+/// Builds the code, which runs in its own namespace.
 fn code(names: Option<&[String]>) -> String {
     let literal = |text: &str| serde_json::to_string(text).unwrap_or_else(|_| "\"\"".to_owned());
     let names = match names {
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_handed_in_as_text_and_never_as_code() {
+    fn names_are_passed_as_strings_never_as_code() {
         let code = code(Some(&["a\"]); import os #".to_owned()]));
         assert!(code.starts_with("exec(\"") && code.ends_with(", {'namespace': globals()})"));
         assert!(code.contains(r#"[\"a\\\"]); import os #\"]"#), "{code}");

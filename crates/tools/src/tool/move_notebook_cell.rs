@@ -1,4 +1,4 @@
-//! `move_notebook_cell`: moves a cell to another place.
+//! `move_notebook_cell`: moves a cell.
 
 use cellist_notebook::{CellRef, Operation};
 

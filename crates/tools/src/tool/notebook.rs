@@ -1,4 +1,5 @@
-//! `notebook`: cells by index, one action or several at once, with keys for programs beside the sentence.
+//! `notebook`: changes cells by index, one or several at once, with keys for programs beside the
+//! text.
 
 use cellist_notebook::{CellRef, Operation, Outcome};
 use serde_json::{Value, json};
@@ -11,7 +12,8 @@ use crate::budget;
 use crate::toolbox::changes::Done;
 
 input! {
-    /// Compact form of add, update and delete: one action, or `operations`, all or none, indexes as before.
+    /// Compact form of add, update and delete: one action, or `operations`, all or none, indexes as
+    /// before.
     struct Notebook {
         path | notebook: String,
         action: Option<CellAction>,
@@ -33,7 +35,7 @@ input! {
     }
 }
 
-/// What to do with a cell.
+/// An action on a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CellAction {
     Edit,
@@ -68,7 +70,7 @@ impl Tool for Notebook {
 }
 
 impl Notebook {
-    /// One action, or a list of them.
+    /// Returns the single action, or the list of operations.
     fn operations(self) -> Result<Vec<Operation>, String> {
         match (self.action, self.operations) {
             (Some(action), None) => {
@@ -93,7 +95,7 @@ impl Notebook {
 }
 
 impl CellOperation {
-    /// As an operation on the notebook; `within` is its path in the arguments.
+    /// Converts to an operation on the notebook. `within` is the path in the arguments.
     fn checked(self, within: &str) -> Result<Operation, String> {
         let CellOperation { action, cell_index: Whole(index), content, cell_type: kind } = self;
         let word = match action {
@@ -116,7 +118,7 @@ impl CellOperation {
     }
 }
 
-/// The outcome as data: of one action its keys, of several a list.
+/// Returns the outcome as JSON: the keys of one action, or a list.
 fn keys(done: &Done, is_batch: bool) -> Value {
     let most = budget::USUAL / done.outcomes.len().max(1);
     let one = |outcome: &Outcome| {

@@ -1,4 +1,4 @@
-//! `notebook_kernel`: what a kernel does now, stopping what it runs, and giving its session a new one.
+//! `notebook_kernel`: returns the state of a kernel, interrupts it or restarts it.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use crate::executions::Execution;
 use crate::toolbox::ongoing::{goes_on, in_words};
 use crate::toolbox::runs::given;
 
-/// The time beyond the grace that a kernel may take to report its end, also when it is killed.
+/// Time beyond the grace period for the report of the end, also after a kill.
 const MARGIN: Duration = Duration::from_secs(3);
 
-/// Whose kernel is meant.
+/// The kernel that a call names.
 struct Meant {
     key: SessionKey,
-    /// What to call it.
+    /// The display name.
     name: String,
 }
 
@@ -34,7 +34,7 @@ input! {
     }
 }
 
-/// What to do with a kernel.
+/// An action on a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KernelAction {
     Status,
@@ -96,7 +96,7 @@ impl Tool for NotebookKernel {
 }
 
 impl NotebookKernel {
-    /// The session that a call means: the named one, or that of a notebook.
+    /// Returns the session of the call: the named one, or that of a notebook.
     fn meant(&self, toolbox: &Toolbox, call: &Call<'_>) -> Result<Meant, Refusal> {
         if let Some(named) = given(self.session.as_deref()) {
             let key = toolbox.session_named(call, named)?;
@@ -150,7 +150,7 @@ impl Toolbox {
         told
     }
 
-    /// How long interrupted code may take in a session before it is told as not stopped.
+    /// Returns the grace period for interrupted code in a session.
     async fn grace(&self, call: &Call<'_>, key: &SessionKey) -> Result<Duration, Refusal> {
         Ok(self.settings(call.agent, &key.cwd).await?.python.interrupt_grace)
     }
@@ -172,7 +172,7 @@ impl Toolbox {
         }
         match execution.wait(patience, call.news, None).await {
             Some(reply) => {
-                // That it was stopped is what was wanted, and no failure of this call.
+                // An interrupted run is a success of this call.
                 let text = reply.answer(call.budget(None, None), call.agent).await.all_text();
                 let text = text.strip_prefix("Error: ").unwrap_or(&text);
                 Ok(Answer::text(format!("Execution {id} was interrupted.\n{text}")))
@@ -190,11 +190,11 @@ impl Toolbox {
             }
             Err(error) => return Err(Refusal::advised(format_args!("{name}: {error}"), error.hint())),
         };
-        // Executions of tools have names of their own, which `wait` knows.
+        // Executions of tools have their own names, which `wait` knows.
         let named = self.executions.running(&key).first().cloned();
         let interruption = match (&running, &named) {
             (Some(ticket), _) => ticket.interrupt(force).await,
-            // It has its name, and its code does not run yet, or is between two cells.
+            // The run has begun, but its code is not running yet or is between two cells.
             (None, Some(next)) => return self.interrupt_execution(call, next, force).await,
             (None, None) => Interruption::NothingRan,
         };
@@ -218,7 +218,7 @@ impl Toolbox {
         }))
     }
 
-    /// Gives a session a new kernel. `false` where it had none; `name` is its name in errors.
+    /// Restarts the kernel of a session. Returns `false` if there was none. `name` is for errors.
     pub(crate) async fn restart_kernel(&self, key: &SessionKey, name: &str) -> Result<bool, Refusal> {
         match self.sessions.restart(key).await {
             Ok(()) => Ok(true),
@@ -228,7 +228,7 @@ impl Toolbox {
     }
 }
 
-/// How long an idle session stays if nobody uses it.
+/// Returns the time until an unused session ends.
 fn left(view: &SessionView) -> Option<String> {
     let left = view.ends_ms?.saturating_sub(now_ms()).div_ceil(1000);
     Some(match left {
@@ -237,7 +237,7 @@ fn left(view: &SessionView) -> Option<String> {
     })
 }
 
-/// An interrupt that the code has not followed within the grace.
+/// Refuses: the code did not stop within the grace period.
 fn not_stopped(name: &str, execution: Option<&str>) -> Refusal {
     let running = match execution {
         Some(execution) => notices::not_stopped(execution),

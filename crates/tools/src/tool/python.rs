@@ -1,4 +1,4 @@
-//! `python`: code in a session, whose variables last from one call to the next.
+//! `python`: runs code in a session that keeps its variables.
 
 use cellist_output::CellEnding;
 use cellist_session::orders::Wanted;
@@ -11,8 +11,8 @@ use crate::result::{Composed, Ran, Reply, compose, summary};
 use crate::toolbox::runs::{Part, Plan, call_limit, session_call};
 
 input! {
-    /// Runs Python. Variables last in the session. An artifact has long output whole. `helpers()` lists helpers for
-    /// files, search, shell and tools. For a notebook use its own tools.
+    /// Runs Python. Variables last in the session. An artifact has long output whole. `helpers()`
+    /// lists helpers for files, search, shell and tools. For a notebook use its own tools.
     struct Python {
         code: Option<String>,
         cells: Option<Vec<CodePiece>> = "Or several, to the first that fails",
@@ -78,7 +78,7 @@ impl Tool for Python {
 }
 
 impl Toolbox {
-    /// What is told of code that ran in one session.
+    /// Composes the reply about code that ran in one session.
     async fn called(&self, report: CallReport, origin: &Origin) -> Reply {
         let CallReport { session, cells, not_run, mut notices, .. } = report;
         let count = cells.len() + not_run;
@@ -104,7 +104,7 @@ impl Toolbox {
     }
 }
 
-/// What stands above one of several pieces.
+/// Returns the heading of one of several pieces.
 pub(super) fn heading(index: usize, count: usize, language: Option<&str>, title: Option<&str>) -> String {
     let mut heading = format!("[{}/{count}", index + 1);
     if let Some(language) = language {
@@ -119,7 +119,7 @@ pub(super) fn heading(index: usize, count: usize, language: Option<&str>, title:
     heading
 }
 
-/// Where what it shows comes from.
+/// Returns the origin of the output.
 pub(super) fn origin(work: &SessionCall) -> Origin {
     let first = work.cells.first();
     let what = first.map(|cell| cell.title.clone().unwrap_or_else(|| first_line(&cell.code)));

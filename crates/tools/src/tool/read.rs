@@ -1,4 +1,4 @@
-//! `read`: a notebook as cell-marked text, a part of it, its JSON, an artifact, or any file for callers that have files.
+//! `read`: returns a notebook as cell-marked text, a part of it, its JSON, an artifact, or a file.
 
 use cellist_notebook::{CellRef, Selector};
 
@@ -8,8 +8,8 @@ use crate::toolbox::open::Seen;
 use crate::toolbox::target::{SCHEME, Target};
 
 input! {
-    /// A notebook as text with `# %% [type] cell:N` before each cell. `nb.ipynb:12-40`: lines, `…#ID`: a cell, `…:raw`:
-    /// its JSON.
+    /// A notebook as text with `# %% [type] cell:N` before each cell. `nb.ipynb:12-40`: lines,
+    /// `…#ID`: a cell, `…:raw`: its JSON.
     struct Read {
         path | notebook: String,
     }
@@ -40,7 +40,7 @@ impl Toolbox {
         let most = call.usual_bytes();
         let open = match (self.open(call, place.clone()).await, &part) {
             (Ok(open), _) => open,
-            // What is wrong with a file can only be mended by someone who sees it.
+            // An agent can repair a broken file only if it sees the raw text.
             (Err(refusal), Some(Selector::Raw)) if place.real.is_file() => {
                 let text = self.text_of(&place).await?;
                 let excerpt = Excerpt::whole(&text, &format!("{}:raw", place.name), most);
@@ -96,7 +96,8 @@ impl Toolbox {
     }
 }
 
-/// The text alone, so that it can be written back as it is, and beside it what it is.
+/// Returns the text in its own block, so that an agent can write it back unchanged, then the
+/// remark.
 pub(super) fn shown(text: String, about: String) -> Answer {
     let blocks = [text, about].into_iter().filter(|text| !text.is_empty()).map(Block::Text);
     Answer { blocks: blocks.collect(), ..Answer::default() }

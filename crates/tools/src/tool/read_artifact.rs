@@ -1,4 +1,4 @@
-//! `read_artifact`: output that was cut, as it was written, by lines, from its end, or by what a line holds.
+//! `read_artifact`: returns output that was cut: lines, the end, or matching lines.
 
 use cellist_notebook::{LineRange, Selector};
 use cellist_output::{Ansi, clean};
@@ -10,7 +10,7 @@ use super::{Access, Answer, Call, MaxOutput, Refusal, Tool, ToolFacts, Toolbox, 
 use crate::budget;
 use crate::toolbox::target::SCHEME;
 
-/// How many lines that match are shown at most.
+/// Matching lines shown at most.
 const MOST_HITS: usize = 200;
 
 input! {
@@ -42,7 +42,7 @@ impl Tool for ReadArtifact {
 }
 
 impl Toolbox {
-    /// Some lines of an artifact, or its beginning.
+    /// Reads lines of an artifact, or its start.
     pub(crate) async fn artifact_lines(
         &self,
         id: &str,
@@ -101,7 +101,7 @@ async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
     aside(work).await.map_err(|_| Refusal::new("the artifact could not be read"))
 }
 
-/// The parts as a reader sees them, and how many bytes are left out.
+/// Reads parts as clean text. Returns the text and the number of omitted bytes.
 fn read(
     artifacts: &Artifacts,
     id: &ArtifactId,

@@ -1,4 +1,4 @@
-//! `search_notebook`: the lines of sources, and of outputs where asked, that hold a text or match an expression.
+//! `search_notebook`: finds lines in sources, and on request in outputs.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -11,19 +11,19 @@ use regex::Regex;
 use super::{Access, Answer, Call, Refusal, Tool, ToolFacts, Toolbox, input};
 use crate::redaction::Redaction;
 
-/// How many characters of a line are shown, with the match among them.
+/// Characters of a line, with the match among them.
 const LONGEST_LINE: usize = 200;
-/// How many characters stand before a match in a line that is cut.
+/// Characters before the match in a line that is cut.
 const BEFORE: usize = 60;
 
-/// A line that matches.
+/// A matching line.
 #[derive(Debug, PartialEq, Eq)]
 struct Hit {
     cell: usize,
     is_output: bool,
     /// Counted from 1 in the source or in the output.
     number: usize,
-    /// Empty where the reply has no room for it anyway.
+    /// Empty if the reply has no room for it.
     line: String,
 }
 
@@ -108,7 +108,7 @@ fn hits(
     found
 }
 
-/// The text of a cell's outputs, one behind the other.
+/// Joins the texts of a cell's outputs.
 fn output_text(cell: &Cell) -> String {
     let mut text = String::new();
     for output in cell.outputs() {
@@ -120,7 +120,7 @@ fn output_text(cell: &Cell) -> String {
     text
 }
 
-/// A line; a long one is cut around the match.
+/// Cuts a long line around the match.
 fn excerpt(line: &str, place: Range<usize>) -> String {
     if line.chars().count() <= LONGEST_LINE {
         return line.to_owned();
@@ -131,7 +131,7 @@ fn excerpt(line: &str, place: Range<usize>) -> String {
     format!("{}{shown}{}", if before > 0 { "…" } else { "" }, if is_end { "" } else { "…" })
 }
 
-/// The lines below their cells, as far as there is room; nothing where there are none.
+/// Lists lines by cell, within `room` bytes. Empty if there are none.
 fn in_words(found: &[Hit], notebook: &Notebook, room: usize) -> String {
     let Some(first) = found.first() else { return String::new() };
     let mut cells: Vec<usize> = found.iter().map(|hit| hit.cell).collect();

@@ -60,7 +60,7 @@ fn all_descriptions_and_schemas_together_are_small() {
 }
 
 #[test]
-fn a_schema_says_what_a_call_may_hold() {
+fn a_schema_has_required_and_optional_arguments() {
     let schema = ToolName::UpdateNotebookCell.definition().schema();
     assert_eq!(schema["required"], json!(["cell", "content"]));
     assert_eq!(schema["properties"]["cell"]["anyOf"], json!([{ "type": "string" }, { "type": "integer" }]));
@@ -71,7 +71,7 @@ fn a_schema_says_what_a_call_may_hold() {
 }
 
 #[test]
-fn one_meaning_has_one_name_and_is_described() {
+fn arguments_have_one_name_and_a_description() {
     let fields =
         ToolName::ALL.into_iter().flat_map(|name| name.definition().fields.iter().map(move |it| (name, it)));
     for (tool, field) in fields {
@@ -87,7 +87,7 @@ fn one_meaning_has_one_name_and_is_described() {
             _ => {}
         }
         assert!(field.name != "revision" || is_described, "{tool}");
-        // The compact tool keeps the names that it always had.
+        // The compact tool keeps its old names.
         let is_old = ["cell_index", "cell_type", "cell_id", "kernelId", "source"].contains(&field.name);
         assert!(!is_old || tool == ToolName::Notebook, "{tool}.{}", field.name);
     }
@@ -127,7 +127,7 @@ fn a_mode_lists_no_choice_that_it_refuses() {
 }
 
 #[test]
-fn only_what_never_changes_anything_is_called_a_look() {
+fn read_only_tools_never_change_anything() {
     let looks = |mode: Mode| {
         let names = ToolName::ALL.into_iter().filter(|name| name.definition().only_looks(mode));
         names.map(ToolName::as_str).collect::<Vec<_>>().join(" ")
@@ -142,7 +142,7 @@ fn only_what_never_changes_anything_is_called_a_look() {
     );
 }
 
-/// The modes in which a call is carried out.
+/// Lists the modes that allow a call.
 fn modes(tool: ToolName, arguments: Value) -> String {
     let access = ToolRequest::read(tool, &arguments).unwrap().access();
     let allowed = Mode::ALL.into_iter().filter(|mode| mode.allows(access));
@@ -194,7 +194,7 @@ fn the_whole_table_of_tools_and_modes() {
 }
 
 #[test]
-fn with_run_it_is_a_run_and_not_only_a_change() {
+fn a_change_with_run_is_a_run() {
     let run = |run: bool| {
         let given = json!({ "cell": 0, "content": "", "run": run });
         Toolbox::amounts_to(ToolName::UpdateNotebookCell, &given)
@@ -203,7 +203,7 @@ fn with_run_it_is_a_run_and_not_only_a_change() {
 }
 
 #[test]
-fn other_names_of_arguments_are_understood_and_errors_name_the_tool() {
+fn aliases_are_accepted_and_errors_name_the_tool() {
     let refused = |tool, given| ToolRequest::read(tool, &given).err().unwrap().to_string();
     assert_eq!(
         refused(ToolName::Python, json!({ "session": "a", "kernelId": "b" })),

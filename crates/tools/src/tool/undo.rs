@@ -1,4 +1,4 @@
-//! `undo`: takes changes of a notebook back. Later changes of others stay, and the answer lists the conflicts.
+//! `undo`: reverts changes of a notebook. Later changes by others stay; the answer lists conflicts.
 
 use cellist_live::{Actor, DocumentError, Edited, Entry, PartlyUndone, Unchanged, Undo as Extent};
 use cellist_notebook::{Notebook, Revision};
@@ -8,13 +8,13 @@ use crate::budget;
 use crate::toolbox::open::{Open, Others};
 use crate::toolbox::runs::given;
 
-/// How many turns are named to an agent that named none of them.
+/// Turns listed for an agent that gave none.
 const MOST_TURNS: usize = 5;
-/// How many changes are told one by one.
+/// Changes listed one by one.
 const MOST_DEEDS: usize = 20;
 
 input! {
-    /// Takes back your last change; changes by others stay.
+    /// Reverts your last change; changes by others stay.
     struct Undo {
         notebook | path: Option<String>,
         turn: Option<String> = "A whole turn",
@@ -87,7 +87,7 @@ fn has_kernel(toolbox: &Toolbox, open: &Open) -> bool {
 }
 
 impl Open {
-    /// Why nothing was taken back, with the turns that could be.
+    /// Explains why nothing was undone, and lists the turns that could be.
     async fn nothing_undone(&self, error: &DocumentError, actor: &Actor) -> Refusal {
         let is_nothing =
             matches!(error, DocumentError::Unchanged(why) if matches!(**why, Unchanged::Nothing(_)));
@@ -109,7 +109,7 @@ impl Open {
         self.refuse(error, hint)
     }
 
-    /// Whether the turn of an entry has more that could be taken back.
+    /// States how many more changes of the turn can be undone.
     async fn rest_of_turn(&self, entries: &[Entry], actor: &Actor) -> Option<String> {
         let turn = &entries.first()?.turn;
         let history = self.document.history().await.ok()?;

@@ -1,4 +1,4 @@
-//! `update_notebook_cell`: replaces the text of a cell, and runs it where asked.
+//! `update_notebook_cell`: replaces the text of a cell, and runs it on request.
 
 use cellist_notebook::{CellRef, Operation};
 

@@ -1,4 +1,4 @@
-//! `wait`: goes on waiting for a run that a call has handed over.
+//! `wait`: waits for a run that an earlier call handed over.
 
 use super::{Access, Answer, Call, MaxOutput, Refusal, Seconds, Tool, ToolFacts, Toolbox, input};
 use crate::toolbox::ongoing::goes_on;
@@ -27,7 +27,7 @@ impl Tool for Wait {
         let reply = tokio::select! {
             biased;
             reply = execution.wait(patience, call.news, None) => reply,
-            // A caller that stops waiting does nothing to the run.
+            // A caller that stops waiting does not stop the run.
             () = call.cancel.asked() => None,
         };
         Ok(match reply {

@@ -1,10 +1,11 @@
-//! `write`: replaces all of the text that `read` shows.
+//! `write`: replaces the whole text that `read` shows.
 
 use super::{Access, Answer, Call, Refusal, Tool, ToolFacts, Toolbox, Writing, WrittenFile, input};
 use crate::toolbox::file_change::{Change, FileChange, change_access};
 
 input! {
-    /// Writes the text that `read` shows. Cells named by `cell:N` keep id, metadata and outputs; others are deleted.
+    /// Writes the text that `read` shows. Cells named by `cell:N` keep id, metadata and outputs;
+    /// others are deleted.
     struct Write {
         path | notebook: String,
         content | source: String,

@@ -1,4 +1,4 @@
-//! The list of variables that the hidden code returns, and its text for a reader.
+//! The result of the hidden code, and its text.
 
 use std::fmt::Write;
 
@@ -10,9 +10,9 @@ pub(super) struct VariableList {
     functions: Vec<String>,
     classes: Vec<String>,
     modules: Vec<String>,
-    /// How many variables are not listed.
+    /// Variables not listed.
     more: usize,
-    /// Names that were asked for and do not exist.
+    /// Requested names that do not exist.
     missing: Vec<String>,
 }
 
@@ -30,21 +30,21 @@ struct Variable {
     details: Option<VariableDetails>,
 }
 
-/// More about a variable that was asked for by name.
+/// Details of a variable requested by name.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct VariableDetails {
     columns: Vec<ColumnDetails>,
     /// The first rows of a table.
     head: Vec<Vec<String>>,
-    /// The first items of a sequence or mapping, and how many follow.
+    /// The first items of a sequence or mapping, and the number of further ones.
     items: Vec<String>,
     more: usize,
-    /// Whether each item has a line.
+    /// Whether each item has its own line.
     lines: bool,
     #[serde(flatten)]
     values: ValueRange,
-    /// The error that ended the look, by its type.
+    /// The type of the error that stopped the inspection.
     failed: Option<String>,
 }
 
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_listed_in_a_line_each() {
+    fn each_variable_has_a_line() {
         let list = r#"{"variables": [
                 {"name": "x", "type": "int", "preview": "1"},
                 {"name": "df", "type": "DataFrame", "shape": [3, 2], "columns": ["' a' int64", "'b' str"], "more_columns": 4},
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_is_named_is_described() {
+    fn a_named_variable_has_details() {
         let list = r#"{"variables": [
                 {"name": "df", "type": "DataFrame", "shape": [3, 40], "more_columns": 38, "details": {
                     "columns": [{"name": "' Age'", "dtype": "float64", "missing": 1, "range": ["22.0", "80.0"]},
