@@ -1,5 +1,5 @@
-//! Where calls are carried out: a call is checked against the input of its tool and the mode of its caller, and only then
-//! handed to the tool. The folder holds the parts that tools share.
+//! Carries out calls: validates the arguments, checks the mode of the caller, then runs the tool.
+//! The folder holds the parts that tools share.
 
 mod begun;
 mod bridge;
@@ -42,7 +42,12 @@ use crate::tool::{ToolName, ToolRequest};
 pub use bridge::NotCalled;
 use runs::Introduced;
 
-/// All tools. Cheap to clone; all clones are one.
+/// The tools of one host, with their shared state.
+///
+/// Clones share one toolbox. It owns the registry of runs and the last editor report; sessions,
+/// open notebooks and artifacts are shared with other parts of the host. Calls may run at the same
+/// time. Two calls in one session run in the order in which they arrive; calls in different
+/// sessions do not wait for each other.
 #[derive(Clone)]
 pub struct Toolbox {
     pub(crate) sessions: Sessions,
@@ -56,35 +61,35 @@ pub struct Toolbox {
     glances: broadcast::Sender<Glance>,
 }
 
-/// A call that was checked, without its input.
+/// A validated call, without its input.
 pub(crate) struct Call<'a> {
     pub(crate) agent: &'a Arc<Agent>,
-    /// What carrying it out amounts to.
+    /// The effect of the call.
     pub(crate) access: Access,
-    /// Receives its progress.
+    /// Receives the progress.
     pub(crate) news: &'a watch::Sender<Option<Progress>>,
     pub(crate) cancel: Cancel,
 }
 
 impl Call<'_> {
-    /// Who calls.
+    /// Returns the configuration of the calling agent.
     pub(crate) fn caller(&self) -> &Caller {
         self.agent.caller()
     }
 
-    /// How much the answer may have.
+    /// Returns the size limits of the answer.
     pub(crate) fn budget(&self, max_output: Option<MaxOutput>, images: Option<bool>) -> Budget {
         Budget::of(self.agent, max_output, images)
     }
 
-    /// How many bytes of text the answer of a tool has that does not let its caller choose.
+    /// Returns the default size of an answer, for tools without a size argument.
     pub(crate) fn usual_bytes(&self) -> usize {
         self.budget(None, None).bytes
     }
 }
 
 impl Toolbox {
-    /// Tools that work on these sessions, notebooks and artifacts.
+    /// Creates the tools for these sessions, notebooks and artifacts.
     pub fn new(sessions: Sessions, documents: Documents, artifacts: Artifacts) -> Toolbox {
         let gallery = Gallery::new(artifacts.clone());
         let (editor, executions, introduced) = (Arc::default(), Executions::default(), Arc::default());
@@ -92,39 +97,44 @@ impl Toolbox {
         Toolbox { sessions, documents, artifacts, editor, executions, gallery, introduced, glances }
     }
 
-    /// What an editor reported last.
+    /// Returns the last report of an editor.
     pub fn editor(&self) -> Editor {
         self.editor.borrow().clone()
     }
 
-    /// What an editor reported last, and what it reports from now on.
+    /// Watches the reports of editors.
     pub fn editor_news(&self) -> watch::Receiver<Editor> {
         self.editor.subscribe()
     }
 
-    /// The open notebooks that they work on.
+    /// Returns the open notebooks.
     pub fn documents(&self) -> &Documents {
         &self.documents
     }
 
-    /// What agents look at from now on.
+    /// Subscribes to the cells that agents read.
     pub fn glances(&self) -> broadcast::Receiver<Glance> {
         self.glances.subscribe()
     }
 
-    /// Takes what an editor reports, and tells what is in front of a person now.
+    /// Applies the report of an editor and returns the new state.
     pub fn hear(&self, report: EditorReport) -> Editor {
         self.editor.send_modify(|editor| editor.hear(report));
         self.editor()
     }
 
-    /// What carrying out a call would amount to, as far as its arguments tell. A call that is not one amounts to
-    /// nothing, and is refused when it is made.
+    /// Returns the effect of a call, judged by its arguments. A malformed call has none: it is
+    /// refused later.
     pub fn amounts_to(tool: ToolName, arguments: &Value) -> Access {
         ToolRequest::read(tool, arguments).map_or(Access::Look, |request| request.access())
     }
 
-    /// Carries a call out. Dropping the future gives up on the answer, not on a run that it began; `cancel` stops the run.
+    /// Carries out a call.
+    ///
+    /// Returns an answer in every case: refusals, failures and panics of a tool become failed
+    /// answers. `news` receives progress until the answer. Dropping the future abandons the answer,
+    /// not a run that it started. `cancel` interrupts the run; the answer then tells whether it
+    /// stopped.
     pub async fn call(
         &self,
         agent: &Arc<Agent>,
@@ -136,7 +146,7 @@ impl Toolbox {
         let _busy = agent.begin();
         let call = Call { agent, access: Access::Look, news, cancel };
         let answer = self.carry_out(tool, arguments, call).await.unwrap_or_else(Answer::from);
-        // Code gets the text itself; a model does not, whoever ran the code.
+        // Code gets the plain text. A model never does, not even for code that it ran.
         match agent.within() {
             Some(_) => answer,
             None => answer.redacted(&agent.caller().redaction),
@@ -156,7 +166,7 @@ impl Toolbox {
         if let (Some(writing), None) = (request.writing(), call.agent.within()) {
             self.check_marks(&call, writing).await?;
         }
-        // A fault of ours fails the one call.
+        // A panic fails this call only.
         let called = contained(async {
             fault::panic_point("tool");
             request.run(self, call).await

@@ -1,27 +1,27 @@
-//! What was begun in a turn of an agent and still runs, for whoever has to end it when the agent does not wait any more.
+//! Controls the runs that an agent started in a turn and no longer waits for.
 
 use super::Toolbox;
 
 impl Toolbox {
-    /// Whether something that was begun in a turn still runs.
+    /// Returns whether a run of the turn is still running.
     pub fn turn_runs_on(&self, turn: &str) -> bool {
         !self.executions.of_turn(turn).is_empty()
     }
 
-    /// Lets what was begun in a turn go on without the calls that began it, and without the limits of one that is waited
-    /// for.
+    /// Hands over the runs of a turn: they go on without their calls and without the limits of a
+    /// waiting caller.
     pub fn hand_over_turn(&self, turn: &str) {
         self.executions.of_turn(turn).iter().for_each(|execution| execution.hand_over());
     }
 
-    /// Interrupts what was begun in a turn and still runs. Tells whether there was anything.
+    /// Interrupts the runs of a turn. Returns whether there were any.
     pub fn interrupt_turn(&self, turn: &str) -> bool {
         let running = self.executions.of_turn(turn);
         running.iter().for_each(|execution| execution.canceller.cancel());
         !running.is_empty()
     }
 
-    /// Waits until nothing that was begun in a turn runs any more.
+    /// Waits until all runs of a turn have ended.
     pub async fn turn_rests(&self, turn: &str) {
         for execution in self.executions.of_turn(turn) {
             execution.end().await;

@@ -1,4 +1,4 @@
-//! Calls that come from code: a tool is called for whoever started the code, with no more rights than they have.
+//! Tool calls from code. The code has the rights of the caller that started it.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::mode::Mode;
 use crate::offer::Offer;
 use crate::tool::ToolName;
 
-/// Why a call from code was not even looked at.
+/// The reason why a call from code was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum NotCalled {
@@ -29,7 +29,7 @@ pub enum NotCalled {
 }
 
 impl Toolbox {
-    /// Calls a tool for the code that runs in a session. Answers are whole, however long.
+    /// Calls a tool for the code that runs in a session. Answers are not shortened.
     pub async fn call_from(
         &self,
         session: &SessionKey,
@@ -47,7 +47,7 @@ impl Toolbox {
         Ok(self.call(&agent, tool, arguments, &news, cancel).await)
     }
 
-    /// For whom the code acts that runs in a session.
+    /// Returns the agent that the running code acts for.
     fn acting(&self, session: &SessionKey) -> Result<Arc<Agent>, NotCalled> {
         let nobody = || NotCalled::Nobody { session: session.id.clone() };
         let acting = self.sessions.acting(session).ok_or_else(nobody)?;
@@ -56,14 +56,15 @@ impl Toolbox {
             Some(agent) => (agent.caller().clone(), agent.owner().clone()),
             None => (self.person(session), OwnerId(format!("code in {}", session.id))),
         };
-        // A command of a shell has a session that ends with it, and means that of whoever gave it.
+        // The session of a shell command ends with it, so the command uses the session of its
+        // caller.
         let is_command = self.sessions.order(session).is_some_and(|it| matches!(it.way, Way::Shell { .. }));
         let own = if is_command { caller.session.clone() } else { session.id.clone() };
         let caller = Caller { session: own, ..caller };
         Ok(Arc::new(Agent::new(caller, owner).inside(session.clone())))
     }
 
-    /// A person who runs code, and may do with tools what the code may do anyway.
+    /// Builds a caller for code that a user runs. Its tools allow no more than the code itself.
     fn person(&self, session: &SessionKey) -> Caller {
         let order = self.sessions.order(session);
         let environment = order.map(|order| ClientEnvironment {

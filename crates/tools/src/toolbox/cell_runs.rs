@@ -1,4 +1,4 @@
-//! Runs of the cells of a notebook in its kernel, with their outputs in the file: asked for alone, or with a change.
+//! Runs cells of a notebook in its kernel and saves their outputs, on their own or after a change.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -30,37 +30,37 @@ use crate::input::Seconds;
 use crate::result::{Budget, Composed, Ran, Reply, compose, summary};
 use crate::sent::OutputMark;
 
-/// The limits of a run, as a call gives them.
+/// The limits of a run, as a call sets them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CellRun {
     pub(crate) budget: Budget,
-    /// Of each cell.
+    /// For each cell.
     pub(crate) timeout: Option<Seconds>,
     pub(crate) soft_wait: Option<Seconds>,
-    /// Whether cells behind one that fails run, too.
+    /// Whether to go on after a cell that fails.
     pub(crate) allow_errors: bool,
 }
 
 impl CellRun {
-    /// The limits of the run that follows a change.
+    /// Sets the limits of a run that follows a change.
     pub(crate) fn of_change(budget: Budget, timeout: Option<Seconds>, soft_wait: Option<Seconds>) -> CellRun {
         CellRun { budget, timeout, soft_wait, allow_errors: false }
     }
 }
 
-/// What is run, and for whom it is told.
+/// A run of cells, and the agent that started it.
 struct Work {
     agent: Arc<Agent>,
     document: Document,
-    /// What to call the notebook.
+    /// The display name of the notebook.
     name: String,
     batch: Batch,
-    /// What is said before all else.
+    /// Lines before the outputs.
     said: Vec<String>,
 }
 
 impl Toolbox {
-    /// Runs cells of a notebook that is open. `said` stands before their outputs.
+    /// Runs cells of an open notebook. `said` precedes their outputs.
     pub(crate) async fn run_cells(
         &self,
         call: Call<'_>,
@@ -122,7 +122,7 @@ impl Toolbox {
         Ok((settings, batch))
     }
 
-    /// Runs a cell that was changed, where the call wants that.
+    /// Runs a changed cell, if the call asks for it.
     pub(crate) async fn then_run(
         &self,
         call: Call<'_>,
@@ -135,8 +135,8 @@ impl Toolbox {
         self.run_changed(call, open, told, done.without_revision(), Vec::from_iter(cell), run).await
     }
 
-    /// Runs cells whose text was changed, where the call wants that. `told` is the answer about the change alone, `said` the
-    /// same without the revision, which the run makes another.
+    /// Runs changed cells, if the call asks for it. `told` is the answer about the change alone.
+    /// `said` is the same without the revision, which the run changes.
     pub(crate) async fn run_changed(
         &self,
         call: Call<'_>,
@@ -181,7 +181,7 @@ impl Toolbox {
                 biased;
                 outcome = &mut running => break outcome,
                 Ok(()) = states.changed() => {
-                    // The session is there as soon as code is, and stays as long as the agent does.
+                    // The session exists once code runs, and stays attached as long as the agent.
                     if hear(&states.borrow_and_update()) && !std::mem::replace(&mut is_attached, true) {
                         let _ = self.sessions.attach(work.agent.owner(), &key);
                     }
@@ -210,7 +210,8 @@ impl Toolbox {
         }
     }
 
-    /// What is told of a run; `refused` is the cell that its session did not take after others had run.
+    /// Composes the reply about a run. `refused` is the cell that the session rejected after others
+    /// had run.
     async fn ran(&self, work: Work, report: RunReport, refused: Option<(SessionError, CellId)>) -> Reply {
         if report.cells.is_empty() {
             let why = match report.status {
@@ -233,7 +234,7 @@ impl Toolbox {
         let mut done = Vec::with_capacity(cells.len());
         for cell in &mut cells {
             let id = cell.id.as_deref().map(CellId::from);
-            // Others may have inserted cells above it meanwhile.
+            // Other clients may have inserted cells above it meanwhile.
             cell.index = id.as_ref().and_then(|id| view.notebook.position(id)).unwrap_or(cell.index);
             done.extend(id);
         }
@@ -244,7 +245,7 @@ impl Toolbox {
         let stopped_at = refused.as_ref().and_then(|(_, cell)| view.notebook.position(cell));
         let left = if not_run > 0 { not_run_cells(&view.notebook, &batch.cells, &done) } else { Vec::new() };
         for index in left {
-            // A fault of the session may have met the cell while it ran.
+            // The session may have failed while the cell ran.
             let has_failed = matches!(refused, Some((SessionError::Failed { .. }, _)));
             let is_lost = has_failed && stopped_at == Some(index);
             endings.add(if is_lost { CellEnding::Failed } else { CellEnding::NotRun }, index);
@@ -269,14 +270,14 @@ impl Toolbox {
 }
 
 impl Work {
-    /// The reply to a run of which no cell ran.
+    /// Composes the reply about a run in which no cell ran.
     fn not_run(&self, refusal: Refusal) -> Reply {
         let cells = not_run_cells(&self.document.view().notebook, &self.batch.cells, &[]);
         Composed::not_run(&refusal.followed_by(&self.said), cells).into()
     }
 }
 
-/// The cells that ran; those in a row that showed nothing are told in one line.
+/// Converts cell reports to results. Consecutive cells without output share one line.
 fn told(cells: Vec<CellReport>, name: &str, path: &Path, now: &Notebook) -> Vec<Ran> {
     const IN_A_ROW: usize = 3;
     let is_single = cells.len() == 1;
@@ -313,14 +314,14 @@ fn told(cells: Vec<CellReport>, name: &str, path: &Path, now: &Notebook) -> Vec<
     ran
 }
 
-/// The cells that were to run and did not.
+/// Lists the requested cells that did not run.
 fn not_run_cells(notebook: &Notebook, wanted: &[CellId], done: &[CellId]) -> Vec<usize> {
     let done: HashSet<&CellId> = done.iter().collect();
     let left = wanted.iter().filter(|id| !done.contains(id)).filter_map(|id| notebook.position(id));
     left.filter(|at| is_run(&notebook.cells()[*at])).collect()
 }
 
-/// Which other cells show something that is not up to date any more.
+/// Lists other cells whose outputs are stale.
 fn stale_line(view: &cellist_live::View, done: &[CellId]) -> Option<String> {
     let states = view.cells();
     let done: HashSet<&CellId> = done.iter().collect();

@@ -1,5 +1,5 @@
-//! Operations on the cells of a notebook, and the answer about them: one sentence with index, id, number of cells and
-//! revision, and the changes of others.
+//! Operations on the cells of a notebook, and the answer about them: index, id, number of cells,
+//! revision, and changes by others.
 
 use cellist_live::Edited;
 use cellist_notebook::{
@@ -11,18 +11,18 @@ use super::open::{Open, Others};
 use crate::answer::{Answer, Refusal};
 use crate::budget;
 
-/// What became of operations on a notebook.
+/// The result of operations on a notebook.
 pub(crate) struct Done {
     pub(crate) outcomes: Vec<Outcome>,
     pub(crate) revision: Revision,
-    /// What to call the notebook.
+    /// The display name of the notebook.
     name: String,
-    /// The text that each was to have, where that was said.
+    /// The requested text of each edit.
     wanted: Vec<Option<String>>,
     others: Others,
 }
 
-/// The cells that an operation is about: those of the revision that it is based on, else the newest.
+/// The cells that an operation refers to: those of its base revision, or the current ones.
 pub(crate) struct KnownCells<'a> {
     notebook: &'a Notebook,
     base: Option<&'a Snapshot>,
@@ -38,19 +38,20 @@ impl KnownCells<'_> {
     }
 }
 
-/// What became of a text that was to replace another.
+/// The result of replacing a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Replaced {
-    /// It is there, or nothing was to be replaced.
+    /// The new text is in place, or nothing was to be replaced.
     Whole,
-    /// It is there together with what others changed.
+    /// The new text is merged with changes by others.
     Merged,
-    /// It is what the agent had read, and others have changed that since: theirs stays.
+    /// The new text equals the one that the agent had read. Changes by others stay.
     Not,
 }
 
 impl Open {
-    /// Carries operations out as the agent, all or none. They are made for the cells that the agent knows.
+    /// Performs operations as the agent, all or none. Indexes refer to the cells that the agent has
+    /// read.
     pub(crate) async fn perform(
         &self,
         call: &Call<'_>,
@@ -68,7 +69,7 @@ impl Open {
     }
 }
 
-/// The text that a cell is to have.
+/// Returns the requested text of an edit.
 fn wanted(operation: Operation) -> Option<String> {
     match operation {
         Operation::Edit { source, .. } => Some(source),
@@ -77,7 +78,7 @@ fn wanted(operation: Operation) -> Option<String> {
 }
 
 impl Done {
-    /// What was done and what others did, where a later revision is told.
+    /// Describes the changes without the revision, for a reply that ends with a later one.
     pub(crate) fn without_revision(&self) -> String {
         let mut lines = vec![self.sentences()];
         lines.extend(self.other_texts());
@@ -85,7 +86,7 @@ impl Done {
         lines.join("\n")
     }
 
-    /// All of it as text; a refusal where nothing was done.
+    /// Describes the changes. Refuses if none took effect.
     pub(crate) fn answer(&self) -> Result<Answer, Refusal> {
         let mut lines = vec![format!("{} Revision {}.", self.sentences(), self.revision)];
         let deleted: Vec<&Outcome> = self.deleted().collect();
@@ -116,7 +117,7 @@ impl Done {
         }
     }
 
-    /// Cells that have another text than the agent gave them.
+    /// Shows cells whose text differs from the agent's.
     fn other_texts(&self) -> impl Iterator<Item = String> {
         let merged = self.outcomes.iter().enumerate().filter_map(|(at, outcome)| {
             let Outcome { cell_index: index, cell_source, .. } = outcome;
@@ -158,7 +159,7 @@ impl Done {
             .filter(|outcome| outcome.action == Action::Delete && outcome.effect == Effect::Changed)
     }
 
-    /// What was done.
+    /// Describes each operation.
     fn sentences(&self) -> String {
         let said: Vec<String> = match self.outcomes.as_slice() {
             [_] => vec![self.sentence(0)],
@@ -166,7 +167,7 @@ impl Done {
                 let last = several.len() - 1;
                 let sentence = |at: usize| {
                     let whole = self.sentence(at);
-                    // How many cells there are is said once.
+                    // Only the last sentence has the number of cells.
                     let end = whole.rfind("; the notebook has").filter(|_| at < last).unwrap_or(whole.len());
                     let dot = if at < last { "." } else { "" };
                     format!("{}{dot}", &whole[..end])

@@ -1,4 +1,4 @@
-//! The state of the notebook in front of a person, with all that is known where it is open: kernel and runs.
+//! The state of the active notebook, with its kernel and runs.
 
 use cellist_live::Document;
 use cellist_notebook::Notebook;
@@ -11,18 +11,19 @@ use crate::editor::{Editor, Selection};
 use crate::redaction::Redaction;
 
 impl Toolbox {
-    /// The state of the notebook that is worked on, if one is. Cells that were selected and are gone are left out.
+    /// Returns the state of the active notebook, if there is one. Leaves out selected cells that
+    /// are gone.
     pub async fn context(&self, editor: &Editor, redaction: &Redaction) -> Result<Option<NotebookContext>> {
         let Some(path) = editor.notebook() else { return Ok(None) };
         Ok(self.context_of(&self.documents.open(path).await?, editor, redaction))
     }
 
-    /// The same for an agent, whose changes are based on it from then on.
+    /// The same for an agent. The agent's later changes are based on this state.
     pub async fn tell_context(&self, agent: &Agent, editor: &Editor) -> Result<Option<NotebookContext>> {
         let Some(path) = editor.notebook() else { return Ok(None) };
         let document = self.documents.open(path).await?;
         agent.hold(&document);
-        // One that closes at this moment is read anew by the first change.
+        // A notebook that closes now is read again at the first change.
         let _ = document.tell(agent.caller().author().actor).await;
         Ok(self.context_of(&document, editor, &agent.caller().redaction))
     }
@@ -41,7 +42,7 @@ impl Toolbox {
         let selection = existing(&editor.selection, &view.notebook);
         let run = |id: &_| {
             let state = states.get(id)?;
-            // Of a cell that nobody here has run, the file may know more.
+            // The file may have the result of a run that this host has not seen.
             let is_known = state.last.is_some() || state.activity != Default::default();
             is_known.then(|| CellRun::from(state))
         };
@@ -50,7 +51,7 @@ impl Toolbox {
     }
 }
 
-/// What is selected and still there.
+/// Drops selected cells that no longer exist.
 fn existing(selection: &Selection, notebook: &Notebook) -> Selection {
     let mut still = Selection::default();
     for (cell, name) in selection.references().zip(&selection.cells) {

@@ -1,4 +1,4 @@
-//! Changes of a notebook by its text or its JSON, or of any file for callers that have files.
+//! Changes a notebook by its text or JSON, or another file.
 
 use cellist_notebook::{Revision, Selector, replace_all, replace_all_in_cells, replace_once};
 use cellist_platform::aside::aside;
@@ -10,20 +10,20 @@ use super::{Call, Toolbox};
 use crate::answer::{Answer, Refusal};
 use crate::mode::Access;
 
-/// A change of a file that a call names.
+/// A change of a file.
 pub(crate) struct FileChange<'a> {
     pub(crate) path: &'a str,
     pub(crate) change: Change,
     pub(crate) revision: Option<&'a str>,
-    /// Set to run the cells that it changes.
+    /// Runs the changed cells, if set.
     pub(crate) run: Option<CellRun>,
 }
 
-/// The new form of a text.
+/// A change of a text.
 pub(crate) enum Change {
-    /// A piece of it is replaced, at each place where `all` is set.
+    /// Replaces one occurrence, or each of them if `all` is set.
     Replace { old: String, new: String, all: bool },
-    /// All of it is.
+    /// Replaces the whole text.
     Whole(String),
 }
 
@@ -37,7 +37,7 @@ impl Change {
         }
     }
 
-    /// The same for the text of cells, in which marker lines are no part of a cell.
+    /// Applies the change to cell-marked text. Marker lines are not part of a cell.
     fn of_cells(self, text: &str) -> cellist_notebook::Result<String> {
         match self {
             Change::Replace { old, new, all: true } if !text.is_empty() => {
@@ -60,7 +60,7 @@ impl Toolbox {
         }
         let editor = self.editor();
         let Target { place, part } = self.sight(&call, &editor).target(path)?;
-        // Its name may not say what a link leads to.
+        // A link may lead to a notebook under another name.
         let mode = call.caller().mode;
         let is_notebook =
             place.is_notebook() || !mode.allows(Access::ChangeNotebook) && self.hides_notebook(&place).await;
@@ -82,7 +82,7 @@ impl Toolbox {
 
     async fn hides_notebook(&self, place: &Place) -> bool {
         let (store, place) = (self.documents.store().clone(), place.clone());
-        // What could not be looked at counts as one.
+        // A file that cannot be examined counts as a notebook.
         aside(move || place.hides_notebook(&store)).await.unwrap_or(true)
     }
 
@@ -133,7 +133,7 @@ impl Toolbox {
                 }
                 open.apply_json(call, revision, store, move |text| change.of(&text)).await
             }
-            // What cannot be read as a notebook can still be made one.
+            // A broken notebook can still be repaired.
             (Err(failure), change) => {
                 let named = place.base(revision)?;
                 let (text, base) = match (&change, is_missing(&place)) {
@@ -182,7 +182,7 @@ impl Toolbox {
     }
 }
 
-/// What a change of a file amounts to, by its path with or without a selector.
+/// Returns the effect of changing a path, with or without a selector.
 pub(crate) fn change_access(path: &str) -> Access {
     let lower = path.to_ascii_lowercase();
     let is_notebook = lower.ends_with(".ipynb") || lower.contains(".ipynb:") || lower.contains(".ipynb#");

@@ -1,4 +1,4 @@
-//! What is told of a run that goes on: its name, its progress and output so far, and how its cells stand.
+//! Answers about a run in progress: its name, progress, output so far, and the state of its cells.
 
 use cellist_output::notices;
 use cellist_session::sessions::{CallView, Stage, StopView};
@@ -7,11 +7,11 @@ use crate::answer::{Answer, Progress, Refusal};
 use crate::executions::{Execution, Standing};
 use crate::result::{self, Budget};
 
-/// How long the summary of cells may be.
+/// Bytes of the summary of cells.
 const SUMMARY: usize = 300;
 
-/// Lets a run go on without its caller. The answer says so, and lists the changes made before the run. A run that was
-/// to stop and did not is a refusal.
+/// Hands a run over: it goes on without its caller. The answer lists the changes made before the
+/// run. A run that was interrupted and did not stop is a refusal.
 pub(crate) fn handed_over(execution: &Execution, said: &[String], budget: Budget) -> Result<Answer, Refusal> {
     execution.hand_over();
     let summary = summary(execution, budget);
@@ -22,19 +22,19 @@ pub(crate) fn handed_over(execution: &Execution, said: &[String], budget: Budget
     }
 }
 
-/// The answer about a run that goes on.
+/// Describes a run in progress.
 pub(crate) fn goes_on(execution: &Execution, budget: Budget) -> Answer {
     let summary = summary(execution, budget);
     let told = [told(execution, budget, summary.as_deref())];
     Answer::text([told.as_slice(), summary.as_slice()].concat().join("\n"))
 }
 
-/// How the cells of a run stand, where it has several.
+/// Summarises the cells of a run, if there are several.
 fn summary(execution: &Execution, budget: Budget) -> Option<String> {
     Some(execution.summary()?.line((budget.bytes / 5).min(SUMMARY)))
 }
 
-/// All but the summary, with room left for it.
+/// Renders all but the summary, with room left for it.
 fn told(execution: &Execution, budget: Budget, summary: Option<&str>) -> String {
     let standing = execution.standing();
     let (id, age, title) = (&execution.id, execution.age().as_secs(), &execution.title);
@@ -71,7 +71,7 @@ fn told(execution: &Execution, budget: Budget, summary: Option<&str>) -> String 
     format!("{told}\n{how}")
 }
 
-/// The progress of a run, unless its output shows it.
+/// Describes the progress of a run, unless its output shows it.
 pub(crate) fn in_words(standing: &Standing) -> Option<String> {
     let Progress { message, done, total } = &standing.progress;
     match (done, total) {
@@ -82,7 +82,7 @@ pub(crate) fn in_words(standing: &Standing) -> Option<String> {
     }
 }
 
-/// How a call in a session stands, for whoever waits for it.
+/// Converts the state of a session call to the state of a run.
 pub(crate) fn standing(view: &CallView, label: Option<&str>) -> Standing {
     const LONGEST: usize = 160;
     let last =

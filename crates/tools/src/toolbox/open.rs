@@ -1,4 +1,4 @@
-//! The notebook of a call, open: reading it, finding cells in it, changing it, and what is told of all that.
+//! The open notebook of a call: reading it, finding cells, changing it, and refusals about it.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -15,21 +15,21 @@ use crate::glance::Glance;
 use crate::mode::Access;
 use crate::reach::{Reach, Use};
 
-/// A notebook that is open for a call.
+/// A notebook opened for a call.
 pub(crate) struct Open {
     pub(crate) document: Document,
     pub(super) place: Place,
 }
 
-/// What an agent is told of a notebook.
+/// The current state of a notebook, as sent to an agent.
 pub(crate) struct Seen {
     pub(crate) notebook: Arc<Notebook>,
     pub(crate) revision: Revision,
-    /// Cells that others changed since the agent was told of them.
+    /// Cells that others changed since the agent last read them.
     pub(crate) others: Others,
 }
 
-/// What others changed since someone looked, cells by index and id; those that were deleted by id alone.
+/// Changes by others: cells by index and id, deleted cells by id.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Others {
     changed: Vec<(usize, String)>,
@@ -37,7 +37,7 @@ pub(crate) struct Others {
 }
 
 impl Toolbox {
-    /// Opens the notebook that a call is about: the one that it names, else the active one.
+    /// Opens the notebook of a call: the named one, or the active one.
     pub(crate) async fn notebook(&self, call: &Call<'_>, named: Option<&str>) -> Result<Open, Refusal> {
         let editor = self.editor();
         let place = self.sight(call, &editor).notebook(named)?;
@@ -47,19 +47,19 @@ impl Toolbox {
     /// Opens a notebook.
     pub(crate) async fn open(&self, call: &Call<'_>, place: Place) -> Result<Open, Refusal> {
         match self.documents.open(&place.real).await {
-            // A link has come into the path since it was looked at.
+            // The path has become a link since it was checked.
             Ok(document) if document.path() != place.real => {
                 Err(place.refuse("was replaced while it was opened", Some("call again".to_owned())))
             }
             Ok(document) => {
                 call.agent.hold(&document);
-                // It fails where the notebook was closed in between, which the call itself then finds.
+                // Fails if the notebook was closed meanwhile; the call itself then reports that.
                 let _ = document.meet_kernel(&self.sessions).await;
                 Ok(Open { document, place })
             }
             Err(error) => {
                 let hint = match error.kind() {
-                    // An agent has a tool where a person has a command.
+                    // Agents have a tool for this; the error's own hint names a command.
                     ErrorKind::NotFound => Some("check the name, or make it with create_notebook".to_owned()),
                     ErrorKind::Unreadable
                     | ErrorKind::NotANotebook
@@ -72,15 +72,15 @@ impl Toolbox {
         }
     }
 
-    /// Tells that the agent has read cells, by their positions.
+    /// Announces that the agent has read cells, by position.
     pub(crate) fn glance(&self, call: &Call<'_>, open: &Open, notebook: &Notebook, cells: &[usize]) {
         let cells = cells.iter().filter_map(|at| notebook.cells().get(*at)).map(|cell| cell.id().clone());
         let (path, actor) = (open.path().to_owned(), call.caller().author().actor);
-        // Mostly there is no receiver.
+        // Usually there is no receiver.
         let _ = self.glances.send(Glance { path, actor, cells: cells.collect() });
     }
 
-    /// What decides which files a call is about.
+    /// Creates the resolver for the files of a call.
     pub(crate) fn sight<'a>(&'a self, call: &'a Call<'_>, editor: &'a crate::editor::Editor) -> Sight<'a> {
         let (caller, store) = (call.caller(), self.documents.store());
         let reach = Reach::of(caller, store.home());
@@ -90,17 +90,17 @@ impl Toolbox {
 }
 
 impl Open {
-    /// What to call it in an answer.
+    /// Returns the display name.
     pub(crate) fn name(&self) -> &str {
         &self.place.name
     }
 
-    /// Its file.
+    /// Returns the path.
     pub(crate) fn path(&self) -> &Path {
         self.document.path()
     }
 
-    /// The newest of it, which counts as told to the agent.
+    /// Reads the current state and records that the agent has seen it.
     pub(crate) async fn read(&self, call: &Call<'_>) -> Result<Seen, Refusal> {
         let told = self.document.tell(call.caller().author().actor).await;
         let Told { notebook, revision, before } = told.map_err(|error| self.refused(&error))?;
@@ -108,18 +108,19 @@ impl Open {
         Ok(Seen { notebook, revision, others })
     }
 
-    /// The position of the cell that is meant.
+    /// Finds a cell.
     pub(crate) fn find(&self, notebook: &Notebook, cell: &CellRef) -> Result<usize, Refusal> {
         notebook.find(cell).map_err(|error| self.refuse(&error, error.hint()))
     }
 
-    /// The positions of the cells that are meant, each once, in the order in which they were named.
+    /// Finds cells, each once, in the order of `cells`.
     pub(crate) fn find_all(&self, notebook: &Notebook, cells: &[CellRef]) -> Result<Vec<usize>, Refusal> {
         let found = positions(cells, |cell| notebook.find(cell));
         found.map_err(|error| self.refuse(&error, error.hint()))
     }
 
-    /// Changes it as the agent, on a revision or else on the one that the agent was told last.
+    /// Changes the notebook as the agent, based on a revision or on the last state that the agent
+    /// has seen.
     pub(crate) async fn change<T: Send + 'static>(
         &self,
         call: &Call<'_>,
@@ -135,12 +136,12 @@ impl Open {
         Ok((Edited { value, version, notebook, changed }, others))
     }
 
-    /// A refusal that is about it.
+    /// Refuses with a problem of this notebook.
     pub(crate) fn refuse(&self, what: impl std::fmt::Display, hint: Option<String>) -> Refusal {
         self.place.refuse(what, hint)
     }
 
-    /// Why it did not do what it was asked for.
+    /// Converts an error of the notebook to a refusal.
     pub(crate) fn refused(&self, error: &DocumentError) -> Refusal {
         let hint = match error {
             DocumentError::Unchanged(unchanged) => match &**unchanged {
@@ -158,8 +159,8 @@ impl Open {
     }
 }
 
-/// The positions of ids, indexes and ranges, each once, in the order in which they were named. `3-7` is a range unless
-/// some cell has that as its id. `find` resolves one cell.
+/// Resolves ids, indexes and ranges to positions, each once, in order. `3-7` is a range unless it
+/// is the id of a cell. `find` resolves one cell.
 pub(crate) fn positions(
     cells: &[CellRef],
     find: impl Fn(&CellRef) -> notebook::Result<usize>,
@@ -185,7 +186,7 @@ pub(crate) fn positions(
     Ok(found)
 }
 
-/// `3-7`, from the lower to the higher. Replies write `3–7`.
+/// Parses `3-7`. Replies write `3–7`.
 fn range(name: &str) -> Option<(i64, i64)> {
     let (first, last) = name.trim().split_once(['-', '–'])?;
     let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
@@ -195,7 +196,7 @@ fn range(name: &str) -> Option<(i64, i64)> {
 const READ_AGAIN: &str = "read it again and make the change on its current content";
 
 impl Others {
-    /// What is not as it was.
+    /// Compares a snapshot with the current notebook.
     pub(crate) fn since(before: &Snapshot, now: &Notebook) -> Others {
         let mut others = Others::default();
         let known: HashMap<&str, &SnapshotCell> =
@@ -212,20 +213,20 @@ impl Others {
         others
     }
 
-    /// The same without cells that the answer shows anyway.
+    /// Leaves out cells that the answer shows.
     pub(crate) fn without(mut self, shown: impl Fn(usize) -> bool) -> Others {
         self.changed.retain(|(index, _)| !shown(*index));
         self
     }
 
-    /// The same without cells that are named by id.
+    /// Leaves out cells by id.
     pub(crate) fn without_cells(mut self, ids: &[&str]) -> Others {
         self.changed.retain(|(_, id)| !ids.contains(&id.as_str()));
         self.deleted.retain(|id| !ids.contains(&id.as_str()));
         self
     }
 
-    /// In a line, where there is something to say.
+    /// Describes the changes in a line, if there are any.
     pub(crate) fn sentence(&self) -> Option<String> {
         const MOST: usize = 12;
         let mut said: Vec<String> =
@@ -252,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_others_did_is_said_in_a_line_and_not_what_is_shown_anyway() {
+    fn changes_by_others_are_listed_unless_shown() {
         let mut notebook = Notebook::empty(Ids::seeded(1));
         for source in ["a", "b", "c"] {
             notebook.insert(notebook.cells().len(), notebook::CellType::Code, source);

@@ -1,4 +1,4 @@
-//! What a model was not shown must not be written over with the mark that it saw in its place.
+//! Refuses writes that would replace a redacted credential with its mark.
 
 use serde_json::Value;
 
@@ -7,7 +7,8 @@ use crate::answer::Refusal;
 use crate::tool::{Writing, WrittenFile};
 
 impl Toolbox {
-    /// Refuses a text with a mark of ours in it, unless the file has the very letters of it and hides nothing behind them.
+    /// Refuses a text with a redaction mark, unless the file has the mark literally and hides
+    /// nothing behind it.
     pub(super) async fn check_marks(&self, call: &Call<'_>, writing: Writing<'_>) -> Result<(), Refusal> {
         let redaction = &call.caller().redaction;
         let marks: Vec<&str> = writing.texts.iter().flat_map(|text| redaction.marks_in(text)).collect();
@@ -39,7 +40,7 @@ impl Toolbox {
     }
 }
 
-/// What a model reads of a file: the sources of a notebook, or all of it.
+/// Returns the texts that a model reads of a file: the sources of a notebook, or the whole file.
 fn texts(file: &str) -> Vec<String> {
     let parsed = serde_json::from_str::<Value>(file).ok();
     let cells = parsed.as_ref().and_then(|notebook| notebook["cells"].as_array());

@@ -1,5 +1,5 @@
-//! Which file a call is about, and whether the agent may use it: the notebook that is named or active, and paths below
-//! the folders that a person gave it.
+//! Resolves the file of a call and checks the agent's access: the named or active notebook, and
+//! paths in the caller's folders.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -14,44 +14,44 @@ use crate::caller::{Caller, ToolSet};
 use crate::editor::Editor;
 use crate::reach::{Admitted, Denial, Identity, Reach, Use};
 
-/// The scheme of the address of an artifact.
+/// The URI scheme of artifacts.
 pub(crate) const SCHEME: &str = "artifact://";
 
-/// A larger file is not read into memory.
+/// Larger files are not read into memory.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
-/// A file that a call may use; it need not exist.
+/// A file that a call may use. It need not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The file itself, with no link in its path.
+    /// The real path, without links.
     pub(crate) real: PathBuf,
-    /// What to call it in an answer.
+    /// The display name.
     pub(crate) name: String,
-    /// Which file it was when its use was allowed.
+    /// The permission, with the identity of the file.
     pub(crate) admitted: Admitted,
 }
 
-/// A file, and the part of it that is meant.
+/// A file, and the selected part of it.
 pub(crate) struct Target {
     pub(crate) place: Place,
     pub(crate) part: Option<Selector>,
 }
 
-/// Who asks for a file, and what decides which one that is.
+/// Resolves paths for one call.
 pub(crate) struct Sight<'a> {
     pub(crate) caller: &'a Caller,
     pub(crate) editor: &'a Editor,
     pub(crate) store: &'a Store,
-    /// What the caller can reach.
+    /// The file access of the caller.
     pub(crate) reach: Reach,
-    /// What the call wants with the file.
+    /// The use of the file.
     pub(crate) wanted: Use,
-    /// Paths to whose change a person has consented.
+    /// Paths that the user has allowed the agent to change.
     pub(crate) consents: Vec<PathBuf>,
 }
 
 impl Sight<'_> {
-    /// The notebook that a tool works on: the one that is named, else the active one.
+    /// Resolves the notebook of a call: the named one, or the active one.
     pub(crate) fn notebook(&self, named: Option<&str>) -> Result<Place, Refusal> {
         let place = match named {
             Some(named) => self.named_notebook(named)?,
@@ -63,7 +63,7 @@ impl Sight<'_> {
         }
     }
 
-    /// A notebook by its path.
+    /// Resolves a notebook by its path.
     pub(crate) fn named_notebook(&self, named: &str) -> Result<Place, Refusal> {
         let place = self.place(named)?;
         match place.is_notebook() {
@@ -75,7 +75,7 @@ impl Sight<'_> {
         }
     }
 
-    /// A file with a selector behind its path: a file whose whole name exists goes before a selector.
+    /// Resolves a path with a selector. An existing file with the whole name takes precedence.
     pub(crate) fn target(&self, named: &str) -> Result<Target, Refusal> {
         let whole = self.caller.cwd.join(named.trim());
         let split = match std::fs::symlink_metadata(&whole) {
@@ -94,7 +94,7 @@ impl Sight<'_> {
         Ok(Target { place, part })
     }
 
-    /// A file by its path, which must lie in a folder that the agent may use.
+    /// Resolves a path in one of the agent's folders.
     pub(crate) fn place(&self, named: &str) -> Result<Place, Refusal> {
         let path = self.caller.cwd.join(path_of(named));
         let name = self.name_of(&path);
@@ -102,7 +102,8 @@ impl Sight<'_> {
             return Err(Refusal::new("the path is empty: name a file"));
         }
         let real = self.store.real_path(&path).map_err(|error| {
-            // What is wrong in a folder that it may not use is not its business, and nothing that it could mend.
+            // Problems in a folder outside of the agent's folders are not disclosed: the agent
+            // cannot fix them.
             let nearest = path.ancestors().find_map(|folder| std::fs::canonicalize(folder).ok());
             let looked = nearest.as_ref().map(|nearest| self.reach.check(&path, nearest, Use::Look, &[]));
             if let Some(Err(denial)) = looked {
@@ -126,7 +127,7 @@ impl Sight<'_> {
         Ok(Place { real, name, admitted })
     }
 
-    /// Why a file is out of reach, and what a person could do about it.
+    /// Refuses a file, and tells how a user can allow it.
     fn denied(&self, name: &str, denial: &Denial) -> Refusal {
         match denial.consent() {
             None => Refusal::new(format_args!("{name}: {denial}")),
@@ -137,7 +138,7 @@ impl Sight<'_> {
         }
     }
 
-    /// Whether a file is in the agent's folders, or was given to it by a person.
+    /// Returns whether a file is in the agent's folders or attached by the user.
     fn may_use(&self, real: &Path) -> bool {
         let folders = std::iter::once(&self.caller.cwd).chain(&self.caller.roots);
         let mut folders = folders.filter_map(|folder| std::fs::canonicalize(folder).ok());
@@ -154,7 +155,7 @@ impl Sight<'_> {
         )
     }
 
-    /// The notebook that is meant where none is named.
+    /// Resolves the active notebook, for calls that name none.
     fn active(&self) -> Result<Place, Refusal> {
         let front = self.front();
         let only = || match self.caller.attached.as_slice() {
@@ -175,7 +176,7 @@ impl Sight<'_> {
         }
     }
 
-    /// What is in front of a person, with what was attached when the agent was started.
+    /// Returns the editor state, with the notebooks attached at the start.
     fn front(&self) -> Editor {
         self.caller.front.as_ref().unwrap_or(self.editor).with(&self.caller.attached)
     }
@@ -190,7 +191,7 @@ impl Sight<'_> {
         }
     }
 
-    /// A path as it is told: from the agent's folder on where it is below that.
+    /// Returns the display name of a path: relative if it is in the agent's folder.
     fn name_of(&self, path: &Path) -> String {
         let below = path.strip_prefix(&self.caller.cwd).ok().filter(|rest| !rest.as_os_str().is_empty());
         below.unwrap_or(path).display().to_string()
@@ -198,13 +199,13 @@ impl Sight<'_> {
 }
 
 impl Place {
-    /// Whether its name, or that of the file a link leads to, is a notebook's.
+    /// Returns whether the file is a notebook, by its name or its real name.
     pub(crate) fn is_notebook(&self) -> bool {
         let ends = |path: &Path| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ipynb"));
         ends(&self.real) || ends(Path::new(&self.name))
     }
 
-    /// The revision that a change of it is based on, where the call names one.
+    /// Parses the base revision of a change.
     pub(crate) fn base(&self, revision: Option<&str>) -> Result<Option<Revision>, Refusal> {
         let Some(named) = revision.map(str::trim).filter(|named| !named.is_empty()) else {
             return Ok(None);
@@ -215,14 +216,14 @@ impl Place {
         })
     }
 
-    /// Whether it is a notebook under a name that does not say so: another name of it, or what is in it.
+    /// Returns whether the file is a notebook under another name: by a hard link or by its content.
     pub(crate) fn hides_notebook(&self, store: &Store) -> bool {
         let ends =
             |path: &PathBuf| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ipynb"));
         self.admitted.also.iter().any(ends) || holds_notebook(store, &self.real)
     }
 
-    /// Runs work on its file off the async threads; `lost` is the refusal where the work itself breaks.
+    /// Runs file work off the async threads. `lost` is the problem if the work panics.
     pub(crate) async fn stored<T: Send + 'static>(
         &self,
         lost: &str,
@@ -232,14 +233,14 @@ impl Place {
         done.map_err(|error| self.refuse(error.problem(), error.hint()))
     }
 
-    /// A refusal that is about it.
+    /// Refuses with a problem of this file.
     pub(crate) fn refuse(&self, what: impl std::fmt::Display, hint: Option<String>) -> Refusal {
         Refusal::hinted(format_args!("{}: {what}", self.name), hint)
     }
 }
 
 impl Toolbox {
-    /// The text of a file, which must be text and not too large.
+    /// Reads a text file.
     pub(crate) async fn text_of(&self, place: &Place) -> Result<String, Refusal> {
         let (store, at) = (self.documents.store().clone(), place.clone());
         let read = aside(move || whole_text(&store, &at)).await;
@@ -248,7 +249,7 @@ impl Toolbox {
     }
 }
 
-/// Reads the very file whose use was allowed, and no other that has taken its place since.
+/// Reads the file that was checked, and not one that has replaced it since.
 fn whole_text(store: &Store, place: &Place) -> Result<String, String> {
     let file = store.open_real(&place.real).map_err(|error| cellist_platform::in_words(&error))?;
     let metadata = file.metadata().map_err(|error| cellist_platform::in_words(&error))?;
@@ -269,7 +270,8 @@ fn whole_text(store: &Store, place: &Place) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())
 }
 
-/// Whether a file holds a notebook. One that is too large to tell counts as one where it begins like it.
+/// Returns whether a file holds a notebook. A file that is too large counts as one if it starts
+/// like JSON.
 fn holds_notebook(store: &Store, real: &Path) -> bool {
     let Ok(file) = store.open_real(real) else { return false };
     if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
@@ -284,7 +286,7 @@ fn holds_notebook(store: &Store, real: &Path) -> bool {
     start == Some(&b'{') && (!is_whole || Notebook::parse(bytes, Ids::seeded(0)).is_ok())
 }
 
-/// A path as an agent writes it: models also use the URI that they are told.
+/// Parses a path or a `file://` URI, which models copy from the context.
 fn path_of(named: &str) -> PathBuf {
     let named = named.trim();
     let Some(encoded) = named.strip_prefix("file://") else { return PathBuf::from(named) };

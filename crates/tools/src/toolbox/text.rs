@@ -1,4 +1,4 @@
-//! Changes of a notebook by its cell-marked text or its JSON, and what became of the cells.
+//! Changes a notebook by its cell-marked text or its JSON, and describes the changed cells.
 
 use cellist_live::Edited;
 use cellist_notebook::{self as notebook, Applied, CellId, Ids, Notebook, Revision, Snapshot};
@@ -10,17 +10,17 @@ use super::target::Place;
 use crate::answer::{Answer, Refusal};
 use crate::budget;
 
-/// A notebook after it was written as text.
+/// A notebook after a change of its text.
 pub(crate) struct Written {
-    /// The changes of its cells, for the agent.
+    /// The answer about the change.
     pub(crate) text: String,
     pub(crate) revision: Revision,
-    /// The cells that are new or have another text.
+    /// Cells that are new or have a new text.
     pub(crate) cells: Vec<CellId>,
 }
 
 impl Open {
-    /// Makes it as a text says, which `make` makes of the text that it was made for.
+    /// Applies a new text. `make` derives it from the base text.
     pub(crate) async fn apply_text(
         &self,
         call: &Call<'_>,
@@ -51,7 +51,8 @@ impl Open {
         Ok(Written { text, revision, cells: written.collect() })
     }
 
-    /// Refuses a whole text that was made for something else than what is there, unless the call says for what.
+    /// Refuses a whole text if the notebook has changed since the agent read it, unless the call
+    /// names a revision.
     pub(crate) async fn check_text(&self, call: &Call<'_>, revision: Option<&str>) -> Result<(), Refusal> {
         if self.place.base(revision)?.is_some() {
             return Ok(());
@@ -77,7 +78,7 @@ impl Open {
         }
     }
 
-    /// Gives it another JSON, which `make` makes of the one that it has.
+    /// Replaces the JSON. `make` derives it from the current JSON.
     pub(crate) async fn apply_json(
         &self,
         call: &Call<'_>,
@@ -95,7 +96,7 @@ impl Open {
         }
         let changed = self.change(call, named, move |notebook, _| {
             let text = make(String::from_utf8_lossy(&notebook.to_bytes()).into_owned())?;
-            // What is new comes from what it is, so that two notebooks do not get the same ids.
+            // The revision seeds new ids, so that two notebooks do not get the same ones.
             let seed = u64::from_str_radix(&notebook.revision().to_string(), 16).unwrap_or_default();
             let mut whole = Notebook::parse(text.into_bytes(), Ids::seeded(seed))?;
             whole.identify(&notebook.snapshot());
@@ -105,7 +106,7 @@ impl Open {
         let (Edited { notebook, changed, .. }, _) = changed.await?;
         let revision = notebook.revision();
         if !changed && revision != before {
-            // Only its spelling is another, which changes nothing for those who have it open.
+            // Only the formatting differs, which open documents do not record.
             let (store, path, bytes) = (store.clone(), self.path().to_owned(), notebook.to_bytes());
             let save = move || store.replace_raw(&path, bytes, None);
             self.place.stored("could not be saved", save).await?;
@@ -121,7 +122,7 @@ impl Open {
     }
 }
 
-/// Makes a notebook that is not there from cell-marked text.
+/// Creates a notebook from cell-marked text.
 pub(crate) async fn make_notebook(store: &Store, place: &Place, text: String) -> Result<String, Refusal> {
     let (own, path) = (store.clone(), place.real.clone());
     let made = place.stored("could not be made", move || {
@@ -147,7 +148,7 @@ pub(crate) async fn make_notebook(store: &Store, place: &Place, text: String) ->
     Ok(budget::cut(&lines.join("\n"), budget::USUAL))
 }
 
-/// Makes a notebook that is not there from its JSON, or mends one that cannot be read.
+/// Creates a notebook from JSON, or repairs an unreadable one.
 pub(crate) async fn put_json(
     store: &Store,
     place: &Place,
@@ -164,7 +165,7 @@ pub(crate) async fn put_json(
     ))
 }
 
-/// What became of the cells. Cells are named by index and id, those that are gone by the index that they had.
+/// Lists changed cells by index and id, deleted ones by their old index.
 fn summary(applied: &Applied, notebook: &Notebook) -> String {
     let named = |indexes: &[usize]| {
         let name = |index: &usize| match notebook.cells().get(*index) {
