@@ -1,4 +1,4 @@
-//! What a call of a tool is answered with, and what is heard before: nothing but what a model reads or a person looks at.
+//! The answer to a tool call, and the progress reported before it.
 
 use std::borrow::Cow;
 
@@ -9,22 +9,27 @@ use serde_json::Value;
 
 use crate::redaction::Redaction;
 
-/// The answer to a call. One that is a failure says so in its text, too.
+/// The answer to a tool call.
+///
+/// An answer is complete and owned: nothing follows it, and it may be kept, sent or dropped.
+/// Failures and refusals are answers too. They set `is_failure`, and their text starts with
+/// `Error:`, so that a model can act on them. `Toolbox::call` redacts an answer before it leaves
+/// the toolbox, except for code in a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// Its content, in order. A text behind an image goes on with the text before it, a text behind a text says
-    /// something about it.
+    /// The content, in order. A text after an image continues the text before the image. A text
+    /// after a text is a remark about it.
     pub blocks: Vec<Block>,
-    /// Whether what was asked for was not done, or failed.
+    /// Whether the call was refused or failed.
     pub is_failure: bool,
-    /// The same as data, for the tools that promise keys.
+    /// The same content as JSON, for tools that promise keys.
     pub keys: Option<Value>,
-    /// The path to whose change a person would have to consent, where that is why it was refused.
+    /// The path that needs a user's consent, if that is the reason of the refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs_consent: Option<Box<str>>,
 }
 
-/// Why a call was not carried out: the fact, and advice. At the edge it becomes an answer that is a failure.
+/// The reason why a call was not carried out, with a hint. At the edge it becomes a failed answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) what: String,
@@ -40,45 +45,45 @@ pub enum Block {
     Text(String),
     /// A picture.
     Image {
-        /// What it is.
+        /// The MIME type.
         mime: String,
-        /// Its bytes, in base64.
+        /// The bytes, in base64.
         data: String,
     },
-    /// Something that can be read on its own.
+    /// A link to a resource that can be read separately.
     Link {
-        /// Its address.
+        /// The address.
         uri: String,
-        /// What to call it.
+        /// The display name.
         name: String,
-        /// What it is.
+        /// The MIME type.
         mime: String,
     },
 }
 
-/// How far a call is. Only the newest counts.
+/// The progress of a call. Only the newest report counts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// What it does, in a line.
+    /// The current step, in a line.
     pub message: String,
-    /// How much is done, where the code tells.
+    /// The amount done, if the code reports it.
     pub done: Option<f64>,
-    /// How much there is.
+    /// The total amount.
     pub total: Option<f64>,
 }
 
 impl Answer {
-    /// A text.
+    /// Creates an answer of one text.
     pub fn text(text: impl Into<String>) -> Answer {
         Answer { blocks: vec![Block::Text(text.into())], ..Answer::default() }
     }
 
-    /// A failure: what, where, and what would be right.
+    /// Creates a failed answer. `problem` states the fact and a hint.
     pub fn failure(what: impl std::fmt::Display) -> Answer {
         Answer { is_failure: true, ..Answer::text(format!("Error: {what}")) }
     }
 
-    /// Without what no model is to read. Pictures stay as they are.
+    /// Replaces credentials in texts and keys. Pictures stay as they are.
     #[must_use]
     pub fn redacted(mut self, redaction: &Redaction) -> Answer {
         for block in &mut self.blocks {
@@ -97,7 +102,7 @@ impl Answer {
         self
     }
 
-    /// The text, and the remarks about it.
+    /// Returns the text and the remarks about it.
     pub fn text_and_about(&self) -> (String, String) {
         let (mut text, mut about) = (Vec::new(), Vec::new());
         let mut goes_on = true;
@@ -112,7 +117,7 @@ impl Answer {
         (text.join("\n"), about.join("\n"))
     }
 
-    /// Its texts, one after the other.
+    /// Joins all texts.
     pub fn all_text(&self) -> String {
         let texts = self.blocks.iter().filter_map(|block| match block {
             Block::Text(text) => Some(text.as_str()),
@@ -123,12 +128,11 @@ impl Answer {
 }
 
 impl Refusal {
-    /// For a reason.
     pub(crate) fn new(what: impl std::fmt::Display) -> Refusal {
         Refusal { what: what.to_string(), keys: None, needs_consent: None }
     }
 
-    /// With a hint behind the reason, in the same line where the reason is one line.
+    /// Adds a hint: on the same line if the problem is a single line.
     pub(crate) fn hinted(what: impl std::fmt::Display, hint: Option<String>) -> Refusal {
         let what = what.to_string();
         Refusal::new(match hint {
@@ -138,7 +142,7 @@ impl Refusal {
         })
     }
 
-    /// With advice in a line of its own.
+    /// Adds a hint on a line of its own.
     pub(crate) fn advised(what: impl std::fmt::Display, advice: Option<String>) -> Refusal {
         match advice {
             Some(advice) => Refusal::new(format_args!("{what}\n{advice}")),
@@ -146,20 +150,20 @@ impl Refusal {
         }
     }
 
-    /// One that the consent of a person to a path would lift.
+    /// Names the path whose change needs a user's consent.
     #[must_use]
     pub(crate) fn needing(self, path: &std::path::Path) -> Refusal {
-        // A path that is no text has no name that a person could consent to.
+        // A path that is not UTF-8 cannot be shown for consent.
         Refusal { needs_consent: path.to_str().map(Box::from), ..self }
     }
 
-    /// With the state as data, for the tools that promise keys.
+    /// Adds the state as JSON, for tools that promise keys.
     #[must_use]
     pub(crate) fn with_keys(self, keys: Value) -> Refusal {
         Refusal { keys: Some(keys), ..self }
     }
 
-    /// With lines behind it.
+    /// Appends lines.
     #[must_use]
     pub(crate) fn followed_by(mut self, lines: &[String]) -> Refusal {
         for line in lines {
@@ -169,7 +173,7 @@ impl Refusal {
         self
     }
 
-    /// The text of the answer.
+    /// Returns the text of the answer.
     pub(crate) fn text(&self) -> String {
         format!("Error: {}", self.what)
     }
@@ -195,7 +199,7 @@ impl From<Refusal> for Answer {
 }
 
 impl Progress {
-    /// Without what no model is to read.
+    /// Replaces credentials in the message.
     #[must_use]
     pub fn redacted(self, redaction: &Redaction) -> Progress {
         Progress { message: redaction.text(&self.message).into_owned(), ..self }
@@ -207,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_goes_on_behind_an_image_and_otherwise_is_about_the_text_before_it() {
+    fn a_text_after_an_image_continues_and_a_text_after_a_text_is_a_remark() {
         let text = |text: &str| Block::Text(text.to_owned());
         let image = || Block::Image { mime: "image/png".to_owned(), data: "A".to_owned() };
         let parts = |blocks| Answer { blocks, ..Answer::default() }.text_and_about();

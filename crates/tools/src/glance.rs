@@ -1,20 +1,20 @@
-//! What agents look at, for whoever shows that to people.
+//! Events for clients that show users which cells an agent reads.
 
 use std::path::PathBuf;
 
 use cellist_live::Actor;
 use cellist_notebook::CellId;
 
-/// How many glances the channel keeps for a slow receiver; older ones are not worth waiting for.
+/// Capacity of the channel. A slow receiver loses old events, which are of no use by then.
 pub(crate) const KEPT: usize = 64;
 
-/// An agent read cells of a notebook.
+/// An agent has read cells of a notebook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glance {
     /// The notebook.
     pub path: PathBuf,
-    /// Who read.
+    /// The agent.
     pub actor: Actor,
-    /// What was read.
+    /// The cells.
     pub cells: Vec<CellId>,
 }

@@ -1,5 +1,5 @@
-//! What an agent may ask for and what it is told: tools and modes, the state of the notebook it works on, and the
-//! instructions that go with both. Knows no transport.
+//! Tools for agents: calls and answers, modes and file access, the state of the active notebook,
+//! and the prompts for a model. Knows no transport.
 
 mod agent;
 mod answer;

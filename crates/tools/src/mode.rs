@@ -1,41 +1,41 @@
-//! Modes, and what each of them allows: one table.
+//! The modes of an agent, and one table of the actions that each allows.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How far an agent may go. Set by a person when it is started, never by a tool.
+/// Limits the actions of an agent. A user sets it at the start; no tool can change it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Looks and answers.
+    /// Reads and answers.
     Ask,
-    /// Changes files, but no notebooks, and runs nothing.
+    /// Changes files other than notebooks, and runs nothing.
     Edit,
-    /// Does all that its tools can do.
+    /// Uses all of its tools.
     #[default]
     Agent,
 }
 
-/// What carrying out a call amounts to.
+/// The effect of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// Nothing changes and nothing runs.
+    /// Changes nothing and runs nothing.
     Look,
-    /// A file that is not a notebook changes.
+    /// Changes a file that is not a notebook.
     ChangeFile,
-    /// A notebook changes.
+    /// Changes a notebook.
     ChangeNotebook,
-    /// Code runs, or what runs is stopped.
+    /// Runs code, or stops running code.
     Run,
 }
 
 impl Mode {
-    /// All of them, the most careful first.
+    /// All modes, the most restrictive first.
     pub const ALL: [Mode; 3] = [Mode::Ask, Mode::Edit, Mode::Agent];
 
-    /// Whether it allows something.
+    /// Returns whether the mode allows an effect.
     pub fn allows(self, access: Access) -> bool {
         match (self, access) {
             (_, Access::Look) => true,
@@ -46,12 +46,12 @@ impl Mode {
         }
     }
 
-    /// Refuses what it does not allow.
+    /// Refuses an effect that the mode does not allow.
     pub fn check(self, access: Access) -> Result<(), ModeRefusal> {
         if self.allows(access) { Ok(()) } else { Err(ModeRefusal { mode: self, access }) }
     }
 
-    /// As it is written in settings and on a command line.
+    /// Returns the name in settings and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Mode::Ask => "ask",
@@ -62,7 +62,7 @@ impl Mode {
 }
 
 impl fmt::Display for Mode {
-    /// As people read it.
+    /// Writes the name as users read it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Mode::Ask => "Ask",
@@ -86,17 +86,17 @@ impl FromStr for Mode {
     }
 }
 
-/// Something that a mode does not allow.
+/// An effect that the mode does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModeRefusal {
     /// The mode.
     pub mode: Mode,
-    /// What it does not allow.
+    /// The refused effect.
     pub access: Access,
 }
 
 impl ModeRefusal {
-    /// The most careful mode that would allow it.
+    /// Returns the most restrictive mode that allows the effect.
     pub fn needs(&self) -> Mode {
         Mode::ALL.into_iter().find(|mode| mode.allows(self.access)).unwrap_or(Mode::Agent)
     }
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_whole_table() {
+    fn the_table_of_decisions() {
         let table = [
             (Access::Look, [true, true, true]),
             (Access::ChangeFile, [false, true, true]),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mode_is_known_by_its_name_however_it_is_written() {
+    fn mode_names_ignore_case() {
         assert_eq!("Ask".parse(), Ok(Mode::Ask));
         assert_eq!("agent".parse(), Ok(Mode::Agent));
         let error = "plan".parse::<Mode>().unwrap_err();

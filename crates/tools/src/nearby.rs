@@ -1,4 +1,4 @@
-//! Notebooks that a person may want to point at: those of a folder and of the folders in it.
+//! Finds notebooks in a folder and its subfolders, for completion of `@file` references.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use crate::reach::Reach;
 
-/// How many notebooks are found at the most.
+/// Notebooks returned at most.
 const MOST_NOTEBOOKS: usize = 200;
-/// How many folders are looked into at the most.
+/// Folders searched at most.
 const MOST_FOLDERS: usize = 500;
 
-/// The notebooks of a folder and of those in it, from the folder on, without the one that is open and those that are kept
-/// from models.
+/// Lists notebooks below a folder, as relative paths. Leaves out `own` and the files hidden from
+/// models.
 pub fn nearby_notebooks(folder: &Path, own: &Path, reach: &Reach) -> Vec<String> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut folders = VecDeque::from([folder.to_owned()]);
@@ -28,7 +28,7 @@ pub fn nearby_notebooks(folder: &Path, own: &Path, reach: &Reach) -> Vec<String>
         for entry in entries {
             let (path, name) = (entry.path(), entry.file_name());
             let is_hidden = name.to_string_lossy().starts_with('.') || name == "node_modules";
-            // Links may lead in circles.
+            // Symbolic links to folders are not followed: they may form cycles.
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && !is_hidden => folders.push_back(path),
                 Ok(kind)
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notebooks_of_folders_are_found_but_for_what_is_kept_from_models() {
+    fn notebooks_below_a_folder_are_found_except_hidden_ones() {
         let scratch = Scratch::new();
         for name in ["b.ipynb", "own.ipynb", "sub/a.ipynb", ".hidden/x.ipynb", "secret/y.ipynb", "notes.md"] {
             scratch.write(name, "{}");

@@ -1,4 +1,4 @@
-//! Which tools a caller is offered.
+//! Decides which tools a caller is offered.
 
 use cellist_settings::ToolMode;
 
@@ -7,20 +7,20 @@ use crate::editor::Editor;
 use crate::mode::{Access, Mode};
 use crate::tool::{ToolFacts, ToolGroup, ToolName};
 
-/// What decides which tools are offered.
+/// The inputs of the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// The mode.
     pub mode: Mode,
-    /// Whether a notebook is worked on.
+    /// Whether the agent works on a notebook.
     pub notebook_mode: bool,
-    /// Which tools there are.
+    /// The set of tools.
     pub tools: ToolSet,
-    /// Which of those that run code.
+    /// The tools that run code.
     pub tool_mode: ToolMode,
 }
 
-/// A tool that is not among those that a caller has, whatever its mode.
+/// A tool that the caller does not have in any mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum NotOffered {
@@ -31,24 +31,24 @@ pub enum NotOffered {
 }
 
 impl Offer {
-    /// The tools of a mode, with nothing else left out but what `--tools all` adds.
+    /// Offers the tools of a mode, without those that `--tools all` adds.
     pub fn new(mode: Mode, notebook_mode: bool) -> Offer {
         Offer { mode, notebook_mode, tools: ToolSet::Notebook, tool_mode: ToolMode::Both }
     }
 
-    /// What a caller has. Unless it is to keep to the notebook in front of a person, any notebook that it names is
-    /// worked on.
+    /// Offers the tools of a caller. A caller that is not tied to the active editor may name any
+    /// notebook.
     pub fn to(caller: &Caller, editor: &Editor) -> Offer {
         let notebook_mode = !caller.requires_active || editor.with(&caller.attached).notebook().is_some();
         Offer { notebook_mode, ..Offer::set(caller) }
     }
 
-    /// What a caller has while a notebook is worked on.
+    /// Offers the tools of a caller that works on a notebook.
     pub fn set(caller: &Caller) -> Offer {
         Offer { mode: caller.mode, notebook_mode: true, tools: caller.tools, tool_mode: caller.tool_mode }
     }
 
-    /// Whether a tool is offered.
+    /// Returns whether a tool is offered.
     pub fn has(self, tool: ToolName) -> bool {
         let ToolFacts { access, group, .. } = tool.facts();
         self.check(tool).is_ok()
@@ -57,14 +57,15 @@ impl Offer {
             && !self.refuses_every(access)
     }
 
-    /// Whether each call of a tool would be refused. Without ordinary files, tools that change files change notebooks alone.
+    /// Returns whether every call of a tool would be refused. With notebook tools only, `edit` and
+    /// `write` change notebooks only.
     fn refuses_every(self, access: Access) -> bool {
         access == Access::ChangeFile
             && self.tools == ToolSet::Notebook
             && !self.mode.allows(Access::ChangeNotebook)
     }
 
-    /// Refuses what is not among the tools at all.
+    /// Refuses a tool that the caller does not have in any mode.
     pub fn check(self, tool: ToolName) -> Result<(), NotOffered> {
         match (tool.facts().group, self.tools, self.tool_mode) {
             (ToolGroup::Shell, ToolSet::Notebook, _) => Err(NotOffered::Set(tool)),
@@ -74,12 +75,12 @@ impl Offer {
         }
     }
 
-    /// The tools that are offered, in their order.
+    /// Lists the offered tools, in the order of the table.
     pub fn tool_names(self) -> Vec<ToolName> {
         ToolName::ALL.into_iter().filter(|tool| self.has(*tool)).collect()
     }
 
-    /// The tools for notebooks that are offered, in their order.
+    /// Lists the offered notebook tools, in the order of the table.
     pub fn notebook_tools(self) -> Vec<ToolName> {
         let is_for_notebooks =
             |tool: &ToolName| matches!(tool.facts().group, ToolGroup::Notebook | ToolGroup::NewNotebook);
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_code_depends_on_the_tool_mode_and_the_set() {
+    fn tools_that_run_code_depend_on_tool_mode_and_tool_set() {
         let names = |tools, tool_mode| {
             let offer = Offer { tools, tool_mode, ..Offer::new(Mode::Agent, false) };
             let names = offer.tool_names().into_iter().filter(|tool| tool.facts().access == Access::Run);
