@@ -13,7 +13,7 @@ async fn artifact(bed: &Bed, bytes: Vec<u8>) -> ArtifactId {
 }
 
 #[tokio::test]
-async fn an_artifact_is_read_by_lines_from_its_end_and_by_what_a_line_holds() {
+async fn an_artifact_is_read_by_lines_tail_and_search() {
     let bed = Bed::new();
     let lines: String = (1..=5000).map(|line| format!("\u{1b}[31mline {line}\u{1b}[0m\n")).collect();
     let id = artifact(&bed, lines.into_bytes()).await;
@@ -41,7 +41,7 @@ async fn an_artifact_is_read_by_lines_from_its_end_and_by_what_a_line_holds() {
 }
 
 #[tokio::test]
-async fn what_is_no_artifact_and_no_part_of_one_is_refused() {
+async fn wrong_artifacts_and_lines_are_refused() {
     let bed = Bed::new();
     let id = artifact(&bed, b"one\ntwo\n".to_vec()).await;
     let refused = async |arguments| bed.refused("read_artifact", arguments).await.replace(id.as_str(), "ID");

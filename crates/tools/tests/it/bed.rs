@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use testkit::Scratch;
 use tokio::sync::watch;
 
-/// Longer than anything takes on a busy machine.
+/// Longer than any step takes on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
 
 pub(crate) struct Bed {
@@ -30,12 +30,12 @@ pub(crate) struct Bed {
 }
 
 impl Bed {
-    /// An agent in Agent mode with the usual tools.
+    /// An agent in Agent mode with the default tools.
     pub(crate) fn new() -> Bed {
         Bed::with(|_| {})
     }
 
-    /// An agent that is set up otherwise.
+    /// An agent with another configuration.
     pub(crate) fn with(change: impl FnOnce(&mut Caller)) -> Bed {
         let scratch = Scratch::new();
         let work = scratch.path().join("desk");
@@ -68,7 +68,7 @@ impl Bed {
         Bed { scratch, artifacts, documents, toolbox, sessions, agent }
     }
 
-    /// An editor that has this in front of it, and nothing else.
+    /// The state of an editor that shows only this.
     pub(crate) fn report(&self, editor: Editor) {
         let Editor { active, attached, selection } = editor;
         let detach = self.toolbox.editor().attached;
@@ -76,7 +76,7 @@ impl Bed {
         self.toolbox.hear(EditorReport { active, selection, attach: attached, detach: Vec::new() });
     }
 
-    /// The same folder for an agent that is set up otherwise.
+    /// The same folder for an agent with another configuration.
     pub(crate) fn also(&self, change: impl FnOnce(&mut Caller)) -> Arc<Agent> {
         let mut caller = self.agent.caller().clone();
         change(&mut caller);
@@ -88,7 +88,7 @@ impl Bed {
         self.scratch.path().join("desk")
     }
 
-    /// Writes a file into it.
+    /// Writes a file into the folder.
     pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         self.scratch.write(&format!("desk/{name}"), bytes)
     }
@@ -112,7 +112,7 @@ impl Bed {
         tokio::time::timeout(LONG, calling).await.expect("it takes too long")
     }
 
-    /// The text of an answer that is none of failure, with revisions as `REV`.
+    /// The text of a successful answer, with revisions as `REV`.
     pub(crate) async fn told(&self, tool: &str, arguments: Value) -> String {
         let answer = self.answer(tool, arguments).await;
         assert!(!answer.is_failure, "{}", answer.all_text());
@@ -128,7 +128,7 @@ impl Bed {
         without_revisions(&text.replace(self.scratch.path().to_str().unwrap(), "/SCRATCH"))
     }
 
-    /// Someone else changes a notebook that is open: the whole text of a cell.
+    /// Changes the text of a cell in an open notebook, as another actor.
     pub(crate) async fn person_writes(&self, path: &Path, cell: &'static str, source: &'static str) {
         let document = self.documents.open(path).await.unwrap();
         let person = Actor::new(ActorKind::Person, "ann").into();
@@ -140,7 +140,7 @@ impl Bed {
         edit.await.unwrap();
     }
 
-    /// Ends what is kept, so that nothing is left behind.
+    /// Ends all sessions, so that no process is left behind.
     pub(crate) async fn close(self) {
         self.documents.close().await;
         self.sessions.close().await;
@@ -157,7 +157,7 @@ pub(crate) fn sources(path: &Path) -> Vec<String> {
     file["cells"].as_array().unwrap().iter().map(source).collect()
 }
 
-/// Every revision is told as 16 digits.
+/// Revisions have 16 digits.
 pub(crate) fn without_revisions(text: &str) -> String {
     let is_digit = |c: char| c.is_ascii_hexdigit() && !c.is_ascii_uppercase();
     let mut shown = String::new();

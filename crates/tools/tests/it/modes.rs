@@ -1,4 +1,4 @@
-//! What each mode refuses, and that nothing changes then.
+//! The refusals of each mode, and that nothing changes then.
 
 use cellist_tools::{Mode, ToolName};
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ fn calls() -> Vec<(&'static str, Value, Mode)> {
 }
 
 #[tokio::test]
-async fn what_a_mode_does_not_allow_is_refused_with_the_mode_that_does_and_nothing_changes() {
+async fn a_refused_call_names_the_mode_and_changes_nothing() {
     let bed = Bed::new();
     let notebook = bed.notebook("nb.ipynb", &[("aa", "x = 1")]);
     let file = bed.write("a.py", "x = 1");
@@ -48,7 +48,7 @@ async fn what_a_mode_does_not_allow_is_refused_with_the_mode_that_does_and_nothi
     for mode in [Mode::Ask, Mode::Edit] {
         let agent = bed.also(|caller| (caller.mode, caller.tools) = (mode, cellist_tools::ToolSet::All));
         for (tool, arguments, needed) in calls() {
-            // Where a link leads is seen when the file is; before that its name counts.
+            // The target of a link shows only when the file is opened; before that the name counts.
             let is_link = arguments["path"] == "link.py";
             if mode == Mode::Edit && needed == Mode::Edit && !is_link {
                 continue;
@@ -71,7 +71,7 @@ async fn what_a_mode_does_not_allow_is_refused_with_the_mode_that_does_and_nothi
 }
 
 #[tokio::test]
-async fn tools_that_a_caller_does_not_have_are_refused() {
+async fn unoffered_tools_are_refused() {
     let bed = Bed::new();
     assert_eq!(
         bed.refused("bash", json!({ "command": "touch made" })).await,
@@ -87,7 +87,7 @@ async fn tools_that_a_caller_does_not_have_are_refused() {
 }
 
 #[tokio::test]
-async fn wrong_arguments_of_every_tool_are_refused_with_what_is_valid() {
+async fn wrong_arguments_of_every_tool_are_refused_with_valid_ones() {
     let bed = Bed::with(|caller| caller.tools = cellist_tools::ToolSet::All);
     for tool in ToolName::ALL {
         let refused = bed.refused(tool.as_str(), json!([1])).await;

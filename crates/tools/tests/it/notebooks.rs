@@ -1,4 +1,4 @@
-//! Making notebooks, and cells by index with keys for programs.
+//! Creating notebooks, and changing cells by index with keys for programs.
 
 use cellist_session::orders::ClientEnvironment;
 use serde_json::json;
@@ -30,7 +30,7 @@ async fn a_new_notebook_is_empty_and_names_its_kernel() {
 }
 
 #[tokio::test]
-async fn a_kernel_is_named_as_it_is_installed() {
+async fn an_installed_kernel_is_chosen_by_name() {
     let bed = Bed::with(|caller| {
         let jupyter = caller.cwd.join("jupyter");
         caller.environment = ClientEnvironment {

@@ -1,4 +1,4 @@
-//! Which notebook a call is about, and which files an agent may use.
+//! The notebook of a call, and the files that an agent may use.
 
 use cellist_tools::redaction::Redaction;
 use cellist_tools::{Editor, Selection};
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::bed::Bed;
 
 #[tokio::test]
-async fn files_outside_the_folders_of_an_agent_are_refused_whatever_leads_there() {
+async fn files_outside_the_agents_folders_are_refused_by_any_path() {
     let bed = Bed::with(|caller| caller.roots = vec![caller.cwd.parent().unwrap().join("data")]);
     let outside = bed
         .scratch
@@ -38,7 +38,7 @@ async fn files_outside_the_folders_of_an_agent_are_refused_whatever_leads_there(
 }
 
 #[tokio::test]
-async fn what_is_no_notebook_is_refused_with_its_path() {
+async fn a_file_that_is_not_a_notebook_is_refused_with_its_path() {
     let bed = Bed::new();
     std::fs::create_dir(bed.work().join("folder.ipynb")).unwrap();
     bed.write("broken.ipynb", "{");
@@ -70,7 +70,7 @@ async fn what_is_no_notebook_is_refused_with_its_path() {
 }
 
 #[tokio::test]
-async fn a_uri_is_a_path_too() {
+async fn a_file_uri_is_a_path() {
     let bed = Bed::new();
     bed.notebook("a b.ipynb", &[]);
     let uri = format!("file://{}/a%20b.ipynb", bed.work().display());
@@ -80,7 +80,7 @@ async fn a_uri_is_a_path_too() {
 }
 
 #[tokio::test]
-async fn without_a_name_the_active_notebook_is_meant() {
+async fn the_active_notebook_is_the_default() {
     let bed = Bed::new();
     let (one, two) = (bed.notebook("one.ipynb", &[("a", "1")]), bed.notebook("two.ipynb", &[("b", "2")]));
     let none = "Error: No active notebook found: name one with `notebook`";
@@ -102,7 +102,7 @@ async fn without_a_name_the_active_notebook_is_meant() {
         Editor { active: Some(one.clone()), attached: vec![one.clone(), two.clone()], ..Editor::default() };
     bed.report(both);
     assert!(bed.told("get_notebook_cells", json!({})).await.starts_with("one.ipynb"));
-    // The one that was attached when the agent was started.
+    // The notebook attached at the start.
     bed.report(Editor::default());
     let started = bed.also(|caller| caller.attached = vec![two.clone()]);
     let answer = bed.answer_to(&started, "get_notebook_cells", json!({})).await;
@@ -143,7 +143,7 @@ async fn an_agent_that_needs_an_active_notebook_gets_no_other() {
 }
 
 #[tokio::test]
-async fn the_state_of_the_notebook_in_front_of_a_person_leaves_out_what_is_gone() {
+async fn the_context_leaves_out_deleted_selected_cells() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", &[("aa", "1"), ("bb", "2")]);
     let selection =

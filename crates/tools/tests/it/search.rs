@@ -67,7 +67,7 @@ async fn lines_are_found_with_their_cell_and_number() {
 }
 
 #[tokio::test]
-async fn a_reply_is_bounded_and_names_the_cells_that_are_left_out() {
+async fn a_bounded_reply_names_the_omitted_cells() {
     let bed = Bed::new();
     let source = format!("{}\n", "word ".repeat(200)).repeat(100);
     let cells: Vec<(String, &str)> = (0..30).map(|n| (format!("c{n}"), source.as_str())).collect();

@@ -1,4 +1,4 @@
-//! Notebooks as text and as JSON, and files of every kind.
+//! Notebooks as text and as JSON, and files of all kinds.
 
 use cellist_tools::{Block, ToolSet};
 use serde_json::json;
@@ -7,7 +7,7 @@ use crate::bed::{Bed, sources, without_revisions};
 
 const TWO: &[(&str, &str)] = &[("aa", "x = 1\n"), ("bb", "print(x)")];
 
-/// The text alone, as it would be written back.
+/// The text alone, as an agent would write it back.
 async fn text(bed: &Bed, path: &str) -> String {
     let answer = bed.answer("read", json!({ "path": path })).await;
     assert!(!answer.is_failure, "{}", answer.all_text());
@@ -18,7 +18,7 @@ async fn text(bed: &Bed, path: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_is_read_is_the_text_and_what_it_is_stands_beside_it() {
+async fn a_read_has_the_text_and_a_separate_remark() {
     let bed = Bed::new();
     bed.notebook("nb.ipynb", TWO);
     let answer = bed.answer("read", json!({ "path": "nb.ipynb" })).await;
@@ -56,14 +56,14 @@ async fn parts_are_read_by_lines_cells_and_as_json() {
         refused("nb.ipynb:x").await,
         "Error: nb.ipynb:x: `:x` is not a selector; valid forms are :12-40, :5-9,30-44, :7, :raw and #CELL-ID"
     );
-    // A file whose whole name exists goes before a selector.
+    // A file whose whole name exists takes precedence over a selector.
     std::fs::rename(&path, bed.work().join("nb.ipynb:4-5.ipynb")).unwrap();
     assert!(text(&bed, "nb.ipynb:4-5.ipynb").await.starts_with("# %% [code] cell:0"));
     bed.close().await;
 }
 
 #[tokio::test]
-async fn a_broken_notebook_is_shown_as_it_is_and_can_be_mended() {
+async fn a_broken_notebook_is_shown_raw_and_can_be_repaired() {
     let bed = Bed::new();
     bed.write("nb.ipynb", "{\"cells\": [], \"metadata\": {}, \"nbformat\": 4, \"nbformat_minor\": }");
     assert!(bed.refused("read", json!({ "path": "nb.ipynb" })).await.contains("invalid JSON at line 1"));
@@ -108,7 +108,7 @@ async fn one_piece_of_the_text_is_replaced() {
 }
 
 #[tokio::test]
-async fn the_whole_text_is_written_and_says_what_became_of_the_cells() {
+async fn a_written_text_lists_changed_cells() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", TWO);
     let read = text(&bed, "nb.ipynb").await;
@@ -123,7 +123,7 @@ async fn the_whole_text_is_written_and_says_what_became_of_the_cells() {
         format!("Wrote nb.ipynb: changed 1 (bb); added 0 ({id}); deleted 0; kept 0 of 2. Revision REV.")
     );
     assert_eq!(sources(&path), ["# New", "print(2)"]);
-    // Its markers are not those of the text any more.
+    // Its markers differ from those of the text now.
     let refused = bed.refused("write", write(&read)).await;
     assert!(
         refused.starts_with(
@@ -136,7 +136,7 @@ async fn the_whole_text_is_written_and_says_what_became_of_the_cells() {
 }
 
 #[tokio::test]
-async fn a_text_that_was_read_before_a_person_typed_is_refused_or_merged() {
+async fn a_text_read_before_a_users_edit_is_refused_or_merged() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", TWO);
     let answer = bed.answer("read", json!({ "path": "nb.ipynb" })).await.all_text();
@@ -153,7 +153,7 @@ async fn a_text_that_was_read_before_a_person_typed_is_refused_or_merged() {
 }
 
 #[tokio::test]
-async fn a_notebook_that_is_not_there_is_made() {
+async fn a_missing_notebook_is_created() {
     let bed = Bed::new();
     let made = bed.told("write", json!({ "path": "new.ipynb", "content": "# %% [code]\nx = 1\n" })).await;
     assert!(made.starts_with("Made new.ipynb with cells 0 ("), "{made}");
@@ -182,7 +182,7 @@ async fn the_json_is_written_whole_and_only_as_a_notebook() {
     let refused = bed.refused("write", write("{}")).await;
     assert!(refused.starts_with("Error: nb.ipynb: not a notebook"), "{refused}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
-    // Also what is not of any cell, and what is only spelt otherwise.
+    // Also content outside of cells, and formatting alone.
     let renamed =
         before.replace("\"metadata\": {},\n  \"nbformat\"", "\"metadata\": {\"a\": 1},\n  \"nbformat\"");
     assert_ne!(renamed, before);
@@ -195,7 +195,7 @@ async fn the_json_is_written_whole_and_only_as_a_notebook() {
 }
 
 #[tokio::test]
-async fn other_files_are_for_those_who_have_files() {
+async fn other_files_need_the_full_tool_set() {
     let bed = Bed::new();
     bed.write("a.py", "x = 1\nprint(x)\n");
     for (tool, arguments) in [
@@ -229,7 +229,7 @@ async fn other_files_are_for_those_who_have_files() {
 }
 
 #[tokio::test]
-async fn what_is_large_is_read_by_lines() {
+async fn large_files_are_read_by_lines() {
     let bed = Bed::new();
     let source: String = (1..=5000).map(|line| format!("print({line})\n")).collect();
     bed.notebook("nb.ipynb", &[("aa", &source)]);
@@ -252,7 +252,7 @@ async fn every_occurrence_is_replaced_and_markers_stay() {
         "Wrote nb.ipynb: changed 0 (aa), 1 (bb); kept 0 of 2. Revision REV."
     );
     assert_eq!(sources(&path), ["total = 1\n", "print(total)"]);
-    // A word that stands in every marker is in no cell.
+    // A word of every marker that no cell has.
     let refused = bed.refused("edit", edit("nb.ipynb", "code", "y")).await;
     assert!(refused.contains("the text to replace was not found"), "{refused}");
     let file = bed.write("a.py", "x = 1\nprint(x)\n");

@@ -1,4 +1,4 @@
-//! Taking changes back.
+//! Undoing changes.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn undo(more: Value) -> Value {
 }
 
 #[tokio::test]
-async fn the_last_change_of_the_caller_goes_back_and_then_the_one_before() {
+async fn undo_reverts_the_last_change_then_the_one_before() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", THREE);
     update(&bed, "aa", "x = 10").await;
@@ -35,7 +35,7 @@ async fn the_last_change_of_the_caller_goes_back_and_then_the_one_before() {
     let told = bed.told("undo", undo(json!({}))).await;
     assert_eq!(told, "Took back 1 change: edited cell aa. The notebook has 3 cells. Revision REV.");
     assert_eq!(sources(&path), ["x = 1", "y = 2", "z = 30"]);
-    // The change of the person is not the caller's to take back.
+    // The caller cannot undo the user's change.
     let refused = bed.refused("undo", undo(json!({}))).await;
     assert!(
         refused.starts_with("Error: nb.ipynb: there is no change to take back; the last turns are t"),
@@ -47,7 +47,7 @@ async fn the_last_change_of_the_caller_goes_back_and_then_the_one_before() {
 }
 
 #[tokio::test]
-async fn all_of_a_turn_or_since_a_revision_goes_back() {
+async fn undo_reverts_a_turn_or_all_since_a_revision() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", THREE);
     update(&bed, "aa", "x = 10").await;
@@ -80,7 +80,7 @@ async fn all_of_a_turn_or_since_a_revision_goes_back() {
 }
 
 #[tokio::test]
-async fn later_changes_of_others_stay_and_are_told() {
+async fn later_changes_by_others_stay_and_are_listed() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", THREE);
     let start = bed.answer("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await.all_text();
@@ -93,7 +93,7 @@ async fn later_changes_of_others_stay_and_are_told() {
     assert!(told.contains("Not taken back: edited cell bb, since others changed the same:\n"), "{told}");
     assert!(told.contains("y = 200") && told.contains("y = 2\n"), "{told}");
     assert_eq!(sources(&path), ["x = 1", "y = 200", "z = 3"]);
-    // Nothing else is left that could go back.
+    // There is nothing else to undo.
     let refused = bed.refused("undo", undo(json!({ "since": revision }))).await;
     assert!(refused.contains("was changed on both sides"), "{refused}");
     assert_eq!(sources(&path), ["x = 1", "y = 200", "z = 3"]);
@@ -101,7 +101,7 @@ async fn later_changes_of_others_stay_and_are_told() {
 }
 
 #[tokio::test]
-async fn a_deleted_cell_comes_back_with_its_outputs() {
+async fn undo_restores_a_deleted_cell_with_its_outputs() {
     let bed = Bed::new();
     let output = json!([{ "output_type": "stream", "name": "stdout", "text": ["kept\n"] }]);
     let cell = json!({ "cell_type": "code", "execution_count": 7, "id": "aa", "metadata": { "tags": ["t"] },
