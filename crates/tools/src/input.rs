@@ -21,9 +21,9 @@ pub enum BadArguments {
     Missing { name: String, valid: String },
     #[error("`{name}` must be {valid}, not {found}")]
     Wrong { name: String, valid: String, found: String },
-    #[error("there is no argument `{name}`: {tool} takes {known}")]
+    #[error("unknown argument `{name}`; {tool} takes {known}")]
     Unknown { name: String, tool: String, known: String },
-    #[error("`{name}` and `{also}` are one argument: give one of them")]
+    #[error("`{name}` and `{also}` are the same argument; give only one")]
     Twice { name: String, also: String },
 }
 

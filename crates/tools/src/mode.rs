@@ -74,7 +74,7 @@ impl fmt::Display for Mode {
 
 /// A word that names no mode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a mode: it is one of ask, edit, agent")]
+#[error("{0:?} is not a mode; use ask, edit or agent")]
 pub struct UnknownMode(pub String);
 
 impl FromStr for Mode {
@@ -104,15 +104,15 @@ impl ModeRefusal {
 
 impl fmt::Display for ModeRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.access {
-            Access::Look => "look at things",
-            Access::ChangeFile => "change files",
-            Access::ChangeNotebook => "change notebooks",
-            Access::Run => "run code or stop what runs",
+        let action = match self.access {
+            Access::Look => "reading",
+            Access::ChangeFile => "changing files",
+            Access::ChangeNotebook => "changing notebooks",
+            Access::Run => "running or interrupting code",
         };
         write!(
             f,
-            "{} mode does not {what}, and nothing was done: that needs {} mode, which only a person can switch to",
+            "{} mode does not allow {action}, and nothing was done; only the user can switch to {} mode",
             self.mode,
             self.needs()
         )
@@ -143,12 +143,12 @@ mod tests {
         let refused = |mode: Mode, access| mode.check(access).unwrap_err().to_string();
         assert_eq!(
             refused(Mode::Ask, Access::ChangeFile),
-            "Ask mode does not change files, and nothing was done: that needs Edit mode, which only a person can switch to"
+            "Ask mode does not allow changing files, and nothing was done; only the user can switch to Edit mode"
         );
         assert_eq!(
             refused(Mode::Edit, Access::Run),
-            "Edit mode does not run code or stop what runs, and nothing was done: that needs Agent mode, which only a \
-             person can switch to"
+            "Edit mode does not allow running or interrupting code, and nothing was done; only the user can switch to Agent \
+             mode"
         );
     }
 
@@ -157,6 +157,6 @@ mod tests {
         assert_eq!("Ask".parse(), Ok(Mode::Ask));
         assert_eq!("agent".parse(), Ok(Mode::Agent));
         let error = "plan".parse::<Mode>().unwrap_err();
-        assert_eq!(error.to_string(), "\"plan\" is not a mode: it is one of ask, edit, agent");
+        assert_eq!(error.to_string(), "\"plan\" is not a mode; use ask, edit or agent");
     }
 }

@@ -24,9 +24,9 @@ pub struct Offer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum NotOffered {
-    #[error("{0} is not among your tools: a person starts you with `--tools all` for that")]
+    #[error("{0} is not among your tools; the user can start you with `--tools all`")]
     Set(ToolName),
-    #[error("{0} is not among your tools: python.tool_mode leaves it out, or there is no Python")]
+    #[error("{0} is not among your tools: python.tool_mode excludes it, or there is no Python")]
     ToolMode(ToolName),
 }
 
@@ -152,7 +152,7 @@ mod tests {
         );
         assert_eq!(
             refused(ToolSet::All, ToolMode::BashOnly, ToolName::Eval).to_string(),
-            "eval is not among your tools: python.tool_mode leaves it out, or there is no Python"
+            "eval is not among your tools: python.tool_mode excludes it, or there is no Python"
         );
     }
 }

@@ -55,20 +55,20 @@ impl Denial {
 impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Denial::State => f.write_str("belongs to cellist itself: no agent may use it"),
-            Denial::System => f.write_str("belongs to the system: no agent may use it"),
+            Denial::State => f.write_str("belongs to cellist itself; agents may not use it"),
+            Denial::System => f.write_str("belongs to the system; agents may not use it"),
             Denial::Secret => f.write_str(
-                "is kept from models, and only a person can change that; do not look for another way to it",
+                "is kept from models, and only the user can change that; do not look for another way to read it",
             ),
             Denial::Executed { path } => write!(
                 f,
-                "other programs run or obey {}: it changes only after a person allowed that, and nothing was done",
+                "other programs run or obey {}: a change needs the consent of the user, and nothing was done",
                 path.display()
             ),
             Denial::OtherNames { path } => write!(
                 f,
-                "{} is a hard link whose other names are not known: it changes only after a person allowed that, and \
-                 nothing was done",
+                "{} is a hard link whose other names are unknown: a change needs the consent of the user, and nothing \
+                 was done",
                 path.display()
             ),
         }
@@ -156,7 +156,7 @@ impl Reach {
     pub fn advice(denial: &Denial, home: &Home) -> Option<String> {
         let path = denial.consent()?;
         let settings = home.path().join("config.toml");
-        Some(format!("a person adds {path:?} to the setting tools.allow_writes in {}", settings.display()))
+        Some(format!("the user can add {path:?} to the setting tools.allow_writes in {}", settings.display()))
     }
 
     /// Returns whether a path may be read. A path that does not exist may.

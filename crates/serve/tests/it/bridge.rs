@@ -302,7 +302,7 @@ async fn who_has_no_token_or_that_of_another_session_is_turned_away() {
     check("wrong", None, call("own"), 401, "the token is missing or wrong").await;
     check(token, None, call("second"), 403, "the token is not that of session second").await;
     // Nothing runs at this moment, so nobody is there whom it would act for.
-    check(token, None, call("own"), 409, "no code runs in session own").await;
+    check(token, None, call("own"), 409, "no code is running in session own").await;
     check(token, Some(100 << 20), Vec::new(), 413, "the call is too large").await;
     check("wrong", Some(100 << 20), Vec::new(), 401, "the token is missing or wrong").await;
     check(token, None, b"nonsense".to_vec(), 400, "the call cannot be read").await;

@@ -96,9 +96,9 @@ impl Kind {
         match self {
             Kind::Text => "text".to_owned(),
             Kind::Flag => "true or false".to_owned(),
-            Kind::Whole(least) => format!("a whole number from {least} on"),
+            Kind::Whole(least) => format!("a whole number of at least {least}"),
             Kind::Seconds => "a number of seconds".to_owned(),
-            Kind::Cell => "a cell id or an index from 0 on".to_owned(),
+            Kind::Cell => "a cell id or a 0-based index".to_owned(),
             Kind::Cells => "a list of cell ids, indexes or ranges such as \"3-7\"".to_owned(),
             Kind::Texts => "a list of texts".to_owned(),
             Kind::Choice(words) => format!("one of {}", words.join(", ")),

@@ -94,7 +94,7 @@ fn aliases_of_arguments_are_accepted() {
     assert_eq!(checked(now), checked(before));
     assert_eq!(
         refused(json!({ "notebook": "a", "path": "b" })),
-        "`notebook` and `path` are one argument: give one of them"
+        "`notebook` and `path` are the same argument; give only one"
     );
     let pieces =
         checked(json!({ "type": "raw", "content": "", "pieces": [{ "code": "1", "title": "one" }] }));
@@ -110,13 +110,13 @@ fn a_wrong_value_is_refused_with_a_valid_one() {
     };
     assert_eq!(refused(json!([])), "the arguments must be an object");
     assert_eq!(refused(json!({ "type": "raw" })), "`content` is missing: it must be text");
-    assert_eq!(with("cell", json!(-1)), "`cell` must be a cell id or an index from 0 on, not -1");
-    assert_eq!(with("cell", json!("-1")), "`cell` must be a cell id or an index from 0 on, not \"-1\"");
+    assert_eq!(with("cell", json!(-1)), "`cell` must be a cell id or a 0-based index, not -1");
+    assert_eq!(with("cell", json!("-1")), "`cell` must be a cell id or a 0-based index, not \"-1\"");
     assert_eq!(with("content", json!(7)), "`content` must be text, not 7");
     assert_eq!(with("run", json!("yes")), "`run` must be true or false, not \"yes\"");
     assert_eq!(
         with("colour", json!("red")),
-        "there is no argument `colour`: everything takes notebook, type, content, run, index, soft_wait, cell, cells, names, pieces"
+        "unknown argument `colour`; everything takes notebook, type, content, run, index, soft_wait, cell, cells, names, pieces"
     );
     assert_eq!(with("type", json!("cod")), "`type` must be one of code, markdown, raw, not \"cod\"");
     assert_eq!(
@@ -128,7 +128,7 @@ fn a_wrong_value_is_refused_with_a_valid_one() {
         "`pieces` must be a list of objects with code, title, type, not \"x\""
     );
     assert_eq!(with("names", json!([1])), "`names` must be a list of texts, not [1]");
-    assert_eq!(with("index", json!(-2)), "`index` must be a whole number from -1 on, not -2");
+    assert_eq!(with("index", json!(-2)), "`index` must be a whole number of at least -1, not -2");
     let long = with("cell", json!({ "x": "y".repeat(10_000_000) }));
     assert!(long.len() < 200, "{}", long.len());
 }

@@ -33,13 +33,13 @@ pub struct BadPrompt {
 #[derive(Debug, thiserror::Error)]
 pub enum Flaw {
     /// The file does not start with a header.
-    #[error("the file does not begin with a header between two lines of ---")]
+    #[error("no header: the file must start with one between two lines of ---")]
     NoHeader,
     /// The header is not valid.
-    #[error("the header cannot be used: {0}")]
+    #[error("invalid header: {0}")]
     Header(String),
     /// The file cannot be read.
-    #[error("the file cannot be read: {0}")]
+    #[error("cannot read the file: {0}")]
     Unreadable(#[from] io::Error),
 }
 
@@ -144,11 +144,11 @@ mod tests {
             let flaw = PromptFile::parse("a.md", None, text).unwrap_err().to_string();
             assert!(flaw.contains(said), "{text:?}: {flaw}");
         };
-        check("Just text", "does not begin with a header");
-        check("---\nmode: agent\n", "does not begin with a header");
+        check("Just text", "no header");
+        check("---\nmode: agent\n", "no header");
         check("---\ndescription: d\norder: 1\n---\n", "mode");
         check("---\ndescription: d\nmode: plan\norder: 1\n---\n", "\"plan\" is not a mode");
-        check("---\ndescription: d\nmode: agent\norder: first\n---\n", "header cannot be used");
+        check("---\ndescription: d\nmode: agent\norder: first\n---\n", "invalid header");
         check("---\ndescription: d\nmode: agent\norder: 1\ncolour: red\n---\n", "colour");
     }
 

@@ -85,7 +85,7 @@ impl Gallery {
                     None => return,
                 }
             }
-            Some(Err(error)) => format!("not shown, {error}"),
+            Some(Err(error)) => format!("not shown: {error}"),
             Some(Ok(_)) | None => {
                 pictures.more += 1;
                 if !is_in_notebook {
@@ -105,7 +105,7 @@ impl Gallery {
 
     /// Converts a picture off the async threads.
     async fn fit(&self, picture: Arc<Picture>) -> Result<Fitted, String> {
-        let lost = || "it could not be looked at".to_owned();
+        let lost = || "could not be processed".to_owned();
         let turn = Arc::clone(&self.turn).acquire_owned().await.map_err(|_| lost())?;
         let fitted = aside(move || {
             let fitted = picture::fit(&picture);

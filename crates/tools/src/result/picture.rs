@@ -34,7 +34,7 @@ pub(crate) fn fit(picture: &Picture) -> Result<Fitted, String> {
         "image/webp" => as_it_is("image/webp", &picture.data),
         "image/gif" => as_it_is("image/gif", &picture.data),
         "image/svg+xml" => drawing(&picture.data),
-        other => Err(format!("{other} cannot be shown")),
+        other => Err(format!("{other} is not supported")),
     }
 }
 
@@ -51,7 +51,7 @@ fn as_it_is(mime: &'static str, data: &str) -> Result<Fitted, String> {
     let bytes = data.len() / 4 * 3;
     match bytes <= MAX_BYTES {
         true => Ok(Fitted { mime, data, changed: None }),
-        false => Err(format!("its {bytes} bytes are too many")),
+        false => Err(format!("too large: {bytes} bytes")),
     }
 }
 
@@ -62,7 +62,7 @@ fn raster(mime: &'static str, data: &str) -> Result<Fitted, String> {
 
 #[cfg(not(feature = "images"))]
 fn drawing(_: &str) -> Result<Fitted, String> {
-    Err("drawings cannot be shown".to_owned())
+    Err("SVG is not supported".to_owned())
 }
 
 #[cfg(feature = "images")]
@@ -85,7 +85,11 @@ fn raster(mime: &'static str, data: &str) -> Result<Fitted, String> {
 #[cfg(feature = "images")]
 fn drawing(text: &str) -> Result<Fitted, String> {
     let smaller::Made { mime, bytes, size } = drawn::draw(text)?;
-    Ok(Fitted { mime, data: encoded(&bytes), changed: Some(format!("SVG drawn at {}×{}", size.0, size.1)) })
+    Ok(Fitted {
+        mime,
+        data: encoded(&bytes),
+        changed: Some(format!("SVG rendered at {}×{}", size.0, size.1)),
+    })
 }
 
 #[cfg(feature = "images")]
@@ -101,7 +105,7 @@ fn decoded(data: &str) -> Result<Vec<u8>, String> {
         &base64::alphabet::STANDARD,
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
     );
-    LENIENT.decode(data).map_err(|error| format!("it is not base64: {error}"))
+    LENIENT.decode(data).map_err(|error| format!("not base64: {error}"))
 }
 
 /// Removes the line ends that Python puts into base64.
@@ -155,7 +159,7 @@ mod tests {
         assert_eq!(fitted.changed.as_deref(), Some("10000×5000, shown at 1568×784"));
         // A JPEG is decoded whole, so a large one is refused.
         let jpeg = picture(&RgbImage::new(6000, 5000).into(), ImageFormat::Jpeg, "image/jpeg");
-        assert_eq!(fit(&jpeg).unwrap_err(), "its 6000×5000 pixels are too many");
+        assert_eq!(fit(&jpeg).unwrap_err(), "too large: 6000×5000 pixels");
         let jpeg = picture(&RgbImage::new(2000, 3000).into(), ImageFormat::Jpeg, "image/jpeg");
         assert_eq!(size(&fit(&jpeg).unwrap()), (1045, 1568));
     }
@@ -179,7 +183,7 @@ mod tests {
         let sum = crc(&bytes[12..29]);
         bytes[29..33].copy_from_slice(&sum.to_be_bytes());
         let huge = Picture { mime: "image/png".to_owned(), data: encoded(&bytes) };
-        assert_eq!(fit(&huge).unwrap_err(), "its 100000×100000 pixels are too many");
+        assert_eq!(fit(&huge).unwrap_err(), "too large: 100000×100000 pixels");
     }
 
     fn crc(bytes: &[u8]) -> u32 {
@@ -209,7 +213,7 @@ mod tests {
             <image href="/etc/passwd" width="10" height="10"/>
             <rect x="100" width="300" height="200" fill="red"/><text x="20" y="20">words</text></svg>"#;
         let fitted = fit(&Picture { mime: "image/svg+xml".to_owned(), data: svg.to_owned() }).unwrap();
-        assert_eq!((size(&fitted), fitted.changed.as_deref()), ((800, 400), Some("SVG drawn at 800×400")));
+        assert_eq!((size(&fitted), fitted.changed.as_deref()), ((800, 400), Some("SVG rendered at 800×400")));
         let drawn = image::load_from_memory(&decoded(&fitted.data).unwrap()).unwrap().to_rgb8();
         assert_eq!((drawn.get_pixel(0, 300).0, drawn.get_pixel(700, 300).0), ([255, 255, 255], [255, 0, 0]));
         let long = svg.replace("400", "40000");

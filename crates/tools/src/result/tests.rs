@@ -322,7 +322,7 @@ async fn an_unshowable_picture_is_named_and_stored() {
     let rows = artifacts.list().unwrap();
     assert_eq!((rows.len(), rows[0].origin.what.as_str(), rows[0].bytes), (1, "image/png of plot()", 3));
     let text = answer.all_text();
-    assert!(text.starts_with("[Image 1: not shown, it cannot be read: "), "{text}");
+    assert!(text.starts_with("[Image 1: not shown: cannot be read: "), "{text}");
     assert!(text.ends_with(&format!("Original: artifact://{}]", rows[0].id)), "{text}");
 }
 

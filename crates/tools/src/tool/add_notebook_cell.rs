@@ -13,7 +13,7 @@ input! {
     struct AddNotebookCell {
         notebook | path: Option<String>,
         r#type | cell_type: CellType,
-        index: Option<Whole<-1>> = "Default: at the end",
+        index: Option<Whole<-1>> = "Default: end",
         after: Option<CellRef>,
         content | source: String,
         run: bool,
@@ -28,7 +28,7 @@ input! {
 impl Tool for AddNotebookCell {
     const FACTS: ToolFacts = ToolFacts {
         destroys: false,
-        ..ToolFacts::of_notebooks(Access::ChangeNotebook, "puts a new cell in; with `run` it runs too")
+        ..ToolFacts::of_notebooks(Access::ChangeNotebook, "inserts a cell, and runs it with `run`")
     };
 
     fn access(&self) -> Access {

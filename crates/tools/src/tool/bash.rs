@@ -17,7 +17,7 @@ use crate::result::{Ran, compose};
 use crate::toolbox::runs::{Part, Plan, call_limit, folder_at, session_call};
 
 input! {
-    /// Runs a shell command. An artifact has all of long output.
+    /// Runs a shell command. Long output is stored whole as an artifact.
     struct Bash {
         command: String,
         cwd: Option<String>,
@@ -33,7 +33,7 @@ impl Tool for Bash {
     async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
         let caller = call.caller();
         if self.command.trim().is_empty() {
-            return Err(Refusal::new("there is nothing to run: `command` is empty"));
+            return Err(Refusal::new("nothing to run: `command` is empty"));
         }
         let cwd = match &self.cwd {
             Some(named) => folder_at(&caller.cwd, named)?,
@@ -88,7 +88,7 @@ impl Toolbox {
         let has_python = looked.await.unwrap_or(true);
         let instead = match caller.tools {
             ToolSet::All => "use bash instead",
-            ToolSet::Notebook => "a person starts you with `--tools all` for a shell instead",
+            ToolSet::Notebook => "the user can start you with `--tools all` for a shell",
         };
         (!has_python).then(|| format!("{tool} is not among your tools: no Python was found; {instead}"))
     }

@@ -11,7 +11,7 @@ input! {
     /// Creates an empty notebook. Never overwrites.
     struct CreateNotebook {
         notebook | path: String,
-        kernel: Option<String> = "Left out: Python",
+        kernel: Option<String> = "Default: Python",
     }
 }
 
@@ -19,7 +19,7 @@ impl Tool for CreateNotebook {
     const FACTS: ToolFacts = ToolFacts {
         group: ToolGroup::NewNotebook,
         destroys: false,
-        ..ToolFacts::of_notebooks(Access::ChangeNotebook, "makes a new notebook")
+        ..ToolFacts::of_notebooks(Access::ChangeNotebook, "creates a notebook")
     };
 
     async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
@@ -46,11 +46,11 @@ impl Tool for CreateNotebook {
             &json!({ "display_name": display_name, "language": language, "name": name }),
         );
         let path = place.real.clone();
-        place.stored("could not be made", move || store.create(&path, &notebook)).await?;
+        place.stored("could not be created", move || store.create(&path, &notebook)).await?;
         let open = toolbox.open(&call, place).await?;
         let seen = open.read(&call).await?;
         Ok(Answer::text(format!(
-            "Made {}, an empty notebook for {display_name}. Revision {}.",
+            "Created {}, an empty notebook for {display_name}. Revision {}.",
             open.name(),
             seen.revision
         )))

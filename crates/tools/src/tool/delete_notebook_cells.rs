@@ -15,7 +15,7 @@ input! {
 }
 
 impl Tool for DeleteNotebookCells {
-    const FACTS: ToolFacts = ToolFacts::of_notebooks(Access::ChangeNotebook, "takes cells out");
+    const FACTS: ToolFacts = ToolFacts::of_notebooks(Access::ChangeNotebook, "deletes cells");
 
     async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
         let open = toolbox.notebook(&call, self.notebook.as_deref()).await?;

@@ -48,7 +48,7 @@ impl Tool for Eval {
 
     async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
         if self.cells.is_empty() {
-            return Err(Refusal::new("there is nothing to run: `cells` is empty"));
+            return Err(Refusal::new("nothing to run: `cells` is empty"));
         }
         let own = toolbox.session_of(&call, self.session.as_deref(), self.cwd.as_deref())?;
         let settings = toolbox.settings(call.agent, &own.cwd).await?;
@@ -147,7 +147,7 @@ impl Toolbox {
 fn language(named: &str) -> Result<String, Refusal> {
     let named = named.trim().to_ascii_lowercase();
     match named.as_str() {
-        "" => Err(Refusal::new("`language` is empty: it must be py, or the language of an installed kernel")),
+        "" => Err(Refusal::new("`language` is empty: use py or the language of an installed kernel")),
         "py" | "python" | "python3" | "ipython" => Ok("python".to_owned()),
         "js" => Ok("javascript".to_owned()),
         "ts" => Ok("typescript".to_owned()),

@@ -20,7 +20,7 @@ input! {
 }
 
 impl Tool for GetCellOutputs {
-    const FACTS: ToolFacts = ToolFacts::of_notebooks(Access::Look, "what a cell shows, images too");
+    const FACTS: ToolFacts = ToolFacts::of_notebooks(Access::Look, "the outputs of a cell, images too");
 
     async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
         let open = toolbox.notebook(&call, self.notebook.as_deref()).await?;
@@ -28,8 +28,11 @@ impl Tool for GetCellOutputs {
         let at = open.find(&view.notebook, &self.cell)?;
         let cell = &view.notebook.cells()[at];
         if cell.cell_type() != CellType::Code {
-            let what =
-                format!("cell {at} ({}) is {}: only code cells have outputs", cell.id(), cell.cell_type());
+            let what = format!(
+                "cell {at} ({}) is a {} cell: only code cells have outputs",
+                cell.id(),
+                cell.cell_type()
+            );
             return Err(open.refuse(what, None));
         }
         toolbox.glance(&call, &open, &view.notebook, &[at]);

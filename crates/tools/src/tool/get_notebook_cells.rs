@@ -8,16 +8,16 @@ use crate::toolbox::listing::Listing;
 use crate::toolbox::open::Seen;
 
 input! {
-    /// Text and state of cells; without `cells`, a long notebook as an outline. Returns the
-    /// revision for edits.
+    /// Text and state of cells, and the revision for edits. Without `cells`, a long notebook comes as
+    /// an outline.
     struct GetNotebookCells {
-        notebook | path: Option<String> = "Path; left out: the active notebook",
+        notebook | path: Option<String> = "Path; default: the active notebook",
         cells: Option<Vec<CellRef>> = "Ids, 0-based indexes, ranges \"3-7\"",
     }
 }
 
 impl Tool for GetNotebookCells {
-    const FACTS: ToolFacts = ToolFacts::of_notebooks(Access::Look, "text and state of cells, all or some");
+    const FACTS: ToolFacts = ToolFacts::of_notebooks(Access::Look, "text and state of all or some cells");
 
     async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
         let open = toolbox.notebook(&call, self.notebook.as_deref()).await?;
@@ -42,7 +42,7 @@ impl Tool for GetNotebookCells {
             }
             None => {
                 text.push_str(&listing.outline(&all, budget));
-                text.push_str("Name `cells` for their text. Code without In[n] was not run.");
+                text.push_str("Pass `cells` for their text. Code without In[n] has not run.");
                 others
             }
         };

@@ -31,7 +31,7 @@ const IN_QUEUE: Duration = Duration::from_millis(300);
 const ON_THE_WAY: usize = 512 * 1024;
 
 input! {
-    /// Variables of a kernel: types, shapes, previews; named ones with head, NaNs, ranges.
+    /// Variables of a kernel: types, shapes, previews. With `names` also head, NaNs, ranges.
     struct GetVariables {
         notebook | path: Option<String>,
         session | kernelId: Option<String>,
@@ -44,7 +44,8 @@ impl Tool for GetVariables {
 
     async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
         let (key, name) = self.looked_at(toolbox, &call)?;
-        let no_kernel = || Ok(Answer::text(format!("{name}: no kernel runs, so there are no variables.")));
+        let no_kernel =
+            || Ok(Answer::text(format!("{name}: no kernel is running, so there are no variables.")));
         let view = toolbox.session_view(&key);
         let (Some(view), Some(order)) = (view, toolbox.sessions.order(&key)) else { return no_kernel() };
         match view.state {
@@ -54,7 +55,7 @@ impl Tool for GetVariables {
         }
         if !order.language().eq_ignore_ascii_case("python") {
             return Err(Refusal::new(format_args!(
-                "{name}: variables can be listed in Python kernels only, and this one runs {}; run code that shows them",
+                "{name}: only Python kernels list variables, and this one runs {}; run code that prints them",
                 order.language()
             )));
         }
@@ -112,7 +113,7 @@ impl Toolbox {
             None => "busy".to_owned(),
         };
         Refusal::new(format_args!(
-            "{name}: the kernel is {state}; ask again when it is idle, or interrupt it with `notebook_kernel`"
+            "{name}: the kernel is {state}; retry when it is idle, or interrupt it with `notebook_kernel`"
         ))
     }
 }

@@ -18,7 +18,7 @@ impl Tool for MoveNotebookCell {
     const FACTS: ToolFacts = ToolFacts {
         destroys: false,
         repeats: true,
-        ..ToolFacts::of_notebooks(Access::ChangeNotebook, "puts a cell somewhere else")
+        ..ToolFacts::of_notebooks(Access::ChangeNotebook, "moves a cell")
     };
 
     async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {

@@ -12,8 +12,8 @@ use crate::budget;
 use crate::toolbox::changes::Done;
 
 input! {
-    /// Compact form of add, update and delete: one action, or `operations`, all or none, indexes as
-    /// before.
+    /// Adds, updates or deletes cells: one action, or `operations`, all or none, with indexes from
+    /// before the call.
     struct Notebook {
         path | notebook: String,
         action: Option<CellAction>,
@@ -74,13 +74,14 @@ impl Notebook {
     fn operations(self) -> Result<Vec<Operation>, String> {
         match (self.action, self.operations) {
             (Some(action), None) => {
-                let cell_index =
-                    self.cell_index.ok_or("`cell_index` is missing: it must be a whole number from 0 on")?;
+                let cell_index = self
+                    .cell_index
+                    .ok_or("`cell_index` is missing: it must be a whole number of at least 0")?;
                 let Notebook { content, cell_type, .. } = self;
                 Ok(vec![CellOperation { action, cell_index, content, cell_type }.checked("")?])
             }
             (None, Some(several)) if several.is_empty() => {
-                Err("`operations` is empty: there is nothing to do".to_owned())
+                Err("`operations` is empty: nothing to do".to_owned())
             }
             (None, Some(several)) => {
                 let each = several.into_iter().enumerate();
@@ -88,7 +89,7 @@ impl Notebook {
             }
             (Some(_), Some(_)) => Err("give `action` or `operations`, not both".to_owned()),
             (None, None) => {
-                Err("`action` is missing: it is one of edit, insert, delete; or give `operations`".to_owned())
+                Err("`action` is missing: use edit, insert or delete, or give `operations`".to_owned())
             }
         }
     }
@@ -107,7 +108,7 @@ impl CellOperation {
         let cell = CellRef::Index(index);
         match (action, kind) {
             (CellAction::Edit | CellAction::Delete, Some(_)) => {
-                Err(format!("`{within}cell_type` is for insert alone: `{word}` leaves the type as it is"))
+                Err(format!("`{within}cell_type` is only for insert: leave it out of `{word}`"))
             }
             (CellAction::Edit, None) => Ok(Operation::Edit { cell, source: source()? }),
             (CellAction::Delete, None) => Ok(Operation::Delete { cell }),

@@ -30,7 +30,7 @@ input! {
         session | kernelId: Option<String> = "Instead of a notebook",
         execution: Option<String> = "Only this execution",
         action: KernelAction,
-        force: bool = "Kill it if need be",
+        force: bool = "Kill it if needed",
     }
 }
 
@@ -47,16 +47,16 @@ choice!(KernelAction: "status" => Status, "interrupt" => Interrupt, "restart" =>
 impl Tool for NotebookKernel {
     const FACTS: ToolFacts = ToolFacts {
         looking: Some(Looking {
-            description: "State of a kernel: the running code and its progress.",
+            description: "State of a kernel: running code and its progress.",
             fields: &[
                 Self::FIELDS[0],
                 Self::FIELDS[1],
                 Self::FIELDS[2],
                 Field { kind: Kind::Choice(&["status"]), ..Self::FIELDS[3] },
             ],
-            prompt: "says what the kernel does",
+            prompt: "shows the state of the kernel",
         }),
-        ..ToolFacts::of_notebooks(Access::Look, "says what the kernel does, interrupts or restarts it")
+        ..ToolFacts::of_notebooks(Access::Look, "shows the state of the kernel, interrupts or restarts it")
     };
 
     fn access(&self) -> Access {
@@ -69,7 +69,7 @@ impl Tool for NotebookKernel {
     async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
         let NotebookKernel { action, force, .. } = self;
         if force && action != KernelAction::Interrupt {
-            return Err(Refusal::new("`force` belongs to action interrupt: leave it out, or interrupt"));
+            return Err(Refusal::new("`force` is only for action interrupt"));
         }
         if let Some(name) = &self.execution {
             let execution = toolbox.execution(name)?;
@@ -80,7 +80,7 @@ impl Tool for NotebookKernel {
                     toolbox.restart(Meant { name: format!("session {}", key.id), key }).await
                 }
                 KernelAction::Status if execution.is_done() => Ok(Answer::text(format!(
-                    "Execution {} has ended; `wait` with it tells how.",
+                    "Execution {} has ended; `wait` returns its result.",
                     execution.id
                 ))),
                 KernelAction::Status => Ok(goes_on(&execution, call.budget(None, None))),
@@ -119,7 +119,7 @@ impl Toolbox {
         let state = match view.state {
             SessionState::Starting => "starting",
             SessionState::Idle => "idle",
-            SessionState::Busy if view.is_stuck => "busy: it was interrupted and has not stopped",
+            SessionState::Busy if view.is_stuck => "busy: interrupted, not stopped yet",
             SessionState::Busy => "busy",
             SessionState::Silent => "alive, but does not answer",
             SessionState::Dead => "gone; the next run starts another",
@@ -132,10 +132,10 @@ impl Toolbox {
             told.push_str(&format!(" · {} restarts", view.restarts));
         }
         if view.queued > 0 {
-            told.push_str(&format!(" · {} waiting", view.queued));
+            told.push_str(&format!(" · {} queued", view.queued));
         }
         if let Some(left) = left(&view) {
-            told.push_str(&format!(" · ends in {left} if nobody uses it"));
+            told.push_str(&format!(" · ends in {left} unless used"));
         }
         for execution in self.executions.running(&meant.key) {
             let standing = execution.standing();
@@ -186,7 +186,7 @@ impl Toolbox {
         let running = match self.sessions.running(&key) {
             Ok(running) => running,
             Err(SessionError::NoSuchSession { .. }) => {
-                return Ok(Answer::text(format!("{name}: nothing runs; there is no kernel.")));
+                return Ok(Answer::text(format!("{name}: nothing is running; there is no kernel.")));
             }
             Err(error) => return Err(Refusal::advised(format_args!("{name}: {error}"), error.hint())),
         };
@@ -199,13 +199,13 @@ impl Toolbox {
             (None, None) => Interruption::NothingRan,
         };
         match interruption {
-            Interruption::NothingRan => Ok(Answer::text(format!("{name}: nothing runs."))),
+            Interruption::NothingRan => Ok(Answer::text(format!("{name}: nothing is running."))),
             Interruption::Kept => {
                 Ok(Answer::text(format!("{name}: interrupted; the kernel's state was kept.")))
             }
-            Interruption::Lost => Ok(Answer::text(format!(
-                "{name}: stopped; the kernel had to be ended, and its state was lost."
-            ))),
+            Interruption::Lost => {
+                Ok(Answer::text(format!("{name}: stopped; the kernel was killed, and its state is lost.")))
+            }
             Interruption::NotStopped(_) => Err(not_stopped(&name, named.as_ref().map(|run| run.id.as_str()))),
         }
     }
@@ -245,7 +245,7 @@ fn not_stopped(name: &str, execution: Option<&str>) -> Refusal {
     };
     let state = notices::state_unknown();
     Refusal::new(format_args!(
-        "{name} was interrupted. {running} {state}\nInterrupt again to ask once more; `force: true` or action restart kills \
-         the kernel, which loses its variables."
+        "{name} was interrupted. {running} {state}\nInterrupt again, or kill the kernel with `force: true` or action \
+         restart, which loses its variables."
     ))
 }

@@ -11,12 +11,13 @@ use crate::result::{Composed, Ran, Reply, compose, summary};
 use crate::toolbox::runs::{Part, Plan, call_limit, session_call};
 
 input! {
-    /// Runs Python. Variables last in the session. An artifact has long output whole. `helpers()`
-    /// lists helpers for files, search, shell and tools. For a notebook use its own tools.
+    /// Runs Python. The session keeps variables. Long output is stored whole as an artifact.
+    /// `helpers()` lists helpers for files, search, shell and tools. For notebooks use the notebook
+    /// tools.
     struct Python {
         code: Option<String>,
-        cells: Option<Vec<CodePiece>> = "Or several, to the first that fails",
-        session | kernelId: Option<String> = "Left out: your own",
+        cells: Option<Vec<CodePiece>> = "Or several; stops at the first failure",
+        session | kernelId: Option<String> = "Default: your own",
         reset: bool = "Empty kernel",
         cwd: Option<String>,
         timeout: Option<Seconds> = "Seconds, 1 to 600; default 30",
@@ -45,12 +46,10 @@ impl Tool for Python {
                 cells.into_iter().map(piece).collect()
             }
             (Some(_), Some(_)) => {
-                return Err(Refusal::new("`code` and `cells` are one argument: give one of them"));
+                return Err(Refusal::new("give `code` or `cells`, not both"));
             }
             (None, Some(_) | None) => {
-                return Err(Refusal::new(
-                    "there is nothing to run: give `code`, or `cells` with code in them",
-                ));
+                return Err(Refusal::new("nothing to run: give `code` or `cells`"));
             }
         };
         let key = toolbox.session_of(&call, self.session.as_deref(), self.cwd.as_deref())?;

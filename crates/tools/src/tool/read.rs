@@ -8,8 +8,8 @@ use crate::toolbox::open::Seen;
 use crate::toolbox::target::{SCHEME, Target};
 
 input! {
-    /// A notebook as text with `# %% [type] cell:N` before each cell. `nb.ipynb:12-40`: lines,
-    /// `…#ID`: a cell, `…:raw`: its JSON.
+    /// A notebook as text, `# %% [type] cell:N` before each cell. `nb.ipynb:12-40`: lines, `…#ID`: a
+    /// cell, `…:raw`: JSON.
     struct Read {
         path | notebook: String,
     }

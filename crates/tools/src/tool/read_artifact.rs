@@ -14,10 +14,10 @@ use crate::toolbox::target::SCHEME;
 const MOST_HITS: usize = 200;
 
 input! {
-    /// Output that was cut: lines, its end, or matches.
+    /// Stored output that was cut: lines, its end, or matches.
     struct ReadArtifact {
         id: String,
-        lines: Option<String> = "As 100-180",
+        lines: Option<String> = "Such as 100-180",
         tail: Option<Whole<1>>,
         search: Option<String> = "Regular expression",
         max_output: Option<MaxOutput>,
@@ -36,7 +36,7 @@ impl Tool for ReadArtifact {
                 toolbox.artifact_part(&self.id, vec![part], budget).await
             }
             (None, None, Some(pattern)) => toolbox.search_artifact(&self.id, &pattern, budget).await,
-            _ => Err(Refusal::new("give one of `lines`, `tail` and `search`")),
+            _ => Err(Refusal::new("give only one of `lines`, `tail` and `search`")),
         }
     }
 }
@@ -64,7 +64,7 @@ impl Toolbox {
         let about = match left {
             0 => format!("{SCHEME}{id}"),
             left => {
-                format!("{SCHEME}{id}: {left} more bytes are left out; ask for other `lines`, or `search`")
+                format!("{SCHEME}{id}: {left} more bytes; read other `lines`, or `search`")
             }
         };
         Ok(shown(text, about))
@@ -89,7 +89,7 @@ impl Toolbox {
         let about = match all {
             0 => format!("{SCHEME}{id}: none of {total} lines matches"),
             _ if all > count => {
-                format!("{SCHEME}{id}: {all} of {total} lines match, the first {count} are shown")
+                format!("{SCHEME}{id}: {all} of {total} lines match; showing the first {count}")
             }
             _ => format!("{SCHEME}{id}: {all} of {total} lines match"),
         };
@@ -133,9 +133,7 @@ fn parse_lines(text: &str) -> Result<Vec<Part>, Refusal> {
     };
     match Selector::split(&format!(":{}", text.trim())) {
         Ok(Some((_, Selector::Lines(ranges)))) => Ok(ranges.iter().map(part).collect()),
-        _ => {
-            Err(Refusal::new(format_args!("`lines` {text:?} are none: give 5-9, 5- or several as 5-9,30-44")))
-        }
+        _ => Err(Refusal::new(format_args!("`lines` {text:?} is not valid: use 5-9, 5- or 5-9,30-44"))),
     }
 }
 

@@ -24,7 +24,7 @@ input! {
 
 impl Tool for RunNotebookCells {
     const FACTS: ToolFacts =
-        ToolFacts::of_notebooks(Access::Run, "runs cells in their order and returns what they show");
+        ToolFacts::of_notebooks(Access::Run, "runs cells in order and returns their outputs");
 
     async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
         let open = toolbox.notebook(&call, self.notebook.as_deref()).await?;

@@ -60,7 +60,7 @@ impl Tool for SearchNotebook {
             let more = if outputs { "" } else { "; `outputs` searches outputs too" };
             let count = notebook.cells().len();
             return Ok(Answer::text(format!(
-                "{}: no line of {count} cells {how} {query:?} (case counts{more})",
+                "{}: no line in {count} cells {how} {query:?} (case-sensitive{more})",
                 open.name()
             )));
         }
@@ -70,12 +70,13 @@ impl Tool for SearchNotebook {
 
 fn pattern(query: &str, is_regex: bool) -> Result<Regex, String> {
     if query.is_empty() {
-        return Err("`query` is empty: name a text".to_owned());
+        return Err("`query` is empty: give a text".to_owned());
     }
     match is_regex {
         true => Regex::new(query).map_err(|error| format!("`query` is not a regular expression: {error}")),
         false if query.contains('\n') => {
-            Err("`query` has several lines, and lines are searched one by one: name a part of one".to_owned())
+            Err("`query` has several lines, but each line is searched on its own: give a part of one"
+                .to_owned())
         }
         false => Regex::new(&regex::escape(query)).map_err(|error| format!("`query` is too long: {error}")),
     }

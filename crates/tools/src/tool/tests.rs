@@ -207,11 +207,11 @@ fn aliases_are_accepted_and_errors_name_the_tool() {
     let refused = |tool, given| ToolRequest::read(tool, &given).err().unwrap().to_string();
     assert_eq!(
         refused(ToolName::Python, json!({ "session": "a", "kernelId": "b" })),
-        "`session` and `kernelId` are one argument: give one of them"
+        "`session` and `kernelId` are the same argument; give only one"
     );
     assert_eq!(
         refused(ToolName::UpdateNotebookCell, json!({ "cell": 1, "content": "x", "colour": "red" })),
-        "there is no argument `colour`: update_notebook_cell takes notebook, cell, content, run, revision, timeout, max_output, images, soft_wait"
+        "unknown argument `colour`; update_notebook_cell takes notebook, cell, content, run, revision, timeout, max_output, images, soft_wait"
     );
     assert_eq!(
         refused(ToolName::Python, json!({ "cells": [{ "code": "1" }, { "title": "t" }] })),

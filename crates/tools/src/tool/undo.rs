@@ -17,16 +17,14 @@ input! {
     /// Reverts your last change; changes by others stay.
     struct Undo {
         notebook | path: Option<String>,
-        turn: Option<String> = "A whole turn",
-        since: Option<String> = "A revision",
+        turn: Option<String> = "Or a whole turn",
+        since: Option<String> = "Or all since a revision",
     }
 }
 
 impl Tool for Undo {
-    const FACTS: ToolFacts = ToolFacts::of_notebooks(
-        Access::ChangeNotebook,
-        "takes your changes back; later changes of others stay",
-    );
+    const FACTS: ToolFacts =
+        ToolFacts::of_notebooks(Access::ChangeNotebook, "reverts your changes; later changes by others stay");
 
     async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
         let open = toolbox.notebook(&call, self.notebook.as_deref()).await?;
@@ -41,7 +39,7 @@ impl Tool for Undo {
         let told = open.document.tell(actor.clone()).await.map_err(|error| open.refused(&error))?;
         let notebook = &told.notebook;
         let mut lines = vec![format!(
-            "Took back {}. {} Revision {}.",
+            "Reverted {}. {} Revision {}.",
             deeds(&entries),
             cell_count(notebook),
             told.revision
@@ -49,7 +47,7 @@ impl Tool for Undo {
         for (entry, conflict) in &kept {
             let deeds = entry.deeds().join(", ");
             let text = budget::cut(&conflict.to_string(), budget::USUAL / 4 / kept.len());
-            lines.push(format!("Not taken back: {deeds}, since others changed the same:\n{text}"));
+            lines.push(format!("Not reverted: {deeds}, because others changed the same:\n{text}"));
         }
         if is_last {
             lines.extend(open.rest_of_turn(&entries, &actor).await);
@@ -59,7 +57,7 @@ impl Tool for Undo {
         let has_outputs =
             notebook.cells().iter().any(|cell| cell.has_outputs() && touched.contains(&cell.id().as_str()));
         if has_outputs || has_kernel(toolbox, &open) {
-            lines.push("Outputs of runs and variables stay as they are.".to_owned());
+            lines.push("Outputs and variables stay as they are.".to_owned());
         }
         let others = told.before.map(|before| Others::since(&before, notebook)).unwrap_or_default();
         lines.extend(others.without_cells(&touched).sentence());
@@ -74,7 +72,7 @@ impl Undo {
             (Some(turn), None) => Ok(Extent::Turn(turn.to_owned())),
             (None, Some(since)) => {
                 let revision = since.parse::<Revision>();
-                let revision = revision.map_err(|error| format!("{error}; give one that you were told"))?;
+                let revision = revision.map_err(|error| format!("{error}; use one from an earlier reply"))?;
                 Ok(Extent::Since { actor: actor.id.clone(), revision })
             }
             (None, None) => Ok(Extent::LastOf(actor.id.clone())),

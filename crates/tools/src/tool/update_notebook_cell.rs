@@ -27,7 +27,7 @@ impl Tool for UpdateNotebookCell {
         repeats: true,
         ..ToolFacts::of_notebooks(
             Access::ChangeNotebook,
-            "replaces the text of a cell; with `run` it runs too",
+            "replaces the text of a cell, and runs it with `run`",
         )
     };
 

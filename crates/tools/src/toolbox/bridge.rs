@@ -22,7 +22,7 @@ use crate::tool::ToolName;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum NotCalled {
-    #[error("no code runs in session {session}: tools can be called only while it does")]
+    #[error("no code is running in session {session}; only running code can call tools")]
     Nobody { session: String },
     #[error("there is no tool `{tool}`; there are {known}")]
     Unknown { tool: String, known: String },

@@ -98,7 +98,7 @@ impl Toolbox {
     ) -> Result<(Arc<Settings>, Batch), Refusal> {
         let (path, before) = (open.path(), open.document.view().notebook.clone());
         if let Some(why) = why_nothing(&before, &cells) {
-            return Err(open.refuse(format_args!("there was nothing to run: {why}"), None));
+            return Err(open.refuse(format_args!("nothing to run: {why}"), None));
         }
         let key = not_within(call, SessionKey::of_notebook(path))?;
         let settings = self.settings(call.agent, &key.cwd).await?;
@@ -152,7 +152,7 @@ impl Toolbox {
             false => why_nothing(&open.document.view().notebook, &cells),
         };
         if let Some(why) = nothing {
-            return Ok(Answer::text(format!("{told}\nThere was nothing to run: {why}.")));
+            return Ok(Answer::text(format!("{told}\nNothing to run: {why}.")));
         }
         self.run_cells(call, open, cells, vec![said], run).await
     }
@@ -216,7 +216,7 @@ impl Toolbox {
         if report.cells.is_empty() {
             let why = match report.status {
                 Status::Ok => "nothing ran",
-                Status::Error | Status::Timeout | Status::Cancelled => "it was cancelled before anything ran",
+                Status::Error | Status::Timeout | Status::Cancelled => "cancelled before anything ran",
             };
             let notices = std::iter::once(why.to_owned()).chain(report.notices).collect::<Vec<_>>();
             return work.not_run(Refusal::new(format_args!("{}: {}", work.name, notices.join("\n"))));
@@ -259,7 +259,7 @@ impl Toolbox {
             composed.fail(&format!("{name}: {place}: {error}{hint}"));
         }
         if !saved {
-            composed.fail(&format!("{name}: the cells ran, but their outputs are not on disk yet"));
+            composed.fail(&format!("{name}: the cells ran, but their outputs are not saved yet"));
         } else if status == Status::Cancelled && !composed.is_failure {
             composed.fail(&format!("{name}: the run was interrupted"));
         }

@@ -126,10 +126,10 @@ impl Done {
             match self.replaced(at) {
                 Replaced::Whole => None,
                 Replaced::Merged => {
-                    Some(format!("Merged with what others changed there. Cell {index} is now:\n{}", source()))
+                    Some(format!("Merged with changes by others. Cell {index} is now:\n{}", source()))
                 }
                 Replaced::Not => Some(format!(
-                    "Cell {index} is now:\n{}\nUpdate it again to have your text instead.",
+                    "Cell {index} is now:\n{}\nUpdate it again to use your text instead.",
                     source()
                 )),
             }
@@ -146,7 +146,7 @@ impl Done {
                 let id = cell_id.as_ref().map_or_else(String::new, |id| format!(" ({id})"));
                 let cells = if *total_cells == 1 { "cell" } else { "cells" };
                 format!(
-                    "Changed nothing: {kind} cell {index}{id} was changed by someone else since you read it; the \
+                    "Changed nothing: others have changed {kind} cell {index}{id} since you read it; the \
                      notebook has {total_cells} {cells}."
                 )
             }

@@ -67,7 +67,7 @@ impl Excerpt {
             _ => format!("lines {} of {count}", said.join(",")),
         };
         if let Some(next) = next.filter(|next| *next <= count) {
-            about.push_str(&format!(", cut here; `{name}:{next}-` goes on"));
+            about.push_str(&format!(", cut here; continue with `{name}:{next}-`"));
         }
         Excerpt { text: shown, about, is_complete: is_complete || count == 0 }
     }
@@ -92,11 +92,11 @@ mod tests {
         assert_eq!((whole.text.as_str(), whole.about.as_str(), whole.is_complete), (text, "4 lines", true));
         let cut = Excerpt::whole(text, "f", 9);
         assert_eq!((cut.text.as_str(), cut.is_complete), ("one\ntwo\n", false));
-        assert_eq!(cut.about, "lines 1-2 of 4, cut here; `f:3-` goes on");
+        assert_eq!(cut.about, "lines 1-2 of 4, cut here; continue with `f:3-`");
         let long = Excerpt::whole(text, "f", 2);
         assert_eq!(
             (long.text.as_str(), long.about.as_str()),
-            ("on… [2 more bytes]", "lines 1-1 of 4, cut here; `f:2-` goes on")
+            ("on… [2 more bytes]", "lines 1-1 of 4, cut here; continue with `f:2-`")
         );
         assert_eq!(Excerpt::whole("", "f", 9).about, "empty");
     }

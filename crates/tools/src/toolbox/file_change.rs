@@ -56,7 +56,7 @@ impl Toolbox {
     ) -> Result<Answer, Refusal> {
         let FileChange { path, change, revision, run } = wanted;
         if path.trim().starts_with(SCHEME) {
-            return Err(Refusal::new(format_args!("{path}: artifacts can be read, not changed")));
+            return Err(Refusal::new(format_args!("{path}: artifacts are read-only")));
         }
         let editor = self.editor();
         let Target { place, part } = self.sight(&call, &editor).target(path)?;
@@ -67,14 +67,14 @@ impl Toolbox {
         let access = if is_notebook { Access::ChangeNotebook } else { Access::ChangeFile };
         mode.check(access).map_err(Refusal::new)?;
         if run.is_some() && (!place.is_notebook() || part.is_some()) {
-            return Err(place.refuse("`run` is for the cells of a notebook: name the notebook alone", None));
+            return Err(place.refuse("`run` is only for a notebook without a selector", None));
         }
         match (place.is_notebook(), part) {
             (true, None) => self.change_cells(call, place, change, revision, run).await,
             (true, Some(Selector::Raw)) => self.change_json(&call, place, change, revision).await,
             (false, None | Some(Selector::Raw)) => self.change_file(place, change, revision).await,
             (_, Some(Selector::Lines(_) | Selector::Cell(_))) => Err(place.refuse(
-                "a part of a file cannot be written: name the file alone, or `:raw` behind a notebook",
+                "a part of a file cannot be written: use the path alone, or `:raw` after a notebook",
                 None,
             )),
         }
@@ -177,7 +177,7 @@ impl Toolbox {
         let (store, path) = (self.documents.store().clone(), place.real.clone());
         let save = move || store.replace_file(&path, after.as_bytes(), base);
         place.stored("could not be saved", save).await?;
-        let what = if is_missing { "Made" } else { "Wrote" };
+        let what = if is_missing { "Created" } else { "Wrote" };
         Ok(Answer::text(format!("{what} {}: {bytes} bytes. Revision {revision}.", place.name)))
     }
 }

@@ -42,7 +42,7 @@ impl Listing<'_> {
                     break;
                 }
                 let (first, last) = self.lines(*index);
-                let how = format!("read {}:{first}-{last} has all of it by lines", self.name);
+                let how = format!("read {}:{first}-{last} for all of it", self.name);
                 text = format!(
                     "{}\n[{how}]\n\n",
                     budget::cut(text.trim_end(), self.budget - how.len().min(self.budget))
@@ -53,7 +53,7 @@ impl Listing<'_> {
         }
         if done < indexes.len() {
             let rest = self.outline(&indexes[done..], self.budget.saturating_sub(shown.len()));
-            let _ = write!(shown, "The others as an outline; name cells in `cells` for their text:\n{rest}");
+            let _ = write!(shown, "The rest as an outline; pass `cells` for their text:\n{rest}");
         }
         shown.truncate(shown.trim_end().len());
         shown
@@ -92,7 +92,7 @@ impl Listing<'_> {
             if shown.len() + line.len() > room.max(budget::USUAL / 4) {
                 let last = indexes.last().unwrap_or(index);
                 let left = indexes.len() - done;
-                let _ = writeln!(shown, "… {left} more; name them in `cells`, as \"{index}-{last}\"");
+                let _ = writeln!(shown, "… {left} more; pass `cells` \"{index}-{last}\"");
                 break;
             }
             shown.push_str(&line);

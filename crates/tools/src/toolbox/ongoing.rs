@@ -55,11 +55,11 @@ fn told(execution: &Execution, budget: Budget, summary: Option<&str>) -> String 
     let Standing { text, .. } = &standing;
     let how = match standing.is_overdue() {
         true => format!(
-            "`wait` with execution {id} waits for its end; `notebook_kernel` with it and action interrupt asks again, and with \
-             `force` kills the kernel if it does not stop, which loses its variables."
+            "Wait for it with `wait`, or interrupt it again with `notebook_kernel`, both with execution {id}; `force` kills \
+             a kernel that does not stop, which loses its variables."
         ),
         false => format!(
-            "`wait` with execution {id} waits for its end; `notebook_kernel` with it and action interrupt stops it."
+            "Wait for it with `wait`, or stop it with `notebook_kernel` (action interrupt), both with execution {id}."
         ),
     };
     let said = told.len() + how.len() + summary.map_or(0, str::len);
@@ -93,7 +93,7 @@ pub(crate) fn standing(view: &CallView, label: Option<&str>) -> Standing {
             format!("waiting for execution {execution}, which was interrupted and has not stopped")
         }
         Stage::Queued { before: 0, .. } | Stage::Starting => "starting the kernel".to_owned(),
-        Stage::Queued { before, .. } => format!("waiting for {before} before it in the session"),
+        Stage::Queued { before, .. } => format!("queued behind {before} in the session"),
         Stage::Running { cell, count } => {
             let said = bar.map(|bar| bar.label.as_str()).filter(|label| !label.is_empty());
             let said = result::short(said.or_else(last).unwrap_or("running"), LONGEST);

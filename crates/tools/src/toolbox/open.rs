@@ -60,7 +60,9 @@ impl Toolbox {
             Err(error) => {
                 let hint = match error.kind() {
                     // Agents have a tool for this; the error's own hint names a command.
-                    ErrorKind::NotFound => Some("check the name, or make it with create_notebook".to_owned()),
+                    ErrorKind::NotFound => {
+                        Some("check the name, or create it with create_notebook".to_owned())
+                    }
                     ErrorKind::Unreadable
                     | ErrorKind::NotANotebook
                     | ErrorKind::BadInput
@@ -151,9 +153,7 @@ impl Open {
             },
             DocumentError::Refused(_) => Some(READ_AGAIN.to_owned()),
             DocumentError::NotSaved(error) => error.hint(),
-            DocumentError::Closed | DocumentError::Failed(_) => {
-                Some("call again: it is opened anew".to_owned())
-            }
+            DocumentError::Closed | DocumentError::Failed(_) => Some("call again to reopen it".to_owned()),
         };
         self.refuse(error, hint)
     }
@@ -242,7 +242,7 @@ impl Others {
         let changed = (!said.is_empty()).then(|| format!("changed or added cells {}", said.join(", ")));
         let deleted = (!deleted.is_empty()).then(|| format!("deleted {}", deleted.join(", ")));
         let parts: Vec<String> = [changed, deleted].into_iter().flatten().collect();
-        (!parts.is_empty()).then(|| format!("Since you last looked, others {}.", parts.join(" and ")))
+        (!parts.is_empty()).then(|| format!("Since your last read, others {}.", parts.join(" and ")))
     }
 }
 
@@ -270,11 +270,11 @@ mod tests {
         assert_eq!(
             others.sentence().unwrap(),
             format!(
-                "Since you last looked, others changed or added cells 0 ({}) and deleted {}.",
+                "Since your last read, others changed or added cells 0 ({}) and deleted {}.",
                 ids[1], ids[0]
             )
         );
         let shown = others.without(|index| index == 0).sentence().unwrap();
-        assert_eq!(shown, format!("Since you last looked, others deleted {}.", ids[0]));
+        assert_eq!(shown, format!("Since your last read, others deleted {}.", ids[0]));
     }
 }

@@ -31,8 +31,8 @@ impl Toolbox {
             None => Ok(()),
             Some(mark) => Err(place.refuse(
                 format_args!(
-                    "`{mark}` stands for a credential that you were not shown, and nothing was changed: it would have been \
-                     lost. Change only what stands around it, with `edit`, or ask the person"
+                    "`{mark}` stands for a credential that is hidden from you; nothing was changed, since the credential \
+                     would be lost. Use `edit` on the text around it, or ask the user"
                 ),
                 None,
             )),

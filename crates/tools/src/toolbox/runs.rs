@@ -233,7 +233,7 @@ impl Toolbox {
         }
         let Some(ticket) = self.sessions.execution(&ExecutionId::named(name)) else {
             return Err(Refusal::new(format_args!(
-                "there is no execution {}: only those that run and the last that ended are known",
+                "unknown execution {}: only running ones and the last that ended are known",
                 result::short(name, 60)
             )));
         };
@@ -306,7 +306,7 @@ pub(crate) fn not_within(call: &Call<'_>, key: SessionKey) -> Result<SessionKey,
 
 fn busy(session: &SessionKey) -> Refusal {
     let what = format_args!("session {} is busy: it runs the code that makes this call", session.id);
-    Refusal::advised(what, Some("run the code right here, or name another `session`".to_owned()))
+    Refusal::advised(what, Some("run the code directly, or use another `session`".to_owned()))
 }
 
 /// Builds a session call with the defaults of tools.
@@ -351,7 +351,7 @@ pub(crate) fn folder_at(cwd: &Path, named: &str) -> Result<PathBuf, Refusal> {
     match folder.canonicalize() {
         Ok(real) if real.is_dir() => Ok(real),
         Ok(_) => Err(Refusal::new(format_args!("{}: is not a folder", folder.display()))),
-        Err(_) => Err(Refusal::new(format_args!("{}: there is no such folder", folder.display()))),
+        Err(_) => Err(Refusal::new(format_args!("{}: no such folder", folder.display()))),
     }
 }
 

@@ -69,7 +69,7 @@ impl Sight<'_> {
         match place.is_notebook() {
             true => Ok(place),
             false => Err(Refusal::new(format_args!(
-                "{}: is not a notebook: the name of one ends in .ipynb",
+                "{}: is not a notebook: the name must end in .ipynb",
                 place.name
             ))),
         }
@@ -86,10 +86,7 @@ impl Sight<'_> {
         let (path, part) = split.map_or((named, None), |(path, part)| (path, Some(part)));
         let place = self.place(path)?;
         if !place.is_notebook() && self.caller.tools != ToolSet::All {
-            return Err(place.refuse(
-                "is not a notebook; other files are read and changed with the tools of your client",
-                None,
-            ));
+            return Err(place.refuse("is not a notebook; use the tools of your client for other files", None));
         }
         Ok(Target { place, part })
     }
@@ -99,7 +96,7 @@ impl Sight<'_> {
         let path = self.caller.cwd.join(path_of(named));
         let name = self.name_of(&path);
         if named.trim().is_empty() {
-            return Err(Refusal::new("the path is empty: name a file"));
+            return Err(Refusal::new("the path is empty: give a file"));
         }
         let real = self.store.real_path(&path).map_err(|error| {
             // Problems in a folder outside of the agent's folders are not disclosed: the agent
@@ -150,7 +147,7 @@ impl Sight<'_> {
         let folders = std::iter::once(&self.caller.cwd).chain(&self.caller.roots);
         let folders: Vec<String> = folders.map(|folder| folder.display().to_string()).collect();
         format!(
-            "{name}: lies outside the folders that you may use, {}; only a person can add one, with the setting tools.roots",
+            "{name}: is outside your folders, {}; only the user can add one, with the setting tools.roots",
             folders.join(", ")
         )
     }
@@ -170,9 +167,9 @@ impl Sight<'_> {
                 Ok(Place { name, real, admitted })
             }
             None if self.caller.requires_active => {
-                Err(Refusal::new("No active notebook found: one has to be attached and in the active editor"))
+                Err(Refusal::new("No active notebook found: one must be attached and in the active editor"))
             }
-            None => Err(Refusal::new("No active notebook found: name one with `notebook`")),
+            None => Err(Refusal::new("No active notebook found: pass `notebook`")),
         }
     }
 
@@ -185,9 +182,9 @@ impl Sight<'_> {
         let front = self.front();
         let is_attached = front.attached.iter().any(|path| path == real);
         match (is_attached, front.active.as_deref() == Some(real)) {
-            (true, _) => "is attached, but not in the active editor; both are needed here",
-            (false, true) => "is in the active editor, but not attached; both are needed here",
-            (false, false) => "is neither attached nor in the active editor; both are needed here",
+            (true, _) => "is attached, but not in the active editor; both are required",
+            (false, true) => "is in the active editor, but not attached; both are required",
+            (false, false) => "is neither attached nor in the active editor; both are required",
         }
     }
 
@@ -212,7 +209,7 @@ impl Place {
         };
         let parsed = named.parse::<Revision>().map(Some);
         parsed.map_err(|error| {
-            self.refuse(format_args!("{error}; give the one that a read returned, or leave it out"), None)
+            self.refuse(format_args!("{error}; use the one that a read returned, or leave it out"), None)
         })
     }
 
@@ -260,7 +257,7 @@ fn whole_text(store: &Store, place: &Place) -> Result<String, String> {
         return Err("is not a regular file".to_owned());
     }
     if metadata.len() > LARGEST {
-        return Err(format!("has {} bytes, which is too large to read as text", metadata.len()));
+        return Err(format!("is too large to read as text: {} bytes", metadata.len()));
     }
     if place.admitted.identity != Some(Identity::of(&metadata)) {
         return Err("was replaced while it was opened; call again".to_owned());

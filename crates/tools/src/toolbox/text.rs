@@ -39,7 +39,7 @@ impl Open {
         }
         let mut lines = vec![match changed {
             true => format!("Wrote {}: {}. Revision {revision}.", self.name(), summary(&applied, &notebook)),
-            false => format!("{} is as the text says already. Revision {revision}.", self.name()),
+            false => format!("{} already has this text. Revision {revision}.", self.name()),
         }];
         lines.extend(notices);
         lines.extend(others.sentence());
@@ -68,12 +68,8 @@ impl Open {
         match known.filter(|known| *known != current) {
             None => Ok(()),
             Some(known) => Err(self.refuse(
-                format_args!(
-                    "has changed since you read it: that was revision {known}, and it is at {current} now"
-                ),
-                Some(format!(
-                    "read it again, or give `revision` {known} to have your text merged with what is there"
-                )),
+                format_args!("has changed since you read it: from revision {known} to {current}"),
+                Some(format!("read it again, or give `revision` {known} to merge your text with it")),
             )),
         }
     }
@@ -90,7 +86,7 @@ impl Open {
         let named = self.place.base(revision)?;
         if let Some(base) = named.filter(|base| *base != before) {
             return Err(self.refuse(
-                format_args!("has changed since revision {base}: it is at {before} now"),
+                format_args!("has changed since revision {base}: it is now {before}"),
                 Some("read it again and make the change on its current content".to_owned()),
             ));
         }
@@ -113,7 +109,7 @@ impl Open {
         }
         let cells = notebook.cells().len();
         Ok(Answer::text(match revision == before {
-            true => format!("{} has this JSON already. Revision {revision}.", self.name()),
+            true => format!("{} already has this JSON. Revision {revision}.", self.name()),
             false => format!(
                 "Wrote the JSON of {}, a notebook with {cells} cells. Revision {revision}.",
                 self.name()
@@ -125,7 +121,7 @@ impl Open {
 /// Creates a notebook from cell-marked text.
 pub(crate) async fn make_notebook(store: &Store, place: &Place, text: String) -> Result<String, Refusal> {
     let (own, path) = (store.clone(), place.real.clone());
-    let made = place.stored("could not be made", move || {
+    let made = place.stored("could not be created", move || {
         own.change(&path, Missing::StartEmpty, |notebook| match notebook.cells().is_empty() {
             true => notebook.apply_text(&text, None).map(Some),
             false => Ok(None),
@@ -133,7 +129,7 @@ pub(crate) async fn make_notebook(store: &Store, place: &Place, text: String) ->
     });
     let made = made.await?;
     let Some((_, notices)) = made.value else {
-        return Err(place.refuse("was made by someone else just now", Some("read it first".to_owned())));
+        return Err(place.refuse("was just created by another client", Some("read it first".to_owned())));
     };
     let cells: Vec<String> = (made.notebook.cells().iter().enumerate())
         .map(|(index, cell)| format!("{index} ({})", cell.id()))
@@ -143,7 +139,7 @@ pub(crate) async fn make_notebook(store: &Store, place: &Place, text: String) ->
     } else {
         format!(" with cells {}", cells.join(", "))
     };
-    let mut lines = vec![format!("Made {}{what}. Revision {}.", place.name, made.revision)];
+    let mut lines = vec![format!("Created {}{what}. Revision {}.", place.name, made.revision)];
     lines.extend(notices);
     Ok(budget::cut(&lines.join("\n"), budget::USUAL))
 }

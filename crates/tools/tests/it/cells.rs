@@ -35,7 +35,7 @@ async fn a_long_notebook_is_an_outline_with_cells_by_id_index_and_range() {
     bed.notebook("nb.ipynb", &cells);
     let outline = bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await;
     assert!(outline.contains("\n7 c7 # 7 → x\n"), "{outline}");
-    assert!(outline.ends_with("Name `cells` for their text. Code without In[n] was not run."), "{outline}");
+    assert!(outline.ends_with("Pass `cells` for their text. Code without In[n] has not run."), "{outline}");
     assert!(!outline.contains("x = 7"));
     let named = json!({ "notebook": "nb.ipynb", "cells": ["C3", 5, "23-24", "cell:c3"] });
     insta::assert_snapshot!(bed.told("get_notebook_cells", named).await, @r"
@@ -115,7 +115,7 @@ async fn wrong_cells_are_refused_with_valid_ones() {
         update(json!(3)).await,
         "Error: nb.ipynb: cell 3 does not exist: the notebook has 3 cells, 0 to 2"
     );
-    assert_eq!(update(json!(-1)).await, "Error: `cell` must be a cell id or an index from 0 on, not -1");
+    assert_eq!(update(json!(-1)).await, "Error: `cell` must be a cell id or a 0-based index, not -1");
     assert_eq!(update(json!("ax")).await, "Error: nb.ipynb: no cell has the id `ax`; the nearest id is `aa`");
     assert_eq!(
         update(json!("nothing-like-it")).await,
@@ -143,7 +143,7 @@ async fn wrong_cells_are_refused_with_valid_ones() {
             json!({ "notebook": "nb.ipynb", "cell": 0, "content": "", "revision": "r1" })
         )
         .await,
-        "Error: nb.ipynb: `r1` is not a revision: one has 16 hexadecimal digits; give the one that a read returned, or leave it out"
+        "Error: nb.ipynb: `r1` is not a revision: one has 16 hexadecimal digits; use the one that a read returned, or leave it out"
     );
     let unknown = json!({ "notebook": "nb.ipynb", "cell": 0, "content": "", "revision": "0123456789abcdef" });
     assert_eq!(
@@ -165,7 +165,7 @@ async fn a_change_merges_with_the_users_or_is_refused_with_both_texts() {
         bed.told("update_notebook_cell", json!({ "notebook": "nb.ipynb", "cell": "12", "content": "z = 33" })).await,
         @r"
     Replaced the source of code cell 2 (12); the notebook has 3 cells. Revision REV.
-    Since you last looked, others changed or added cells 0 (aa).
+    Since your last read, others changed or added cells 0 (aa).
     "
     );
     assert_eq!(sources(&path), ["x = 100", "y = 2\nprint(y)", "z = 33"]);
@@ -174,11 +174,11 @@ async fn a_change_merges_with_the_users_or_is_refused_with_both_texts() {
     let merged = json!({ "notebook": "nb.ipynb", "cell": "bb", "content": "y = 2\nprint(y)\nprint(y + 1)" });
     insta::assert_snapshot!(bed.told("update_notebook_cell", merged).await, @r"
     Replaced the source of code cell 1 (bb); the notebook has 3 cells. Revision REV.
-    Merged with what others changed there. Cell 1 is now:
+    Merged with changes by others. Cell 1 is now:
     y = 20
     print(y)
     print(y + 1)
-    Since you last looked, others changed or added cells 1 (bb).
+    Since your last read, others changed or added cells 1 (bb).
     ");
     assert_eq!(sources(&path)[1], "y = 20\nprint(y)\nprint(y + 1)");
     // The agent writes back the text that it had read: the user's text stays until the agent has
@@ -186,11 +186,11 @@ async fn a_change_merges_with_the_users_or_is_refused_with_both_texts() {
     bed.person_writes(&path, "12", "z = 34").await;
     let as_it_was = json!({ "notebook": "nb.ipynb", "cell": "12", "content": "z = 33", "run": true });
     insta::assert_snapshot!(bed.refused("update_notebook_cell", as_it_was).await, @r"
-    Error: nb.ipynb: Changed nothing: code cell 2 (12) was changed by someone else since you read it; the notebook has 3 cells. Revision REV.
+    Error: nb.ipynb: Changed nothing: others have changed code cell 2 (12) since you read it; the notebook has 3 cells. Revision REV.
     Cell 2 is now:
     z = 34
-    Update it again to have your text instead.
-    Since you last looked, others changed or added cells 2 (12).
+    Update it again to use your text instead.
+    Since your last read, others changed or added cells 2 (12).
     ");
     let again = json!({ "notebook": "nb.ipynb", "cell": "12", "content": "z = 33" });
     bed.told("update_notebook_cell", again).await;
@@ -240,11 +240,7 @@ async fn huge_cells_are_accepted_and_shown_within_a_budget() {
     assert_eq!(sources(&path)[0], huge);
     let told = bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await;
     assert!(told.len() < 20_000, "{}", told.len());
-    assert!(
-        told.contains("more bytes]\n[read nb.ipynb:1-2 has all of it by lines]"),
-        "{}",
-        &told[told.len() - 400..]
-    );
+    assert!(told.contains("more bytes]\n[read nb.ipynb:1-2 for all of it]"), "{}", &told[told.len() - 400..]);
     assert!(told.contains("\n1 bb y = 2"), "{}", &told[told.len() - 400..]);
     let told = bed.told("delete_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": [0] })).await;
     assert!(told.len() < 20_000, "{}", told.len());

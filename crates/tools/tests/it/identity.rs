@@ -205,7 +205,7 @@ async fn changes_by_others_are_listed_with_and_without_ids() {
     let told = bed.told("update_notebook_cell", update(&names[0], "a = 2")).await;
     let new = listed(&bed).await[0].clone();
     let expected =
-        format!("Since you last looked, others changed or added cells 0 ({new}) and deleted {}.", names[2]);
+        format!("Since your last read, others changed or added cells 0 ({new}) and deleted {}.", names[2]);
     assert!(told.contains(&expected), "{told}");
     bed.close().await;
 }

@@ -57,7 +57,7 @@ async fn a_refused_call_names_the_mode_and_changes_nothing() {
             let text = answer.all_text();
             assert!(answer.is_failure, "{mode} {tool} {arguments}: {text}");
             let needed = if is_link && mode == Mode::Edit { Mode::Agent } else { needed };
-            let expected = format!("that needs {needed} mode, which only a person can switch to");
+            let expected = format!("only the user can switch to {needed} mode");
             assert!(
                 text.starts_with(&format!("Error: {mode} mode does not ")),
                 "{mode} {tool} {arguments}: {text}"
@@ -75,13 +75,13 @@ async fn unoffered_tools_are_refused() {
     let bed = Bed::new();
     assert_eq!(
         bed.refused("bash", json!({ "command": "touch made" })).await,
-        "Error: bash is not among your tools: a person starts you with `--tools all` for that"
+        "Error: bash is not among your tools; the user can start you with `--tools all`"
     );
     let shell = bed.also(|caller| caller.tool_mode = cellist_settings::ToolMode::BashOnly);
     let answer = bed.answer_to(&shell, "python", json!({ "code": "1" })).await;
     assert_eq!(
         answer.all_text(),
-        "Error: python is not among your tools: no Python was found; a person starts you with `--tools all` for a shell instead"
+        "Error: python is not among your tools: no Python was found; the user can start you with `--tools all` for a shell"
     );
     bed.close().await;
 }
@@ -94,7 +94,7 @@ async fn wrong_arguments_of_every_tool_are_refused_with_valid_ones() {
         assert_eq!(refused, "Error: the arguments must be an object", "{tool}");
         let refused = bed.refused(tool.as_str(), json!({ "colour": "red" })).await;
         let is_missing = refused.contains("is missing: it must be");
-        assert!(is_missing || refused.contains("there is no argument `colour`: "), "{tool}: {refused}");
+        assert!(is_missing || refused.contains("unknown argument `colour`; "), "{tool}: {refused}");
     }
     bed.close().await;
 }

@@ -18,7 +18,7 @@ async fn files_outside_the_agents_folders_are_refused_by_any_path() {
     let refused = async |path: &str| bed.refused("get_notebook_cells", json!({ "notebook": path })).await;
     assert_eq!(
         refused("../outside.ipynb").await,
-        "Error: ../outside.ipynb: lies outside the folders that you may use, /SCRATCH/desk, /SCRATCH/data; only a person can \
+        "Error: ../outside.ipynb: is outside your folders, /SCRATCH/desk, /SCRATCH/data; only the user can \
          add one, with the setting tools.roots"
     );
     for path in [
@@ -28,7 +28,7 @@ async fn files_outside_the_agents_folders_are_refused_by_any_path() {
         "up/data/../outside.ipynb",
         "../nowhere/new.ipynb",
     ] {
-        assert!(refused(path).await.contains("lies outside the folders"), "{path}");
+        assert!(refused(path).await.contains("is outside your folders"), "{path}");
     }
     assert!(refused("nowhere/new.ipynb").await.contains("make the folder first"));
     for path in ["../data/in.ipynb", "up/data/in.ipynb"] {
@@ -48,11 +48,8 @@ async fn a_file_that_is_not_a_notebook_is_refused_with_its_path() {
         refused("folder.ipynb").await,
         "Error: folder.ipynb: is a folder, not a file; name a notebook inside it"
     );
-    assert_eq!(refused("a.py").await, "Error: a.py: is not a notebook: the name of one ends in .ipynb");
-    assert_eq!(
-        refused(".").await,
-        "Error: /SCRATCH/desk/.: is not a notebook: the name of one ends in .ipynb"
-    );
+    assert_eq!(refused("a.py").await, "Error: a.py: is not a notebook: the name must end in .ipynb");
+    assert_eq!(refused(".").await, "Error: /SCRATCH/desk/.: is not a notebook: the name must end in .ipynb");
     assert!(
         refused("none.ipynb").await.starts_with("Error: none.ipynb: no such file"),
         "{}",
@@ -64,7 +61,7 @@ async fn a_file_that_is_not_a_notebook_is_refused_with_its_path() {
         refused("no/nb.ipynb").await
     );
     assert!(refused("broken.ipynb").await.starts_with("Error: broken.ipynb: invalid JSON at line 1"));
-    assert_eq!(refused("").await, "Error: the path is empty: name a file");
+    assert_eq!(refused("").await, "Error: the path is empty: give a file");
     assert!(refused("a\0b.ipynb").await.starts_with("Error: a\0b.ipynb: "));
     bed.close().await;
 }
@@ -83,7 +80,7 @@ async fn a_file_uri_is_a_path() {
 async fn the_active_notebook_is_the_default() {
     let bed = Bed::new();
     let (one, two) = (bed.notebook("one.ipynb", &[("a", "1")]), bed.notebook("two.ipynb", &[("b", "2")]));
-    let none = "Error: No active notebook found: name one with `notebook`";
+    let none = "Error: No active notebook found: pass `notebook`";
     for tool in ["get_notebook_cells", "get_cell_outputs", "update_notebook_cell", "delete_notebook_cells"] {
         let arguments = match tool {
             "get_notebook_cells" => json!({}),
@@ -119,22 +116,22 @@ async fn an_agent_that_needs_an_active_notebook_gets_no_other() {
     let refused = async |arguments| bed.refused("get_notebook_cells", arguments).await;
     assert_eq!(
         refused(json!({})).await,
-        "Error: No active notebook found: one has to be attached and in the active editor"
+        "Error: No active notebook found: one must be attached and in the active editor"
     );
     let named = || json!({ "notebook": "one.ipynb" });
     assert_eq!(
         refused(named()).await,
-        "Error: one.ipynb: is neither attached nor in the active editor; both are needed here"
+        "Error: one.ipynb: is neither attached nor in the active editor; both are required"
     );
     bed.report(Editor { active: Some(one.clone()), ..Editor::default() });
     assert_eq!(
         refused(named()).await,
-        "Error: one.ipynb: is in the active editor, but not attached; both are needed here"
+        "Error: one.ipynb: is in the active editor, but not attached; both are required"
     );
     bed.report(Editor { active: Some(two), attached: vec![one.clone()], ..Editor::default() });
     assert_eq!(
         refused(named()).await,
-        "Error: one.ipynb: is attached, but not in the active editor; both are needed here"
+        "Error: one.ipynb: is attached, but not in the active editor; both are required"
     );
     bed.report(Editor { active: Some(one.clone()), attached: vec![one], ..Editor::default() });
     bed.told("get_notebook_cells", named()).await;

@@ -73,8 +73,8 @@ async fn a_mark_never_overwrites_its_credential() {
         let why = bed.refused(tool, arguments).await;
         assert_eq!(
             why,
-            "Error: nb.ipynb: `[redacted: GitHub token]` stands for a credential that you were not shown, and nothing was \
-             changed: it would have been lost. Change only what stands around it, with `edit`, or ask the person",
+            "Error: nb.ipynb: `[redacted: GitHub token]` stands for a credential that is hidden from you; nothing was changed, \
+             since the credential would be lost. Use `edit` on the text around it, or ask the user",
             "{tool}"
         );
         assert_eq!(sources(&path), [cell.as_str()]);

@@ -114,7 +114,7 @@ async fn a_written_text_lists_changed_cells() {
     let read = text(&bed, "nb.ipynb").await;
     let before = std::fs::read(&path).unwrap();
     let write = |content: &str| json!({ "path": "nb.ipynb", "content": content });
-    assert_eq!(bed.told("write", write(&read)).await, "nb.ipynb is as the text says already. Revision REV.");
+    assert_eq!(bed.told("write", write(&read)).await, "nb.ipynb already has this text. Revision REV.");
     assert_eq!(std::fs::read(&path).unwrap(), before);
     let told = bed.told("write", write("# %% [markdown]\n# New\n# %% [code] cell:1\nprint(2)\n")).await;
     let id = told.split(['(', ')']).nth(3).unwrap().to_owned();
@@ -126,9 +126,7 @@ async fn a_written_text_lists_changed_cells() {
     // Its markers differ from those of the text now.
     let refused = bed.refused("write", write(&read)).await;
     assert!(
-        refused.starts_with(
-            "Error: nb.ipynb: has changed since you read it: that was revision REV, and it is at REV now; "
-        ),
+        refused.starts_with("Error: nb.ipynb: has changed since you read it: from revision REV to REV; "),
         "{refused}"
     );
     assert_eq!(sources(&path), ["# New", "print(2)"]);
@@ -147,7 +145,7 @@ async fn a_text_read_before_a_users_edit_is_refused_or_merged() {
     assert_eq!(sources(&path), ["x = 100\n", "print(x)"]);
     let merged = json!({ "path": "nb.ipynb", "content": content, "revision": revision });
     let told = bed.told("write", merged).await;
-    assert!(told.ends_with("Since you last looked, others changed or added cells 0 (aa)."), "{told}");
+    assert!(told.ends_with("Since your last read, others changed or added cells 0 (aa)."), "{told}");
     assert_eq!(sources(&path), ["x = 100\n", "print(x, x)"]);
     bed.close().await;
 }
@@ -156,7 +154,7 @@ async fn a_text_read_before_a_users_edit_is_refused_or_merged() {
 async fn a_missing_notebook_is_created() {
     let bed = Bed::new();
     let made = bed.told("write", json!({ "path": "new.ipynb", "content": "# %% [code]\nx = 1\n" })).await;
-    assert!(made.starts_with("Made new.ipynb with cells 0 ("), "{made}");
+    assert!(made.starts_with("Created new.ipynb with cells 0 ("), "{made}");
     assert_eq!(sources(&bed.work().join("new.ipynb")), ["x = 1"]);
     bed.told("edit", json!({ "path": "other.ipynb", "old": "", "new": "# %% [raw]\nr\n" })).await;
     assert_eq!(sources(&bed.work().join("other.ipynb")), ["r"]);
@@ -205,7 +203,7 @@ async fn other_files_need_the_full_tool_set() {
     ] {
         assert_eq!(
             bed.refused(tool, arguments).await,
-            "Error: a.py: is not a notebook; other files are read and changed with the tools of your client"
+            "Error: a.py: is not a notebook; use the tools of your client for other files"
         );
     }
     let bed = Bed::with(|caller| caller.tools = ToolSet::All);
@@ -216,15 +214,15 @@ async fn other_files_need_the_full_tool_set() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "x = 2\nprint(x)\n");
     assert_eq!(
         bed.told("write", json!({ "path": "b.txt", "content": "b" })).await,
-        "Made b.txt: 1 bytes. Revision REV."
+        "Created b.txt: 1 bytes. Revision REV."
     );
     std::fs::write(bed.work().join("b.bin"), [0xff, 0xfe]).unwrap();
     let refused = async |path: &str| bed.refused("read", json!({ "path": path })).await;
     assert_eq!(refused("b.bin").await, "Error: b.bin: is not UTF-8 text");
     assert_eq!(refused(".").await, "Error: /SCRATCH/desk/.: is a folder, not a file");
-    assert!(refused("/etc/passwd").await.contains("lies outside the folders"));
+    assert!(refused("/etc/passwd").await.contains("is outside your folders"));
     let outside = bed.refused("write", json!({ "path": "../made", "content": "" })).await;
-    assert!(outside.contains("lies outside the folders") && !bed.scratch.path().join("made").exists());
+    assert!(outside.contains("is outside your folders") && !bed.scratch.path().join("made").exists());
     bed.close().await;
 }
 
@@ -261,7 +259,7 @@ async fn every_occurrence_is_replaced_and_markers_stay() {
     let run = json!({ "path": "a.py", "old": "y = 1", "new": "y = 2", "run": true });
     assert_eq!(
         bed.refused("edit", run).await,
-        "Error: a.py: `run` is for the cells of a notebook: name the notebook alone"
+        "Error: a.py: `run` is only for a notebook without a selector"
     );
     bed.close().await;
 }

@@ -28,12 +28,12 @@ async fn undo_reverts_the_last_change_then_the_one_before() {
     bed.person_writes(&path, "cc", "z = 30").await;
     let told = bed.told("undo", undo(json!({}))).await;
     let (first, rest) = told.split_once('\n').unwrap();
-    assert_eq!(first, "Took back 1 change: deleted code cell bb. The notebook has 3 cells. Revision REV.");
+    assert_eq!(first, "Reverted 1 change: deleted code cell bb. The notebook has 3 cells. Revision REV.");
     assert!(rest.starts_with("1 more change in turn REV."), "{told}");
-    assert!(rest.ends_with("Since you last looked, others changed or added cells 2 (cc)."), "{told}");
+    assert!(rest.ends_with("Since your last read, others changed or added cells 2 (cc)."), "{told}");
     assert_eq!(sources(&path), ["x = 10", "y = 2", "z = 30"]);
     let told = bed.told("undo", undo(json!({}))).await;
-    assert_eq!(told, "Took back 1 change: edited cell aa. The notebook has 3 cells. Revision REV.");
+    assert_eq!(told, "Reverted 1 change: edited cell aa. The notebook has 3 cells. Revision REV.");
     assert_eq!(sources(&path), ["x = 1", "y = 2", "z = 30"]);
     // The caller cannot undo the user's change.
     let refused = bed.refused("undo", undo(json!({}))).await;
@@ -55,7 +55,7 @@ async fn undo_reverts_a_turn_or_all_since_a_revision() {
     update(&bed, "cc", "z = 30").await;
     bed.told("add_notebook_cell", json!({ "notebook": "nb.ipynb", "type": "code", "content": "new" })).await;
     let told = bed.told("undo", undo(json!({ "since": revision }))).await;
-    assert!(told.starts_with("Took back 2 changes: added code cell "), "{told}");
+    assert!(told.starts_with("Reverted 2 changes: added code cell "), "{told}");
     assert_eq!(sources(&path), ["x = 10", "y = 20", "z = 3"]);
     let document = bed.documents.open(&path).await.unwrap();
     let turn = document.history().await.unwrap()[0].turn.clone();
@@ -63,7 +63,7 @@ async fn undo_reverts_a_turn_or_all_since_a_revision() {
     let told = bed.told("undo", undo(json!({ "turn": turn }))).await;
     assert_eq!(
         told,
-        "Took back 2 changes: edited cell bb, edited cell aa. The notebook has 3 cells. Revision REV."
+        "Reverted 2 changes: edited cell bb, edited cell aa. The notebook has 3 cells. Revision REV."
     );
     assert_eq!(sources(&path), ["x = 1", "y = 2", "z = 3"]);
     for (arguments, expected) in [
@@ -89,8 +89,8 @@ async fn later_changes_by_others_stay_and_are_listed() {
     update(&bed, "bb", "y = 20").await;
     bed.person_writes(&path, "bb", "y = 200").await;
     let told = bed.told("undo", undo(json!({ "since": revision }))).await;
-    assert!(told.starts_with("Took back 1 change: edited cell aa."), "{told}");
-    assert!(told.contains("Not taken back: edited cell bb, since others changed the same:\n"), "{told}");
+    assert!(told.starts_with("Reverted 1 change: edited cell aa."), "{told}");
+    assert!(told.contains("Not reverted: edited cell bb, because others changed the same:\n"), "{told}");
     assert!(told.contains("y = 200") && told.contains("y = 2\n"), "{told}");
     assert_eq!(sources(&path), ["x = 1", "y = 200", "z = 3"]);
     // There is nothing else to undo.
@@ -110,7 +110,7 @@ async fn undo_restores_a_deleted_cell_with_its_outputs() {
     let path = bed.write("nb.ipynb", serde_json::to_vec_pretty(&file).unwrap());
     bed.told("delete_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": ["aa"] })).await;
     let told = bed.told("undo", undo(json!({}))).await;
-    assert!(told.ends_with("Outputs of runs and variables stay as they are."), "{told}");
+    assert!(told.ends_with("Outputs and variables stay as they are."), "{told}");
     let now: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     assert_eq!(now, file);
     bed.close().await;

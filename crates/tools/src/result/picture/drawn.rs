@@ -16,9 +16,9 @@ const LARGER: f32 = 2.0;
 /// Renders an SVG image on white.
 pub(super) fn draw(text: &str) -> Result<Made, String> {
     if text.len() > LONGEST {
-        return Err(format!("its {} bytes are too many", text.len()));
+        return Err(format!("too large: {} bytes", text.len()));
     }
-    let cannot = |error: String| format!("it cannot be drawn: {error}");
+    let cannot = |error: String| format!("cannot be rendered: {error}");
     let mut options = Options { fontdb: fonts(), ..Options::default() };
     // Images in other files and at other addresses are not loaded.
     options.image_href_resolver = ImageHrefResolver {
@@ -30,7 +30,7 @@ pub(super) fn draw(text: &str) -> Result<Made, String> {
     let scale = (MAX_SIDE as f32 / size.width().max(size.height())).min(LARGER);
     let pixels = |length: f32| ((length * scale).round() as u32).clamp(1, MAX_SIDE);
     let size = (pixels(size.width()), pixels(size.height()));
-    let mut pixmap = Pixmap::new(size.0, size.1).ok_or_else(|| cannot("it has no size".to_owned()))?;
+    let mut pixmap = Pixmap::new(size.0, size.1).ok_or_else(|| cannot("no size".to_owned()))?;
     pixmap.fill(Color::WHITE);
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixmap.as_mut());
     let bytes = pixmap.encode_png().map_err(|error| cannot(error.to_string()))?;

@@ -7,7 +7,7 @@ use png::{ColorType, Decoder, Transformations};
 
 /// Shrinks a picture in both directions. Returns `None` if it cannot be read row by row.
 pub(super) fn shrink(bytes: &[u8], (width, height): (u32, u32)) -> Result<Option<DynamicImage>, String> {
-    let cannot = |error: png::DecodingError| format!("it cannot be read: {error}");
+    let cannot = |error: png::DecodingError| format!("cannot be read: {error}");
     let mut decoder = Decoder::new(Cursor::new(bytes));
     decoder.set_transformations(Transformations::normalize_to_color8());
     let mut reader = decoder.read_info().map_err(cannot)?;
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn truncated_data_is_refused() {
         let whole = encoded(&RgbImage::new(100, 60).into());
-        assert!(shrink(&whole[..whole.len() / 2], (10, 6)).unwrap_err().starts_with("it cannot be read"));
+        assert!(shrink(&whole[..whole.len() / 2], (10, 6)).unwrap_err().starts_with("cannot be read"));
         assert!(shrink(b"no picture", (10, 6)).is_err());
     }
 }

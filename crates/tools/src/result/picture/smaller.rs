@@ -28,7 +28,7 @@ pub(super) fn size(mime: &str, bytes: &[u8]) -> Result<(u32, u32), String> {
 pub(super) fn make(mime: &str, bytes: &[u8]) -> Result<Made, String> {
     let (width, height) = size(mime, bytes)?;
     let (pixels, too_many) =
-        (u64::from(width) * u64::from(height), || format!("its {width}×{height} pixels are too many"));
+        (u64::from(width) * u64::from(height), || format!("too large: {width}×{height} pixels"));
     if pixels > MAX_PIXELS {
         return Err(too_many());
     }
@@ -70,7 +70,7 @@ pub(super) fn make(mime: &str, bytes: &[u8]) -> Result<Made, String> {
             return Ok(Made { mime: "image/jpeg", bytes, size });
         }
     }
-    Err("it cannot be made small enough".to_owned())
+    Err("cannot be shrunk enough".to_owned())
 }
 
 /// Scales a size down until the longer side fits.
@@ -87,7 +87,7 @@ fn within(width: u32, height: u32) -> (u32, u32) {
 }
 
 fn reader<'a>(mime: &str, bytes: &'a [u8]) -> Result<ImageReader<Cursor<&'a [u8]>>, String> {
-    let format = ImageFormat::from_mime_type(mime).ok_or_else(|| format!("{mime} cannot be shown"))?;
+    let format = ImageFormat::from_mime_type(mime).ok_or_else(|| format!("{mime} is not supported"))?;
     Ok(ImageReader::with_format(Cursor::new(bytes), format))
 }
 
@@ -104,5 +104,5 @@ fn on_white(image: DynamicImage) -> RgbImage {
 }
 
 fn cannot(error: &image::ImageError) -> String {
-    format!("it cannot be read: {error}")
+    format!("cannot be read: {error}")
 }

@@ -75,7 +75,7 @@ impl VariableList {
         };
         variables.iter().for_each(|variable| variable.write(&mut text));
         if *more > 0 {
-            let _ = write!(text, "\n{more} more; name them in `names`");
+            let _ = write!(text, "\n{more} more; pass `names` to see them");
         }
         for (kind, names) in [("functions", functions), ("classes", classes), ("modules", modules)] {
             if !names.is_empty() {
@@ -83,7 +83,7 @@ impl VariableList {
             }
         }
         if !missing.is_empty() {
-            let _ = write!(text, "\nnot there: {}", missing.join(", "));
+            let _ = write!(text, "\nnot found: {}", missing.join(", "));
         }
         text
     }
@@ -146,7 +146,7 @@ impl VariableDetails {
             }
         }
         if let Some(failed) = failed {
-            let _ = write!(text, ", not read further: {failed}");
+            let _ = write!(text, ", incomplete: {failed}");
         }
     }
 }
@@ -160,7 +160,7 @@ impl ValueRange {
             let _ = write!(text, ", {least} to {most}");
         }
         if self.left_out {
-            text.push_str(", too large to read its range");
+            text.push_str(", too large for a range");
         }
     }
 }
@@ -189,10 +189,10 @@ mod tests {
         df: DataFrame 3×2, columns ' a' int64, 'b' str and 4 more
         a: ndarray scalar float64
         l: list of 3 = [1, 2, 3]
-        2 more; name them in `names`
+        2 more; pass `names` to see them
         functions: f, g
         modules: np
-        not there: z
+        not found: z
         ");
     }
 
@@ -212,7 +212,7 @@ mod tests {
         nb.ipynb: 3 variables
         df: DataFrame 3×40
           ' Age' float64, 1 NaN, 22.0 to 80.0
-          'n' int64, too large to read its range
+          'n' int64, too large for a range
           38 more columns
           head:
           22.0 | 1

@@ -110,7 +110,7 @@ async fn needs(bed: &Bed, agent: &Arc<Agent>, path: &str) -> String {
         let answer = bed.answer_to(agent, tool, arguments.clone()).await;
         let text = answer.all_text();
         assert!(answer.is_failure, "{tool} {arguments}: {text}");
-        assert!(text.contains("only after a person allowed that, and nothing was done"), "{text}");
+        assert!(text.contains("needs the consent of the user, and nothing was done"), "{text}");
         assert!(text.contains("to the setting tools.allow_writes in "), "{text}");
         needed = answer.needs_consent;
     }

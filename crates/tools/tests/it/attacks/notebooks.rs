@@ -28,7 +28,10 @@ async fn edit_mode_changes_no_notebook_by_another_name() {
             ("edit", json!({ "path": format!("{name}:raw"), "old": "x", "new": "y" })),
         ] {
             let text = bed.refused(tool, arguments.clone()).await;
-            assert!(text.contains("Edit mode does not change notebooks"), "{tool} {arguments}: {text}");
+            assert!(
+                text.contains("Edit mode does not allow changing notebooks"),
+                "{tool} {arguments}: {text}"
+            );
         }
     }
     assert_eq!(fs::read(&path).unwrap(), before);

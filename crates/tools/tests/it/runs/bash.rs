@@ -44,7 +44,7 @@ async fn both_streams_keep_their_order_and_a_failure_has_the_exit_code() {
     let failed = desk.refused("bash", json!({ "command": " " })).await;
     assert!(failed.contains("`command` is empty"), "{failed}");
     let failed = desk.refused("bash", json!({ "command": "pwd", "cwd": "nowhere" })).await;
-    assert!(failed.contains("there is no such folder"), "{failed}");
+    assert!(failed.contains("no such folder"), "{failed}");
     // There is no terminal to read from, so the command does not wait.
     assert_eq!(desk.told("bash", json!({ "command": "cat; read x || echo none" })).await, "none");
     desk.bed.close().await;

@@ -14,7 +14,7 @@ async fn a_restart_loses_variables_and_the_next_answer_reports_it() {
         assert!(status.starts_with(&format!("session robot-1: kernel idle · {backend} ")), "{status}");
         let nothing =
             desk.told("notebook_kernel", json!({ "session": "robot-1", "action": "interrupt" })).await;
-        assert_eq!(nothing, "session robot-1: nothing runs.");
+        assert_eq!(nothing, "session robot-1: nothing is running.");
         let restarted =
             desk.told("notebook_kernel", json!({ "session": "robot-1", "action": "restart" })).await;
         assert!(restarted.contains("variables and imports are gone"), "{restarted}");
@@ -112,7 +112,7 @@ async fn stubborn_code_keeps_its_name_and_state_until_it_ends_or_is_killed() {
         assert!(busy.starts_with(&format!("Error: busy: session robot-1 runs {id},")), "{busy}");
         assert!(busy.contains("this code did not run"), "{busy}");
         let status = desk.told("notebook_kernel", json!({ "session": "robot-1", "action": "status" })).await;
-        assert!(status.contains("busy: it was interrupted and has not stopped"), "{status}");
+        assert!(status.contains("busy: interrupted, not stopped yet"), "{status}");
         let again = json!({ "execution": id, "action": "interrupt" });
         let again = desk.refused("notebook_kernel", again).await;
         assert!(again.contains(&format!("still running as execution {id}")), "{again}");
@@ -184,7 +184,7 @@ async fn a_busy_refusal_does_not_hide_the_cells_that_ran() {
         let code = stubborn(&desk.signal("never"));
         let mut stuck = desk
             .start("python", json!({ "session": session, "code": code, "timeout": 600, "soft_wait": 600 }));
-        stuck.until(|progress| progress.message.starts_with("waiting for 1 before it")).await;
+        stuck.until(|progress| progress.message.starts_with("queued behind 1 ")).await;
         std::fs::write(&go, "").unwrap();
         stuck.until(|progress| progress.message == "begun").await;
         stuck.canceller.cancel();
@@ -215,7 +215,7 @@ async fn the_status_has_the_end_of_an_idle_kernel() {
     desk.told("run_notebook_cells", json!({ "notebook": "nb.ipynb", "soft_wait": 600 })).await;
     let status = desk.told("notebook_kernel", json!({ "notebook": "nb.ipynb", "action": "status" })).await;
     let left = status.split(" · ends in ").nth(1).unwrap_or_else(|| panic!("{status}"));
-    let minutes = left.strip_suffix(" min if nobody uses it").unwrap_or_else(|| panic!("{status}"));
+    let minutes = left.strip_suffix(" min unless used").unwrap_or_else(|| panic!("{status}"));
     assert!((1..=60).contains(&minutes.parse::<u32>().unwrap()), "{status}");
     desk.bed.close().await;
 }

@@ -21,7 +21,7 @@ async fn a_run_is_handed_over_after_the_soft_wait() {
         // The reply stays readable.
         assert_eq!(desk.told("wait", json!({ "execution": id.to_uppercase() })).await, told);
         let unknown = desk.refused("wait", json!({ "execution": "nothing" })).await;
-        assert!(unknown.contains("there is no execution nothing"), "{unknown}");
+        assert!(unknown.contains("unknown execution nothing"), "{unknown}");
         desk.bed.close().await;
     }
 }

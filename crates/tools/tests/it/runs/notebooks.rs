@@ -91,10 +91,10 @@ async fn a_cell_is_added_changed_and_run_in_one_call() {
         assert!(first[1].contains("nserted") && first[1].contains('2'), "the change is told: {text}");
         let words = json!({ "notebook": "nb.ipynb", "type": "markdown", "content": "# Words", "run": true });
         let text = desk.told("add_notebook_cell", words).await;
-        assert!(text.ends_with("There was nothing to run: cell 3 is markdown."), "{text}");
+        assert!(text.ends_with("Nothing to run: cell 3 is markdown."), "{text}");
         let nothing =
             desk.refused("run_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": [3] })).await;
-        assert!(nothing.contains("nb.ipynb: there was nothing to run: cell 3 is markdown"), "{nothing}");
+        assert!(nothing.contains("nb.ipynb: nothing to run: cell 3 is markdown"), "{nothing}");
         desk.bed.close().await;
     }
 }
@@ -153,7 +153,7 @@ async fn an_edit_runs_the_changed_cells() {
     assert!(text.contains("10 b 1\n") && text.contains("10 c 1\n") && !text.contains("id=a"), "{text}");
     assert_eq!(text.matches("Revision").count(), 1, "{text}");
     let same = desk.told("edit", edit("print(10", "print(10")).await;
-    assert!(same.ends_with("There was nothing to run: no cell has changed."), "{same}");
+    assert!(same.ends_with("Nothing to run: no cell has changed."), "{same}");
     desk.bed.close().await;
 }
 

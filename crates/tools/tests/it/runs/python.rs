@@ -105,7 +105,7 @@ async fn other_languages_have_a_kernel_of_their_own() {
         desk.refused("eval", json!({ "cells": [{ "language": "cobol", "code": "STOP RUN." }] })).await;
     assert!(refused.starts_with("Error: no kernel for cobol is installed"), "{refused}");
     let variables = desk.refused("get_variables", json!({ "session": "robot-1:bash" })).await;
-    assert!(variables.contains("in Python kernels only, and this one runs bash"), "{variables}");
+    assert!(variables.contains("only Python kernels list variables, and this one runs bash"), "{variables}");
     desk.bed.close().await;
 }
 
@@ -113,10 +113,10 @@ async fn other_languages_have_a_kernel_of_their_own() {
 async fn calls_that_cannot_run_are_refused_with_a_hint() {
     let desk = Desk::new("runner");
     for (arguments, expected) in [
-        (json!({}), "there is nothing to run: give `code`"),
-        (json!({ "cells": [] }), "there is nothing to run: give `code`"),
-        (json!({ "code": "1", "cells": [{ "code": "2" }] }), "`code` and `cells` are one argument"),
-        (json!({ "code": "1", "cwd": "nowhere" }), "nowhere: there is no such folder"),
+        (json!({}), "nothing to run: give `code`"),
+        (json!({ "cells": [] }), "nothing to run: give `code`"),
+        (json!({ "code": "1", "cells": [{ "code": "2" }] }), "give `code` or `cells`, not both"),
+        (json!({ "code": "1", "cwd": "nowhere" }), "nowhere: no such folder"),
     ] {
         let text = desk.refused("python", arguments).await;
         assert!(text.contains(expected), "{text}");

@@ -7,7 +7,7 @@ async fn variables_are_listed_without_a_trace() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         let none = desk.told("get_variables", json!({})).await;
-        assert_eq!(none, "session robot-1: no kernel runs, so there are no variables.");
+        assert_eq!(none, "session robot-1: no kernel is running, so there are no variables.");
         let code = "import numpy as np, pandas as pd\nx = 1\nwords = ['a'] * 1000\ntext = 'y' * 10_000\n\
                     df = pd.DataFrame({'n': range(3), 'm': 'word'})\narray = np.zeros((3, 4))\n\
                     class Loud:\n    def __repr__(self):\n        raise SystemExit\nloud = [Loud()]\nloudest = Loud()\n\
@@ -32,7 +32,7 @@ async fn variables_are_listed_without_a_trace() {
         assert_eq!((line("functions:"), line("classes:")), ("functions: f".into(), "classes: Loud".into()));
         assert_eq!(line("modules:"), "modules: np, pd");
         let some = desk.told("get_variables", json!({ "names": ["x", "nope"] })).await;
-        assert_eq!(some, "session robot-1: 1 variable\nx: int = 1\nnot there: nope");
+        assert_eq!(some, "session robot-1: 1 variable\nx: int = 1\nnot found: nope");
         // The hidden code changed neither the count nor the namespace.
         let after =
             desk.told("python", json!({ "code": "[n for n in globals() if 'cellist' in n], len(In)" })).await;
