@@ -13,7 +13,7 @@ use axum::routing::post;
 use cellist_host::HostService;
 use cellist_session::execution::{Cancel, Canceller};
 use cellist_session::sessions::SessionKey;
-use cellist_tools::{Answer, Block, NotCalled};
+use cellist_tools::{AnswerBlock, NotCalled, ToolAnswer};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ fn told(status: StatusCode, content: &Value) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], content.to_string()).into_response()
 }
 
-async fn carry_out(bridge: &Bridge, request: Request) -> Result<Answer, (StatusCode, String)> {
+async fn carry_out(bridge: &Bridge, request: Request) -> Result<ToolAnswer, (StatusCode, String)> {
     let key = visitor(bridge, request.headers())?;
     listen::known(request.extensions());
     let too_large = || {
@@ -108,10 +108,10 @@ fn visitor(
 }
 
 /// All of an answer, for a program: its text, and apart from that what is said about it.
-fn whole(answer: &Answer) -> Value {
-    let image = |block: &Block| match block {
-        Block::Image { mime, data } => Some(json!({ "mime": mime, "data": data })),
-        Block::Text(_) | Block::Link { .. } => None,
+fn whole(answer: &ToolAnswer) -> Value {
+    let image = |block: &AnswerBlock| match block {
+        AnswerBlock::Image { mime, data } => Some(json!({ "mime": mime, "data": data })),
+        AnswerBlock::Text(_) | AnswerBlock::Link { .. } => None,
     };
     let images: Vec<Value> = answer.blocks.iter().filter_map(image).collect();
     let (text, about) = answer.text_and_about();

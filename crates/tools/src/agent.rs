@@ -12,7 +12,7 @@ use cellist_session::sessions::{OwnerId, SessionKey};
 use cellist_settings::Settings;
 
 use crate::caller::Caller;
-use crate::sent::SentOutputs;
+use crate::known_outputs::KnownOutputs;
 
 /// Notebooks held open for one agent. Releasing the least recently used one saves it.
 const MOST_HELD: usize = 16;
@@ -33,21 +33,21 @@ pub struct Agent {
     owner: OwnerId,
     /// Notebooks held open, least recently used first.
     held: Mutex<Vec<Document>>,
-    turn: Mutex<Turn>,
+    turn: Mutex<AgentTurn>,
     /// The revision of each notebook whose whole text the agent has read.
     texts: Mutex<HashMap<PathBuf, Revision>>,
-    sent: Mutex<SentOutputs>,
+    sent: Mutex<KnownOutputs>,
     /// Paths that a user has allowed the agent to change since it connected.
     consents: Mutex<Vec<PathBuf>>,
     /// The session of the running code, for an agent that is code in a kernel.
     within: Option<SessionKey>,
     /// Whether all calls belong to one turn, whatever the pauses.
     is_one_turn: bool,
-    settings: Mutex<Option<ReadSettings>>,
+    settings: Mutex<Option<CachedSettings>>,
 }
 
 /// A short-lived cache of the settings of one folder.
-struct ReadSettings {
+struct CachedSettings {
     folder: PathBuf,
     read: Instant,
     settings: Arc<Settings>,
@@ -56,7 +56,7 @@ struct ReadSettings {
 impl Agent {
     /// Creates an agent that owns its sessions as `owner`.
     pub fn new(caller: Caller, owner: OwnerId) -> Agent {
-        let (held, texts, turn) = (Mutex::default(), Mutex::default(), Mutex::new(Turn::new()));
+        let (held, texts, turn) = (Mutex::default(), Mutex::default(), Mutex::new(AgentTurn::new()));
         let (sent, consents) = (Mutex::default(), Mutex::default());
         let (within, is_one_turn, settings) = (None, false, Mutex::default());
         Agent { caller, owner, held, turn, texts, sent, consents, within, is_one_turn, settings }
@@ -102,7 +102,7 @@ impl Agent {
     pub(crate) fn keep_settings(&self, folder: &Path, settings: Settings) -> Arc<Settings> {
         let settings = Arc::new(settings);
         let read =
-            ReadSettings { folder: folder.to_owned(), read: Instant::now(), settings: settings.clone() };
+            CachedSettings { folder: folder.to_owned(), read: Instant::now(), settings: settings.clone() };
         *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
         settings
     }
@@ -128,15 +128,15 @@ impl Agent {
     }
 
     /// Begins a call, which ends when the guard is dropped.
-    pub(crate) fn begin(&self) -> Busy<'_> {
+    pub(crate) fn begin(&self) -> CallGuard<'_> {
         match self.is_one_turn {
             true => self.turn().calls += 1,
             false => self.turn().begin(Instant::now()),
         }
-        Busy(self)
+        CallGuard(self)
     }
 
-    fn turn(&self) -> MutexGuard<'_, Turn> {
+    fn turn(&self) -> MutexGuard<'_, AgentTurn> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -162,7 +162,7 @@ impl Agent {
     }
 
     /// Returns the outputs sent to the agent.
-    pub(crate) fn sent(&self) -> MutexGuard<'_, SentOutputs> {
+    pub(crate) fn sent(&self) -> MutexGuard<'_, KnownOutputs> {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -173,7 +173,7 @@ impl Agent {
 }
 
 /// Calls without a long pause between them. An undo takes back a whole turn.
-struct Turn {
+struct AgentTurn {
     name: String,
     /// Calls in progress.
     calls: usize,
@@ -181,9 +181,9 @@ struct Turn {
     ended: Option<Instant>,
 }
 
-impl Turn {
-    fn new() -> Turn {
-        Turn { name: name(), calls: 0, ended: None }
+impl AgentTurn {
+    fn new() -> AgentTurn {
+        AgentTurn { name: name(), calls: 0, ended: None }
     }
 
     fn begin(&mut self, now: Instant) {
@@ -207,9 +207,9 @@ fn name() -> String {
 }
 
 /// A call in progress.
-pub(crate) struct Busy<'a>(&'a Agent);
+pub(crate) struct CallGuard<'a>(&'a Agent);
 
-impl Drop for Busy<'_> {
+impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
         self.0.turn().end(Instant::now());
     }
@@ -227,10 +227,10 @@ mod tests {
 
     #[test]
     fn a_turn_ends_with_a_long_pause_and_not_with_a_long_call() {
-        let mut turn = Turn { name: "first".to_owned(), calls: 0, ended: None };
+        let mut turn = AgentTurn { name: "first".to_owned(), calls: 0, ended: None };
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let step = |turn: &mut Turn, begun, ended| {
+        let step = |turn: &mut AgentTurn, begun, ended| {
             turn.begin(at(begun));
             let is_first = turn.name == "first";
             turn.end(at(ended));

@@ -7,7 +7,7 @@ use cellist_session::orders::ClientEnvironment;
 use cellist_settings::ToolMode;
 use serde::{Deserialize, Serialize};
 
-use crate::editor::Editor;
+use crate::editor::EditorState;
 use crate::mode::Mode;
 use crate::redaction::Redaction;
 
@@ -50,7 +50,7 @@ pub struct Caller {
     pub redaction: Redaction,
     /// The editor state of this conversation, if it differs from the last report of an editor.
     #[serde(default)]
-    pub front: Option<Editor>,
+    pub front: Option<EditorState>,
     /// File patterns hidden from the agent, besides files that hold secrets.
     #[serde(default)]
     pub excluded: Vec<String>,

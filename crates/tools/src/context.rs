@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::budget::shortened;
-use crate::editor::Selection;
+use crate::editor::EditorSelection;
 use crate::redaction::Redaction;
 use crate::sketch::CellSketch;
 
@@ -70,7 +70,7 @@ pub struct CellContext {
     pub selection_status: SelectionStatus,
     /// The last run, for a code cell.
     #[serde(flatten)]
-    pub run: Option<CellRun>,
+    pub run: Option<LastCellRun>,
 }
 
 /// Whether a cell is selected.
@@ -88,7 +88,7 @@ pub enum SelectionStatus {
 /// The last run of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CellRun {
+pub struct LastCellRun {
     /// The current activity.
     #[serde(rename = "executionStatus")]
     pub status: Activity,
@@ -135,9 +135,9 @@ pub fn off() -> Value {
     json!({ "notebookMode": false })
 }
 
-impl CellRun {
+impl LastCellRun {
     /// Derives the last run from the saved outputs.
-    pub fn in_file(cell: &Cell) -> CellRun {
+    pub fn in_file(cell: &Cell) -> LastCellRun {
         let order = cell.execution_count();
         let raised = order.and_then(|_| {
             cell.outputs().into_iter().find_map(|output| match output {
@@ -147,15 +147,15 @@ impl CellRun {
         });
         let interrupted = raised.as_deref() == Some("KeyboardInterrupt");
         let success = order.filter(|_| !interrupted).map(|_| raised.is_none());
-        CellRun { order, success, interrupted, ..CellRun::default() }
+        LastCellRun { order, success, interrupted, ..LastCellRun::default() }
     }
 }
 
-impl From<&CellState> for CellRun {
-    fn from(state: &CellState) -> CellRun {
+impl From<&CellState> for LastCellRun {
+    fn from(state: &CellState) -> LastCellRun {
         let last = state.last.as_ref();
         let interrupted = last.is_some_and(|last| last.status == Status::Cancelled);
-        CellRun {
+        LastCellRun {
             status: state.activity,
             order: last.and_then(|last| last.order).and_then(|order| i64::try_from(order).ok()),
             success: last.filter(|_| !interrupted).map(|last| last.success),
@@ -173,8 +173,8 @@ impl NotebookContext {
         notebook: &Notebook,
         path: &Path,
         kernel: Option<&str>,
-        selection: &Selection,
-        run: impl Fn(&CellId) -> Option<CellRun>,
+        selection: &EditorSelection,
+        run: impl Fn(&CellId) -> Option<LastCellRun>,
     ) -> cellist_notebook::Result<NotebookContext> {
         let mut marks = vec![SelectionStatus::Unselected; notebook.cells().len()];
         for cell in selection.references() {
@@ -185,7 +185,7 @@ impl NotebookContext {
         }
         let known = |cell: &Cell| {
             let is_code = cell.cell_type() == CellType::Code;
-            is_code.then(|| run(cell.id()).unwrap_or_else(|| CellRun::in_file(cell)))
+            is_code.then(|| run(cell.id()).unwrap_or_else(|| LastCellRun::in_file(cell)))
         };
         let context = |index: usize| {
             let cell = &notebook.cells()[index];
@@ -333,7 +333,7 @@ mod tests {
     }
 
     fn context(cells: usize, selected: &[&str], editing: Option<&str>) -> NotebookContext {
-        let selection = Selection {
+        let selection = EditorSelection {
             cells: selected.iter().map(|cell| (*cell).to_owned()).collect(),
             editing: editing.map(str::to_owned),
         };
@@ -349,7 +349,7 @@ mod tests {
         let file =
             json!({ "cells": cells.collect::<Vec<_>>(), "nbformat": 4, "nbformat_minor": 5, "metadata": {} });
         let notebook = Notebook::parse(file.to_string().into_bytes(), Ids::seeded(1)).unwrap();
-        let selection = Selection { cells: vec!["c1".to_owned()], editing: None };
+        let selection = EditorSelection { cells: vec!["c1".to_owned()], editing: None };
         let told = NotebookContext::of(&notebook, Path::new("/a.ipynb"), None, &selection, |_| None).unwrap();
         assert!(told.text().contains("ghp_aB"));
         let told = told.redacted(&notebook, &Redaction::default());
@@ -391,7 +391,7 @@ mod tests {
 
     #[test]
     fn the_session_takes_precedence_over_the_file() {
-        let run = CellRun {
+        let run = LastCellRun {
             status: Activity::Running,
             order: Some(9),
             interrupted: false,
@@ -401,7 +401,7 @@ mod tests {
         };
         let known = |id: &CellId| (id.as_str() == "bad").then_some(run);
         let path = Path::new("/n.ipynb");
-        let told = NotebookContext::of(&notebook(3), path, None, &Selection::default(), known).unwrap();
+        let told = NotebookContext::of(&notebook(3), path, None, &EditorSelection::default(), known).unwrap();
         assert_eq!(told.all_cells.unwrap()[2].run, Some(run));
         assert_eq!(told.kernel_id, None);
         assert_eq!(told.selected_cells, []);
@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn a_missing_selected_cell_is_an_error() {
-        let selection = Selection { cells: vec!["nowhere".to_owned()], editing: None };
+        let selection = EditorSelection { cells: vec!["nowhere".to_owned()], editing: None };
         let told = NotebookContext::of(&notebook(3), Path::new("/n.ipynb"), None, &selection, |_| None);
         assert!(told.unwrap_err().to_string().contains("nowhere"));
     }

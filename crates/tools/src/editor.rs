@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// The state of an editor. Paths are real paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Editor {
+pub struct EditorState {
     /// The notebook in the active editor.
     #[serde(with = "cellist_platform::portable_path")]
     pub active: Option<PathBuf>,
@@ -17,7 +17,7 @@ pub struct Editor {
     #[serde(with = "cellist_platform::portable_path")]
     pub attached: Vec<PathBuf>,
     /// The selection in the active notebook.
-    pub selection: Selection,
+    pub selection: EditorSelection,
 }
 
 /// A report of an editor about a change of its state. Paths are real paths.
@@ -27,7 +27,7 @@ pub struct EditorReport {
     #[serde(with = "cellist_platform::portable_path")]
     pub active: Option<PathBuf>,
     /// The selection in that notebook.
-    pub selection: Selection,
+    pub selection: EditorSelection,
     /// Notebooks to attach.
     #[serde(with = "cellist_platform::portable_path")]
     pub attach: Vec<PathBuf>,
@@ -39,14 +39,14 @@ pub struct EditorReport {
 /// The selection in a notebook.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Selection {
+pub struct EditorSelection {
     /// The selected cells, by id or index as on a command line.
     pub cells: Vec<String>,
     /// The cell in edit mode.
     pub editing: Option<String>,
 }
 
-impl Editor {
+impl EditorState {
     /// Returns the notebook to work on: the active one, if it is attached.
     pub fn notebook(&self) -> Option<&Path> {
         let active = self.active.as_deref()?;
@@ -57,9 +57,9 @@ impl Editor {
     }
 }
 
-impl Editor {
+impl EditorState {
     /// Applies a report.
-    pub fn hear(&mut self, report: EditorReport) {
+    pub fn apply(&mut self, report: EditorReport) {
         let EditorReport { active, selection, attach, detach } = report;
         (self.active, self.selection) = (active, selection);
         self.attached.retain(|path| !detach.contains(path) && !attach.contains(path));
@@ -67,14 +67,14 @@ impl Editor {
     }
 
     /// Returns a copy with more notebooks attached, given by any path.
-    pub fn with(&self, attached: &[PathBuf]) -> Editor {
+    pub fn with(&self, attached: &[PathBuf]) -> EditorState {
         let mut editor = self.clone();
         editor.attached.extend(attached.iter().filter_map(|path| std::fs::canonicalize(path).ok()));
         editor
     }
 }
 
-impl Selection {
+impl EditorSelection {
     /// Returns the selected cells as references.
     pub fn references(&self) -> impl Iterator<Item = CellRef> {
         self.cells.iter().map(|cell| CellRef::from_argument(cell))
@@ -89,13 +89,13 @@ impl Selection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Mode, Offer};
+    use crate::{Mode, ToolOffer};
 
     fn check(attached: &[&str], active: Option<&str>, expected: Option<&str>) {
-        let editor = Editor {
+        let editor = EditorState {
             active: active.map(PathBuf::from),
             attached: attached.iter().map(PathBuf::from).collect(),
-            selection: Selection::default(),
+            selection: EditorSelection::default(),
         };
         assert_eq!(editor.notebook(), expected.map(Path::new), "attached {attached:?}, active {active:?}");
     }
@@ -115,25 +115,25 @@ mod tests {
 
     #[test]
     fn a_report_replaces_the_active_notebook_and_adds_attached_ones() {
-        let mut editor = Editor::default();
+        let mut editor = EditorState::default();
         let (a, b) = (PathBuf::from("/a.ipynb"), PathBuf::from("/b.ipynb"));
-        let selection = Selection { cells: vec!["3".to_owned()], editing: None };
+        let selection = EditorSelection { cells: vec!["3".to_owned()], editing: None };
         let attach = |active: &PathBuf| EditorReport {
             active: Some(active.clone()),
             selection: selection.clone(),
             attach: vec![active.clone()],
             ..EditorReport::default()
         };
-        editor.hear(attach(&a));
-        editor.hear(attach(&b));
-        editor.hear(attach(&a));
+        editor.apply(attach(&a));
+        editor.apply(attach(&b));
+        editor.apply(attach(&a));
         assert_eq!((editor.notebook(), editor.attached.len()), (Some(a.as_path()), 2));
         assert_eq!(editor.selection, selection);
-        editor.hear(EditorReport { active: Some(a.clone()), detach: vec![a], ..EditorReport::default() });
-        assert_eq!((editor.notebook(), &editor.selection), (None, &Selection::default()));
+        editor.apply(EditorReport { active: Some(a.clone()), detach: vec![a], ..EditorReport::default() });
+        assert_eq!((editor.notebook(), &editor.selection), (None, &EditorSelection::default()));
         assert_eq!(editor.attached, [b]);
         let sent = serde_json::to_string(&editor).unwrap();
-        assert_eq!(serde_json::from_str::<Editor>(&sent).unwrap(), editor);
+        assert_eq!(serde_json::from_str::<EditorState>(&sent).unwrap(), editor);
     }
 
     #[test]
@@ -152,13 +152,13 @@ mod tests {
             (two, None, &Mode::ALL, false, false),
         ];
         for (number, (attached, active, modes, looks, changes)) in (1..).zip(scenarios) {
-            let editor = Editor {
+            let editor = EditorState {
                 active: active.map(PathBuf::from),
                 attached: attached.iter().map(PathBuf::from).collect(),
-                ..Editor::default()
+                ..EditorState::default()
             };
             for mode in modes {
-                let offer = Offer::new(*mode, editor.notebook().is_some());
+                let offer = ToolOffer::new(*mode, editor.notebook().is_some());
                 let offered = |name: &str| {
                     let tool = crate::ToolName::from_name(name).unwrap();
                     offer.has(tool)

@@ -11,9 +11,9 @@ use cellist_session::execution::{Cancel, Canceller};
 use cellist_session::sessions::{ExecutionId, SessionKey, StopView};
 use tokio::sync::watch;
 
-use crate::answer::{Progress, Refusal};
+use crate::answer::{CallProgress, ToolRefusal};
 use crate::ledger::Ledger;
-use crate::result::Reply;
+use crate::result::ToolReply;
 
 /// Ended runs that can be read.
 const ENDED: usize = 64;
@@ -42,14 +42,14 @@ pub(crate) struct Execution {
     handed_over: watch::Sender<bool>,
     standing: watch::Receiver<Standing>,
     ledger: Ledger,
-    outcome: watch::Receiver<Option<Arc<Reply>>>,
+    outcome: watch::Receiver<Option<Arc<ToolReply>>>,
 }
 
 /// The state of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Standing {
     /// The current step in a line, and numbers if the code reports them.
-    pub(crate) progress: Progress,
+    pub(crate) progress: CallProgress,
     /// The output so far.
     pub(crate) text: String,
     /// The interrupt that the code has not obeyed yet.
@@ -92,7 +92,7 @@ impl Executions {
         run: impl FnOnce(Inside) -> F,
     ) -> Execution
     where
-        F: Future<Output = Reply> + Send + 'static,
+        F: Future<Output = ToolReply> + Send + 'static,
     {
         let (canceller, cancel) = Cancel::channel();
         let (standing, seen) = watch::channel(Standing::default());
@@ -190,9 +190,9 @@ impl Execution {
     pub(crate) async fn wait(
         &self,
         patience: Duration,
-        news: &watch::Sender<Option<Progress>>,
+        news: &watch::Sender<Option<CallProgress>>,
         mut cancel: Option<&mut Cancel>,
-    ) -> Option<Arc<Reply>> {
+    ) -> Option<Arc<ToolReply>> {
         let (mut outcome, mut standing) = (self.outcome.clone(), self.standing.clone());
         let (mut is_open, mut is_wanted) = (true, true);
         let deadline = tokio::time::sleep(patience);
@@ -208,7 +208,7 @@ impl Execution {
             tokio::select! {
                 biased;
                 ended = outcome.wait_for(Option::is_some) => {
-                    let lost = || Arc::new(Refusal::new("the run ended without a result").into());
+                    let lost = || Arc::new(ToolRefusal::new("the run ended without a result").into());
                     return ended.ok().and_then(|ended| ended.clone()).or_else(|| Some(lost()));
                 }
                 wish = asked => {
@@ -248,7 +248,7 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::result::Composed;
+    use crate::result::ReplyDraft;
 
     const LONG: Duration = Duration::from_secs(60);
 
@@ -256,11 +256,11 @@ mod tests {
         SessionKey::new("s", "/")
     }
 
-    fn news() -> watch::Sender<Option<Progress>> {
+    fn news() -> watch::Sender<Option<CallProgress>> {
         watch::Sender::new(None)
     }
 
-    fn ended(reply: Option<Arc<Reply>>) -> String {
+    fn ended(reply: Option<Arc<ToolReply>>) -> String {
         reply.expect("it has ended").top()
     }
 
@@ -274,14 +274,14 @@ mod tests {
             session(),
             String::new(),
             |inside| async move {
-                let progress = Progress { message: "half".to_owned(), done: Some(1.0), total: Some(2.0) };
+                let progress = CallProgress { message: "half".to_owned(), done: Some(1.0), total: Some(2.0) };
                 inside.standing.send_replace(Standing {
                     progress,
                     text: "so far".to_owned(),
                     ..Standing::default()
                 });
                 gone.await.unwrap();
-                Composed::text("done".to_owned(), false).into()
+                ReplyDraft::text("done".to_owned(), false).into()
             },
         );
         let news = news();
@@ -311,7 +311,7 @@ mod tests {
             String::new(),
             |mut inside| async move {
                 inside.cancel.asked().await;
-                Refusal::new("cancelled").into()
+                ToolRefusal::new("cancelled").into()
             },
         );
         let (canceller, mut cancel) = Cancel::channel();
@@ -328,7 +328,7 @@ mod tests {
             "python".to_owned(),
             session(),
             String::new(),
-            |_| async move { std::future::pending::<Reply>().await },
+            |_| async move { std::future::pending::<ToolReply>().await },
         );
         drop(execution);
         let broken = Executions::default().begin(
@@ -350,7 +350,7 @@ mod tests {
             "first".to_owned(),
             session(),
             String::new(),
-            |_| async { Composed::text("1".to_owned(), false).into() },
+            |_| async { ReplyDraft::text("1".to_owned(), false).into() },
         );
         ended(first.wait(LONG, &news(), None).await);
         for _ in 0..ENDED {
@@ -359,7 +359,7 @@ mod tests {
                 "next".to_owned(),
                 session(),
                 String::new(),
-                |_| async { Composed::text("2".to_owned(), false).into() },
+                |_| async { ReplyDraft::text("2".to_owned(), false).into() },
             );
             ended(next.wait(LONG, &news(), None).await);
         }
@@ -373,7 +373,7 @@ mod tests {
             "large".to_owned(),
             session(),
             String::new(),
-            |_| async { Composed::text(large, false).into() },
+            |_| async { ReplyDraft::text(large, false).into() },
         );
         ended(large.wait(LONG, &news(), None).await);
         while executions.lock().len() > 1 {

@@ -7,13 +7,13 @@ mod field;
 
 use serde_json::{Map, Value};
 
-pub(crate) use argument::{Argument, CellType, MaxOutput, Seconds, Whole, choice};
+pub(crate) use argument::{Argument, CellType, MaxOutput, Seconds, WholeNumber, choice};
 pub(crate) use field::schema;
-pub use field::{Field, Kind};
+pub use field::{Field, FieldKind};
 
 /// A problem with the arguments of a call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the sentence says what each is")]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum BadArguments {
     #[error("the arguments must be an object")]
     NotAnObject,
@@ -35,7 +35,7 @@ pub(crate) trait Input: Sized {
     const FIELDS: &'static [Field];
 
     /// Reads all fields.
-    fn take(reader: &mut Reader<'_>) -> Result<Self, BadArguments>;
+    fn take(reader: &mut ArgumentReader<'_>) -> Result<Self, BadArguments>;
 
     /// Reads the arguments of a call.
     fn read(tool: &str, given: &Value) -> Result<Self, BadArguments> {
@@ -53,7 +53,7 @@ pub(crate) trait Input: Sized {
 
     /// Reads an object. `within` is the path to its fields, for errors.
     fn read_object(given: &Map<String, Value>, within: &str, tool: &str) -> Result<Self, BadArguments> {
-        let input = Self::take(&mut Reader { given, fields: Self::FIELDS.iter(), within, tool })?;
+        let input = Self::take(&mut ArgumentReader { given, fields: Self::FIELDS.iter(), within, tool })?;
         let is_known = |name: &&String| Self::FIELDS.iter().any(|field| field.names().any(|it| it == *name));
         match given.keys().find(|name| !is_known(name)) {
             None => Ok(input),
@@ -67,14 +67,14 @@ pub(crate) trait Input: Sized {
 }
 
 /// Reads the fields of an object in order.
-pub(crate) struct Reader<'a> {
+pub(crate) struct ArgumentReader<'a> {
     given: &'a Map<String, Value>,
     fields: std::slice::Iter<'static, Field>,
     within: &'a str,
     tool: &'a str,
 }
 
-impl Reader<'_> {
+impl ArgumentReader<'_> {
     /// Reads the next field.
     pub(crate) fn next<T: Argument>(&mut self) -> Result<T, BadArguments> {
         let field = self.fields.next().expect("the macro makes one field of each member");
@@ -117,7 +117,7 @@ macro_rules! input {
             )),*];
 
             fn take(
-                reader: &mut $crate::input::Reader<'_>,
+                reader: &mut $crate::input::ArgumentReader<'_>,
             ) -> Result<Self, $crate::input::BadArguments> {
                 Ok($name { $($field: reader.next()?),* })
             }

@@ -13,10 +13,10 @@ use crate::result::ending;
 
 /// The cells of a run. Clones share one ledger. The ledger of a run without cells stays empty.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ledger(Arc<Mutex<Entries>>);
+pub(crate) struct Ledger(Arc<Mutex<LedgerEntries>>);
 
 #[derive(Debug, Default)]
-struct Entries {
+struct LedgerEntries {
     ended: RunSummary,
     /// The current cell, and whether its code is running.
     current: Option<(usize, bool)>,
@@ -33,7 +33,7 @@ struct BatchCells {
 }
 
 impl Ledger {
-    fn lock(&self) -> MutexGuard<'_, Entries> {
+    fn lock(&self) -> MutexGuard<'_, LedgerEntries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -68,7 +68,7 @@ impl Ledger {
             };
             ended.add(ending, piece);
         }
-        *self.lock() = Entries { ended, ..Entries::default() };
+        *self.lock() = LedgerEntries { ended, ..LedgerEntries::default() };
     }
 
     /// Summarises the cells, if there are several.
@@ -88,7 +88,7 @@ impl Ledger {
 
     /// Clears the ledger after the run and releases its notebook.
     pub(crate) fn close(&self) {
-        *self.lock() = Entries::default();
+        *self.lock() = LedgerEntries::default();
     }
 }
 

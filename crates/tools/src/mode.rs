@@ -20,7 +20,7 @@ pub enum Mode {
 
 /// The effect of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Access {
+pub enum CallAccess {
     /// Changes nothing and runs nothing.
     Look,
     /// Changes a file that is not a notebook.
@@ -36,18 +36,18 @@ impl Mode {
     pub const ALL: [Mode; 3] = [Mode::Ask, Mode::Edit, Mode::Agent];
 
     /// Returns whether the mode allows an effect.
-    pub fn allows(self, access: Access) -> bool {
+    pub fn allows(self, access: CallAccess) -> bool {
         match (self, access) {
-            (_, Access::Look) => true,
-            (Mode::Agent, Access::ChangeFile | Access::ChangeNotebook | Access::Run) => true,
-            (Mode::Edit, Access::ChangeFile) => true,
-            (Mode::Ask, Access::ChangeFile) => false,
-            (Mode::Ask | Mode::Edit, Access::ChangeNotebook | Access::Run) => false,
+            (_, CallAccess::Look) => true,
+            (Mode::Agent, CallAccess::ChangeFile | CallAccess::ChangeNotebook | CallAccess::Run) => true,
+            (Mode::Edit, CallAccess::ChangeFile) => true,
+            (Mode::Ask, CallAccess::ChangeFile) => false,
+            (Mode::Ask | Mode::Edit, CallAccess::ChangeNotebook | CallAccess::Run) => false,
         }
     }
 
     /// Refuses an effect that the mode does not allow.
-    pub fn check(self, access: Access) -> Result<(), ModeRefusal> {
+    pub fn check(self, access: CallAccess) -> Result<(), ModeRefusal> {
         if self.allows(access) { Ok(()) } else { Err(ModeRefusal { mode: self, access }) }
     }
 
@@ -92,7 +92,7 @@ pub struct ModeRefusal {
     /// The mode.
     pub mode: Mode,
     /// The refused effect.
-    pub access: Access,
+    pub access: CallAccess,
 }
 
 impl ModeRefusal {
@@ -105,10 +105,10 @@ impl ModeRefusal {
 impl fmt::Display for ModeRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let action = match self.access {
-            Access::Look => "reading",
-            Access::ChangeFile => "changing files",
-            Access::ChangeNotebook => "changing notebooks",
-            Access::Run => "running or interrupting code",
+            CallAccess::Look => "reading",
+            CallAccess::ChangeFile => "changing files",
+            CallAccess::ChangeNotebook => "changing notebooks",
+            CallAccess::Run => "running or interrupting code",
         };
         write!(
             f,
@@ -128,10 +128,10 @@ mod tests {
     #[test]
     fn the_table_of_decisions() {
         let table = [
-            (Access::Look, [true, true, true]),
-            (Access::ChangeFile, [false, true, true]),
-            (Access::ChangeNotebook, [false, false, true]),
-            (Access::Run, [false, false, true]),
+            (CallAccess::Look, [true, true, true]),
+            (CallAccess::ChangeFile, [false, true, true]),
+            (CallAccess::ChangeNotebook, [false, false, true]),
+            (CallAccess::Run, [false, false, true]),
         ];
         for (access, expected) in table {
             assert_eq!(Mode::ALL.map(|mode| mode.allows(access)), expected, "{access:?}");
@@ -142,11 +142,11 @@ mod tests {
     fn a_refusal_names_the_mode_to_switch_to() {
         let refused = |mode: Mode, access| mode.check(access).unwrap_err().to_string();
         assert_eq!(
-            refused(Mode::Ask, Access::ChangeFile),
+            refused(Mode::Ask, CallAccess::ChangeFile),
             "Ask mode does not allow changing files, and nothing was done; only the user can switch to Edit mode"
         );
         assert_eq!(
-            refused(Mode::Edit, Access::Run),
+            refused(Mode::Edit, CallAccess::Run),
             "Edit mode does not allow running or interrupting code, and nothing was done; only the user can switch to Agent \
              mode"
         );

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::reach::Reach;
+use crate::file_policy::FilePolicy;
 
 /// Notebooks returned at most.
 const MOST_NOTEBOOKS: usize = 200;
@@ -13,7 +13,7 @@ const MOST_FOLDERS: usize = 500;
 
 /// Lists notebooks below a folder, as relative paths. Leaves out `own` and the files hidden from
 /// models.
-pub fn nearby_notebooks(folder: &Path, own: &Path, reach: &Reach) -> Vec<String> {
+pub fn nearby_notebooks(folder: &Path, own: &Path, policy: &FilePolicy) -> Vec<String> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut folders = VecDeque::from([folder.to_owned()]);
     let mut looked = 0;
@@ -35,7 +35,7 @@ pub fn nearby_notebooks(folder: &Path, own: &Path, reach: &Reach) -> Vec<String>
                     if !kind.is_dir()
                         && path.extension().is_some_and(|ending| ending == "ipynb")
                         && path != own
-                        && reach.may_look(&path) =>
+                        && policy.may_look(&path) =>
                 {
                     found.push(path);
                 }
@@ -65,9 +65,9 @@ mod tests {
         scratch.write(".env", "TOKEN=1");
         std::os::unix::fs::symlink(scratch.path().join(".env"), scratch.path().join("e.ipynb")).unwrap();
         let home = Home::at(scratch.path().join("home"));
-        let reach = Reach::new(&home, &["secret".to_owned()], &[]);
-        let found = nearby_notebooks(scratch.path(), &own, &reach);
+        let policy = FilePolicy::new(&home, &["secret".to_owned()], &[]);
+        let found = nearby_notebooks(scratch.path(), &own, &policy);
         assert_eq!(found, ["b.ipynb", "sub/a.ipynb"]);
-        assert!(nearby_notebooks(Path::new("/no/such/folder"), &own, &reach).is_empty());
+        assert!(nearby_notebooks(Path::new("/no/such/folder"), &own, &policy).is_empty());
     }
 }

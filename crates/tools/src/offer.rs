@@ -3,13 +3,13 @@
 use cellist_settings::ToolMode;
 
 use crate::caller::{Caller, ToolSet};
-use crate::editor::Editor;
-use crate::mode::{Access, Mode};
+use crate::editor::EditorState;
+use crate::mode::{CallAccess, Mode};
 use crate::tool::{ToolFacts, ToolGroup, ToolName};
 
 /// The inputs of the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offer {
+pub struct ToolOffer {
     /// The mode.
     pub mode: Mode,
     /// Whether the agent works on a notebook.
@@ -22,7 +22,7 @@ pub struct Offer {
 
 /// A tool that the caller does not have in any mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum NotOffered {
     #[error("{0} is not among your tools; the user can start you with `--tools all`")]
     Set(ToolName),
@@ -30,22 +30,22 @@ pub enum NotOffered {
     ToolMode(ToolName),
 }
 
-impl Offer {
+impl ToolOffer {
     /// Offers the tools of a mode, without those that `--tools all` adds.
-    pub fn new(mode: Mode, notebook_mode: bool) -> Offer {
-        Offer { mode, notebook_mode, tools: ToolSet::Notebook, tool_mode: ToolMode::Both }
+    pub fn new(mode: Mode, notebook_mode: bool) -> ToolOffer {
+        ToolOffer { mode, notebook_mode, tools: ToolSet::Notebook, tool_mode: ToolMode::Both }
     }
 
     /// Offers the tools of a caller. A caller that is not tied to the active editor may name any
     /// notebook.
-    pub fn to(caller: &Caller, editor: &Editor) -> Offer {
+    pub fn for_caller(caller: &Caller, editor: &EditorState) -> ToolOffer {
         let notebook_mode = !caller.requires_active || editor.with(&caller.attached).notebook().is_some();
-        Offer { notebook_mode, ..Offer::set(caller) }
+        ToolOffer { notebook_mode, ..ToolOffer::of_caller(caller) }
     }
 
     /// Offers the tools of a caller that works on a notebook.
-    pub fn set(caller: &Caller) -> Offer {
-        Offer { mode: caller.mode, notebook_mode: true, tools: caller.tools, tool_mode: caller.tool_mode }
+    pub fn of_caller(caller: &Caller) -> ToolOffer {
+        ToolOffer { mode: caller.mode, notebook_mode: true, tools: caller.tools, tool_mode: caller.tool_mode }
     }
 
     /// Returns whether a tool is offered.
@@ -59,10 +59,10 @@ impl Offer {
 
     /// Returns whether every call of a tool would be refused. With notebook tools only, `edit` and
     /// `write` change notebooks only.
-    fn refuses_every(self, access: Access) -> bool {
-        access == Access::ChangeFile
+    fn refuses_every(self, access: CallAccess) -> bool {
+        access == CallAccess::ChangeFile
             && self.tools == ToolSet::Notebook
-            && !self.mode.allows(Access::ChangeNotebook)
+            && !self.mode.allows(CallAccess::ChangeNotebook)
     }
 
     /// Refuses a tool that the caller does not have in any mode.
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn tools_for_notebooks_depend_on_the_mode_and_on_a_notebook() {
         let names = |mode, notebook_mode| {
-            let tools = Offer::new(mode, notebook_mode).notebook_tools();
+            let tools = ToolOffer::new(mode, notebook_mode).notebook_tools();
             tools.iter().map(|tool| tool.as_str()).collect::<Vec<_>>().join(" ")
         };
         let look = "get_notebook_cells get_cell_outputs search_notebook notebook_kernel";
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn a_mode_lists_no_tool_whose_every_call_it_refuses() {
         let writes = |mode, tools| {
-            let offer = Offer { tools, ..Offer::new(mode, true) };
+            let offer = ToolOffer { tools, ..ToolOffer::new(mode, true) };
             [ToolName::Edit, ToolName::Write].map(|tool| offer.has(tool))
         };
         assert_eq!(writes(Mode::Edit, ToolSet::Notebook), [false, false]);
@@ -125,8 +125,8 @@ mod tests {
     #[test]
     fn tools_that_run_code_depend_on_tool_mode_and_tool_set() {
         let names = |tools, tool_mode| {
-            let offer = Offer { tools, tool_mode, ..Offer::new(Mode::Agent, false) };
-            let names = offer.tool_names().into_iter().filter(|tool| tool.facts().access == Access::Run);
+            let offer = ToolOffer { tools, tool_mode, ..ToolOffer::new(Mode::Agent, false) };
+            let names = offer.tool_names().into_iter().filter(|tool| tool.facts().access == CallAccess::Run);
             names.map(ToolName::as_str).collect::<Vec<_>>().join(" ")
         };
         for (tools, tool_mode, expected) in [
@@ -140,7 +140,7 @@ mod tests {
             assert_eq!(names(tools, tool_mode), expected, "{tools:?} {tool_mode:?}");
         }
         let refused = |tools, tool_mode, tool| {
-            Offer { tools, tool_mode, ..Offer::new(Mode::Agent, true) }.check(tool).unwrap_err()
+            ToolOffer { tools, tool_mode, ..ToolOffer::new(Mode::Agent, true) }.check(tool).unwrap_err()
         };
         assert_eq!(
             refused(ToolSet::Notebook, ToolMode::Both, ToolName::Bash),

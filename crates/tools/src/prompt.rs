@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::mode::Mode;
-use crate::offer::Offer;
+use crate::offer::ToolOffer;
 use crate::tool::ToolName;
 
 use file::PromptFile;
-pub use file::{BadPrompt, Flaw};
+pub use file::{BadPrompt, PromptFlaw};
 
 /// The folder of the user's prompts, in the state folder.
 pub const FOLDER: &str = "prompts";
@@ -31,7 +31,7 @@ pub struct Prompts(Vec<PromptFile>);
 
 /// A file that is part of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Used {
+pub struct PromptSource {
     /// The file name.
     pub name: String,
     /// The path; `None` for a built-in file.
@@ -66,10 +66,10 @@ impl Prompts {
     }
 
     /// Returns the prompt of a mode, and the files that it is made of.
-    pub fn for_mode(&self, mode: Mode) -> (String, Vec<Used>) {
+    pub fn for_mode(&self, mode: Mode) -> (String, Vec<PromptSource>) {
         let chosen: Vec<&PromptFile> = self.0.iter().filter(|file| file.modes.contains(&mode)).collect();
         let text = chosen.iter().map(|file| file.body.trim()).collect::<Vec<_>>().join("\n\n");
-        let used = |file: &&PromptFile| Used {
+        let used = |file: &&PromptFile| PromptSource {
             name: file.name.clone(),
             path: file.path.clone(),
             description: file.description.clone(),
@@ -95,7 +95,7 @@ impl Prompts {
 /// Lists the notebook tools of a mode, one line each.
 fn tool_lines(mode: Mode) -> String {
     let line = |tool: ToolName| format!("- `{tool}`: {}", tool.in_mode(mode).facts.prompt);
-    Offer::new(mode, true).notebook_tools().into_iter().map(line).collect::<Vec<_>>().join("\n")
+    ToolOffer::new(mode, true).notebook_tools().into_iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -125,7 +125,7 @@ mod tests {
     }
 
     fn in_reading_order(mode: Mode) -> Vec<ToolName> {
-        Offer::new(mode, true).notebook_tools()
+        ToolOffer::new(mode, true).notebook_tools()
     }
 
     #[test]

@@ -4,11 +4,11 @@
 //!
 //! Best effort: a secret that looks like an ordinary word is not detected.
 
-mod assigned;
-mod disguise;
+mod assignments;
+mod decoding;
 mod encoded;
 mod names;
-mod places;
+mod positions;
 mod private_key;
 mod rules;
 mod scan;
@@ -24,17 +24,17 @@ use cellist_settings::Settings;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use withheld::Withheld;
+use withheld::WithheldValues;
 
 /// The redaction of one caller: withheld values, and whether redaction is on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Redaction {
     is_off: bool,
-    withheld: Withheld,
+    withheld: WithheldValues,
 }
 
 /// The range of a credential in a text, and the label that replaces it.
-struct Found<'a> {
+struct SecretSpan<'a> {
     range: Range<usize>,
     label: &'a str,
 }
@@ -74,7 +74,7 @@ impl Redaction {
         const MOST: usize = 4;
         let mut shown = Cow::Borrowed(text);
         for _ in 0..MOST {
-            match self.once(&shown) {
+            match self.redact_once(&shown) {
                 Some(next) => shown = Cow::Owned(next),
                 None => break,
             }
@@ -83,13 +83,13 @@ impl Redaction {
     }
 
     /// Redacts a text once. Returns `None` if nothing was found.
-    fn once(&self, text: &str) -> Option<String> {
+    fn redact_once(&self, text: &str) -> Option<String> {
         let found = self.find(text);
         if found.is_empty() {
             return None;
         }
         let (mut shown, mut at) = (String::with_capacity(text.len()), 0);
-        for Found { range, label } in found {
+        for SecretSpan { range, label } in found {
             shown.push_str(&text[at..range.start]);
             shown.push_str(&mark(label));
             at = range.end;
@@ -99,7 +99,7 @@ impl Redaction {
     }
 
     /// Finds credentials, in order and without overlap.
-    fn find(&self, text: &str) -> Vec<Found<'_>> {
+    fn find(&self, text: &str) -> Vec<SecretSpan<'_>> {
         if self.is_off {
             return Vec::new();
         }
@@ -107,7 +107,7 @@ impl Redaction {
         found.extend(scan::find(text));
         // A stable sort: the name of a variable takes precedence over the kind of a token.
         found.sort_by_key(|found| found.range.start);
-        let mut apart: Vec<Found<'_>> = Vec::with_capacity(found.len());
+        let mut apart: Vec<SecretSpan<'_>> = Vec::with_capacity(found.len());
         for next in found {
             match apart.last_mut().filter(|last| next.range.start < last.range.end) {
                 Some(last) => last.range.end = last.range.end.max(next.range.end),

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::mode::Mode;
-use crate::offer::Offer;
+use crate::offer::ToolOffer;
 use crate::tool::ToolName;
 
 /// The tools that a prompt may name, as users write them.
@@ -22,14 +22,14 @@ const NAMES: [(&str, ToolName); 7] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct References {
     /// Tools.
-    pub tools: Vec<ToolReference>,
+    pub tools: Vec<ToolMention>,
     /// Files.
     pub attachments: Vec<Attachment>,
 }
 
 /// A reference to a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ToolReference {
+pub struct ToolMention {
     /// The reference as written, without the `#`.
     pub reference: String,
     /// The name of the tool.
@@ -54,7 +54,7 @@ pub fn tool_references() -> impl Iterator<Item = (&'static str, Mode)> {
 }
 
 /// Finds the references in a prompt.
-pub fn references(prompt: &str, offer: Offer) -> References {
+pub fn references(prompt: &str, offer: ToolOffer) -> References {
     let mut found = References::default();
     let mut before = None;
     let mut rest = prompt;
@@ -73,12 +73,12 @@ pub fn references(prompt: &str, offer: Offer) -> References {
     found
 }
 
-fn tool(text: &str, offer: Offer, found: &mut References) -> usize {
+fn tool(text: &str, offer: ToolOffer, found: &mut References) -> usize {
     let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len());
     let word = &text[..end];
     let Some((reference, tool)) = NAMES.iter().find(|(name, _)| *name == word) else { return 0 };
     if found.tools.iter().all(|known| known.reference != *reference) {
-        found.tools.push(ToolReference {
+        found.tools.push(ToolMention {
             reference: (*reference).to_owned(),
             tool: tool.to_string(),
             note: note(*tool, offer),
@@ -87,7 +87,7 @@ fn tool(text: &str, offer: Offer, found: &mut References) -> usize {
     end
 }
 
-fn note(tool: ToolName, offer: Offer) -> Option<String> {
+fn note(tool: ToolName, offer: ToolOffer) -> Option<String> {
     if offer.has(tool) {
         None
     } else if offer.mode.allows(tool.facts().access) {
@@ -124,8 +124,8 @@ fn attachment(text: &str, found: &mut References) -> usize {
 mod tests {
     use super::*;
 
-    fn full() -> Offer {
-        Offer::new(Mode::Agent, true)
+    fn full() -> ToolOffer {
+        ToolOffer::new(Mode::Agent, true)
     }
 
     fn check(prompt: &str, tools: &[&str], files: &[&str]) {
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn an_unavailable_tool_has_a_note() {
         let note = |mode, notebook_mode, prompt| {
-            references(prompt, Offer::new(mode, notebook_mode)).tools.remove(0).note
+            references(prompt, ToolOffer::new(mode, notebook_mode)).tools.remove(0).note
         };
         assert_eq!(note(Mode::Agent, true, "#runNotebookCells"), None);
         assert_eq!(note(Mode::Ask, true, "#getCellOutputs"), None);

@@ -1,7 +1,7 @@
 //! The output of code as a model reads it: text within a budget, the pictures of a cell after its
 //! text. [`Budget::reading`] limits the text while it is collected; this module composes the reply.
 
-mod composed;
+mod draft;
 mod gallery;
 mod layout;
 mod outputs;
@@ -14,12 +14,12 @@ use cellist_session::execution::{KernelReport, Pictures, Reading, Report, Status
 use crate::agent::Agent;
 use crate::budget;
 use crate::input::MaxOutput;
-use crate::sent::OutputMark;
+use crate::known_outputs::OutputMark;
 
-pub(crate) use composed::{Composed, Section, fit};
+pub(crate) use draft::{ReplyDraft, Section, fit};
 pub(crate) use gallery::Gallery;
 pub(crate) use outputs::{ShownOutputs, shown};
-pub(crate) use reply::Reply;
+pub(crate) use reply::ToolReply;
 
 /// Bytes reserved for a heading and a notice.
 const SAID: usize = 256;
@@ -59,7 +59,7 @@ impl Budget {
 
 /// The result of one piece of code, or of several cells without output.
 #[derive(Clone, Debug)]
-pub(crate) struct Ran {
+pub(crate) struct CodeResult {
     /// The numbers of the cells, if there are several.
     cells: Vec<usize>,
     /// The line above the output, if there are several cells.
@@ -80,8 +80,8 @@ pub(crate) struct Ran {
     mark: Option<OutputMark>,
 }
 
-impl Ran {
-    pub(crate) fn new(report: Report) -> Ran {
+impl CodeResult {
+    pub(crate) fn new(report: Report) -> CodeResult {
         let Report { status, text, notices, error, pictures, artifact, .. } = report;
         let said = notices.join("\n");
         let text = match text.strip_suffix(&said) {
@@ -89,45 +89,60 @@ impl Ran {
             // Notices end the text. Otherwise they would appear twice.
             None => text,
         };
-        let text = said_how_to_read(text, artifact.as_deref());
+        let text = name_reading_tool(text, artifact.as_deref());
         let raised = error.map(|raised| {
             let message = raised.evalue.lines().next().unwrap_or_default();
             short(&cellist_output::notices::raised(&raised.ename, message), 200)
         });
         let (cells, heading, place, is_expected, mark) = (Vec::new(), None, None, false, None);
-        Ran { cells, heading, place, text, notices, status, raised, pictures, artifact, is_expected, mark }
+        CodeResult {
+            cells,
+            heading,
+            place,
+            text,
+            notices,
+            status,
+            raised,
+            pictures,
+            artifact,
+            is_expected,
+            mark,
+        }
     }
 
     /// Sets the heading.
-    pub(crate) fn under(self, heading: impl Into<String>) -> Ran {
-        Ran { heading: Some(heading.into()), ..self }
+    pub(crate) fn with_heading(self, heading: impl Into<String>) -> CodeResult {
+        CodeResult { heading: Some(heading.into()), ..self }
     }
 
     /// Sets the location.
-    pub(crate) fn at(self, place: impl Into<String>) -> Ran {
-        Ran { place: Some(place.into()), ..self }
+    pub(crate) fn with_location(self, place: impl Into<String>) -> CodeResult {
+        CodeResult { place: Some(place.into()), ..self }
     }
 
     /// Sets the number of the cell.
-    pub(crate) fn numbered(self, cell: usize) -> Ran {
-        Ran { cells: vec![cell], ..self }
+    pub(crate) fn with_number(self, cell: usize) -> CodeResult {
+        CodeResult { cells: vec![cell], ..self }
     }
 
     /// Sets the outputs in the notebook.
-    pub(crate) fn marked(self, mark: OutputMark) -> Ran {
-        Ran { mark: Some(mark), ..self }
+    pub(crate) fn with_outputs(self, mark: OutputMark) -> CodeResult {
+        CodeResult { mark: Some(mark), ..self }
     }
 
     /// Merges results without output into one.
-    pub(crate) fn together(all: Vec<Ran>, heading: impl FnOnce(&[usize]) -> String) -> Option<Ran> {
+    pub(crate) fn merged(
+        all: Vec<CodeResult>,
+        heading: impl FnOnce(&[usize]) -> String,
+    ) -> Option<CodeResult> {
         let cells: Vec<usize> = all.iter().flat_map(|ran| ran.cells.iter().copied()).collect();
         let first = all.into_iter().next()?;
-        Some(Ran { heading: Some(heading(&cells)), cells, ..first })
+        Some(CodeResult { heading: Some(heading(&cells)), cells, ..first })
     }
 
     /// Allows the cell to fail.
-    pub(crate) fn expected(self) -> Ran {
-        Ran { is_expected: true, ..self }
+    pub(crate) fn allowed_to_fail(self) -> CodeResult {
+        CodeResult { is_expected: true, ..self }
     }
 
     pub(crate) fn has_failed(&self) -> bool {
@@ -189,13 +204,13 @@ impl Ran {
 }
 
 /// Describes the interpreter of a kernel that the caller has not seen yet.
-pub(crate) fn introduced(kernel: &KernelReport) -> Option<String> {
+pub(crate) fn introduction(kernel: &KernelReport) -> Option<String> {
     let python = kernel.python.as_ref()?;
     Some(format!("[{} {}]", kernel.backend, python.display()))
 }
 
 /// Adds the name of the reading tool to a notice that names an artifact.
-fn said_how_to_read(text: String, artifact: Option<&str>) -> String {
+fn name_reading_tool(text: String, artifact: Option<&str>) -> String {
     let named = artifact.map(|id| format!("{}]", notices::artifact(id)));
     match named.and_then(|named| text.strip_suffix(&named)) {
         Some(rest) => format!("{rest}{} (read_artifact)]", notices::artifact(artifact.unwrap_or_default())),
@@ -212,9 +227,9 @@ pub(crate) fn short(text: &str, bytes: usize) -> String {
 }
 
 /// Composes a reply from results, with lines before and after them.
-pub(crate) fn compose(before: Vec<String>, mut ran: Vec<Ran>, behind: Vec<String>) -> Composed {
-    let mut composed = Composed { bottom: behind, ..Composed::default() };
-    let failed = ran.iter().position(Ran::has_failed);
+pub(crate) fn compose(before: Vec<String>, mut ran: Vec<CodeResult>, behind: Vec<String>) -> ReplyDraft {
+    let mut composed = ReplyDraft { bottom: behind, ..ReplyDraft::default() };
+    let failed = ran.iter().position(CodeResult::has_failed);
     composed.is_failure = failed.is_some();
     if let Some(failed) = failed.and_then(|at| ran.get_mut(at)) {
         let error = failed.take_error();
@@ -239,7 +254,7 @@ pub(crate) fn compose(before: Vec<String>, mut ran: Vec<Ran>, behind: Vec<String
 }
 
 /// Summarises how the cells ended.
-pub(crate) fn summary<'a>(ran: impl IntoIterator<Item = &'a Ran>) -> RunSummary {
+pub(crate) fn summary<'a>(ran: impl IntoIterator<Item = &'a CodeResult>) -> RunSummary {
     let mut summary = RunSummary::default();
     for ran in ran {
         let ending = ending(ran.status, ran.is_expected);

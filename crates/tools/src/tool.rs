@@ -27,12 +27,12 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::answer::{Answer, Block, Refusal};
+use crate::answer::{AnswerBlock, ToolAnswer, ToolRefusal};
 use crate::input::{
-    self, BadArguments, CellType, Field, Input, Kind, MaxOutput, Seconds, Whole, choice, input,
+    self, BadArguments, CellType, Field, FieldKind, Input, MaxOutput, Seconds, WholeNumber, choice, input,
 };
-use crate::mode::{Access, Mode};
-use crate::toolbox::{Call, Toolbox};
+use crate::mode::{CallAccess, Mode};
+use crate::toolbox::{CallContext, Toolbox};
 
 /// A tool: the input of a call, and the function that carries it out.
 ///
@@ -44,24 +44,28 @@ pub(crate) trait Tool: Input {
 
     /// Returns the effect of this call, which may exceed the minimum: an edit that also runs, or an
     /// interrupt.
-    fn access(&self) -> Access {
+    fn access(&self) -> CallAccess {
         Self::FACTS.access
     }
 
     /// Returns the text that the call writes to a file, for the check of redaction marks.
-    fn writing(&self) -> Option<Writing<'_>> {
+    fn writing(&self) -> Option<PendingWrite<'_>> {
         None
     }
 
     /// Carries out the call.
-    fn run(self, toolbox: &Toolbox, call: Call<'_>) -> impl Future<Output = Result<Answer, Refusal>> + Send;
+    fn run(
+        self,
+        toolbox: &Toolbox,
+        call: CallContext<'_>,
+    ) -> impl Future<Output = Result<ToolAnswer, ToolRefusal>> + Send;
 }
 
 /// Facts about a tool beyond its input.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolFacts {
     /// The minimum effect of a call.
-    pub access: Access,
+    pub access: CallAccess,
     /// The callers that are offered the tool.
     pub group: ToolGroup,
     /// Whether a call may overwrite or remove content.
@@ -71,7 +75,7 @@ pub struct ToolFacts {
     /// The line in the prompts about notebooks.
     pub(crate) prompt: &'static str,
     /// The form in modes that do not run code, if it differs.
-    looking: Option<Looking>,
+    looking: Option<ReadOnlyForm>,
 }
 
 /// The callers that are offered a tool.
@@ -91,20 +95,20 @@ pub enum ToolGroup {
 
 /// The form of a tool in modes that do not run code.
 #[derive(Clone, Copy, Debug)]
-struct Looking {
+struct ReadOnlyForm {
     description: &'static str,
     fields: &'static [Field],
     prompt: &'static str,
 }
 
 /// The text that a call writes.
-pub(crate) struct Writing<'a> {
-    pub(crate) file: WrittenFile<'a>,
+pub(crate) struct PendingWrite<'a> {
+    pub(crate) file: WriteTarget<'a>,
     pub(crate) texts: Vec<&'a str>,
 }
 
 /// The file that a call writes to.
-pub(crate) enum WrittenFile<'a> {
+pub(crate) enum WriteTarget<'a> {
     /// The file at a path.
     Path(&'a str),
     /// The named notebook, or the active one.
@@ -125,7 +129,7 @@ pub struct Definition {
 }
 
 macro_rules! tools {
-    ($($module:ident::$tool:ident,)+) => {
+    ($($module:ident::$input:ident => $tool:ident,)+) => {
         /// A tool.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[expect(missing_docs, reason = "each is the tool of that name")]
@@ -147,14 +151,14 @@ macro_rules! tools {
             /// Returns the definition of the tool.
             pub fn definition(self) -> Definition {
                 match self {
-                    $(ToolName::$tool => Definition::new::<$module::$tool>(self)),+
+                    $(ToolName::$tool => Definition::new::<$module::$input>(self)),+
                 }
             }
         }
 
         /// A call with parsed arguments.
         pub(crate) enum ToolRequest {
-            $($tool($module::$tool)),+
+            $($tool($module::$input)),+
         }
 
         impl ToolRequest {
@@ -166,21 +170,21 @@ macro_rules! tools {
             }
 
             /// Returns the effect of the call.
-            pub(crate) fn access(&self) -> Access {
+            pub(crate) fn access(&self) -> CallAccess {
                 match self {
                     $(ToolRequest::$tool(input) => input.access()),+
                 }
             }
 
             /// Returns the text that the call writes to a file.
-            pub(crate) fn writing(&self) -> Option<Writing<'_>> {
+            pub(crate) fn writing(&self) -> Option<PendingWrite<'_>> {
                 match self {
                     $(ToolRequest::$tool(input) => input.writing()),+
                 }
             }
 
             /// Carries out the call.
-            pub(crate) async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+            pub(crate) async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
                 // On the heap: a call needs space for one tool, not for the largest.
                 match self {
                     $(ToolRequest::$tool(input) => Box::pin(input.run(toolbox, call)).await),+
@@ -191,27 +195,27 @@ macro_rules! tools {
 }
 
 tools! {
-    get_notebook_cells::GetNotebookCells,
-    get_cell_outputs::GetCellOutputs,
-    search_notebook::SearchNotebook,
-    run_notebook_cells::RunNotebookCells,
-    add_notebook_cell::AddNotebookCell,
-    update_notebook_cell::UpdateNotebookCell,
-    delete_notebook_cells::DeleteNotebookCells,
-    move_notebook_cell::MoveNotebookCell,
-    undo::Undo,
-    create_notebook::CreateNotebook,
-    notebook_kernel::NotebookKernel,
-    notebook::Notebook,
-    read::Read,
-    edit::Edit,
-    write::Write,
-    python::Python,
-    eval::Eval,
-    bash::Bash,
-    get_variables::GetVariables,
-    wait::Wait,
-    read_artifact::ReadArtifact,
+    get_notebook_cells::GetNotebookCellsInput => GetNotebookCells,
+    get_cell_outputs::GetCellOutputsInput => GetCellOutputs,
+    search_notebook::SearchNotebookInput => SearchNotebook,
+    run_notebook_cells::RunNotebookCellsInput => RunNotebookCells,
+    add_notebook_cell::AddNotebookCellInput => AddNotebookCell,
+    update_notebook_cell::UpdateNotebookCellInput => UpdateNotebookCell,
+    delete_notebook_cells::DeleteNotebookCellsInput => DeleteNotebookCells,
+    move_notebook_cell::MoveNotebookCellInput => MoveNotebookCell,
+    undo::UndoInput => Undo,
+    create_notebook::CreateNotebookInput => CreateNotebook,
+    notebook_kernel::NotebookKernelInput => NotebookKernel,
+    notebook::NotebookInput => Notebook,
+    read::ReadInput => Read,
+    edit::EditInput => Edit,
+    write::WriteInput => Write,
+    python::PythonInput => Python,
+    eval::EvalInput => Eval,
+    bash::BashInput => Bash,
+    get_variables::GetVariablesInput => GetVariables,
+    wait::WaitInput => Wait,
+    read_artifact::ReadArtifactInput => ReadArtifact,
 }
 
 impl ToolName {
@@ -228,8 +232,8 @@ impl ToolName {
     /// Returns the definition for a mode, without parts that the mode always refuses.
     pub fn in_mode(self, mode: Mode) -> Definition {
         let Definition { name, description, fields, facts } = self.definition();
-        match facts.looking.filter(|_| !mode.allows(Access::Run)) {
-            Some(Looking { description, fields, prompt }) => {
+        match facts.looking.filter(|_| !mode.allows(CallAccess::Run)) {
+            Some(ReadOnlyForm { description, fields, prompt }) => {
                 Definition { name, description, fields, facts: ToolFacts { prompt, ..facts } }
             }
             None => Definition { name, description, fields, facts },
@@ -245,13 +249,13 @@ impl fmt::Display for ToolName {
 
 impl ToolFacts {
     /// Creates the facts of a tool for all callers that may destroy content.
-    const fn new(access: Access) -> ToolFacts {
+    const fn new(access: CallAccess) -> ToolFacts {
         let group = ToolGroup::General;
         ToolFacts { access, group, destroys: true, repeats: false, prompt: "", looking: None }
     }
 
     /// Creates the facts of a notebook tool, with its line in prompts.
-    const fn of_notebooks(access: Access, prompt: &'static str) -> ToolFacts {
+    const fn of_notebooks(access: CallAccess, prompt: &'static str) -> ToolFacts {
         ToolFacts { group: ToolGroup::Notebook, prompt, ..ToolFacts::new(access) }
     }
 }
@@ -269,7 +273,8 @@ impl Definition {
     /// Returns whether no call in this mode changes anything or runs code.
     pub fn only_looks(&self, mode: Mode) -> bool {
         // A tool with a read-only form does more in other modes.
-        self.facts.access == Access::Look && (self.facts.looking.is_none() || !mode.allows(Access::Run))
+        self.facts.access == CallAccess::Look
+            && (self.facts.looking.is_none() || !mode.allows(CallAccess::Run))
     }
 }
 

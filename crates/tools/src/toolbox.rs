@@ -1,20 +1,20 @@
 //! Carries out calls: validates the arguments, checks the mode of the caller, then runs the tool.
 //! The folder holds the parts that tools share.
 
-mod begun;
 mod bridge;
 pub(crate) mod cell_runs;
 pub(crate) mod changes;
 mod context;
 pub(crate) mod excerpt;
 pub(crate) mod file_change;
+pub(crate) mod file_resolver;
 pub(crate) mod listing;
-pub(crate) mod ongoing;
-pub(crate) mod open;
-mod redacted;
+mod mark_check;
+pub(crate) mod opened_notebook;
+pub(crate) mod run_status;
 pub(crate) mod runs;
-pub(crate) mod target;
 pub(crate) mod text;
+mod turn_runs;
 
 use std::sync::Arc;
 
@@ -28,14 +28,14 @@ use serde_json::Value;
 use tokio::sync::{broadcast, watch};
 
 use crate::agent::Agent;
-use crate::answer::{Answer, Progress, Refusal};
+use crate::answer::{CallProgress, ToolAnswer, ToolRefusal};
 use crate::caller::Caller;
-use crate::editor::{Editor, EditorReport};
+use crate::cells_read::{self, CellsRead};
+use crate::editor::{EditorReport, EditorState};
 use crate::executions::Executions;
-use crate::glance::{self, Glance};
 use crate::input::MaxOutput;
-use crate::mode::Access;
-use crate::offer::Offer;
+use crate::mode::CallAccess;
+use crate::offer::ToolOffer;
 use crate::result::{Budget, Gallery};
 use crate::tool::{ToolName, ToolRequest};
 
@@ -54,24 +54,24 @@ pub struct Toolbox {
     pub(crate) documents: Documents,
     pub(crate) artifacts: Artifacts,
     /// The last report of an editor.
-    editor: Arc<watch::Sender<Editor>>,
+    editor: Arc<watch::Sender<EditorState>>,
     pub(crate) executions: Executions,
     pub(crate) gallery: Gallery,
     pub(crate) introduced: Arc<Introduced>,
-    glances: broadcast::Sender<Glance>,
+    reads: broadcast::Sender<CellsRead>,
 }
 
 /// A validated call, without its input.
-pub(crate) struct Call<'a> {
+pub(crate) struct CallContext<'a> {
     pub(crate) agent: &'a Arc<Agent>,
     /// The effect of the call.
-    pub(crate) access: Access,
+    pub(crate) access: CallAccess,
     /// Receives the progress.
-    pub(crate) news: &'a watch::Sender<Option<Progress>>,
+    pub(crate) news: &'a watch::Sender<Option<CallProgress>>,
     pub(crate) cancel: Cancel,
 }
 
-impl Call<'_> {
+impl CallContext<'_> {
     /// Returns the configuration of the calling agent.
     pub(crate) fn caller(&self) -> &Caller {
         self.agent.caller()
@@ -93,17 +93,17 @@ impl Toolbox {
     pub fn new(sessions: Sessions, documents: Documents, artifacts: Artifacts) -> Toolbox {
         let gallery = Gallery::new(artifacts.clone());
         let (editor, executions, introduced) = (Arc::default(), Executions::default(), Arc::default());
-        let glances = broadcast::Sender::new(glance::KEPT);
-        Toolbox { sessions, documents, artifacts, editor, executions, gallery, introduced, glances }
+        let reads = broadcast::Sender::new(cells_read::KEPT);
+        Toolbox { sessions, documents, artifacts, editor, executions, gallery, introduced, reads }
     }
 
     /// Returns the last report of an editor.
-    pub fn editor(&self) -> Editor {
+    pub fn editor(&self) -> EditorState {
         self.editor.borrow().clone()
     }
 
     /// Watches the reports of editors.
-    pub fn editor_news(&self) -> watch::Receiver<Editor> {
+    pub fn watch_editor(&self) -> watch::Receiver<EditorState> {
         self.editor.subscribe()
     }
 
@@ -113,20 +113,20 @@ impl Toolbox {
     }
 
     /// Subscribes to the cells that agents read.
-    pub fn glances(&self) -> broadcast::Receiver<Glance> {
-        self.glances.subscribe()
+    pub fn cells_read(&self) -> broadcast::Receiver<CellsRead> {
+        self.reads.subscribe()
     }
 
     /// Applies the report of an editor and returns the new state.
-    pub fn hear(&self, report: EditorReport) -> Editor {
-        self.editor.send_modify(|editor| editor.hear(report));
+    pub fn apply_report(&self, report: EditorReport) -> EditorState {
+        self.editor.send_modify(|editor| editor.apply(report));
         self.editor()
     }
 
     /// Returns the effect of a call, judged by its arguments. A malformed call has none: it is
     /// refused later.
-    pub fn amounts_to(tool: ToolName, arguments: &Value) -> Access {
-        ToolRequest::read(tool, arguments).map_or(Access::Look, |request| request.access())
+    pub fn access_of(tool: ToolName, arguments: &Value) -> CallAccess {
+        ToolRequest::read(tool, arguments).map_or(CallAccess::Look, |request| request.access())
     }
 
     /// Carries out a call.
@@ -140,12 +140,12 @@ impl Toolbox {
         agent: &Arc<Agent>,
         tool: ToolName,
         arguments: &Value,
-        news: &watch::Sender<Option<Progress>>,
+        news: &watch::Sender<Option<CallProgress>>,
         cancel: Cancel,
-    ) -> Answer {
+    ) -> ToolAnswer {
         let _busy = agent.begin();
-        let call = Call { agent, access: Access::Look, news, cancel };
-        let answer = self.carry_out(tool, arguments, call).await.unwrap_or_else(Answer::from);
+        let call = CallContext { agent, access: CallAccess::Look, news, cancel };
+        let answer = self.carry_out(tool, arguments, call).await.unwrap_or_else(ToolAnswer::from);
         // Code gets the plain text. A model never does, not even for code that it ran.
         match agent.within() {
             Some(_) => answer,
@@ -153,16 +153,21 @@ impl Toolbox {
         }
     }
 
-    async fn carry_out(&self, tool: ToolName, arguments: &Value, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn carry_out(
+        &self,
+        tool: ToolName,
+        arguments: &Value,
+        call: CallContext<'_>,
+    ) -> Result<ToolAnswer, ToolRefusal> {
         let caller = call.caller();
-        if let Err(refusal) = Offer::set(caller).check(tool) {
-            let why = self.stand_in(caller, refusal).await;
-            return Err(why.map_or_else(|| Refusal::new(refusal), Refusal::new));
+        if let Err(refusal) = ToolOffer::of_caller(caller).check(tool) {
+            let why = self.missing_python(caller, refusal).await;
+            return Err(why.map_or_else(|| ToolRefusal::new(refusal), ToolRefusal::new));
         }
-        let request = ToolRequest::read(tool, arguments).map_err(Refusal::new)?;
+        let request = ToolRequest::read(tool, arguments).map_err(ToolRefusal::new)?;
         let access = request.access();
-        caller.mode.check(access).map_err(Refusal::new)?;
-        let call = Call { access, ..call };
+        caller.mode.check(access).map_err(ToolRefusal::new)?;
+        let call = CallContext { access, ..call };
         if let (Some(writing), None) = (request.writing(), call.agent.within()) {
             self.check_marks(&call, writing).await?;
         }
@@ -171,6 +176,6 @@ impl Toolbox {
             fault::panic_point("tool");
             request.run(self, call).await
         });
-        called.await.unwrap_or_else(|panicked| Err(Refusal::new(panicked)))
+        called.await.unwrap_or_else(|panicked| Err(ToolRefusal::new(panicked)))
     }
 }

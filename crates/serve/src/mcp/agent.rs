@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cellist_host::{Error, Event, Host, HostClient, HostService, Reply, Request, Starter};
-use cellist_tools::{Answer, Caller, Editor, Progress, ToolName};
+use cellist_tools::{CallProgress, Caller, EditorState, ToolAnswer, ToolName};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use serde_json::Value;
@@ -62,7 +62,7 @@ impl From<Error> for Unreachable {
 pub(super) struct Errand<'a> {
     pub(super) tool: ToolName,
     pub(super) arguments: Value,
-    pub(super) news: &'a watch::Sender<Option<Progress>>,
+    pub(super) news: &'a watch::Sender<Option<CallProgress>>,
     /// When the answer is not wanted any more.
     pub(super) unwanted: &'a CancellationToken,
 }
@@ -104,7 +104,11 @@ impl Agent {
     }
 
     /// What is in front of a person; as soon as that is something else than what is known, where something is.
-    pub(super) async fn editor(&self, known: Option<&Editor>, name: Option<&str>) -> Option<Editor> {
+    pub(super) async fn editor(
+        &self,
+        known: Option<&EditorState>,
+        name: Option<&str>,
+    ) -> Option<EditorState> {
         let request = match known {
             Some(known) => Request::NextEditor(Box::new(known.clone())),
             None => Request::Editor(None),
@@ -116,26 +120,26 @@ impl Agent {
     }
 
     /// Calls a tool.
-    pub(super) async fn call(&self, errand: &Errand<'_>, name: Option<&str>) -> Answer {
+    pub(super) async fn call(&self, errand: &Errand<'_>, name: Option<&str>) -> ToolAnswer {
         let mut may_repeat = errand.tool.definition().only_looks(self.caller.mode);
         loop {
             let client = match self.attach(name).await {
                 Ok(client) => client,
-                Err(error) => return Answer::failure(error),
+                Err(error) => return ToolAnswer::failure(error),
             };
             match self.carry_out(&client, errand).await {
                 Ok(Reply::Tool(answer)) => return *answer,
                 Ok(other) => {
-                    return Answer::failure(format_args!("the host answered something else: {other:?}"));
+                    return ToolAnswer::failure(format_args!("the host answered something else: {other:?}"));
                 }
                 Err(Error::Lost) if may_repeat => may_repeat = false,
                 Err(Error::Lost) => {
-                    return Answer::failure(
+                    return ToolAnswer::failure(
                         "the connection to the host was lost before it answered: whether the call was carried out is \
                          not known. Look at what is there before you repeat it",
                     );
                 }
-                Err(error) => return Answer::failure(Unreachable::from(error)),
+                Err(error) => return ToolAnswer::failure(Unreachable::from(error)),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cellist_tools::Progress;
+use cellist_tools::CallProgress;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::{Peer, RoleServer};
 use tokio::sync::watch;
@@ -19,7 +19,7 @@ struct Height(Option<f64>);
 
 impl Height {
     /// The number for this, and the whole that it is part of.
-    fn of(&mut self, progress: &Progress) -> (f64, Option<f64>) {
+    fn of(&mut self, progress: &CallProgress) -> (f64, Option<f64>) {
         match progress.done.filter(|done| done.is_finite()) {
             Some(done) if self.0.is_none_or(|last| done > last) => {
                 self.0 = Some(done);
@@ -37,7 +37,7 @@ impl Height {
 
 /// Tells a client the newest as long as there is any. Never ends: whoever calls it stops when the answer is there.
 pub(super) async fn tell(
-    mut news: watch::Receiver<Option<Progress>>,
+    mut news: watch::Receiver<Option<CallProgress>>,
     token: Option<ProgressToken>,
     peer: Peer<RoleServer>,
 ) {
@@ -66,7 +66,7 @@ mod tests {
     fn the_number_only_ever_rises_and_the_whole_is_told_where_it_is_true() {
         let mut height = Height::default();
         let mut check = |done: Option<f64>, total: Option<f64>, expected: (f64, Option<f64>)| {
-            let (number, whole) = height.of(&Progress { message: String::new(), done, total });
+            let (number, whole) = height.of(&CallProgress { message: String::new(), done, total });
             assert!((number - expected.0).abs() < 1e-9, "{number} is not {}", expected.0);
             assert_eq!(whole, expected.1);
         };

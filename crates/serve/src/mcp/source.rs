@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use cellist_tools::Progress;
+use cellist_tools::CallProgress;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorCode, GetPromptResponse, JsonObject, Prompt, Resource,
     ResourceContents, ResourceTemplate, ServerConfig, Tool,
@@ -78,7 +78,7 @@ pub struct Call {
     /// Who asks.
     pub client: Client,
     /// Who hears how far it is.
-    pub news: watch::Sender<Option<Progress>>,
+    pub news: watch::Sender<Option<CallProgress>>,
     /// What the protocol knows of it.
     pub context: RequestContext<RoleServer>,
 }

@@ -8,7 +8,7 @@ use cellist_live::Activity;
 
 use crate::budget::{cut, shortened};
 
-use super::{CellContext, CellRun, LONGEST_LINE, NotebookContext, OutlineCell, SelectionStatus};
+use super::{CellContext, LONGEST_LINE, LastCellRun, NotebookContext, OutlineCell, SelectionStatus};
 
 pub(super) fn text(context: &NotebookContext, mut budget: usize) -> String {
     let mut text = String::from("# The notebook\n\n");
@@ -144,7 +144,7 @@ fn write_cell(text: &mut String, cell: &CellContext, language: &str) {
     let _ = write!(text, "\n\n{fence}{language}\n{}\n{fence}\n", cell.content);
 }
 
-fn run_facts(run: &CellRun) -> Vec<String> {
+fn run_facts(run: &LastCellRun) -> Vec<String> {
     let mut facts = vec![in_words(run.status).to_owned()];
     if run.status != Activity::Idle {
         // The result of the last run is out of date now.
@@ -184,7 +184,7 @@ fn fence(content: &str) -> String {
 mod tests {
     use super::*;
 
-    fn cell(index: usize, content: &str, run: Option<CellRun>) -> CellContext {
+    fn cell(index: usize, content: &str, run: Option<LastCellRun>) -> CellContext {
         CellContext {
             id: format!("c{index}"),
             index,
@@ -211,7 +211,12 @@ mod tests {
 
     #[test]
     fn a_small_notebook_shows_each_cell_once() {
-        let run = CellRun { order: Some(4), success: Some(false), duration: Some(12), ..CellRun::default() };
+        let run = LastCellRun {
+            order: Some(4),
+            success: Some(false),
+            duration: Some(12),
+            ..LastCellRun::default()
+        };
         let selected =
             CellContext { selection_status: SelectionStatus::Selected, ..cell(1, "1/0", Some(run)) };
         let cells = vec![cell(0, "say ```this```", None), selected.clone()];

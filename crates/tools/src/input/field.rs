@@ -10,7 +10,7 @@ pub struct Field {
     /// The name.
     pub name: &'static str,
     /// The accepted values.
-    pub kind: Kind,
+    pub kind: FieldKind,
     /// Whether a call must pass the argument.
     pub required: bool,
     /// The description, if the name is not enough.
@@ -21,7 +21,7 @@ pub struct Field {
 
 /// The values that an argument accepts.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum FieldKind {
     /// Text.
     Text,
     /// True or false.
@@ -59,11 +59,11 @@ impl Field {
     /// Builds the schema. `siblings` are the fields of the same object, `around` those of the
     /// object that lists it.
     fn schema(&self, siblings: &[Field], around: &[Field]) -> Value {
-        let is_choice = |field: &Field| field.name == self.name && matches!(field.kind, Kind::Choice(_));
+        let is_choice = |field: &Field| field.name == self.name && matches!(field.kind, FieldKind::Choice(_));
         let mut schema = match self.kind {
-            Kind::Objects(fields) => json!({ "type": "array", "items": object(fields, siblings) }),
+            FieldKind::Objects(fields) => json!({ "type": "array", "items": object(fields, siblings) }),
             // The enclosing object lists the words already.
-            Kind::Choice(_) if around.iter().any(is_choice) => Kind::Text.schema(),
+            FieldKind::Choice(_) if around.iter().any(is_choice) => FieldKind::Text.schema(),
             kind => kind.schema(),
         };
         if let (false, Value::Object(object)) = (self.description.is_empty(), &mut schema) {
@@ -73,36 +73,36 @@ impl Field {
     }
 }
 
-impl Kind {
+impl FieldKind {
     fn schema(self) -> Value {
         // Some clients reject a list of types, or an enumeration without a type.
         let cell = || json!({ "anyOf": [{ "type": "string" }, { "type": "integer" }] });
         match self {
-            Kind::Text => json!({ "type": "string" }),
-            Kind::Flag => json!({ "type": "boolean" }),
+            FieldKind::Text => json!({ "type": "string" }),
+            FieldKind::Flag => json!({ "type": "boolean" }),
             // The refusal of a lower number names the minimum.
-            Kind::Whole(_) => json!({ "type": "integer" }),
-            Kind::Seconds => json!({ "type": "number" }),
-            Kind::Cell => cell(),
-            Kind::Cells => json!({ "type": "array", "items": cell() }),
-            Kind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
-            Kind::Choice(words) => json!({ "type": "string", "enum": words }),
-            Kind::Objects(fields) => json!({ "type": "array", "items": object(fields, &[]) }),
+            FieldKind::Whole(_) => json!({ "type": "integer" }),
+            FieldKind::Seconds => json!({ "type": "number" }),
+            FieldKind::Cell => cell(),
+            FieldKind::Cells => json!({ "type": "array", "items": cell() }),
+            FieldKind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
+            FieldKind::Choice(words) => json!({ "type": "string", "enum": words }),
+            FieldKind::Objects(fields) => json!({ "type": "array", "items": object(fields, &[]) }),
         }
     }
 
     /// Describes the valid values.
     pub(super) fn words(self) -> String {
         match self {
-            Kind::Text => "text".to_owned(),
-            Kind::Flag => "true or false".to_owned(),
-            Kind::Whole(least) => format!("a whole number of at least {least}"),
-            Kind::Seconds => "a number of seconds".to_owned(),
-            Kind::Cell => "a cell id or a 0-based index".to_owned(),
-            Kind::Cells => "a list of cell ids, indexes or ranges such as \"3-7\"".to_owned(),
-            Kind::Texts => "a list of texts".to_owned(),
-            Kind::Choice(words) => format!("one of {}", words.join(", ")),
-            Kind::Objects(fields) => format!("a list of objects with {}", listed(fields)),
+            FieldKind::Text => "text".to_owned(),
+            FieldKind::Flag => "true or false".to_owned(),
+            FieldKind::Whole(least) => format!("a whole number of at least {least}"),
+            FieldKind::Seconds => "a number of seconds".to_owned(),
+            FieldKind::Cell => "a cell id or a 0-based index".to_owned(),
+            FieldKind::Cells => "a list of cell ids, indexes or ranges such as \"3-7\"".to_owned(),
+            FieldKind::Texts => "a list of texts".to_owned(),
+            FieldKind::Choice(words) => format!("one of {}", words.join(", ")),
+            FieldKind::Objects(fields) => format!("a list of objects with {}", listed(fields)),
         }
     }
 }

@@ -10,7 +10,7 @@ input! {
         r#type | cell_type: CellType = "One of them",
         content | source: String,
         run: bool,
-        index: Option<Whole<-1>>,
+        index: Option<WholeNumber<-1>>,
         soft_wait: Option<Seconds>,
         cell | cell_index | cell_id: Option<CellRef>,
         cells: Option<Vec<CellRef>>,
@@ -70,9 +70,9 @@ fn other_spellings_of_values_are_accepted() {
     assert_eq!(input, checked(spelt));
     assert_eq!(input, checked(plain.to_string().into()));
     assert_eq!((input.r#type, input.run), (CellType::Code, true));
-    assert_eq!((input.index, input.soft_wait), (Some(Whole(3)), Some(Seconds(1.5))));
+    assert_eq!((input.index, input.soft_wait), (Some(WholeNumber(3)), Some(Seconds(1.5))));
     assert_eq!(input.notebook, None);
-    assert_eq!(checked(json!({ "type": "raw", "content": "", "index": 2.0 })).index, Some(Whole(2)));
+    assert_eq!(checked(json!({ "type": "raw", "content": "", "index": 2.0 })).index, Some(WholeNumber(2)));
 }
 
 #[test]

@@ -26,12 +26,12 @@ pub struct BadPrompt {
     /// The file.
     pub path: PathBuf,
     /// The problem.
-    pub flaw: Flaw,
+    pub flaw: PromptFlaw,
 }
 
 /// A problem with a prompt file.
 #[derive(Debug, thiserror::Error)]
-pub enum Flaw {
+pub enum PromptFlaw {
     /// The file does not start with a header.
     #[error("no header: the file must start with one between two lines of ---")]
     NoHeader,
@@ -52,7 +52,7 @@ impl BadPrompt {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Header {
+struct PromptHeader {
     description: String,
     mode: OneOrMany,
     order: i64,
@@ -66,21 +66,21 @@ enum OneOrMany {
 }
 
 impl PromptFile {
-    pub(super) fn parse(name: &str, path: Option<PathBuf>, text: &str) -> Result<PromptFile, Flaw> {
+    pub(super) fn parse(name: &str, path: Option<PathBuf>, text: &str) -> Result<PromptFile, PromptFlaw> {
         let text = text.replace("\r\n", "\n");
-        let rest = text.strip_prefix("---\n").ok_or(Flaw::NoHeader)?;
+        let rest = text.strip_prefix("---\n").ok_or(PromptFlaw::NoHeader)?;
         let (header, body) = match rest.split_once("\n---\n") {
             Some(parts) => parts,
-            None => (rest.strip_suffix("\n---").ok_or(Flaw::NoHeader)?, ""),
+            None => (rest.strip_suffix("\n---").ok_or(PromptFlaw::NoHeader)?, ""),
         };
-        let header: Header =
-            serde_saphyr::from_str(header).map_err(|error| Flaw::Header(first_line(&error.to_string())))?;
+        let header: PromptHeader = serde_saphyr::from_str(header)
+            .map_err(|error| PromptFlaw::Header(first_line(&error.to_string())))?;
         let words = match header.mode {
             OneOrMany::One(word) => vec![word],
             OneOrMany::Many(words) => words,
         };
         let modes = words.iter().map(|word| word.parse()).collect::<Result<Vec<Mode>, _>>();
-        let modes = modes.map_err(|unknown| Flaw::Header(unknown.to_string()))?;
+        let modes = modes.map_err(|unknown| PromptFlaw::Header(unknown.to_string()))?;
         Ok(PromptFile {
             name: name.to_owned(),
             path,

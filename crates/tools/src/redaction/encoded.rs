@@ -9,7 +9,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine, alphabet};
 
 use super::values::{has_both_cases, has_digit, is_hex};
-use super::{Found, places, scan};
+use super::{SecretSpan, positions, scan};
 
 /// Bounds on the length of a run. Longer runs are pictures.
 const SHORTEST: usize = 24;
@@ -19,7 +19,7 @@ const LONGEST: usize = 16 * 1024;
 const DEEPEST: usize = 2;
 
 /// Finds encoded credentials in a text.
-pub(super) fn find(text: &str, depth: usize) -> Vec<Found<'static>> {
+pub(super) fn find(text: &str, depth: usize) -> Vec<SecretSpan<'static>> {
     let mut found = Vec::new();
     if depth < DEEPEST {
         for run in runs(text.as_bytes()) {
@@ -29,7 +29,7 @@ pub(super) fn find(text: &str, depth: usize) -> Vec<Found<'static>> {
     found
 }
 
-fn look(text: &str, run: Range<usize>, depth: usize) -> Option<Found<'static>> {
+fn look(text: &str, run: Range<usize>, depth: usize) -> Option<SecretSpan<'static>> {
     let letters = &text[run.clone()];
     if text[run.end..].starts_with('.')
         && letters.len() < 32
@@ -38,8 +38,8 @@ fn look(text: &str, run: Range<usize>, depth: usize) -> Option<Found<'static>> {
         let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
         let length = text.as_bytes()[run.start..].iter().take_while(is_part).count();
         let whole = run.start..run.start + length;
-        if places::is_discord(&text[whole.clone()]) {
-            return Some(Found { range: whole, label: "Discord token" });
+        if positions::is_discord(&text[whole.clone()]) {
+            return Some(SecretSpan { range: whole, label: "Discord token" });
         }
     }
     let plain = match is_hex(letters) {
@@ -49,7 +49,7 @@ fn look(text: &str, run: Range<usize>, depth: usize) -> Option<Found<'static>> {
         false => return None,
     };
     let inner = scan::plain(&plain, depth + 1);
-    inner.into_iter().next().map(|inner| Found { range: run, label: inner.label })
+    inner.into_iter().next().map(|inner| SecretSpan { range: run, label: inner.label })
 }
 
 /// The characters of base64, in both alphabets.

@@ -22,7 +22,7 @@ pub(super) const WORDS: &[&str] = &[
 
 /// The kind of secret that a name announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Strength {
+pub(super) enum SecretKind {
     /// Chosen by a user: may be short.
     Password,
     /// Made by a program: looks random.
@@ -226,14 +226,14 @@ const ABOUT: &[&str] = &[
 ];
 
 /// A name with a keyword in it.
-pub(super) struct Name {
+pub(super) struct SecretName {
     pub(super) range: Range<usize>,
-    pub(super) strength: Strength,
+    pub(super) strength: SecretKind,
     pub(super) is_upper: bool,
 }
 
 /// Returns the name around a keyword, if it announces a secret.
-pub(super) fn around(text: &str, word: Range<usize>) -> Option<Name> {
+pub(super) fn around(text: &str, word: Range<usize>) -> Option<SecretName> {
     const LONGEST: usize = 64;
     let bytes = text.as_bytes();
     let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
@@ -250,16 +250,16 @@ pub(super) fn around(text: &str, word: Range<usize>) -> Option<Name> {
     let tail = before.trim_end_matches(['_', '-', '.']);
     let last = tail.rsplit(['_', '-', '.']).next().unwrap_or_default();
     let strength = match lower.as_str() {
-        _ if is_pass_phrase => Strength::Password,
-        "pass" | "pwd" if is_new && !goes_on(letters, behind) => Strength::Password,
-        "secret" => Strength::Secret,
-        "token" if !PLAIN_TOKENS.iter().any(|word| last.ends_with(word)) => Strength::Secret,
-        "cred" if ["s", "ential"].iter().any(|rest| starts_with(behind, rest)) => Strength::Secret,
-        "key" if QUALIFIERS.iter().any(|word| tail.ends_with(word)) => Strength::Secret,
-        "key" if is_new && !PLAIN_KEYS.contains(&last) && (!tail.is_empty() || is_query) => Strength::Key,
-        "auth" if is_new && (behind.is_empty() || starts_with(behind, "orization")) => Strength::Auth,
-        "cookie" if is_new && !goes_on(letters, behind) => Strength::Cookie,
-        "sig" if tail.is_empty() && behind.is_empty() && is_query => Strength::Secret,
+        _ if is_pass_phrase => SecretKind::Password,
+        "pass" | "pwd" if is_new && !goes_on(letters, behind) => SecretKind::Password,
+        "secret" => SecretKind::Secret,
+        "token" if !PLAIN_TOKENS.iter().any(|word| last.ends_with(word)) => SecretKind::Secret,
+        "cred" if ["s", "ential"].iter().any(|rest| starts_with(behind, rest)) => SecretKind::Secret,
+        "key" if QUALIFIERS.iter().any(|word| tail.ends_with(word)) => SecretKind::Secret,
+        "key" if is_new && !PLAIN_KEYS.contains(&last) && (!tail.is_empty() || is_query) => SecretKind::Key,
+        "auth" if is_new && (behind.is_empty() || starts_with(behind, "orization")) => SecretKind::Auth,
+        "cookie" if is_new && !goes_on(letters, behind) => SecretKind::Cookie,
+        "sig" if tail.is_empty() && behind.is_empty() && is_query => SecretKind::Secret,
         _ => return None,
     };
     let known = ["ential", "entials", "s", "orization"];
@@ -274,7 +274,7 @@ pub(super) fn around(text: &str, word: Range<usize>) -> Option<Name> {
         || !goes_on("s", rest) && starts_with(behind, "s");
     let is_about = words(rest).iter().any(|word| ABOUT.contains(&word.as_str()));
     let is_upper = !text[range.clone()].contains(|letter: char| letter.is_ascii_lowercase());
-    (is_known && !is_about).then_some(Name { range, strength, is_upper })
+    (is_known && !is_about).then_some(SecretName { range, strength, is_upper })
 }
 
 fn starts_with(text: &str, start: &str) -> bool {
@@ -341,7 +341,7 @@ mod tests {
             "spring.datasource.password",
             "ssh-passphrase",
         ] {
-            assert_eq!(strength(name), Some(Strength::Password), "{name}");
+            assert_eq!(strength(name), Some(SecretKind::Password), "{name}");
         }
         for name in [
             "secret",
@@ -364,7 +364,7 @@ mod tests {
             "credentials",
             "TOKEN_GITHUB",
         ] {
-            assert_eq!(strength(name), Some(Strength::Secret), "{name}");
+            assert_eq!(strength(name), Some(SecretKind::Secret), "{name}");
         }
         for name in [
             "max_tokens",

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Found;
+use super::SecretSpan;
 
 /// The label of a redacted key.
 pub(super) const LABEL: &str = "private key";
@@ -30,7 +30,7 @@ static HEADS: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Finds private keys in a text.
-pub(super) fn find(text: &str) -> Vec<Found<'static>> {
+pub(super) fn find(text: &str) -> Vec<SecretSpan<'static>> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
     if text.contains("PRIVATE KEY") {
         let mut seen = 0;
@@ -55,7 +55,7 @@ pub(super) fn find(text: &str) -> Vec<Found<'static>> {
             ranges.push(key);
         }
     }
-    ranges.into_iter().map(|range| Found { range, label: LABEL }).collect()
+    ranges.into_iter().map(|range| SecretSpan { range, label: LABEL }).collect()
 }
 
 /// Returns the range from the BEGIN marker to the END marker, or to the end of the key.

@@ -11,8 +11,8 @@ use std::sync::{LazyLock, OnceLock};
 use regex::bytes::{Regex, RegexBuilder};
 use toml::de::{DeTable, DeValue};
 
-use super::Found;
-use super::values::{entropy, has_digit, has_letter, is_no_stand_in};
+use super::SecretSpan;
+use super::values::{entropy, has_digit, has_letter, is_not_placeholder};
 
 const FILE: &str = include_str!("rules/gitleaks.toml");
 
@@ -138,7 +138,7 @@ impl Rule {
     }
 
     /// Finds the secrets around the keyword at a position. Returns the end of the examined text.
-    pub(super) fn find(&'static self, text: &str, at: usize, found: &mut Vec<Found<'static>>) -> usize {
+    pub(super) fn find(&'static self, text: &str, at: usize, found: &mut Vec<SecretSpan<'static>>) -> usize {
         let from = text.floor_char_boundary(at.saturating_sub(BEFORE));
         let to = text.ceil_char_boundary((at + BEHIND).min(text.len()));
         let window = &text.as_bytes()[..to];
@@ -152,7 +152,7 @@ impl Rule {
             next = secret.end();
             let range = whole(text, secret.range(), to);
             if text.get(range.clone()).is_some_and(|secret| self.is_one(secret)) {
-                found.push(Found { range, label: &self.label });
+                found.push(SecretSpan { range, label: &self.label });
             }
         }
         if to == text.len() { to } else { to - BEHIND / 2 }
@@ -163,7 +163,7 @@ impl Rule {
         const BY_NAME: f64 = 3.0;
         let least = if self.is_by_name { self.least.max(BY_NAME) } else { self.least };
         let is_mixed = !self.is_by_name || has_digit(secret) && has_letter(secret);
-        is_mixed && is_no_stand_in(secret) && entropy(secret) >= least
+        is_mixed && is_not_placeholder(secret) && entropy(secret) >= least
     }
 }
 

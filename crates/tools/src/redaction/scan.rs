@@ -7,14 +7,14 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::names::WORDS;
-use super::places::PLACES;
+use super::positions::PLACES;
 use super::rules::RULES;
 use super::tokens::TOKENS;
-use super::{Found, assigned, disguise, encoded, private_key};
+use super::{SecretSpan, assignments, decoding, encoded, private_key};
 
 /// The check to run at a keyword.
 #[derive(Clone, Copy)]
-enum Look {
+enum KeywordCheck {
     Token(usize),
     Rule(usize),
     Place(usize),
@@ -28,13 +28,13 @@ const LONGEST: usize = 6;
 /// All keywords, and the checks of each.
 struct Keywords {
     search: AhoCorasick,
-    looks: Vec<Vec<Look>>,
+    looks: Vec<Vec<KeywordCheck>>,
 }
 
 static KEYWORDS: LazyLock<Keywords> = LazyLock::new(|| {
     let start = |word: &'static str| &word[..word.len().min(LONGEST)];
-    let (mut words, mut looks) = (Vec::<String>::new(), Vec::<Vec<Look>>::new());
-    let mut add = |word: &str, look: Look| {
+    let (mut words, mut looks) = (Vec::<String>::new(), Vec::<Vec<KeywordCheck>>::new());
+    let mut add = |word: &str, look: KeywordCheck| {
         let word = word.to_ascii_lowercase();
         match words.iter().position(|known| *known == word) {
             Some(at) => looks[at].push(look),
@@ -45,13 +45,13 @@ static KEYWORDS: LazyLock<Keywords> = LazyLock::new(|| {
         }
     };
     for (at, token) in TOKENS.iter().enumerate() {
-        token.prefixes.iter().for_each(|prefix| add(start(prefix), Look::Token(at)));
+        token.prefixes.iter().for_each(|prefix| add(start(prefix), KeywordCheck::Token(at)));
     }
     for (at, rule) in RULES.iter().enumerate() {
-        rule.keywords.iter().for_each(|word| add(start(word), Look::Rule(at)));
+        rule.keywords.iter().for_each(|word| add(start(word), KeywordCheck::Rule(at)));
     }
-    PLACES.iter().enumerate().for_each(|(at, (word, _))| add(word, Look::Place(at)));
-    WORDS.iter().for_each(|word| add(word, Look::Name));
+    PLACES.iter().enumerate().for_each(|(at, (word, _))| add(word, KeywordCheck::Place(at)));
+    WORDS.iter().for_each(|word| add(word, KeywordCheck::Name));
     let search = AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .kind(Some(AhoCorasickKind::DFA))
@@ -77,20 +77,20 @@ pub(super) fn is_label(label: &str) -> bool {
 }
 
 /// Finds credentials in a text.
-pub(super) fn find(text: &str) -> Vec<Found<'static>> {
+pub(super) fn find(text: &str) -> Vec<SecretSpan<'static>> {
     let mut found = plain(text, 0);
-    for part in disguise::parts(text) {
-        let Some(view) = disguise::view(&text[part.clone()]) else { continue };
+    for part in decoding::parts(text) {
+        let Some(view) = decoding::view(&text[part.clone()]) else { continue };
         found.extend(plain(&view.text, 0).into_iter().map(|it| {
             let range = view.range(it.range);
-            Found { range: part.start + range.start..part.start + range.end, label: it.label }
+            SecretSpan { range: part.start + range.start..part.start + range.end, label: it.label }
         }));
     }
     found
 }
 
 /// Finds credentials in a text as it is, and in encoded runs.
-pub(super) fn plain(text: &str, depth: usize) -> Vec<Found<'static>> {
+pub(super) fn plain(text: &str, depth: usize) -> Vec<SecretSpan<'static>> {
     let mut found = private_key::find(text);
     let keywords = &*KEYWORDS;
     // For each rule, the end of the text that it has examined.
@@ -100,10 +100,12 @@ pub(super) fn plain(text: &str, depth: usize) -> Vec<Found<'static>> {
         let word: Range<usize> = hit.start()..hit.end();
         for look in &keywords.looks[hit.pattern().as_usize()] {
             match look {
-                Look::Token(at) => tokens.extend(TOKENS[*at].find(text, word.start).map(|it| (*at, it))),
-                Look::Place(at) => placed.extend((PLACES[*at].1)(text, word.clone())),
-                Look::Name => assigned.extend(assigned::find(text, word.clone())),
-                Look::Rule(at) => {
+                KeywordCheck::Token(at) => {
+                    tokens.extend(TOKENS[*at].find(text, word.start).map(|it| (*at, it)))
+                }
+                KeywordCheck::Place(at) => placed.extend((PLACES[*at].1)(text, word.clone())),
+                KeywordCheck::Name => assigned.extend(assignments::find(text, word.clone())),
+                KeywordCheck::Rule(at) => {
                     if looked.is_empty() {
                         looked = vec![0; RULES.len()];
                     }

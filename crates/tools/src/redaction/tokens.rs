@@ -3,11 +3,11 @@
 
 use std::ops::Range;
 
-use super::Found;
+use super::SecretSpan;
 use super::values::{always, has_both_cases, has_digit, is_random};
 
 /// A kind of token.
-pub(super) struct Token {
+pub(super) struct TokenKind {
     pub(super) label: &'static str,
     pub(super) prefixes: &'static [&'static str],
     /// The characters after the prefix, and their minimum number.
@@ -15,27 +15,27 @@ pub(super) struct Token {
     least: usize,
     /// Checks the whole token, with its prefix.
     is_one: fn(&str) -> bool,
-    start: Start,
+    start: TokenStart,
 }
 
 /// Positions at which a token may start.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Start {
+enum TokenStart {
     /// Anywhere: the prefix is unmistakable.
     Anywhere,
     /// Only at the start of a word.
     Word,
 }
-use Start::{Anywhere, Word};
+use TokenStart::{Anywhere, Word};
 
 const fn token(
     label: &'static str,
     prefixes: &'static [&'static str],
     (letters, least): (fn(u8) -> bool, usize),
     is_one: fn(&str) -> bool,
-    start: Start,
-) -> Token {
-    Token { label, prefixes, letters, least, is_one, start }
+    start: TokenStart,
+) -> TokenKind {
+    TokenKind { label, prefixes, letters, least, is_one, start }
 }
 
 fn plain(byte: u8) -> bool {
@@ -63,7 +63,7 @@ fn path(byte: u8) -> bool {
     dashed(byte) || byte == b'/'
 }
 
-pub(super) const TOKENS: &[Token] = &[
+pub(super) const TOKENS: &[TokenKind] = &[
     token("Anthropic key", &["sk-ant-"], (dashed, 20), is_random, Anywhere),
     token("OpenRouter key", &["sk-or-"], (dashed, 20), is_random, Word),
     token("OpenAI key", &["sk-"], (dashed, 20), is_random, Word),
@@ -220,9 +220,9 @@ pub(super) const TOKENS: &[Token] = &[
 /// Characters that tell a cut token from a word.
 const TELLING: usize = 8;
 
-impl Token {
+impl TokenKind {
     /// Returns the token whose prefix is at a position of the text.
-    pub(super) fn find(&'static self, text: &str, at: usize) -> Option<Found<'static>> {
+    pub(super) fn find(&'static self, text: &str, at: usize) -> Option<SecretSpan<'static>> {
         let before = &text.as_bytes()[..at];
         let is_escaped = || before.len() >= 2 && before[before.len() - 2] == b'\\';
         let is_within = || before.last().is_some_and(u8::is_ascii_alphanumeric) && !is_escaped();
@@ -231,7 +231,7 @@ impl Token {
             return None;
         }
         let prefix = at..at + prefix.len();
-        let run = Run::of(text, prefix.clone(), self);
+        let run = TokenRun::of(text, prefix.clone(), self);
         let is_whole = run.count >= self.least && (self.is_one)(&run.letters);
         let is_cut = || {
             let rest = &text[run.end..];
@@ -241,7 +241,7 @@ impl Token {
                 && run.count < self.least
                 && has_digit(&run.letters[prefix.len()..])
         };
-        (is_whole || is_cut()).then_some(Found { range: prefix.start..run.end, label: self.label })
+        (is_whole || is_cut()).then_some(SecretSpan { range: prefix.start..run.end, label: self.label })
     }
 
     /// Returns whether tokens of this kind may be longer than a line.
@@ -251,14 +251,14 @@ impl Token {
 }
 
 /// The characters of a token, without gaps.
-struct Run {
+struct TokenRun {
     letters: String,
     count: usize,
     end: usize,
 }
 
-impl Run {
-    fn of(text: &str, prefix: Range<usize>, token: &Token) -> Run {
+impl TokenRun {
+    fn of(text: &str, prefix: Range<usize>, token: &TokenKind) -> TokenRun {
         const MOST: usize = 16;
         let bytes = text.as_bytes();
         let run =
@@ -282,7 +282,7 @@ impl Run {
         // A full stop ends a sentence, unless it is part of the prefix.
         let stops = letters.len() - letters.trim_end_matches('.').len().max(prefix.len());
         letters.truncate(letters.len() - stops);
-        Run { count: letters.len() - prefix.len(), letters, end: end - stops }
+        TokenRun { count: letters.len() - prefix.len(), letters, end: end - stops }
     }
 }
 

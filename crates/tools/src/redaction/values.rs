@@ -34,7 +34,7 @@ pub(super) fn is_hex(text: &str) -> bool {
 pub(super) fn is_random(text: &str) -> bool {
     const LONG: usize = 12;
     let is_mixed = |piece: &str| piece.len() >= LONG && has_digit(piece) && has_letter(piece);
-    is_no_stand_in(text) && text.split(|letter: char| !letter.is_ascii_alphanumeric()).any(is_mixed)
+    is_not_placeholder(text) && text.split(|letter: char| !letter.is_ascii_alphanumeric()).any(is_mixed)
 }
 
 pub(super) fn is_uuid(text: &str) -> bool {
@@ -43,7 +43,7 @@ pub(super) fn is_uuid(text: &str) -> bool {
 }
 
 /// Counts the changes from letter to digit and back.
-pub(super) fn turns(text: &str) -> usize {
+pub(super) fn alternations(text: &str) -> usize {
     let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_alphabetic());
     text.as_bytes()
         .windows(2)
@@ -64,11 +64,11 @@ pub(super) fn is_password(text: &str) -> bool {
             && text.starts_with(|letter: char| letter.is_ascii_uppercase())
             && text.chars().all(is_part)
     };
-    !is_word && !is_constant() && is_no_stand_in(text)
+    !is_word && !is_constant() && is_not_placeholder(text)
 }
 
 /// Returns whether a text is not a placeholder.
-pub(super) fn is_no_stand_in(text: &str) -> bool {
+pub(super) fn is_not_placeholder(text: &str) -> bool {
     const WORDS: [&str; 8] = ["password", "passwd", "pass", "pwd", "secret", "token", "user", "changeme"];
     const PARTS: [&str; 11] =
         ["your", "example", "placeholder", "xxxx", "****", "....", "{", "<", "%s", "%(", "redacted"];

@@ -6,7 +6,7 @@ use cellist_kernel::environment::SECRET_WORDS;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::Found;
+use super::SecretSpan;
 
 /// Shorter values are words that occur in many texts.
 const SHORTEST: usize = 8;
@@ -19,7 +19,7 @@ const TELLING: [&str; 6] = ["PASS", "PWD", "PGPASSWORD", "URL", "URI", "STRING"]
 
 /// The withheld values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Withheld {
+pub(super) struct WithheldValues {
     salt: u64,
     values: Vec<Fingerprint>,
 }
@@ -34,7 +34,7 @@ struct Fingerprint {
     digest: [u8; 32],
 }
 
-impl Withheld {
+impl WithheldValues {
     /// Adds the value of a variable, if the name and the value suggest a secret.
     pub(super) fn add(&mut self, name: &str, value: &str) {
         let value = inner(value.trim());
@@ -55,7 +55,7 @@ impl Withheld {
     }
 
     /// Finds the values in a text.
-    pub(super) fn find(&self, text: &str) -> Vec<Found<'_>> {
+    pub(super) fn find(&self, text: &str) -> Vec<SecretSpan<'_>> {
         let (mut found, mut at) = (Vec::new(), 0);
         let Some(longest) = text.len().checked_sub(SHORTEST).filter(|_| !self.values.is_empty()) else {
             return found;
@@ -70,7 +70,7 @@ impl Withheld {
             });
             match value {
                 Some(value) => {
-                    found.push(Found { range: at..at + value.length, label: &value.name });
+                    found.push(SecretSpan { range: at..at + value.length, label: &value.name });
                     at += value.length;
                 }
                 None => at += 1,

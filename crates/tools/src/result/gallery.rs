@@ -9,10 +9,10 @@ use cellist_session::execution::{Picture, Pictures};
 use cellist_store::artifact::{Artifacts, Origin};
 use tokio::sync::Semaphore;
 
-use super::picture::{self, Fitted};
+use super::picture::{self, FittedPicture};
 use super::reply::ShownPictures;
-use super::{Composed, Reply};
-use crate::answer::Block;
+use super::{ReplyDraft, ToolReply};
+use crate::answer::AnswerBlock;
 
 /// Pictures in a reply.
 const MOST: usize = 8;
@@ -31,7 +31,7 @@ pub(crate) struct Gallery {
 
 /// Progress through the pictures of a reply.
 #[derive(Default)]
-struct Hanging {
+struct PictureCount {
     /// Pictures seen so far, pictures shown, and the bytes of those shown.
     seen: usize,
     shown: usize,
@@ -47,39 +47,39 @@ impl Gallery {
     }
 
     /// Adds pictures to a reply. Each answer decides whether to show them.
-    pub(crate) async fn reply(&self, mut composed: Composed, origin: &Origin) -> Reply {
-        let (mut hanging, mut shown) = (Hanging::default(), Vec::with_capacity(composed.sections.len()));
+    pub(crate) async fn reply(&self, mut composed: ReplyDraft, origin: &Origin) -> ToolReply {
+        let (mut count, mut shown) = (PictureCount::default(), Vec::with_capacity(composed.sections.len()));
         let is_in_notebook = composed.is_in_notebook;
         for section in &mut composed.sections {
             let Pictures { list, left_out } = std::mem::take(&mut section.pictures);
             let mut pictures = ShownPictures { more: left_out, ..ShownPictures::default() };
             for picture in list {
-                self.hang(Arc::new(picture), &mut pictures, &mut hanging, is_in_notebook, origin).await;
+                self.add_picture(Arc::new(picture), &mut pictures, &mut count, is_in_notebook, origin).await;
             }
             shown.push(pictures);
         }
-        Reply::new(composed, shown).kept_in(self.artifacts.clone(), origin.clone(), hanging.originals)
+        ToolReply::new(composed, shown).with_store(self.artifacts.clone(), origin.clone(), count.originals)
     }
 
-    async fn hang(
+    async fn add_picture(
         &self,
         picture: Arc<Picture>,
         pictures: &mut ShownPictures,
-        hanging: &mut Hanging,
+        count: &mut PictureCount,
         is_in_notebook: bool,
         origin: &Origin,
     ) {
-        hanging.seen += 1;
-        let number = hanging.seen;
-        let fitted = match hanging.shown < MOST {
+        count.seen += 1;
+        let number = count.seen;
+        let fitted = match count.shown < MOST {
             true => Some(self.fit(Arc::clone(&picture)).await),
             false => None,
         };
         let why = match fitted {
-            Some(Ok(Fitted { mime, data, changed })) if hanging.bytes + data.len() <= MAX_BYTES => {
-                hanging.bytes += data.len();
-                hanging.shown += 1;
-                pictures.blocks.push(Block::Image { mime: mime.to_owned(), data });
+            Some(Ok(FittedPicture { mime, data, changed })) if count.bytes + data.len() <= MAX_BYTES => {
+                count.bytes += data.len();
+                count.shown += 1;
+                pictures.blocks.push(AnswerBlock::Image { mime: mime.to_owned(), data });
                 match changed {
                     Some(changed) => changed,
                     None => return,
@@ -89,14 +89,14 @@ impl Gallery {
             Some(Ok(_)) | None => {
                 pictures.more += 1;
                 if !is_in_notebook {
-                    hanging.originals.extend(self.keep(picture, hanging.kept, origin).await);
-                    hanging.kept += 1;
+                    count.originals.extend(self.keep(picture, count.kept, origin).await);
+                    count.kept += 1;
                 }
                 return;
             }
         };
-        let original = self.keep(picture, hanging.kept, origin).await;
-        hanging.kept += 1;
+        let original = self.keep(picture, count.kept, origin).await;
+        count.kept += 1;
         pictures.notes.push(match original {
             Some(id) => format!("[Image {number}: {why}. Original: {}]", notices::artifact(&id)),
             None => format!("[Image {number}: {why}]"),
@@ -104,7 +104,7 @@ impl Gallery {
     }
 
     /// Converts a picture off the async threads.
-    async fn fit(&self, picture: Arc<Picture>) -> Result<Fitted, String> {
+    async fn fit(&self, picture: Arc<Picture>) -> Result<FittedPicture, String> {
         let lost = || "could not be processed".to_owned();
         let turn = Arc::clone(&self.turn).acquire_owned().await.map_err(|_| lost())?;
         let fitted = aside(move || {

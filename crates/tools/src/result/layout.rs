@@ -2,7 +2,7 @@
 
 /// The rendered forms of a section.
 #[derive(Clone, Debug, Default)]
-pub(super) struct View {
+pub(super) struct SectionView {
     /// The whole section.
     pub(super) full: String,
     /// The shortest form of a failed section: its heading and its error.
@@ -23,7 +23,7 @@ pub(super) const MOST_FAILED: usize = 20;
 /// Selects the sections that fit into `room` bytes. Failed sections come first: each with its
 /// error, then in full while there is room. Then come the last section and the shortest ones, to
 /// show as many as possible.
-pub(super) fn extents(views: &[View], room: usize) -> Vec<Extent> {
+pub(super) fn extents(views: &[SectionView], room: usize) -> Vec<Extent> {
     let mut extents = vec![Extent::Nothing; views.len()];
     let mut left = room;
     let size = |text: &str| text.len() + 1;
@@ -60,8 +60,8 @@ mod tests {
 
     use super::*;
 
-    fn view(bytes: usize, failed: Option<usize>) -> View {
-        View { full: "x".repeat(bytes), short: failed.map(|bytes| "e".repeat(bytes)) }
+    fn view(bytes: usize, failed: Option<usize>) -> SectionView {
+        SectionView { full: "x".repeat(bytes), short: failed.map(|bytes| "e".repeat(bytes)) }
     }
 
     #[test]
@@ -88,10 +88,10 @@ mod tests {
             sizes in prop::collection::vec((1usize..400, prop::option::of(1usize..60)), 0..40),
             room in 0usize..4000,
         ) {
-            let views: Vec<View> =
+            let views: Vec<SectionView> =
                 sizes.iter().map(|(full, short)| view((*full).max(short.unwrap_or(0)), *short)).collect();
             let shown = extents(&views, room);
-            let size = |(view, extent): (&View, &Extent)| match extent {
+            let size = |(view, extent): (&SectionView, &Extent)| match extent {
                 Extent::Full => view.full.len() + 1,
                 Extent::Short => view.short.as_ref().map_or(0, String::len) + 1,
                 Extent::Nothing => 0,

@@ -4,7 +4,7 @@ use cellist_output::{FoldedTraceback, MimeBundle, Output, Sink, folded_traceback
 use cellist_session::execution::{Picture, Pictures, Reading};
 use cellist_store::artifact::{Artifacts, Origin};
 
-use super::{Section, said_how_to_read};
+use super::{Section, name_reading_tool};
 
 /// Outputs as a section, and the artifact that has all of them.
 pub(crate) struct ShownOutputs {
@@ -50,7 +50,7 @@ pub(crate) async fn shown(
     let pictures = outputs.iter().filter_map(Output::data).filter_map(MimeBundle::picture);
     let picture = |(mime, data): (&str, &str)| Picture { mime: mime.to_owned(), data: data.to_owned() };
     let section = Section {
-        text: said_how_to_read(shown.text, artifact.as_deref()),
+        text: name_reading_tool(shown.text, artifact.as_deref()),
         notices: whole.into_iter().chain(kept.failure).collect(),
         pictures: Pictures { list: pictures.map(picture).collect(), left_out: 0 },
         ..Section::default()

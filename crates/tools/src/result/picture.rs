@@ -4,11 +4,11 @@
 use cellist_session::execution::Picture;
 
 #[cfg(feature = "images")]
-mod drawn;
+mod png_rows;
 #[cfg(feature = "images")]
-mod rows;
+mod shrink;
 #[cfg(feature = "images")]
-mod smaller;
+mod svg;
 
 /// The longest side that models use; they shrink larger pictures themselves.
 #[cfg(feature = "images")]
@@ -18,7 +18,7 @@ pub(crate) const MAX_BYTES: usize = 1024 * 1024;
 
 /// A picture for a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fitted {
+pub(crate) struct FittedPicture {
     pub(crate) mime: &'static str,
     /// The bytes, in base64.
     pub(crate) data: String,
@@ -27,7 +27,7 @@ pub(crate) struct Fitted {
 }
 
 /// Converts a picture, or returns why it cannot be shown. Decodes only if needed.
-pub(crate) fn fit(picture: &Picture) -> Result<Fitted, String> {
+pub(crate) fn fit(picture: &Picture) -> Result<FittedPicture, String> {
     match picture.mime.as_str() {
         "image/png" => raster("image/png", &picture.data),
         "image/jpeg" => raster("image/jpeg", &picture.data),
@@ -46,46 +46,46 @@ pub(crate) fn original(picture: &Picture) -> Vec<u8> {
     }
 }
 
-fn as_it_is(mime: &'static str, data: &str) -> Result<Fitted, String> {
+fn as_it_is(mime: &'static str, data: &str) -> Result<FittedPicture, String> {
     let data = one_line(data);
     let bytes = data.len() / 4 * 3;
     match bytes <= MAX_BYTES {
-        true => Ok(Fitted { mime, data, changed: None }),
+        true => Ok(FittedPicture { mime, data, changed: None }),
         false => Err(format!("too large: {bytes} bytes")),
     }
 }
 
 #[cfg(not(feature = "images"))]
-fn raster(mime: &'static str, data: &str) -> Result<Fitted, String> {
+fn raster(mime: &'static str, data: &str) -> Result<FittedPicture, String> {
     as_it_is(mime, data)
 }
 
 #[cfg(not(feature = "images"))]
-fn drawing(_: &str) -> Result<Fitted, String> {
+fn drawing(_: &str) -> Result<FittedPicture, String> {
     Err("SVG is not supported".to_owned())
 }
 
 #[cfg(feature = "images")]
-fn raster(mime: &'static str, data: &str) -> Result<Fitted, String> {
+fn raster(mime: &'static str, data: &str) -> Result<FittedPicture, String> {
     let data = one_line(data);
     let bytes = decoded(&data)?;
-    let (width, height) = smaller::size(mime, &bytes)?;
+    let (width, height) = shrink::size(mime, &bytes)?;
     if width.max(height) <= MAX_SIDE && bytes.len() <= MAX_BYTES {
-        return Ok(Fitted { mime, data, changed: None });
+        return Ok(FittedPicture { mime, data, changed: None });
     }
     drop(data);
-    let smaller::Made { mime, bytes, size } = smaller::make(mime, &bytes)?;
+    let shrink::EncodedPicture { mime, bytes, size } = shrink::make(mime, &bytes)?;
     let changed = match (width, height) == size {
         true => format!("{width}×{height}, recompressed"),
         false => format!("{width}×{height}, shown at {}×{}", size.0, size.1),
     };
-    Ok(Fitted { mime, data: encoded(&bytes), changed: Some(changed) })
+    Ok(FittedPicture { mime, data: encoded(&bytes), changed: Some(changed) })
 }
 
 #[cfg(feature = "images")]
-fn drawing(text: &str) -> Result<Fitted, String> {
-    let smaller::Made { mime, bytes, size } = drawn::draw(text)?;
-    Ok(Fitted {
+fn drawing(text: &str) -> Result<FittedPicture, String> {
+    let shrink::EncodedPicture { mime, bytes, size } = svg::draw(text)?;
+    Ok(FittedPicture {
         mime,
         data: encoded(&bytes),
         changed: Some(format!("SVG rendered at {}×{}", size.0, size.1)),
@@ -126,8 +126,8 @@ mod tests {
         Picture { mime: mime.to_owned(), data: encoded(bytes.get_ref()) }
     }
 
-    fn size(fitted: &Fitted) -> (u32, u32) {
-        smaller::size(fitted.mime, &decoded(&fitted.data).unwrap()).unwrap()
+    fn size(fitted: &FittedPicture) -> (u32, u32) {
+        shrink::size(fitted.mime, &decoded(&fitted.data).unwrap()).unwrap()
     }
 
     /// Noise, which does not compress.

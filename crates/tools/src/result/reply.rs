@@ -7,11 +7,11 @@ use cellist_output::{notices, ranges};
 use cellist_store::artifact::{Artifacts, Origin};
 use tokio::sync::OnceCell;
 
-use super::composed::{block, line};
-use super::layout::{Extent, MOST_FAILED, View, extents};
-use super::{Budget, Composed, Section, fit, short};
+use super::draft::{block, line};
+use super::layout::{Extent, MOST_FAILED, SectionView, extents};
+use super::{Budget, ReplyDraft, Section, fit, short};
 use crate::agent::Agent;
-use crate::answer::{Answer, Block, Refusal};
+use crate::answer::{AnswerBlock, ToolAnswer, ToolRefusal};
 
 /// Bytes of a list of cells in a notice.
 const LIST: usize = 120;
@@ -20,10 +20,10 @@ const NOTICE: usize = 80;
 
 /// A reply for any number of callers.
 #[derive(Debug)]
-pub(crate) struct Reply {
+pub(crate) struct ToolReply {
     /// The identity of the reply.
     id: u64,
-    composed: Composed,
+    composed: ReplyDraft,
     /// The converted pictures of each section.
     shown: Vec<ShownPictures>,
     /// Artifacts of pictures that are neither shown nor in a notebook.
@@ -36,39 +36,44 @@ pub(crate) struct Reply {
 /// The converted pictures of a section.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ShownPictures {
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<AnswerBlock>,
     /// Notes on conversions, or the reason why a picture is not shown.
     pub(super) notes: Vec<String>,
     /// Pictures that are not shown.
     pub(super) more: usize,
 }
 
-impl From<Refusal> for Reply {
+impl From<ToolRefusal> for ToolReply {
     /// Creates a reply that is the same for every caller.
-    fn from(refusal: Refusal) -> Reply {
-        Composed::text(refusal.text(), true).into()
+    fn from(refusal: ToolRefusal) -> ToolReply {
+        ReplyDraft::text(refusal.text(), true).into()
     }
 }
 
-impl From<Composed> for Reply {
+impl From<ReplyDraft> for ToolReply {
     /// Creates a reply without pictures, and without an artifact for omitted text.
-    fn from(composed: Composed) -> Reply {
-        Reply::new(composed, Vec::new())
+    fn from(composed: ReplyDraft) -> ToolReply {
+        ToolReply::new(composed, Vec::new())
     }
 }
 
-impl Reply {
-    pub(super) fn new(composed: Composed, shown: Vec<ShownPictures>) -> Reply {
+impl ToolReply {
+    pub(super) fn new(composed: ReplyDraft, shown: Vec<ShownPictures>) -> ToolReply {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let shown =
             if shown.is_empty() { vec![ShownPictures::default(); composed.sections.len()] } else { shown };
-        Reply { id, composed, shown, originals: Vec::new(), keeper: None, whole: OnceCell::new() }
+        ToolReply { id, composed, shown, originals: Vec::new(), keeper: None, whole: OnceCell::new() }
     }
 
     /// Sets the artifact store for omitted text.
-    pub(super) fn kept_in(self, artifacts: Artifacts, origin: Origin, originals: Vec<String>) -> Reply {
-        Reply { keeper: Some((artifacts, origin)), originals, ..self }
+    pub(super) fn with_store(
+        self,
+        artifacts: Artifacts,
+        origin: Origin,
+        originals: Vec<String>,
+    ) -> ToolReply {
+        ToolReply { keeper: Some((artifacts, origin)), originals, ..self }
     }
 
     /// Returns the lines before all sections.
@@ -79,9 +84,9 @@ impl Reply {
 
     /// Estimates the memory of the reply.
     pub(crate) fn size(&self) -> usize {
-        let image = |block: &Block| match block {
-            Block::Image { data, .. } => data.len(),
-            Block::Text(_) | Block::Link { .. } => 0,
+        let image = |block: &AnswerBlock| match block {
+            AnswerBlock::Image { data, .. } => data.len(),
+            AnswerBlock::Text(_) | AnswerBlock::Link { .. } => 0,
         };
         let lines = self.composed.top.iter().chain(&self.composed.bottom).map(String::len);
         let texts = self.composed.sections.iter().map(|section| section.text.len());
@@ -90,21 +95,21 @@ impl Reply {
     }
 
     /// Renders the answer for a caller, within its budget. The summary always ends the text.
-    pub(crate) async fn answer(&self, budget: Budget, agent: &Agent) -> Answer {
-        let Composed { sections, .. } = &self.composed;
+    pub(crate) async fn answer(&self, budget: Budget, agent: &Agent) -> ToolAnswer {
+        let ReplyDraft { sections, .. } = &self.composed;
         let skipped: Vec<bool> = sections.iter().map(|section| self.is_known(section, agent)).collect();
         let images = budget.images;
         let full: Vec<String> = (0..sections.len()).map(|at| self.text(at, skipped[at], images)).collect();
         let all = vec![Extent::Full; sections.len()];
         let more = self.more_pictures(&all, &skipped).filter(|_| images);
-        let mut page = Page::new(&self.composed, budget.bytes);
+        let mut page = AnswerBuilder::new(&self.composed, budget.bytes);
         let size = |text: &String| text.len() + 1;
         let pictures = more.as_ref().map_or(0, size);
         let (extents, views, cut) = if full.iter().map(size).sum::<usize>() + pictures <= page.room {
-            (all, full.into_iter().map(View::full).collect(), None)
+            (all, full.into_iter().map(SectionView::full).collect(), None)
         } else if let [only] = full.as_slice() {
             let text = fit(only, page.room.saturating_sub(pictures + 1));
-            (all, vec![View::full(text)], None)
+            (all, vec![SectionView::full(text)], None)
         } else {
             let room = page.room.saturating_sub(2 * (NOTICE + LIST.min(page.room / 8)));
             let views = self.views(full, room);
@@ -159,11 +164,11 @@ impl Reply {
         told
     }
 
-    fn blocks(&self, at: usize, is_skipped: bool) -> &[Block] {
+    fn blocks(&self, at: usize, is_skipped: bool) -> &[AnswerBlock] {
         if is_skipped { &[] } else { &self.shown[at].blocks }
     }
 
-    fn views(&self, full: Vec<String>, room: usize) -> Vec<View> {
+    fn views(&self, full: Vec<String>, room: usize) -> Vec<SectionView> {
         let sections = &self.composed.sections;
         let failed = sections.iter().filter(|section| section.has_failed).count().clamp(1, MOST_FAILED);
         let least = |section: &Section| {
@@ -174,7 +179,7 @@ impl Reply {
             block(&mut least, &short(error, most));
             least
         };
-        let view = |(section, full): (&Section, String)| View {
+        let view = |(section, full): (&Section, String)| SectionView {
             short: section.has_failed.then(|| least(section)),
             full,
         };
@@ -248,23 +253,23 @@ impl Reply {
 
 const UNCHANGED: &str = "[Output unchanged since you last saw it]";
 
-impl View {
-    fn full(full: String) -> View {
-        View { full, short: None }
+impl SectionView {
+    fn full(full: String) -> SectionView {
+        SectionView { full, short: None }
     }
 }
 
 /// An answer under construction.
-struct Page {
-    blocks: Vec<Block>,
+struct AnswerBuilder {
+    blocks: Vec<AnswerBlock>,
     text: String,
     bottom: String,
     /// Bytes left for sections and notices about them.
     room: usize,
 }
 
-impl Page {
-    fn new(composed: &Composed, bytes: usize) -> Page {
+impl AnswerBuilder {
+    fn new(composed: &ReplyDraft, bytes: usize) -> AnswerBuilder {
         let summary = composed.summary.as_ref().map(|summary| summary.line((bytes / 5).min(300)));
         let summary = summary.unwrap_or_default();
         let mut bottom = fit(composed.bottom.join("\n"), bytes / 4);
@@ -273,14 +278,14 @@ impl Page {
         let most = if composed.sections.is_empty() { left } else { left / 2 };
         let text = fit(composed.top.join("\n"), most);
         let room = left.saturating_sub(text.len() + usize::from(!text.is_empty()));
-        Page { blocks: Vec::new(), text, bottom, room }
+        AnswerBuilder { blocks: Vec::new(), text, bottom, room }
     }
 
     fn line(&mut self, text: &str) {
         line(&mut self.text, text);
     }
 
-    fn section(&mut self, text: &str, pictures: &[Block]) {
+    fn section(&mut self, text: &str, pictures: &[AnswerBlock]) {
         block(&mut self.text, text);
         if !pictures.is_empty() {
             self.end_text();
@@ -291,22 +296,22 @@ impl Page {
     fn end_text(&mut self) {
         let text = std::mem::take(&mut self.text);
         if !text.is_empty() {
-            self.blocks.push(Block::Text(text));
+            self.blocks.push(AnswerBlock::Text(text));
         }
     }
 
-    fn answer(mut self, composed: &Composed) -> Answer {
+    fn answer(mut self, composed: &ReplyDraft) -> ToolAnswer {
         let bottom = std::mem::take(&mut self.bottom);
         block(&mut self.text, &bottom);
         self.end_text();
         if self.blocks.is_empty() {
-            self.blocks.push(Block::Text(String::new()));
+            self.blocks.push(AnswerBlock::Text(String::new()));
         }
-        self.blocks.extend(composed.artifacts.iter().map(|id| Block::Link {
+        self.blocks.extend(composed.artifacts.iter().map(|id| AnswerBlock::Link {
             uri: notices::artifact(id),
             name: format!("output {id}"),
             mime: "text/plain".to_owned(),
         }));
-        Answer { blocks: self.blocks, is_failure: composed.is_failure, ..Answer::default() }
+        ToolAnswer { blocks: self.blocks, is_failure: composed.is_failure, ..ToolAnswer::default() }
     }
 }

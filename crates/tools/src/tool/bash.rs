@@ -9,16 +9,17 @@ use cellist_settings::ToolMode;
 
 use super::python::origin;
 use super::{
-    Access, Answer, Call, MaxOutput, Refusal, Seconds, Tool, ToolFacts, ToolGroup, ToolName, Toolbox, input,
+    CallAccess, CallContext, MaxOutput, Seconds, Tool, ToolAnswer, ToolFacts, ToolGroup, ToolName,
+    ToolRefusal, Toolbox, input,
 };
 use crate::caller::{Caller, ToolSet};
 use crate::offer::NotOffered;
-use crate::result::{Ran, compose};
+use crate::result::{CodeResult, compose};
 use crate::toolbox::runs::{Part, Plan, call_limit, folder_at, session_call};
 
 input! {
     /// Runs a shell command. Long output is stored whole as an artifact.
-    struct Bash {
+    struct BashInput {
         command: String,
         cwd: Option<String>,
         timeout: Option<Seconds> = "Seconds, 1 to 600; default 30",
@@ -27,13 +28,13 @@ input! {
     }
 }
 
-impl Tool for Bash {
-    const FACTS: ToolFacts = ToolFacts { group: ToolGroup::Shell, ..ToolFacts::new(Access::Run) };
+impl Tool for BashInput {
+    const FACTS: ToolFacts = ToolFacts { group: ToolGroup::Shell, ..ToolFacts::new(CallAccess::Run) };
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let caller = call.caller();
         if self.command.trim().is_empty() {
-            return Err(Refusal::new("nothing to run: `command` is empty"));
+            return Err(ToolRefusal::new("nothing to run: `command` is empty"));
         }
         let cwd = match &self.cwd {
             Some(named) => folder_at(&caller.cwd, named)?,
@@ -68,9 +69,9 @@ impl Tool for Bash {
                     Err(refusal) => return refusal.into(),
                 };
             notices.extend(said);
-            let ran: Vec<Ran> = cells.into_iter().map(|cell| Ran::new(cell.report)).collect();
+            let ran: Vec<CodeResult> = cells.into_iter().map(|cell| CodeResult::new(cell.report)).collect();
             if ran.is_empty() {
-                return Refusal::new(notices.join("\n")).into();
+                return ToolRefusal::new(notices.join("\n")).into();
             }
             own.gallery.reply(compose(notices, ran, Vec::new()), &origin).await
         };
@@ -80,7 +81,7 @@ impl Tool for Bash {
 
 impl Toolbox {
     /// Explains that a Python tool is missing because no Python was found, if that is the reason.
-    pub(crate) async fn stand_in(&self, caller: &Caller, refusal: NotOffered) -> Option<String> {
+    pub(crate) async fn missing_python(&self, caller: &Caller, refusal: NotOffered) -> Option<String> {
         let NotOffered::ToolMode(tool @ (ToolName::Python | ToolName::Eval)) = refusal else { return None };
         let (environment, home) = (caller.environment.clone(), self.documents.store().home().clone());
         let cwd = caller.cwd.clone();

@@ -4,14 +4,14 @@ use cellist_notebook::{CellRef, CellType};
 use cellist_output::notices;
 use cellist_store::artifact::Origin;
 
-use super::{Access, Answer, Call, MaxOutput, Refusal, Tool, ToolFacts, Toolbox, input};
-use crate::result::{Composed, Section, ShownOutputs, shown};
-use crate::sent::OutputMark;
+use super::{CallAccess, CallContext, MaxOutput, Tool, ToolAnswer, ToolFacts, ToolRefusal, Toolbox, input};
+use crate::known_outputs::OutputMark;
+use crate::result::{ReplyDraft, Section, ShownOutputs, shown};
 use crate::toolbox::listing::Listing;
 
 input! {
     /// Saved outputs of a cell, and whether they are stale.
-    struct GetCellOutputs {
+    struct GetCellOutputsInput {
         notebook | path: Option<String>,
         cell | cell_index | cell_id: CellRef = "Id or 0-based index",
         max_output: Option<MaxOutput> = "Bytes",
@@ -19,10 +19,10 @@ input! {
     }
 }
 
-impl Tool for GetCellOutputs {
-    const FACTS: ToolFacts = ToolFacts::of_notebooks(Access::Look, "the outputs of a cell, images too");
+impl Tool for GetCellOutputsInput {
+    const FACTS: ToolFacts = ToolFacts::of_notebooks(CallAccess::Look, "the outputs of a cell, images too");
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let open = toolbox.notebook(&call, self.notebook.as_deref()).await?;
         let view = open.document.view();
         let at = open.find(&view.notebook, &self.cell)?;
@@ -35,7 +35,7 @@ impl Tool for GetCellOutputs {
             );
             return Err(open.refuse(what, None));
         }
-        toolbox.glance(&call, &open, &view.notebook, &[at]);
+        toolbox.announce_read(&call, &open, &view.notebook, &[at]);
         let budget = call.budget(self.max_output, self.images);
         let listing = Listing {
             notebook: &view.notebook,
@@ -54,7 +54,7 @@ impl Tool for GetCellOutputs {
         let mark = OutputMark::new(open.path().to_owned(), cell.id().clone(), &outputs);
         let section =
             Section { cells: vec![at], heading: Some(listing.heading(at)), mark: Some(mark), ..section };
-        let composed = Composed { artifacts: artifact.into_iter().collect(), ..Composed::one(section) };
+        let composed = ReplyDraft { artifacts: artifact.into_iter().collect(), ..ReplyDraft::one(section) };
         let reply = toolbox.gallery.reply(composed, &origin).await;
         Ok(reply.answer(budget, call.agent).await)
     }

@@ -1,6 +1,6 @@
 //! `get_variables`: lists the variables of a Python kernel, by hidden code that leaves no trace.
 
-mod words;
+mod variable_list;
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use cellist_session::sessions::{
     Call as SessionCall, CallReport, Code, SessionError, SessionKey, SessionState, Stage, Ticket,
 };
 
-use super::{Access, Answer, Call, Refusal, Tool, ToolFacts, Toolbox, input};
+use super::{CallAccess, CallContext, Tool, ToolAnswer, ToolFacts, ToolRefusal, Toolbox, input};
 use crate::result::fit;
 use crate::toolbox::runs::{given, session_call};
-use words::VariableList;
+use variable_list::VariableList;
 
 /// The hidden code.
 const LOOK: &str = include_str!("get_variables/variables.py");
@@ -32,20 +32,20 @@ const ON_THE_WAY: usize = 512 * 1024;
 
 input! {
     /// Variables of a kernel: types, shapes, previews. With `names` also head, NaNs, ranges.
-    struct GetVariables {
+    struct GetVariablesInput {
         notebook | path: Option<String>,
         session | kernelId: Option<String>,
         names: Option<Vec<String>>,
     }
 }
 
-impl Tool for GetVariables {
-    const FACTS: ToolFacts = ToolFacts::new(Access::Look);
+impl Tool for GetVariablesInput {
+    const FACTS: ToolFacts = ToolFacts::new(CallAccess::Look);
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
-        let (key, name) = self.looked_at(toolbox, &call)?;
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
+        let (key, name) = self.inspected_session(toolbox, &call)?;
         let no_kernel =
-            || Ok(Answer::text(format!("{name}: no kernel is running, so there are no variables.")));
+            || Ok(ToolAnswer::text(format!("{name}: no kernel is running, so there are no variables.")));
         let view = toolbox.session_view(&key);
         let (Some(view), Some(order)) = (view, toolbox.sessions.order(&key)) else { return no_kernel() };
         match view.state {
@@ -54,7 +54,7 @@ impl Tool for GetVariables {
             SessionState::Idle | SessionState::Busy | SessionState::Silent => {}
         }
         if !order.language().eq_ignore_ascii_case("python") {
-            return Err(Refusal::new(format_args!(
+            return Err(ToolRefusal::new(format_args!(
                 "{name}: only Python kernels list variables, and this one runs {}; run code that prints them",
                 order.language()
             )));
@@ -68,7 +68,7 @@ impl Tool for GetVariables {
             toolbox.sessions.call(SessionCall { owner: None, limit, reading, kind: kind_of(&view), ..work });
         let report = match outcome(&ticket).await {
             Some(report) => {
-                report.map_err(|error| Refusal::advised(format_args!("{name}: {error}"), error.hint()))?
+                report.map_err(|error| ToolRefusal::advised(format_args!("{name}: {error}"), error.hint()))?
             }
             None => {
                 // A cancelled call that is still queued never runs.
@@ -79,18 +79,22 @@ impl Tool for GetVariables {
         let text = report.cells.first().map(|cell| cell.report.text.as_str()).unwrap_or_default();
         let listed = text.lines().find_map(|line| line.strip_prefix(MARK));
         match listed.and_then(|json| serde_json::from_str::<VariableList>(json).ok()) {
-            Some(list) => Ok(Answer::text(fit(list.in_words(&name), call.usual_bytes()))),
-            None => Err(Refusal::new(format_args!("{name}: the kernel did not list its variables"))),
+            Some(list) => Ok(ToolAnswer::text(fit(list.in_words(&name), call.usual_bytes()))),
+            None => Err(ToolRefusal::new(format_args!("{name}: the kernel did not list its variables"))),
         }
     }
 }
 
-impl GetVariables {
+impl GetVariablesInput {
     /// Returns the session to inspect, and its display name.
-    fn looked_at(&self, toolbox: &Toolbox, call: &Call<'_>) -> Result<(SessionKey, String), Refusal> {
+    fn inspected_session(
+        &self,
+        toolbox: &Toolbox,
+        call: &CallContext<'_>,
+    ) -> Result<(SessionKey, String), ToolRefusal> {
         let named = given(self.session.as_deref());
         let (editor, notebook) = (toolbox.editor(), self.notebook.as_deref());
-        let of_notebook = || toolbox.sight(call, &editor).notebook(notebook);
+        let of_notebook = || toolbox.resolver(call, &editor).notebook(notebook);
         let place = match (named, notebook) {
             (Some(_), _) => None,
             (None, Some(_)) => Some(of_notebook()?),
@@ -106,13 +110,13 @@ impl GetVariables {
 }
 
 impl Toolbox {
-    fn is_busy(&self, key: &SessionKey, name: &str) -> Refusal {
+    fn is_busy(&self, key: &SessionKey, name: &str) -> ToolRefusal {
         let running = self.executions.running(key);
         let state = match running.first() {
             Some(first) => format!("busy with execution {} for {} s", first.id, first.age().as_secs()),
             None => "busy".to_owned(),
         };
-        Refusal::new(format_args!(
+        ToolRefusal::new(format_args!(
             "{name}: the kernel is {state}; retry when it is idle, or interrupt it with `notebook_kernel`"
         ))
     }

@@ -5,19 +5,19 @@ use cellist_notebook::{CellRef, Operation, Outcome};
 use serde_json::{Value, json};
 
 use super::{
-    Access, Answer, Call, CellType, Refusal, Tool, ToolFacts, Toolbox, Whole, Writing, WrittenFile, choice,
-    input,
+    CallAccess, CallContext, CellType, PendingWrite, Tool, ToolAnswer, ToolFacts, ToolRefusal, Toolbox,
+    WholeNumber, WriteTarget, choice, input,
 };
 use crate::budget;
-use crate::toolbox::changes::Done;
+use crate::toolbox::changes::PerformedChanges;
 
 input! {
     /// Adds, updates or deletes cells: one action, or `operations`, all or none, with indexes from
     /// before the call.
-    struct Notebook {
+    struct NotebookInput {
         path | notebook: String,
         action: Option<CellAction>,
-        cell_index | cell | index: Option<Whole<0>> = "0-based",
+        cell_index | cell | index: Option<WholeNumber<0>> = "0-based",
         content: Option<String>,
         cell_type | type: Option<CellType> = "For insert; default code",
         operations: Option<Vec<CellOperation>>,
@@ -29,7 +29,7 @@ input! {
     /// One of several operations.
     struct CellOperation {
         action: CellAction,
-        cell_index | cell | index: Whole<0>,
+        cell_index | cell | index: WholeNumber<0>,
         content: Option<String>,
         cell_type | type: Option<CellType>,
     }
@@ -45,31 +45,31 @@ pub(crate) enum CellAction {
 
 choice!(CellAction: "edit" => Edit, "insert" => Insert, "delete" => Delete);
 
-impl Tool for Notebook {
-    const FACTS: ToolFacts = ToolFacts::new(Access::ChangeNotebook);
+impl Tool for NotebookInput {
+    const FACTS: ToolFacts = ToolFacts::new(CallAccess::ChangeNotebook);
 
-    fn writing(&self) -> Option<Writing<'_>> {
+    fn writing(&self) -> Option<PendingWrite<'_>> {
         let operations = self.operations.iter().flatten().map(|operation| &operation.content);
         let texts = std::iter::once(&self.content).chain(operations).filter_map(Option::as_deref);
-        Some(Writing { file: WrittenFile::Path(&self.path), texts: texts.collect() })
+        Some(PendingWrite { file: WriteTarget::Path(&self.path), texts: texts.collect() })
     }
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let editor = toolbox.editor();
-        let place = toolbox.sight(&call, &editor).named_notebook(&self.path)?;
+        let place = toolbox.resolver(&call, &editor).named_notebook(&self.path)?;
         let (is_batch, revision) = (self.operations.is_some(), self.revision.clone());
         let operations = self.operations().map_err(|problem| place.refuse(problem, None))?;
         let open = toolbox.open(&call, place).await?;
         let done = open.perform(&call, revision.as_deref(), move |_| Ok(operations)).await?;
         let keys = keys(&done, is_batch);
         match done.answer() {
-            Ok(answer) => Ok(Answer { keys: Some(keys), ..answer }),
+            Ok(answer) => Ok(ToolAnswer { keys: Some(keys), ..answer }),
             Err(refusal) => Err(refusal.with_keys(keys)),
         }
     }
 }
 
-impl Notebook {
+impl NotebookInput {
     /// Returns the single action, or the list of operations.
     fn operations(self) -> Result<Vec<Operation>, String> {
         match (self.action, self.operations) {
@@ -77,7 +77,7 @@ impl Notebook {
                 let cell_index = self
                     .cell_index
                     .ok_or("`cell_index` is missing: it must be a whole number of at least 0")?;
-                let Notebook { content, cell_type, .. } = self;
+                let NotebookInput { content, cell_type, .. } = self;
                 Ok(vec![CellOperation { action, cell_index, content, cell_type }.checked("")?])
             }
             (None, Some(several)) if several.is_empty() => {
@@ -98,7 +98,7 @@ impl Notebook {
 impl CellOperation {
     /// Converts to an operation on the notebook. `within` is the path in the arguments.
     fn checked(self, within: &str) -> Result<Operation, String> {
-        let CellOperation { action, cell_index: Whole(index), content, cell_type: kind } = self;
+        let CellOperation { action, cell_index: WholeNumber(index), content, cell_type: kind } = self;
         let word = match action {
             CellAction::Edit => "edit",
             CellAction::Insert => "insert",
@@ -120,7 +120,7 @@ impl CellOperation {
 }
 
 /// Returns the outcome as JSON: the keys of one action, or a list.
-fn keys(done: &Done, is_batch: bool) -> Value {
+fn keys(done: &PerformedChanges, is_batch: bool) -> Value {
     let most = budget::USUAL / done.outcomes.len().max(1);
     let one = |outcome: &Outcome| {
         json!({

@@ -5,16 +5,19 @@ use cellist_session::orders::Wanted;
 use cellist_session::sessions::{Call as SessionCall, CallReport, Code, CodeReport};
 use cellist_store::artifact::{Origin, first_line};
 
-use super::{Access, Answer, Call, MaxOutput, Refusal, Seconds, Tool, ToolFacts, ToolGroup, Toolbox, input};
+use super::{
+    CallAccess, CallContext, MaxOutput, Seconds, Tool, ToolAnswer, ToolFacts, ToolGroup, ToolRefusal,
+    Toolbox, input,
+};
 use crate::executions::Inside;
-use crate::result::{Composed, Ran, Reply, compose, summary};
+use crate::result::{CodeResult, ReplyDraft, ToolReply, compose, summary};
 use crate::toolbox::runs::{Part, Plan, call_limit, session_call};
 
 input! {
     /// Runs Python. The session keeps variables. Long output is stored whole as an artifact.
     /// `helpers()` lists helpers for files, search, shell and tools. For notebooks use the notebook
     /// tools.
-    struct Python {
+    struct PythonInput {
         code: Option<String>,
         cells: Option<Vec<CodePiece>> = "Or several; stops at the first failure",
         session | kernelId: Option<String> = "Default: your own",
@@ -35,10 +38,10 @@ input! {
     }
 }
 
-impl Tool for Python {
-    const FACTS: ToolFacts = ToolFacts { group: ToolGroup::Python, ..ToolFacts::new(Access::Run) };
+impl Tool for PythonInput {
+    const FACTS: ToolFacts = ToolFacts { group: ToolGroup::Python, ..ToolFacts::new(CallAccess::Run) };
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let cells = match (self.code, self.cells) {
             (Some(code), None) => vec![Code { code, ..Code::default() }],
             (None, Some(cells)) if !cells.is_empty() => {
@@ -46,10 +49,10 @@ impl Tool for Python {
                 cells.into_iter().map(piece).collect()
             }
             (Some(_), Some(_)) => {
-                return Err(Refusal::new("give `code` or `cells`, not both"));
+                return Err(ToolRefusal::new("give `code` or `cells`, not both"));
             }
             (None, Some(_) | None) => {
-                return Err(Refusal::new("nothing to run: give `code` or `cells`"));
+                return Err(ToolRefusal::new("nothing to run: give `code` or `cells`"));
             }
         };
         let key = toolbox.session_of(&call, self.session.as_deref(), self.cwd.as_deref())?;
@@ -68,7 +71,7 @@ impl Tool for Python {
                 let origin = origin(&work);
                 match own.run_code(work, &mut inside, None, part).await {
                     Ok(report) => own.called(report, &origin).await,
-                    Err(refusal) => Composed::not_run(&refusal, 1..=part.count).into(),
+                    Err(refusal) => ReplyDraft::not_run(&refusal, 1..=part.count).into(),
                 }
             }
         };
@@ -78,21 +81,21 @@ impl Tool for Python {
 
 impl Toolbox {
     /// Composes the reply about code that ran in one session.
-    async fn called(&self, report: CallReport, origin: &Origin) -> Reply {
+    async fn called(&self, report: CallReport, origin: &Origin) -> ToolReply {
         let CallReport { session, cells, not_run, mut notices, .. } = report;
         let count = cells.len() + not_run;
         if cells.is_empty() {
-            let refusal = Refusal::new(format_args!("{}\nsession {}", notices.join("\n"), session.id));
-            return Composed::not_run(&refusal, 1..=count).into();
+            let refusal = ToolRefusal::new(format_args!("{}\nsession {}", notices.join("\n"), session.id));
+            return ReplyDraft::not_run(&refusal, 1..=count).into();
         }
         let mut ran = Vec::new();
         for (index, cell) in cells.into_iter().enumerate() {
             notices.extend(self.introduced.line(&cell.kernel_id, &cell.report.kernel));
             let CodeReport { title, report, .. } = cell;
-            let told = Ran::new(report).numbered(index + 1);
+            let told = CodeResult::new(report).with_number(index + 1);
             ran.push(match (count, title) {
                 (1, None) => told,
-                (_, title) => told.under(heading(index, count, None, title.as_deref())),
+                (_, title) => told.with_heading(heading(index, count, None, title.as_deref())),
             });
         }
         let mut endings = summary(&ran);

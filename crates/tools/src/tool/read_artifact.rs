@@ -6,28 +6,30 @@ use cellist_platform::aside::aside;
 use cellist_store::artifact::{ArtifactError, ArtifactId, Artifacts, Part};
 
 use super::read::shown;
-use super::{Access, Answer, Call, MaxOutput, Refusal, Tool, ToolFacts, Toolbox, Whole, input};
+use super::{
+    CallAccess, CallContext, MaxOutput, Tool, ToolAnswer, ToolFacts, ToolRefusal, Toolbox, WholeNumber, input,
+};
 use crate::budget;
-use crate::toolbox::target::SCHEME;
+use crate::toolbox::file_resolver::SCHEME;
 
 /// Matching lines shown at most.
 const MOST_HITS: usize = 200;
 
 input! {
     /// Stored output that was cut: lines, its end, or matches.
-    struct ReadArtifact {
+    struct ReadArtifactInput {
         id: String,
         lines: Option<String> = "Such as 100-180",
-        tail: Option<Whole<1>>,
+        tail: Option<WholeNumber<1>>,
         search: Option<String> = "Regular expression",
         max_output: Option<MaxOutput>,
     }
 }
 
-impl Tool for ReadArtifact {
-    const FACTS: ToolFacts = ToolFacts::new(Access::Look);
+impl Tool for ReadArtifactInput {
+    const FACTS: ToolFacts = ToolFacts::new(CallAccess::Look);
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let budget = call.budget(self.max_output, None).bytes;
         match (self.lines, self.tail, self.search) {
             (lines, None, None) => toolbox.artifact_lines(&self.id, lines.as_deref(), budget).await,
@@ -36,7 +38,7 @@ impl Tool for ReadArtifact {
                 toolbox.artifact_part(&self.id, vec![part], budget).await
             }
             (None, None, Some(pattern)) => toolbox.search_artifact(&self.id, &pattern, budget).await,
-            _ => Err(Refusal::new("give only one of `lines`, `tail` and `search`")),
+            _ => Err(ToolRefusal::new("give only one of `lines`, `tail` and `search`")),
         }
     }
 }
@@ -48,7 +50,7 @@ impl Toolbox {
         id: &str,
         lines: Option<&str>,
         budget: usize,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<ToolAnswer, ToolRefusal> {
         let parts = match lines {
             None => vec![Part::Whole],
             Some(lines) => parse_lines(lines)?,
@@ -56,7 +58,12 @@ impl Toolbox {
         self.artifact_part(id, parts, budget).await
     }
 
-    async fn artifact_part(&self, id: &str, parts: Vec<Part>, budget: usize) -> Result<Answer, Refusal> {
+    async fn artifact_part(
+        &self,
+        id: &str,
+        parts: Vec<Part>,
+        budget: usize,
+    ) -> Result<ToolAnswer, ToolRefusal> {
         let id = parse_id(id)?;
         let (artifacts, asked) = (self.artifacts.clone(), id.clone());
         let read = off_thread(move || read(&artifacts, &asked, &parts, budget)).await?;
@@ -70,7 +77,12 @@ impl Toolbox {
         Ok(shown(text, about))
     }
 
-    async fn search_artifact(&self, id: &str, pattern: &str, budget: usize) -> Result<Answer, Refusal> {
+    async fn search_artifact(
+        &self,
+        id: &str,
+        pattern: &str,
+        budget: usize,
+    ) -> Result<ToolAnswer, ToolRefusal> {
         let id = parse_id(id)?;
         let (artifacts, asked, pattern) = (self.artifacts.clone(), id.clone(), pattern.to_owned());
         let found = off_thread(move || artifacts.search(&asked, &pattern, MOST_HITS)).await?;
@@ -97,8 +109,8 @@ impl Toolbox {
     }
 }
 
-async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Refusal> {
-    aside(work).await.map_err(|_| Refusal::new("the artifact could not be read"))
+async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ToolRefusal> {
+    aside(work).await.map_err(|_| ToolRefusal::new("the artifact could not be read"))
 }
 
 /// Reads parts as clean text. Returns the text and the number of omitted bytes.
@@ -120,23 +132,23 @@ fn read(
     Ok((text, left))
 }
 
-fn parse_id(named: &str) -> Result<ArtifactId, Refusal> {
+fn parse_id(named: &str) -> Result<ArtifactId, ToolRefusal> {
     let named = named.trim();
     let id = named.strip_prefix(SCHEME).unwrap_or(named);
     id.parse().map_err(|error: ArtifactError| failed(&error))
 }
 
-fn parse_lines(text: &str) -> Result<Vec<Part>, Refusal> {
+fn parse_lines(text: &str) -> Result<Vec<Part>, ToolRefusal> {
     let part = |range: &LineRange| Part::Lines {
         first: range.first as u64,
         last: range.last.map(|last| last as u64),
     };
     match Selector::split(&format!(":{}", text.trim())) {
         Ok(Some((_, Selector::Lines(ranges)))) => Ok(ranges.iter().map(part).collect()),
-        _ => Err(Refusal::new(format_args!("`lines` {text:?} is not valid: use 5-9, 5- or 5-9,30-44"))),
+        _ => Err(ToolRefusal::new(format_args!("`lines` {text:?} is not valid: use 5-9, 5- or 5-9,30-44"))),
     }
 }
 
-fn failed(error: &ArtifactError) -> Refusal {
-    Refusal::hinted(error, error.hint())
+fn failed(error: &ArtifactError) -> ToolRefusal {
+    ToolRefusal::hinted(error, error.hint())
 }

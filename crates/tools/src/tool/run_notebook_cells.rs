@@ -4,13 +4,15 @@ use cellist_notebook::{CellId, CellRef};
 use cellist_session::run::why_nothing;
 use cellist_session::sessions::SessionKey;
 
-use super::{Access, Answer, Call, MaxOutput, Refusal, Seconds, Tool, ToolFacts, Toolbox, input};
-use crate::toolbox::cell_runs::CellRun;
+use super::{
+    CallAccess, CallContext, MaxOutput, Seconds, Tool, ToolAnswer, ToolFacts, ToolRefusal, Toolbox, input,
+};
+use crate::toolbox::cell_runs::CellRunOptions;
 use crate::toolbox::runs::not_within;
 
 input! {
     /// Runs cells in order, returns outputs and saves them. Stops at the first cell that fails.
-    struct RunNotebookCells {
+    struct RunNotebookCellsInput {
         notebook | path: Option<String>,
         cells: Option<Vec<CellRef>> = "Default: all",
         restart: bool,
@@ -22,11 +24,11 @@ input! {
     }
 }
 
-impl Tool for RunNotebookCells {
+impl Tool for RunNotebookCellsInput {
     const FACTS: ToolFacts =
-        ToolFacts::of_notebooks(Access::Run, "runs cells in order and returns their outputs");
+        ToolFacts::of_notebooks(CallAccess::Run, "runs cells in order and returns their outputs");
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let open = toolbox.notebook(&call, self.notebook.as_deref()).await?;
         let notebook = open.document.view().notebook.clone();
         let mut at: Vec<usize> = match &self.cells {
@@ -41,7 +43,7 @@ impl Tool for RunNotebookCells {
             // The first result of the new kernel reports the restart.
             toolbox.restart_kernel(&key, open.name()).await?;
         }
-        let run = CellRun {
+        let run = CellRunOptions {
             budget: call.budget(self.max_output, self.images),
             timeout: self.timeout,
             soft_wait: self.soft_wait,

@@ -8,7 +8,7 @@ use cellist_output::{Ansi, clean, ranges};
 use cellist_platform::aside::aside;
 use regex::Regex;
 
-use super::{Access, Answer, Call, Refusal, Tool, ToolFacts, Toolbox, input};
+use super::{CallAccess, CallContext, Tool, ToolAnswer, ToolFacts, ToolRefusal, Toolbox, input};
 use crate::redaction::Redaction;
 
 /// Characters of a line, with the match among them.
@@ -18,7 +18,7 @@ const BEFORE: usize = 60;
 
 /// A matching line.
 #[derive(Debug, PartialEq, Eq)]
-struct Hit {
+struct SearchHit {
     cell: usize,
     is_output: bool,
     /// Counted from 1 in the source or in the output.
@@ -29,7 +29,7 @@ struct Hit {
 
 input! {
     /// Finds lines in cells, with cell and line number.
-    struct SearchNotebook {
+    struct SearchNotebookInput {
         notebook | path: Option<String>,
         query: String,
         regex: bool,
@@ -37,12 +37,12 @@ input! {
     }
 }
 
-impl Tool for SearchNotebook {
-    const FACTS: ToolFacts = ToolFacts::of_notebooks(Access::Look, "finds lines in cells and outputs");
+impl Tool for SearchNotebookInput {
+    const FACTS: ToolFacts = ToolFacts::of_notebooks(CallAccess::Look, "finds lines in cells and outputs");
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let open = toolbox.notebook(&call, self.notebook.as_deref()).await?;
-        let SearchNotebook { query, regex: is_regex, outputs, .. } = self;
+        let SearchNotebookInput { query, regex: is_regex, outputs, .. } = self;
         let pattern = pattern(&query, is_regex).map_err(|problem| open.refuse(problem, None))?;
         let notebook = open.document.view().notebook.clone();
         // Searches the redacted text, so that an agent cannot guess a credential letter by letter.
@@ -53,18 +53,18 @@ impl Tool for SearchNotebook {
         let found = aside(search).await.map_err(|_| open.refuse("could not be searched", None))?;
         let mut cells: Vec<usize> = found.iter().map(|hit| hit.cell).collect();
         cells.dedup();
-        toolbox.glance(&call, &open, &notebook, &cells);
+        toolbox.announce_read(&call, &open, &notebook, &cells);
         let text = in_words(&found, &notebook, room);
         if text.is_empty() {
             let how = if is_regex { "matches" } else { "contains" };
             let more = if outputs { "" } else { "; `outputs` searches outputs too" };
             let count = notebook.cells().len();
-            return Ok(Answer::text(format!(
+            return Ok(ToolAnswer::text(format!(
                 "{}: no line in {count} cells {how} {query:?} (case-sensitive{more})",
                 open.name()
             )));
         }
-        Ok(Answer::text(format!("{}: {text}", open.name())))
+        Ok(ToolAnswer::text(format!("{}: {text}", open.name())))
     }
 }
 
@@ -88,7 +88,7 @@ fn hits(
     outputs: bool,
     redaction: Option<&Redaction>,
     mut room: usize,
-) -> Vec<Hit> {
+) -> Vec<SearchHit> {
     let mut found = Vec::new();
     for (cell, it) in notebook.cells().iter().enumerate() {
         let mut search = |text: &str, is_output: bool| {
@@ -97,7 +97,7 @@ fn hits(
                 if let Some(place) = pattern.find(line) {
                     let line = if room > 0 { excerpt(line, place.range()) } else { String::new() };
                     room = room.saturating_sub(line.len());
-                    found.push(Hit { cell, is_output, number: at + 1, line });
+                    found.push(SearchHit { cell, is_output, number: at + 1, line });
                 }
             }
         };
@@ -133,7 +133,7 @@ fn excerpt(line: &str, place: Range<usize>) -> String {
 }
 
 /// Lists lines by cell, within `room` bytes. Empty if there are none.
-fn in_words(found: &[Hit], notebook: &Notebook, room: usize) -> String {
+fn in_words(found: &[SearchHit], notebook: &Notebook, room: usize) -> String {
     let Some(first) = found.first() else { return String::new() };
     let mut cells: Vec<usize> = found.iter().map(|hit| hit.cell).collect();
     cells.dedup();

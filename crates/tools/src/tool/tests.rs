@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::offer::Offer;
+use crate::offer::ToolOffer;
 
 #[test]
 fn every_tool_is_found_by_its_name() {
@@ -14,7 +14,7 @@ fn every_tool_is_found_by_its_name() {
 #[test]
 fn a_tool_for_notebooks_has_a_line_in_prompts() {
     for mode in Mode::ALL {
-        for tool in Offer::new(mode, true).notebook_tools() {
+        for tool in ToolOffer::new(mode, true).notebook_tools() {
             assert!(!tool.in_mode(mode).facts.prompt.is_empty(), "{tool}");
         }
     }
@@ -77,9 +77,9 @@ fn arguments_have_one_name_and_a_description() {
     for (tool, field) in fields {
         let is_described = !field.description.is_empty();
         match field.kind {
-            Kind::Cell => assert!(["cell", "after"].contains(&field.name), "{tool}.{}", field.name),
-            Kind::Cells => assert_eq!(field.name, "cells", "{tool}"),
-            Kind::Seconds => {
+            FieldKind::Cell => assert!(["cell", "after"].contains(&field.name), "{tool}.{}", field.name),
+            FieldKind::Cells => assert_eq!(field.name, "cells", "{tool}"),
+            FieldKind::Seconds => {
                 assert!(["timeout", "soft_wait"].contains(&field.name), "{tool}.{}", field.name);
                 let is_timeout = field.name == "timeout";
                 assert!(!is_timeout || field.description.starts_with("Seconds"), "{tool}");
@@ -197,9 +197,9 @@ fn the_whole_table_of_tools_and_modes() {
 fn a_change_with_run_is_a_run() {
     let run = |run: bool| {
         let given = json!({ "cell": 0, "content": "", "run": run });
-        Toolbox::amounts_to(ToolName::UpdateNotebookCell, &given)
+        Toolbox::access_of(ToolName::UpdateNotebookCell, &given)
     };
-    assert_eq!((run(false), run(true)), (Access::ChangeNotebook, Access::Run));
+    assert_eq!((run(false), run(true)), (CallAccess::ChangeNotebook, CallAccess::Run));
 }
 
 #[test]

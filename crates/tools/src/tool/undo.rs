@@ -3,9 +3,9 @@
 use cellist_live::{Actor, DocumentError, Edited, Entry, PartlyUndone, Unchanged, Undo as Extent};
 use cellist_notebook::{Notebook, Revision};
 
-use super::{Access, Answer, Call, Refusal, Tool, ToolFacts, Toolbox, input};
+use super::{CallAccess, CallContext, Tool, ToolAnswer, ToolFacts, ToolRefusal, Toolbox, input};
 use crate::budget;
-use crate::toolbox::open::{Open, Others};
+use crate::toolbox::opened_notebook::{ChangesByOthers, OpenedNotebook};
 use crate::toolbox::runs::given;
 
 /// Turns listed for an agent that gave none.
@@ -15,18 +15,20 @@ const MOST_DEEDS: usize = 20;
 
 input! {
     /// Reverts your last change; changes by others stay.
-    struct Undo {
+    struct UndoInput {
         notebook | path: Option<String>,
         turn: Option<String> = "Or a whole turn",
         since: Option<String> = "Or all since a revision",
     }
 }
 
-impl Tool for Undo {
-    const FACTS: ToolFacts =
-        ToolFacts::of_notebooks(Access::ChangeNotebook, "reverts your changes; later changes by others stay");
+impl Tool for UndoInput {
+    const FACTS: ToolFacts = ToolFacts::of_notebooks(
+        CallAccess::ChangeNotebook,
+        "reverts your changes; later changes by others stay",
+    );
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let open = toolbox.notebook(&call, self.notebook.as_deref()).await?;
         let actor = call.caller().author().actor;
         let wanted = self.wanted(&actor).map_err(|problem| open.refuse(problem, None))?;
@@ -59,13 +61,13 @@ impl Tool for Undo {
         if has_outputs || has_kernel(toolbox, &open) {
             lines.push("Outputs and variables stay as they are.".to_owned());
         }
-        let others = told.before.map(|before| Others::since(&before, notebook)).unwrap_or_default();
+        let others = told.before.map(|before| ChangesByOthers::since(&before, notebook)).unwrap_or_default();
         lines.extend(others.without_cells(&touched).sentence());
-        Ok(Answer::text(budget::cut(&lines.join("\n"), call.usual_bytes())))
+        Ok(ToolAnswer::text(budget::cut(&lines.join("\n"), call.usual_bytes())))
     }
 }
 
-impl Undo {
+impl UndoInput {
     fn wanted(&self, actor: &Actor) -> Result<Extent, String> {
         match (given(self.turn.as_deref()), given(self.since.as_deref())) {
             (Some(_), Some(_)) => Err("give `turn` or `since`, not both".to_owned()),
@@ -80,13 +82,13 @@ impl Undo {
     }
 }
 
-fn has_kernel(toolbox: &Toolbox, open: &Open) -> bool {
+fn has_kernel(toolbox: &Toolbox, open: &OpenedNotebook) -> bool {
     toolbox.sessions.list().iter().any(|session| session.notebook.as_deref() == Some(open.path()))
 }
 
-impl Open {
+impl OpenedNotebook {
     /// Explains why nothing was undone, and lists the turns that could be.
-    async fn nothing_undone(&self, error: &DocumentError, actor: &Actor) -> Refusal {
+    async fn nothing_undone(&self, error: &DocumentError, actor: &Actor) -> ToolRefusal {
         let is_nothing =
             matches!(error, DocumentError::Unchanged(why) if matches!(**why, Unchanged::Nothing(_)));
         if !is_nothing {

@@ -12,15 +12,15 @@ use tokio::sync::watch;
 
 use super::Toolbox;
 use crate::agent::Agent;
-use crate::answer::Answer;
+use crate::answer::ToolAnswer;
 use crate::caller::{Caller, ToolSet};
 use crate::mode::Mode;
-use crate::offer::Offer;
+use crate::offer::ToolOffer;
 use crate::tool::ToolName;
 
 /// The reason why a call from code was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum NotCalled {
     #[error("no code is running in session {session}; only running code can call tools")]
     Nobody { session: String },
@@ -36,10 +36,10 @@ impl Toolbox {
         tool: &str,
         arguments: &Value,
         cancel: Cancel,
-    ) -> Result<Answer, NotCalled> {
+    ) -> Result<ToolAnswer, NotCalled> {
         let agent = self.acting(session)?;
         let Some(tool) = ToolName::from_name(tool) else {
-            let known = Offer::set(agent.caller()).tool_names();
+            let known = ToolOffer::of_caller(agent.caller()).tool_names();
             let known = known.into_iter().map(ToolName::as_str).collect::<Vec<_>>().join(", ");
             return Err(NotCalled::Unknown { tool: tool.to_owned(), known });
         };

@@ -6,20 +6,20 @@ use cellist_notebook::{
     self as notebook, Action, CellRef, Effect, Notebook, Operation, Outcome, Revision, Snapshot,
 };
 
-use super::Call;
-use super::open::{Open, Others};
-use crate::answer::{Answer, Refusal};
+use super::CallContext;
+use super::opened_notebook::{ChangesByOthers, OpenedNotebook};
+use crate::answer::{ToolAnswer, ToolRefusal};
 use crate::budget;
 
 /// The result of operations on a notebook.
-pub(crate) struct Done {
+pub(crate) struct PerformedChanges {
     pub(crate) outcomes: Vec<Outcome>,
     pub(crate) revision: Revision,
     /// The display name of the notebook.
     name: String,
     /// The requested text of each edit.
     wanted: Vec<Option<String>>,
-    others: Others,
+    others: ChangesByOthers,
 }
 
 /// The cells that an operation refers to: those of its base revision, or the current ones.
@@ -40,7 +40,7 @@ impl KnownCells<'_> {
 
 /// The result of replacing a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Replaced {
+enum ReplaceResult {
     /// The new text is in place, or nothing was to be replaced.
     Whole,
     /// The new text is merged with changes by others.
@@ -49,15 +49,15 @@ enum Replaced {
     Not,
 }
 
-impl Open {
+impl OpenedNotebook {
     /// Performs operations as the agent, all or none. Indexes refer to the cells that the agent has
     /// read.
     pub(crate) async fn perform(
         &self,
-        call: &Call<'_>,
+        call: &CallContext<'_>,
         revision: Option<&str>,
         operations: impl FnOnce(KnownCells<'_>) -> notebook::Result<Vec<Operation>> + Send + 'static,
-    ) -> Result<Done, Refusal> {
+    ) -> Result<PerformedChanges, ToolRefusal> {
         let changed = self.change(call, self.place.base(revision)?, move |notebook, base| {
             let operations = operations(KnownCells { notebook, base })?;
             let outcomes = notebook.perform(&operations, base)?;
@@ -65,7 +65,7 @@ impl Open {
         });
         let (Edited { value: (outcomes, wanted), notebook, .. }, others) = changed.await?;
         let name = self.name().to_owned();
-        Ok(Done { outcomes, revision: notebook.revision(), name, wanted, others })
+        Ok(PerformedChanges { outcomes, revision: notebook.revision(), name, wanted, others })
     }
 }
 
@@ -77,7 +77,7 @@ fn wanted(operation: Operation) -> Option<String> {
     }
 }
 
-impl Done {
+impl PerformedChanges {
     /// Describes the changes without the revision, for a reply that ends with a later one.
     pub(crate) fn without_revision(&self) -> String {
         let mut lines = vec![self.sentences()];
@@ -87,7 +87,7 @@ impl Done {
     }
 
     /// Describes the changes. Refuses if none took effect.
-    pub(crate) fn answer(&self) -> Result<Answer, Refusal> {
+    pub(crate) fn answer(&self) -> Result<ToolAnswer, ToolRefusal> {
         let mut lines = vec![format!("{} Revision {}.", self.sentences(), self.revision)];
         let deleted: Vec<&Outcome> = self.deleted().collect();
         for outcome in &deleted {
@@ -100,20 +100,20 @@ impl Done {
         lines.extend(self.others.sentence());
         let text = lines.join("\n");
         let is_lost = |at: usize, outcome: &Outcome| {
-            outcome.effect == Effect::Gone || self.replaced(at) == Replaced::Not
+            outcome.effect == Effect::Gone || self.replaced(at) == ReplaceResult::Not
         };
         match self.outcomes.iter().enumerate().all(|(at, outcome)| is_lost(at, outcome)) {
-            true => Err(Refusal::new(format_args!("{}: {text}", self.name))),
-            false => Ok(Answer::text(text)),
+            true => Err(ToolRefusal::new(format_args!("{}: {text}", self.name))),
+            false => Ok(ToolAnswer::text(text)),
         }
     }
 
-    fn replaced(&self, at: usize) -> Replaced {
+    fn replaced(&self, at: usize) -> ReplaceResult {
         let (outcome, wanted) = (&self.outcomes[at], self.wanted.get(at).and_then(Option::as_deref));
         match (wanted.is_none_or(|wanted| wanted == outcome.cell_source), outcome.effect) {
-            (true, _) | (_, Effect::Gone) => Replaced::Whole,
-            (false, Effect::Changed) => Replaced::Merged,
-            (false, Effect::Unchanged) => Replaced::Not,
+            (true, _) | (_, Effect::Gone) => ReplaceResult::Whole,
+            (false, Effect::Changed) => ReplaceResult::Merged,
+            (false, Effect::Unchanged) => ReplaceResult::Not,
         }
     }
 
@@ -124,11 +124,11 @@ impl Done {
             let source =
                 || budget::cut(cell_source.trim_end_matches('\n'), budget::USUAL / self.outcomes.len());
             match self.replaced(at) {
-                Replaced::Whole => None,
-                Replaced::Merged => {
+                ReplaceResult::Whole => None,
+                ReplaceResult::Merged => {
                     Some(format!("Merged with changes by others. Cell {index} is now:\n{}", source()))
                 }
-                Replaced::Not => Some(format!(
+                ReplaceResult::Not => Some(format!(
                     "Cell {index} is now:\n{}\nUpdate it again to use your text instead.",
                     source()
                 )),
@@ -140,8 +140,8 @@ impl Done {
     fn sentence(&self, at: usize) -> String {
         let outcome = &self.outcomes[at];
         match self.replaced(at) {
-            Replaced::Whole | Replaced::Merged => outcome.sentence(),
-            Replaced::Not => {
+            ReplaceResult::Whole | ReplaceResult::Merged => outcome.sentence(),
+            ReplaceResult::Not => {
                 let Outcome { cell_index: index, cell_id, cell_type: kind, total_cells, .. } = outcome;
                 let id = cell_id.as_ref().map_or_else(String::new, |id| format!(" ({id})"));
                 let cells = if *total_cells == 1 { "cell" } else { "cells" };

@@ -6,20 +6,28 @@ use cellist_store::Result;
 
 use super::Toolbox;
 use crate::agent::Agent;
-use crate::context::{CellRun, NotebookContext};
-use crate::editor::{Editor, Selection};
+use crate::context::{LastCellRun, NotebookContext};
+use crate::editor::{EditorSelection, EditorState};
 use crate::redaction::Redaction;
 
 impl Toolbox {
     /// Returns the state of the active notebook, if there is one. Leaves out selected cells that
     /// are gone.
-    pub async fn context(&self, editor: &Editor, redaction: &Redaction) -> Result<Option<NotebookContext>> {
+    pub async fn context(
+        &self,
+        editor: &EditorState,
+        redaction: &Redaction,
+    ) -> Result<Option<NotebookContext>> {
         let Some(path) = editor.notebook() else { return Ok(None) };
         Ok(self.context_of(&self.documents.open(path).await?, editor, redaction))
     }
 
     /// The same for an agent. The agent's later changes are based on this state.
-    pub async fn tell_context(&self, agent: &Agent, editor: &Editor) -> Result<Option<NotebookContext>> {
+    pub async fn agent_context(
+        &self,
+        agent: &Agent,
+        editor: &EditorState,
+    ) -> Result<Option<NotebookContext>> {
         let Some(path) = editor.notebook() else { return Ok(None) };
         let document = self.documents.open(path).await?;
         agent.hold(&document);
@@ -31,7 +39,7 @@ impl Toolbox {
     fn context_of(
         &self,
         document: &Document,
-        editor: &Editor,
+        editor: &EditorState,
         redaction: &Redaction,
     ) -> Option<NotebookContext> {
         let view = document.view();
@@ -44,7 +52,7 @@ impl Toolbox {
             let state = states.get(id)?;
             // The file may have the result of a run that this host has not seen.
             let is_known = state.last.is_some() || state.activity != Default::default();
-            is_known.then(|| CellRun::from(state))
+            is_known.then(|| LastCellRun::from(state))
         };
         let context = NotebookContext::of(&view.notebook, document.path(), kernel, &selection, run).ok()?;
         Some(context.redacted(&view.notebook, redaction))
@@ -52,8 +60,8 @@ impl Toolbox {
 }
 
 /// Drops selected cells that no longer exist.
-fn existing(selection: &Selection, notebook: &Notebook) -> Selection {
-    let mut still = Selection::default();
+fn existing(selection: &EditorSelection, notebook: &Notebook) -> EditorSelection {
+    let mut still = EditorSelection::default();
     for (cell, name) in selection.references().zip(&selection.cells) {
         still.cells.extend(notebook.find(&cell).ok().map(|_| name.clone()));
     }

@@ -8,7 +8,7 @@ use cellist_notebook::{Cell, CellId, CellType, Notebook};
 use cellist_session::sessions::SessionState;
 
 use super::Toolbox;
-use super::open::Open;
+use super::opened_notebook::OpenedNotebook;
 use crate::budget;
 use crate::context::{first_line, language};
 use crate::sketch::CellSketch;
@@ -128,7 +128,7 @@ impl Listing<'_> {
 
 impl Toolbox {
     /// Describes a notebook in a line.
-    pub(crate) fn heading(&self, open: &Open, notebook: &Notebook) -> String {
+    pub(crate) fn heading(&self, open: &OpenedNotebook, notebook: &Notebook) -> String {
         let cells = match notebook.cells().len() {
             0 => "no cells".to_owned(),
             1 => "1 cell".to_owned(),

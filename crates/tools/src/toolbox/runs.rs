@@ -16,14 +16,14 @@ use cellist_session::sessions::{
 };
 use cellist_settings::Settings;
 
-use super::ongoing::{handed_over, standing};
-use super::{Call, Toolbox};
+use super::run_status::{handed_over, standing};
+use super::{CallContext, Toolbox};
 use crate::agent::Agent;
-use crate::answer::{Answer, Refusal};
+use crate::answer::{ToolAnswer, ToolRefusal};
 use crate::caller::Caller;
 use crate::executions::{Execution, Inside};
 use crate::input::Seconds;
-use crate::result::{self, Budget, Composed, Reply};
+use crate::result::{self, Budget, ReplyDraft, ToolReply};
 
 /// Kernels remembered as introduced.
 const KERNELS: usize = 1000;
@@ -39,7 +39,7 @@ pub(crate) struct Introduced(Mutex<VecDeque<String>>);
 impl Introduced {
     /// Introduces the interpreter of a kernel, once.
     pub(crate) fn line(&self, kernel_id: &str, kernel: &KernelReport) -> Option<String> {
-        if self.is_new(kernel_id) { result::introduced(kernel) } else { None }
+        if self.is_new(kernel_id) { result::introduction(kernel) } else { None }
     }
 
     fn is_new(&self, name: &str) -> bool {
@@ -97,7 +97,7 @@ pub(crate) struct Part {
 
 impl Toolbox {
     /// Resolves the settings of a folder. Calls in quick succession share one reading.
-    pub(crate) async fn settings(&self, agent: &Agent, folder: &Path) -> Result<Arc<Settings>, Refusal> {
+    pub(crate) async fn settings(&self, agent: &Agent, folder: &Path) -> Result<Arc<Settings>, ToolRefusal> {
         if let Some(known) = agent.known_settings(folder) {
             return Ok(known);
         }
@@ -106,8 +106,8 @@ impl Toolbox {
         let resolved = aside(move || environment.settings(&home, &place)).await;
         match resolved {
             Ok(Ok(resolved)) => Ok(agent.keep_settings(folder, resolved.settings)),
-            Ok(Err(faults)) => Err(Refusal::new(faults)),
-            Err(_) => Err(Refusal::new("the settings could not be read")),
+            Ok(Err(faults)) => Err(ToolRefusal::new(faults)),
+            Err(_) => Err(ToolRefusal::new("the settings could not be read")),
         }
     }
 
@@ -130,10 +130,10 @@ impl Toolbox {
     /// Resolves the session of `python` or `eval`: the named one, or the caller's own.
     pub(crate) fn session_of(
         &self,
-        call: &Call<'_>,
+        call: &CallContext<'_>,
         session: Option<&str>,
         cwd: Option<&str>,
-    ) -> Result<SessionKey, Refusal> {
+    ) -> Result<SessionKey, ToolRefusal> {
         let caller = call.caller();
         let cwd = cwd.map(|folder| folder_at(&caller.cwd, folder)).transpose()?;
         let Some(named) = given(session) else {
@@ -149,7 +149,7 @@ impl Toolbox {
                 SessionKey::new(named, cwd.unwrap_or_else(|| caller.cwd.clone()))
             }
             Err(error) => {
-                return Err(Refusal::advised(error, Some("name its folder too, with `cwd`".to_owned())));
+                return Err(ToolRefusal::advised(error, Some("name its folder too, with `cwd`".to_owned())));
             }
         };
         not_within(call, key)
@@ -161,25 +161,29 @@ impl Toolbox {
     }
 
     /// Finds a session by name. A new one is in the caller's folder.
-    pub(crate) fn session_named(&self, call: &Call<'_>, named: &str) -> Result<SessionKey, Refusal> {
+    pub(crate) fn session_named(
+        &self,
+        call: &CallContext<'_>,
+        named: &str,
+    ) -> Result<SessionKey, ToolRefusal> {
         match self.sessions.find(named, None) {
             Ok(key) => Ok(key),
             Err(SessionError::NoSuchSession { .. }) => {
                 Ok(SessionKey::new(named, call.caller().cwd.as_path()))
             }
-            Err(error) => Err(Refusal::new(error)),
+            Err(error) => Err(ToolRefusal::new(error)),
         }
     }
 
     /// Starts a run and waits as long as the call wants. Then the run goes on under its name.
     pub(crate) async fn begin<F>(
         &self,
-        mut call: Call<'_>,
+        mut call: CallContext<'_>,
         plan: Plan,
         run: impl FnOnce(Inside) -> F,
-    ) -> Result<Answer, Refusal>
+    ) -> Result<ToolAnswer, ToolRefusal>
     where
-        F: Future<Output = Reply> + Send + 'static,
+        F: Future<Output = ToolReply> + Send + 'static,
     {
         let Plan { title, session, settings, budget, soft_wait, said } = plan;
         let patience = soft_wait.map_or(settings.run.soft_wait, wait_time);
@@ -204,7 +208,7 @@ impl Toolbox {
         inside: &mut Inside,
         label: Option<&str>,
         part: Part,
-    ) -> Result<CallReport, Refusal> {
+    ) -> Result<CallReport, ToolRefusal> {
         let (key, owner) = (call.key.clone(), call.owner.clone());
         // The session lasts as long as the agent is attached, and until it was idle for long.
         let ticket = self.sessions.call(SessionCall { owner: None, ..call });
@@ -227,12 +231,12 @@ impl Toolbox {
     }
 
     /// Finds a run by name. A run that another front end started has the session's name.
-    pub(crate) fn execution(&self, name: &str) -> Result<Execution, Refusal> {
+    pub(crate) fn execution(&self, name: &str) -> Result<Execution, ToolRefusal> {
         if let Some(execution) = self.executions.find(name) {
             return Ok(execution);
         }
         let Some(ticket) = self.sessions.execution(&ExecutionId::named(name)) else {
-            return Err(Refusal::new(format_args!(
+            return Err(ToolRefusal::new(format_args!(
                 "unknown execution {}: only running ones and the last that ended are known",
                 result::short(name, 60)
             )));
@@ -242,7 +246,7 @@ impl Toolbox {
         let run = |mut inside| async move {
             match follow(&ticket, &mut inside, None, Part::default()).await {
                 Ok(report) => ended(report),
-                Err(error) => Refusal::from(error).into(),
+                Err(error) => ToolRefusal::from(error).into(),
             }
         };
         Ok(self.executions.begin(id, title, session, String::new(), run))
@@ -286,32 +290,32 @@ async fn follow(
 }
 
 /// Composes the reply about a call that another front end made.
-fn ended(report: CallReport) -> Reply {
+fn ended(report: CallReport) -> ToolReply {
     let texts = report.cells.iter().map(|cell| cell.report.text.as_str());
     let text = texts.chain(report.notices.iter().map(String::as_str)).collect::<Vec<_>>().join("\n");
     match report.status {
-        Status::Ok => Composed::text(text, false).into(),
-        Status::Error | Status::Timeout | Status::Cancelled => Refusal::new(text).into(),
+        Status::Ok => ReplyDraft::text(text, false).into(),
+        Status::Error | Status::Timeout | Status::Cancelled => ToolRefusal::new(text).into(),
     }
 }
 
 /// Returns a session to run code in. Refuses the session of the calling code, which would wait for
 /// itself.
-pub(crate) fn not_within(call: &Call<'_>, key: SessionKey) -> Result<SessionKey, Refusal> {
+pub(crate) fn not_within(call: &CallContext<'_>, key: SessionKey) -> Result<SessionKey, ToolRefusal> {
     match call.agent.within() {
         Some(within) if *within == key => Err(busy(within)),
         Some(_) | None => Ok(key),
     }
 }
 
-fn busy(session: &SessionKey) -> Refusal {
+fn busy(session: &SessionKey) -> ToolRefusal {
     let what = format_args!("session {} is busy: it runs the code that makes this call", session.id);
-    Refusal::advised(what, Some("run the code directly, or use another `session`".to_owned()))
+    ToolRefusal::advised(what, Some("run the code directly, or use another `session`".to_owned()))
 }
 
 /// Builds a session call with the defaults of tools.
 pub(crate) fn session_call(
-    call: &Call<'_>,
+    call: &CallContext<'_>,
     key: SessionKey,
     order: Order,
     cells: Vec<Code>,
@@ -346,12 +350,12 @@ pub(crate) fn call_limit(timeout: Option<Seconds>) -> Limit {
 }
 
 /// Resolves a folder to run in.
-pub(crate) fn folder_at(cwd: &Path, named: &str) -> Result<PathBuf, Refusal> {
+pub(crate) fn folder_at(cwd: &Path, named: &str) -> Result<PathBuf, ToolRefusal> {
     let folder = cwd.join(named.trim());
     match folder.canonicalize() {
         Ok(real) if real.is_dir() => Ok(real),
-        Ok(_) => Err(Refusal::new(format_args!("{}: is not a folder", folder.display()))),
-        Err(_) => Err(Refusal::new(format_args!("{}: no such folder", folder.display()))),
+        Ok(_) => Err(ToolRefusal::new(format_args!("{}: is not a folder", folder.display()))),
+        Err(_) => Err(ToolRefusal::new(format_args!("{}: no such folder", folder.display()))),
     }
 }
 

@@ -4,14 +4,14 @@ use cellist_live::Edited;
 use cellist_notebook::{self as notebook, Applied, CellId, Ids, Notebook, Revision, Snapshot};
 use cellist_store::{Missing, Store};
 
-use super::Call;
-use super::open::Open;
-use super::target::Place;
-use crate::answer::{Answer, Refusal};
+use super::CallContext;
+use super::file_resolver::ResolvedFile;
+use super::opened_notebook::OpenedNotebook;
+use crate::answer::{ToolAnswer, ToolRefusal};
 use crate::budget;
 
 /// A notebook after a change of its text.
-pub(crate) struct Written {
+pub(crate) struct WrittenNotebook {
     /// The answer about the change.
     pub(crate) text: String,
     pub(crate) revision: Revision,
@@ -19,14 +19,14 @@ pub(crate) struct Written {
     pub(crate) cells: Vec<CellId>,
 }
 
-impl Open {
+impl OpenedNotebook {
     /// Applies a new text. `make` derives it from the base text.
     pub(crate) async fn apply_text(
         &self,
-        call: &Call<'_>,
+        call: &CallContext<'_>,
         revision: Option<&str>,
         make: impl FnOnce(String) -> notebook::Result<String> + Send + 'static,
-    ) -> Result<Written, Refusal> {
+    ) -> Result<WrittenNotebook, ToolRefusal> {
         let changed = self.change(call, self.place.base(revision)?, move |notebook, base| {
             let text = make(base.map_or_else(|| notebook.to_text(), Snapshot::to_text))?;
             let (applied, notices) = notebook.apply_text(&text, base)?;
@@ -48,12 +48,16 @@ impl Open {
             .filter(|(at, _)| applied.changed.contains(at) || applied.added.contains(at))
             .map(|(_, cell)| cell.id().clone());
         let text = budget::cut(&lines.join("\n"), budget::USUAL);
-        Ok(Written { text, revision, cells: written.collect() })
+        Ok(WrittenNotebook { text, revision, cells: written.collect() })
     }
 
     /// Refuses a whole text if the notebook has changed since the agent read it, unless the call
     /// names a revision.
-    pub(crate) async fn check_text(&self, call: &Call<'_>, revision: Option<&str>) -> Result<(), Refusal> {
+    pub(crate) async fn check_text(
+        &self,
+        call: &CallContext<'_>,
+        revision: Option<&str>,
+    ) -> Result<(), ToolRefusal> {
         if self.place.base(revision)?.is_some() {
             return Ok(());
         }
@@ -77,11 +81,11 @@ impl Open {
     /// Replaces the JSON. `make` derives it from the current JSON.
     pub(crate) async fn apply_json(
         &self,
-        call: &Call<'_>,
+        call: &CallContext<'_>,
         revision: Option<&str>,
         store: &Store,
         make: impl FnOnce(String) -> notebook::Result<String> + Send + 'static,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<ToolAnswer, ToolRefusal> {
         let before = self.document.view().notebook.revision();
         let named = self.place.base(revision)?;
         if let Some(base) = named.filter(|base| *base != before) {
@@ -108,7 +112,7 @@ impl Open {
             self.place.stored("could not be saved", save).await?;
         }
         let cells = notebook.cells().len();
-        Ok(Answer::text(match revision == before {
+        Ok(ToolAnswer::text(match revision == before {
             true => format!("{} already has this JSON. Revision {revision}.", self.name()),
             false => format!(
                 "Wrote the JSON of {}, a notebook with {cells} cells. Revision {revision}.",
@@ -119,7 +123,11 @@ impl Open {
 }
 
 /// Creates a notebook from cell-marked text.
-pub(crate) async fn make_notebook(store: &Store, place: &Place, text: String) -> Result<String, Refusal> {
+pub(crate) async fn make_notebook(
+    store: &Store,
+    place: &ResolvedFile,
+    text: String,
+) -> Result<String, ToolRefusal> {
     let (own, path) = (store.clone(), place.real.clone());
     let made = place.stored("could not be created", move || {
         own.change(&path, Missing::StartEmpty, |notebook| match notebook.cells().is_empty() {
@@ -147,10 +155,10 @@ pub(crate) async fn make_notebook(store: &Store, place: &Place, text: String) ->
 /// Creates a notebook from JSON, or repairs an unreadable one.
 pub(crate) async fn put_json(
     store: &Store,
-    place: &Place,
+    place: &ResolvedFile,
     text: &str,
     base: Option<Revision>,
-) -> Result<String, Refusal> {
+) -> Result<String, ToolRefusal> {
     let (own, path, bytes) = (store.clone(), place.real.clone(), text.as_bytes().to_vec());
     let save = move || own.replace_raw(&path, bytes, base);
     let saved = place.stored("could not be saved", save).await?;
@@ -180,7 +188,7 @@ fn summary(applied: &Applied, notebook: &Notebook) -> String {
     let mut said: Vec<String> = parts
         .iter()
         .filter(|(_, cells)| !cells.is_empty())
-        .map(|(what, cells)| format!("{what} {cells}"))
+        .map(|(verb, cells)| format!("{verb} {cells}"))
         .collect();
     said.push(format!("kept {} of {}", applied.kept.len(), notebook.cells().len()));
     said.join("; ")

@@ -12,7 +12,7 @@ use cellist_session::sessions::{Means, OwnerId, Policy, Sessions};
 use cellist_settings::{Home, ToolMode};
 use cellist_store::Store;
 use cellist_store::artifact::{Artifacts, Retention};
-use cellist_tools::{Agent, Answer, Caller, Editor, EditorReport, Mode, ToolName, ToolSet, Toolbox};
+use cellist_tools::{Agent, Caller, EditorReport, EditorState, Mode, ToolAnswer, ToolName, ToolSet, Toolbox};
 use serde_json::{Value, json};
 use testkit::Scratch;
 use tokio::sync::watch;
@@ -69,11 +69,11 @@ impl Bed {
     }
 
     /// The state of an editor that shows only this.
-    pub(crate) fn report(&self, editor: Editor) {
-        let Editor { active, attached, selection } = editor;
+    pub(crate) fn report(&self, editor: EditorState) {
+        let EditorState { active, attached, selection } = editor;
         let detach = self.toolbox.editor().attached;
-        self.toolbox.hear(EditorReport { detach, ..EditorReport::default() });
-        self.toolbox.hear(EditorReport { active, selection, attach: attached, detach: Vec::new() });
+        self.toolbox.apply_report(EditorReport { detach, ..EditorReport::default() });
+        self.toolbox.apply_report(EditorReport { active, selection, attach: attached, detach: Vec::new() });
     }
 
     /// The same folder for an agent with another configuration.
@@ -101,11 +101,11 @@ impl Bed {
         self.write(name, serde_json::to_vec_pretty(&file).unwrap())
     }
 
-    pub(crate) async fn answer(&self, tool: &str, arguments: Value) -> Answer {
+    pub(crate) async fn answer(&self, tool: &str, arguments: Value) -> ToolAnswer {
         self.answer_to(&self.agent, tool, arguments).await
     }
 
-    pub(crate) async fn answer_to(&self, agent: &Arc<Agent>, tool: &str, arguments: Value) -> Answer {
+    pub(crate) async fn answer_to(&self, agent: &Arc<Agent>, tool: &str, arguments: Value) -> ToolAnswer {
         let tool = ToolName::from_name(tool).unwrap();
         let (news, _heard) = watch::channel(None);
         let calling = self.toolbox.call(agent, tool, &arguments, &news, Cancel::never());

@@ -278,7 +278,7 @@ async fn an_agents_changes_carry_its_name_and_undo_as_a_turn() {
 async fn reads_of_an_agent_are_announced() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", THREE);
-    let mut glances = bed.toolbox.glances();
+    let mut glances = bed.toolbox.cells_read();
     bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": ["bb", 0] })).await;
     bed.told("get_cell_outputs", json!({ "notebook": "nb.ipynb", "cell": "12" })).await;
     bed.told("read", json!({ "path": "nb.ipynb" })).await;

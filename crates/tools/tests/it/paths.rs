@@ -1,7 +1,7 @@
 //! The notebook of a call, and the files that an agent may use.
 
 use cellist_tools::redaction::Redaction;
-use cellist_tools::{Editor, Selection};
+use cellist_tools::{EditorSelection, EditorState};
 use serde_json::json;
 
 use crate::bed::Bed;
@@ -93,14 +93,17 @@ async fn the_active_notebook_is_the_default() {
         }
     }
     // Active alone is not enough.
-    bed.report(Editor { active: Some(one.clone()), ..Editor::default() });
+    bed.report(EditorState { active: Some(one.clone()), ..EditorState::default() });
     assert_eq!(bed.refused("get_notebook_cells", json!({})).await, none);
-    let both =
-        Editor { active: Some(one.clone()), attached: vec![one.clone(), two.clone()], ..Editor::default() };
+    let both = EditorState {
+        active: Some(one.clone()),
+        attached: vec![one.clone(), two.clone()],
+        ..EditorState::default()
+    };
     bed.report(both);
     assert!(bed.told("get_notebook_cells", json!({})).await.starts_with("one.ipynb"));
     // The notebook attached at the start.
-    bed.report(Editor::default());
+    bed.report(EditorState::default());
     let started = bed.also(|caller| caller.attached = vec![two.clone()]);
     let answer = bed.answer_to(&started, "get_notebook_cells", json!({})).await;
     assert!(answer.all_text().starts_with("two.ipynb"), "{}", answer.all_text());
@@ -123,17 +126,17 @@ async fn an_agent_that_needs_an_active_notebook_gets_no_other() {
         refused(named()).await,
         "Error: one.ipynb: is neither attached nor in the active editor; both are required"
     );
-    bed.report(Editor { active: Some(one.clone()), ..Editor::default() });
+    bed.report(EditorState { active: Some(one.clone()), ..EditorState::default() });
     assert_eq!(
         refused(named()).await,
         "Error: one.ipynb: is in the active editor, but not attached; both are required"
     );
-    bed.report(Editor { active: Some(two), attached: vec![one.clone()], ..Editor::default() });
+    bed.report(EditorState { active: Some(two), attached: vec![one.clone()], ..EditorState::default() });
     assert_eq!(
         refused(named()).await,
         "Error: one.ipynb: is attached, but not in the active editor; both are required"
     );
-    bed.report(Editor { active: Some(one.clone()), attached: vec![one], ..Editor::default() });
+    bed.report(EditorState { active: Some(one.clone()), attached: vec![one], ..EditorState::default() });
     bed.told("get_notebook_cells", named()).await;
     bed.told("get_notebook_cells", json!({})).await;
     bed.close().await;
@@ -144,12 +147,12 @@ async fn the_context_leaves_out_deleted_selected_cells() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", &[("aa", "1"), ("bb", "2")]);
     let selection =
-        Selection { cells: vec!["bb".to_owned(), "gone".to_owned()], editing: Some("9".to_owned()) };
-    bed.report(Editor { active: Some(path.clone()), attached: vec![path], selection });
+        EditorSelection { cells: vec!["bb".to_owned(), "gone".to_owned()], editing: Some("9".to_owned()) };
+    bed.report(EditorState { active: Some(path.clone()), attached: vec![path], selection });
     let context = bed.toolbox.context(&bed.toolbox.editor(), &Redaction::default()).await.unwrap().unwrap();
     let selected: Vec<&str> = context.selected_cells.iter().map(|cell| cell.id.as_str()).collect();
     assert_eq!((selected, context.kernel_id), (vec!["bb"], None));
-    bed.report(Editor::default());
+    bed.report(EditorState::default());
     assert_eq!(bed.toolbox.context(&bed.toolbox.editor(), &Redaction::default()).await.unwrap(), None);
     bed.close().await;
 }

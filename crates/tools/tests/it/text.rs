@@ -1,6 +1,6 @@
 //! Notebooks as text and as JSON, and files of all kinds.
 
-use cellist_tools::{Block, ToolSet};
+use cellist_tools::{AnswerBlock, ToolSet};
 use serde_json::json;
 
 use crate::bed::{Bed, sources, without_revisions};
@@ -12,7 +12,7 @@ async fn text(bed: &Bed, path: &str) -> String {
     let answer = bed.answer("read", json!({ "path": path })).await;
     assert!(!answer.is_failure, "{}", answer.all_text());
     match &answer.blocks[0] {
-        Block::Text(text) => text.clone(),
+        AnswerBlock::Text(text) => text.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -26,7 +26,7 @@ async fn a_read_has_the_text_and_a_separate_remark() {
         .blocks
         .iter()
         .map(|block| match block {
-            Block::Text(text) => without_revisions(text),
+            AnswerBlock::Text(text) => without_revisions(text),
             other => panic!("{other:?}"),
         })
         .collect();

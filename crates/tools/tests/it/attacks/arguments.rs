@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use cellist_session::orders::ClientEnvironment;
-use cellist_tools::{Field, Kind, Mode, ToolName, ToolSet};
+use cellist_tools::{Field, FieldKind, Mode, ToolName, ToolSet};
 use serde_json::{Map, Value, json};
 
 use crate::bed::Bed;
@@ -103,7 +103,7 @@ fn nested(depth: usize) -> Value {
 }
 
 /// A value for an argument: mostly of its kind, often not.
-fn value(kind: Kind, dice: &mut Dice, texts: &[String]) -> Value {
+fn value(kind: FieldKind, dice: &mut Dice, texts: &[String]) -> Value {
     let numbers = [0, 1, -1, 7, i64::MAX, i64::MIN, 1 << 53];
     if dice.roll(4) == 0 {
         return match dice.roll(8) {
@@ -118,22 +118,22 @@ fn value(kind: Kind, dice: &mut Dice, texts: &[String]) -> Value {
         };
     }
     match kind {
-        Kind::Text => json!(dice.pick(texts)),
-        Kind::Flag => json!(dice.roll(2) == 0),
-        Kind::Whole(_) => json!(*dice.pick(&numbers)),
+        FieldKind::Text => json!(dice.pick(texts)),
+        FieldKind::Flag => json!(dice.roll(2) == 0),
+        FieldKind::Whole(_) => json!(*dice.pick(&numbers)),
         // A wait of an hour is valid, but no test waits for it.
-        Kind::Seconds => json!(*dice.pick(&[0.0, -1.0, 0.01, 0.1])),
-        Kind::Cell if dice.roll(2) == 0 => json!(*dice.pick(&numbers)),
-        Kind::Cell => json!(dice.pick(texts)),
-        Kind::Cells => match dice.roll(3) {
+        FieldKind::Seconds => json!(*dice.pick(&[0.0, -1.0, 0.01, 0.1])),
+        FieldKind::Cell if dice.roll(2) == 0 => json!(*dice.pick(&numbers)),
+        FieldKind::Cell => json!(dice.pick(texts)),
+        FieldKind::Cells => match dice.roll(3) {
             0 => json!([*dice.pick(&numbers), dice.pick(texts)]),
             1 => json!(vec![0; 5_000]),
             _ => json!(dice.pick(texts)),
         },
-        Kind::Texts => json!([dice.pick(texts), dice.pick(texts)]),
-        Kind::Choice(words) if dice.roll(4) > 0 => json!(dice.pick(words)),
-        Kind::Choice(_) => json!(dice.pick(texts)),
-        Kind::Objects(fields) => {
+        FieldKind::Texts => json!([dice.pick(texts), dice.pick(texts)]),
+        FieldKind::Choice(words) if dice.roll(4) > 0 => json!(dice.pick(words)),
+        FieldKind::Choice(_) => json!(dice.pick(texts)),
+        FieldKind::Objects(fields) => {
             let count = dice.roll(4);
             (0..count).map(|_| object(fields, dice, texts)).collect()
         }

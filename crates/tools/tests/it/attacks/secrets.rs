@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use cellist_tools::{Answer, Mode, ToolSet};
+use cellist_tools::{Mode, ToolAnswer, ToolSet};
 use serde_json::{Value, json};
 use testkit::{SECRET, SECRETS, STATE_FILES};
 
@@ -34,7 +34,7 @@ fn calls(path: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
-fn check(answer: &Answer, what: &str) {
+fn check(answer: &ToolAnswer, what: &str) {
     let text = format!("{answer:?}");
     assert!(answer.is_failure, "{what}: {text}");
     assert!(!text.contains(SECRET) && !text.contains("needle\\n"), "{what}: {text}");
@@ -189,7 +189,7 @@ async fn excluded_notebooks_are_refused_even_when_active() {
     ] {
         check(&bed.answer_to(&attached, tool, arguments).await, tool);
     }
-    bed.report(cellist_tools::Editor {
+    bed.report(cellist_tools::EditorState {
         active: Some(path.clone()),
         attached: vec![path.clone()],
         ..Default::default()

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use cellist_settings::ToolMode;
-use cellist_tools::{Block, ToolSet};
+use cellist_tools::{AnswerBlock, ToolSet};
 use serde_json::json;
 
 use super::desk::{Desk, LONG, artifact, execution};
@@ -70,7 +70,7 @@ async fn long_output_is_cut_and_stored_whole() {
     let text = answer.all_text();
     assert!(!answer.is_failure && text.len() <= 2000, "{text}");
     assert!(text.starts_with("1\n2\n") && text.contains("\n200000\n"), "{text}");
-    assert!(answer.blocks.iter().any(|block| matches!(block, Block::Link { .. })), "{text}");
+    assert!(answer.blocks.iter().any(|block| matches!(block, AnswerBlock::Link { .. })), "{text}");
     let last = json!({ "id": artifact(&answer), "tail": 1 });
     assert!(desk.told("read_artifact", last).await.contains("200000"));
     desk.bed.close().await;

@@ -8,7 +8,7 @@ use cellist_session::execution::{Cancel, Canceller};
 use cellist_session::orders::ClientEnvironment;
 use cellist_settings::Home;
 use cellist_store::artifact::{Artifacts, Retention};
-use cellist_tools::{Agent, Answer, Block, Caller, Progress, ToolName};
+use cellist_tools::{Agent, AnswerBlock, CallProgress, Caller, ToolAnswer, ToolName};
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -28,9 +28,9 @@ pub(super) struct Desk {
 
 /// A call in progress.
 pub(super) struct Calling {
-    answer: JoinHandle<Answer>,
+    answer: JoinHandle<ToolAnswer>,
     pub(super) canceller: Canceller,
-    heard: watch::Receiver<Option<Progress>>,
+    heard: watch::Receiver<Option<CallProgress>>,
 }
 
 impl Desk {
@@ -56,7 +56,7 @@ impl Desk {
     }
 
     /// Calls a tool and waits for its answer.
-    pub(super) async fn call(&self, tool: &str, arguments: Value) -> Answer {
+    pub(super) async fn call(&self, tool: &str, arguments: Value) -> ToolAnswer {
         self.start(tool, arguments).answer().await
     }
 
@@ -103,12 +103,12 @@ impl Desk {
 }
 
 impl Calling {
-    pub(super) async fn answer(self) -> Answer {
+    pub(super) async fn answer(self) -> ToolAnswer {
         tokio::time::timeout(LONG, self.answer).await.expect("it takes too long").unwrap()
     }
 
     /// Waits until the progress of the call has this text.
-    pub(super) async fn until(&mut self, happened: impl Fn(&Progress) -> bool) -> Progress {
+    pub(super) async fn until(&mut self, happened: impl Fn(&CallProgress) -> bool) -> CallProgress {
         let told = self.heard.wait_for(|progress| progress.as_ref().is_some_and(&happened));
         let told = tokio::time::timeout(LONG, told).await.expect("it is never told").unwrap();
         told.clone().unwrap()
@@ -126,19 +126,19 @@ pub(super) fn execution(text: &str) -> String {
     rest.split_whitespace().next().unwrap().trim_end_matches('.').to_owned()
 }
 
-pub(super) fn images(answer: &Answer) -> Vec<(String, String)> {
-    let image = |block: &Block| match block {
-        Block::Image { mime, data } => Some((mime.clone(), data.clone())),
-        Block::Text(_) | Block::Link { .. } => None,
+pub(super) fn images(answer: &ToolAnswer) -> Vec<(String, String)> {
+    let image = |block: &AnswerBlock| match block {
+        AnswerBlock::Image { mime, data } => Some((mime.clone(), data.clone())),
+        AnswerBlock::Text(_) | AnswerBlock::Link { .. } => None,
     };
     answer.blocks.iter().filter_map(image).collect()
 }
 
 /// The artifact that an answer links to.
-pub(super) fn artifact(answer: &Answer) -> String {
-    let link = |block: &Block| match block {
-        Block::Link { uri, .. } => uri.strip_prefix("artifact://").map(str::to_owned),
-        Block::Text(_) | Block::Image { .. } => None,
+pub(super) fn artifact(answer: &ToolAnswer) -> String {
+    let link = |block: &AnswerBlock| match block {
+        AnswerBlock::Link { uri, .. } => uri.strip_prefix("artifact://").map(str::to_owned),
+        AnswerBlock::Text(_) | AnswerBlock::Image { .. } => None,
     };
     answer.blocks.iter().find_map(link).unwrap_or_else(|| panic!("no link: {}", answer.all_text()))
 }

@@ -1,4 +1,4 @@
-use cellist_tools::Block;
+use cellist_tools::AnswerBlock;
 use serde_json::json;
 
 use super::desk::{BOTH, Desk, artifact, images};
@@ -80,6 +80,6 @@ async fn embedded_data_and_huge_representations_are_never_shown_whole() {
     assert!(!answer.is_failure && text.len() < 2000, "{text}");
     assert!(text.contains("look") && text.contains("[300000 bytes]"), "{text}");
     assert!(text.contains("more characters"), "{text}");
-    assert!(answer.blocks.iter().all(|block| !matches!(block, Block::Image { .. })));
+    assert!(answer.blocks.iter().all(|block| !matches!(block, AnswerBlock::Image { .. })));
     desk.bed.close().await;
 }

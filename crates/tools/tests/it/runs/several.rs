@@ -1,16 +1,16 @@
 //! Replies about several cells: the parts that are always there, and the pictures of each cell.
 
-use cellist_tools::{Answer, Block};
+use cellist_tools::{AnswerBlock, ToolAnswer};
 use serde_json::json;
 
 use super::desk::{Desk, execution, images, waits_for};
 
 /// The blocks of an answer: the first line of each text, and pictures.
-fn shape(answer: &Answer) -> Vec<String> {
-    let block = |block: &Block| match block {
-        Block::Text(text) => text.lines().next().unwrap_or_default().to_owned(),
-        Block::Image { .. } => "image".to_owned(),
-        Block::Link { .. } => "link".to_owned(),
+fn shape(answer: &ToolAnswer) -> Vec<String> {
+    let block = |block: &AnswerBlock| match block {
+        AnswerBlock::Text(text) => text.lines().next().unwrap_or_default().to_owned(),
+        AnswerBlock::Image { .. } => "image".to_owned(),
+        AnswerBlock::Link { .. } => "link".to_owned(),
     };
     answer.blocks.iter().map(block).collect()
 }

@@ -2,24 +2,28 @@
 
 use serde_json::Value;
 
-use super::{Call, Toolbox};
-use crate::answer::Refusal;
-use crate::tool::{Writing, WrittenFile};
+use super::{CallContext, Toolbox};
+use crate::answer::ToolRefusal;
+use crate::tool::{PendingWrite, WriteTarget};
 
 impl Toolbox {
     /// Refuses a text with a redaction mark, unless the file has the mark literally and hides
     /// nothing behind it.
-    pub(super) async fn check_marks(&self, call: &Call<'_>, writing: Writing<'_>) -> Result<(), Refusal> {
+    pub(super) async fn check_marks(
+        &self,
+        call: &CallContext<'_>,
+        writing: PendingWrite<'_>,
+    ) -> Result<(), ToolRefusal> {
         let redaction = &call.caller().redaction;
         let marks: Vec<&str> = writing.texts.iter().flat_map(|text| redaction.marks_in(text)).collect();
         if marks.is_empty() {
             return Ok(());
         }
         let editor = self.editor();
-        let sight = self.sight(call, &editor);
+        let resolver = self.resolver(call, &editor);
         let place = match writing.file {
-            WrittenFile::Path(path) => sight.target(path)?.place,
-            WrittenFile::Notebook(named) => sight.notebook(named)?,
+            WriteTarget::Path(path) => resolver.target(path)?.place,
+            WriteTarget::Notebook(named) => resolver.notebook(named)?,
         };
         let before = self.text_of(&place).await.unwrap_or_default();
         let is_hidden = |mark: &str| {

@@ -38,9 +38,9 @@ impl OutputMark {
 
 /// The last outputs of each cell sent to one caller, with the reply that sent them.
 #[derive(Debug, Default)]
-pub(crate) struct SentOutputs(VecDeque<(OutputMark, u64)>);
+pub(crate) struct KnownOutputs(VecDeque<(OutputMark, u64)>);
 
-impl SentOutputs {
+impl KnownOutputs {
     /// Returns whether a reply other than `reply` sent the same outputs last.
     pub(crate) fn was_sent(&self, mark: &OutputMark, reply: u64) -> bool {
         self.0.iter().any(|(sent, by)| sent == mark && *by != reply)
@@ -78,7 +78,7 @@ mod tests {
     fn only_the_last_output_of_another_reply_counts() {
         let text = |text: &str| [Output::stream(cellist_output::StreamName::Stdout, text)];
         let (one, two) = (mark("a", &text("1")), mark("a", &text("2")));
-        let mut sent = SentOutputs::default();
+        let mut sent = KnownOutputs::default();
         sent.add(one.clone(), 7);
         assert!(sent.was_sent(&one, 8) && !sent.was_sent(&one, 7) && !sent.was_sent(&two, 8));
         sent.add(two.clone(), 8);

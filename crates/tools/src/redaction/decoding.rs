@@ -11,7 +11,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 const DEEPEST: usize = 3;
 
 /// A decoded text.
-pub(super) struct View {
+pub(super) struct DecodedText {
     pub(super) text: String,
     /// The starts of pieces, in the view and in the original. Within a piece the characters are the
     /// same.
@@ -45,17 +45,17 @@ fn whole(text: &str, end: usize) -> usize {
 }
 
 /// Decodes a text. Returns `None` if nothing is encoded.
-pub(super) fn view(text: &str) -> Option<View> {
-    let mut view = taken_back(text)?;
+pub(super) fn view(text: &str) -> Option<DecodedText> {
+    let mut view = decode_layer(text)?;
     for _ in 1..DEEPEST {
-        let Some(next) = taken_back(&view.text) else { break };
+        let Some(next) = decode_layer(&view.text) else { break };
         let pieces = next.pieces.iter().map(|(here, there)| (*here, view.original(*there)));
-        view = View { pieces: pieces.collect(), text: next.text };
+        view = DecodedText { pieces: pieces.collect(), text: next.text };
     }
     Some(view)
 }
 
-impl View {
+impl DecodedText {
     /// Maps a range of the view to the original.
     pub(super) fn range(&self, range: Range<usize>) -> Range<usize> {
         // The range ends with its last character, not at the start of the next one.
@@ -82,8 +82,8 @@ impl View {
 }
 
 /// Undoes one layer.
-fn taken_back(text: &str) -> Option<View> {
-    let mut view: Option<View> = None;
+fn decode_layer(text: &str) -> Option<DecodedText> {
+    let mut view: Option<DecodedText> = None;
     let mut copied = 0;
     for mark in ALL.find_iter(text) {
         let next = mark.start();
@@ -92,8 +92,10 @@ fn taken_back(text: &str) -> Option<View> {
         else {
             continue;
         };
-        let view = view
-            .get_or_insert_with(|| View { text: String::with_capacity(text.len()), pieces: vec![(0, 0)] });
+        let view = view.get_or_insert_with(|| DecodedText {
+            text: String::with_capacity(text.len()),
+            pieces: vec![(0, 0)],
+        });
         view.text.push_str(&text[copied..next]);
         if let Some(letter) = letter {
             view.pieces.push((view.text.len(), next));

@@ -7,9 +7,9 @@ fn file(path: &str) -> FileFacts {
     FileFacts { real: PathBuf::from(path), ..FileFacts::default() }
 }
 
-fn table(excluded: &[&str], allowed: &[&str]) -> Reach {
+fn table(excluded: &[&str], allowed: &[&str]) -> FilePolicy {
     let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    Reach { excluded: list(excluded), allowed: list(allowed), ..Reach::default() }
+    FilePolicy { excluded: list(excluded), allowed: list(allowed), ..FilePolicy::default() }
 }
 
 #[test]

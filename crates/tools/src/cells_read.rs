@@ -10,7 +10,7 @@ pub(crate) const KEPT: usize = 64;
 
 /// An agent has read cells of a notebook.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Glance {
+pub struct CellsRead {
     /// The notebook.
     pub path: PathBuf,
     /// The agent.

@@ -4,7 +4,7 @@ use super::Toolbox;
 
 impl Toolbox {
     /// Returns whether a run of the turn is still running.
-    pub fn turn_runs_on(&self, turn: &str) -> bool {
+    pub fn is_turn_running(&self, turn: &str) -> bool {
         !self.executions.of_turn(turn).is_empty()
     }
 
@@ -22,7 +22,7 @@ impl Toolbox {
     }
 
     /// Waits until all runs of a turn have ended.
-    pub async fn turn_rests(&self, turn: &str) {
+    pub async fn wait_for_turn(&self, turn: &str) {
         for execution in self.executions.of_turn(turn) {
             execution.end().await;
         }

@@ -9,10 +9,10 @@ use cellist_platform::aside::aside;
 use cellist_store::Store;
 
 use super::Toolbox;
-use crate::answer::Refusal;
+use crate::answer::ToolRefusal;
 use crate::caller::{Caller, ToolSet};
-use crate::editor::Editor;
-use crate::reach::{Admitted, Denial, Identity, Reach, Use};
+use crate::editor::EditorState;
+use crate::file_policy::{AdmittedFile, Denial, FileIdentity, FilePolicy, Use};
 
 /// The URI scheme of artifacts.
 pub(crate) const SCHEME: &str = "artifact://";
@@ -22,53 +22,53 @@ const LARGEST: u64 = 64 * 1024 * 1024;
 
 /// A file that a call may use. It need not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ResolvedFile {
     /// The real path, without links.
     pub(crate) real: PathBuf,
     /// The display name.
     pub(crate) name: String,
     /// The permission, with the identity of the file.
-    pub(crate) admitted: Admitted,
+    pub(crate) admitted: AdmittedFile,
 }
 
 /// A file, and the selected part of it.
-pub(crate) struct Target {
-    pub(crate) place: Place,
+pub(crate) struct FileSelection {
+    pub(crate) place: ResolvedFile,
     pub(crate) part: Option<Selector>,
 }
 
 /// Resolves paths for one call.
-pub(crate) struct Sight<'a> {
+pub(crate) struct FileResolver<'a> {
     pub(crate) caller: &'a Caller,
-    pub(crate) editor: &'a Editor,
+    pub(crate) editor: &'a EditorState,
     pub(crate) store: &'a Store,
     /// The file access of the caller.
-    pub(crate) reach: Reach,
+    pub(crate) policy: FilePolicy,
     /// The use of the file.
     pub(crate) wanted: Use,
     /// Paths that the user has allowed the agent to change.
     pub(crate) consents: Vec<PathBuf>,
 }
 
-impl Sight<'_> {
+impl FileResolver<'_> {
     /// Resolves the notebook of a call: the named one, or the active one.
-    pub(crate) fn notebook(&self, named: Option<&str>) -> Result<Place, Refusal> {
+    pub(crate) fn notebook(&self, named: Option<&str>) -> Result<ResolvedFile, ToolRefusal> {
         let place = match named {
             Some(named) => self.named_notebook(named)?,
             None => self.active()?,
         };
         match self.caller.requires_active && self.front().notebook() != Some(&place.real) {
-            true => Err(Refusal::new(format_args!("{}: {}", place.name, self.why_not(&place.real)))),
+            true => Err(ToolRefusal::new(format_args!("{}: {}", place.name, self.why_not(&place.real)))),
             false => Ok(place),
         }
     }
 
     /// Resolves a notebook by its path.
-    pub(crate) fn named_notebook(&self, named: &str) -> Result<Place, Refusal> {
-        let place = self.place(named)?;
+    pub(crate) fn named_notebook(&self, named: &str) -> Result<ResolvedFile, ToolRefusal> {
+        let place = self.resolve(named)?;
         match place.is_notebook() {
             true => Ok(place),
-            false => Err(Refusal::new(format_args!(
+            false => Err(ToolRefusal::new(format_args!(
                 "{}: is not a notebook: the name must end in .ipynb",
                 place.name
             ))),
@@ -76,61 +76,61 @@ impl Sight<'_> {
     }
 
     /// Resolves a path with a selector. An existing file with the whole name takes precedence.
-    pub(crate) fn target(&self, named: &str) -> Result<Target, Refusal> {
+    pub(crate) fn target(&self, named: &str) -> Result<FileSelection, ToolRefusal> {
         let whole = self.caller.cwd.join(named.trim());
         let split = match std::fs::symlink_metadata(&whole) {
             Ok(_) => None,
             Err(_) => Selector::split(named.trim())
-                .map_err(|error| Refusal::hinted(format_args!("{named}: {error}"), error.hint()))?,
+                .map_err(|error| ToolRefusal::hinted(format_args!("{named}: {error}"), error.hint()))?,
         };
         let (path, part) = split.map_or((named, None), |(path, part)| (path, Some(part)));
-        let place = self.place(path)?;
+        let place = self.resolve(path)?;
         if !place.is_notebook() && self.caller.tools != ToolSet::All {
             return Err(place.refuse("is not a notebook; use the tools of your client for other files", None));
         }
-        Ok(Target { place, part })
+        Ok(FileSelection { place, part })
     }
 
     /// Resolves a path in one of the agent's folders.
-    pub(crate) fn place(&self, named: &str) -> Result<Place, Refusal> {
+    pub(crate) fn resolve(&self, named: &str) -> Result<ResolvedFile, ToolRefusal> {
         let path = self.caller.cwd.join(path_of(named));
         let name = self.name_of(&path);
         if named.trim().is_empty() {
-            return Err(Refusal::new("the path is empty: give a file"));
+            return Err(ToolRefusal::new("the path is empty: give a file"));
         }
         let real = self.store.real_path(&path).map_err(|error| {
             // Problems in a folder outside of the agent's folders are not disclosed: the agent
             // cannot fix them.
             let nearest = path.ancestors().find_map(|folder| std::fs::canonicalize(folder).ok());
-            let looked = nearest.as_ref().map(|nearest| self.reach.check(&path, nearest, Use::Look, &[]));
+            let looked = nearest.as_ref().map(|nearest| self.policy.check(&path, nearest, Use::Look, &[]));
             if let Some(Err(denial)) = looked {
                 return self.denied(&name, &denial);
             }
             match nearest.is_none_or(|nearest| self.may_use(&nearest)) {
-                true => Refusal::hinted(format_args!("{name}: {}", error.problem()), error.hint()),
-                false => Refusal::new(self.outside(&name)),
+                true => ToolRefusal::hinted(format_args!("{name}: {}", error.problem()), error.hint()),
+                false => ToolRefusal::new(self.outside(&name)),
             }
         })?;
-        let looked = self.reach.check(&path, &real, Use::Look, &[]);
+        let looked = self.policy.check(&path, &real, Use::Look, &[]);
         let looked = looked.map_err(|denial| self.denied(&name, &denial))?;
         if !self.may_use(&real) {
-            return Err(Refusal::new(self.outside(&name)));
+            return Err(ToolRefusal::new(self.outside(&name)));
         }
         let admitted = match self.wanted {
             Use::Look => Ok(looked),
-            Use::Change => self.reach.check(&path, &real, Use::Change, &self.consents),
+            Use::Change => self.policy.check(&path, &real, Use::Change, &self.consents),
         };
         let admitted = admitted.map_err(|denial| self.denied(&name, &denial))?;
-        Ok(Place { real, name, admitted })
+        Ok(ResolvedFile { real, name, admitted })
     }
 
     /// Refuses a file, and tells how a user can allow it.
-    fn denied(&self, name: &str, denial: &Denial) -> Refusal {
+    fn denied(&self, name: &str, denial: &Denial) -> ToolRefusal {
         match denial.consent() {
-            None => Refusal::new(format_args!("{name}: {denial}")),
+            None => ToolRefusal::new(format_args!("{name}: {denial}")),
             Some(path) => {
-                let how = Reach::advice(denial, self.store.home());
-                Refusal::hinted(format_args!("{name}: {denial}"), how).needing(path)
+                let how = FilePolicy::advice(denial, self.store.home());
+                ToolRefusal::hinted(format_args!("{name}: {denial}"), how).needing(path)
             }
         }
     }
@@ -153,7 +153,7 @@ impl Sight<'_> {
     }
 
     /// Resolves the active notebook, for calls that name none.
-    fn active(&self) -> Result<Place, Refusal> {
+    fn active(&self) -> Result<ResolvedFile, ToolRefusal> {
         let front = self.front();
         let only = || match self.caller.attached.as_slice() {
             [only] if !self.caller.requires_active => std::fs::canonicalize(only).ok(),
@@ -162,19 +162,19 @@ impl Sight<'_> {
         match front.notebook().map(Path::to_owned).or_else(only) {
             Some(real) => {
                 let name = self.name_of(&real);
-                let admitted = self.reach.check(&real, &real, self.wanted, &self.consents);
+                let admitted = self.policy.check(&real, &real, self.wanted, &self.consents);
                 let admitted = admitted.map_err(|denial| self.denied(&name, &denial))?;
-                Ok(Place { name, real, admitted })
+                Ok(ResolvedFile { name, real, admitted })
             }
-            None if self.caller.requires_active => {
-                Err(Refusal::new("No active notebook found: one must be attached and in the active editor"))
-            }
-            None => Err(Refusal::new("No active notebook found: pass `notebook`")),
+            None if self.caller.requires_active => Err(ToolRefusal::new(
+                "No active notebook found: one must be attached and in the active editor",
+            )),
+            None => Err(ToolRefusal::new("No active notebook found: pass `notebook`")),
         }
     }
 
     /// Returns the editor state, with the notebooks attached at the start.
-    fn front(&self) -> Editor {
+    fn front(&self) -> EditorState {
         self.caller.front.as_ref().unwrap_or(self.editor).with(&self.caller.attached)
     }
 
@@ -195,7 +195,7 @@ impl Sight<'_> {
     }
 }
 
-impl Place {
+impl ResolvedFile {
     /// Returns whether the file is a notebook, by its name or its real name.
     pub(crate) fn is_notebook(&self) -> bool {
         let ends = |path: &Path| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("ipynb"));
@@ -203,7 +203,7 @@ impl Place {
     }
 
     /// Parses the base revision of a change.
-    pub(crate) fn base(&self, revision: Option<&str>) -> Result<Option<Revision>, Refusal> {
+    pub(crate) fn base(&self, revision: Option<&str>) -> Result<Option<Revision>, ToolRefusal> {
         let Some(named) = revision.map(str::trim).filter(|named| !named.is_empty()) else {
             return Ok(None);
         };
@@ -225,20 +225,20 @@ impl Place {
         &self,
         lost: &str,
         work: impl FnOnce() -> cellist_store::Result<T> + Send + 'static,
-    ) -> Result<T, Refusal> {
+    ) -> Result<T, ToolRefusal> {
         let done = aside(work).await.map_err(|_| self.refuse(lost, None))?;
         done.map_err(|error| self.refuse(error.problem(), error.hint()))
     }
 
     /// Refuses with a problem of this file.
-    pub(crate) fn refuse(&self, what: impl std::fmt::Display, hint: Option<String>) -> Refusal {
-        Refusal::hinted(format_args!("{}: {what}", self.name), hint)
+    pub(crate) fn refuse(&self, problem: impl std::fmt::Display, hint: Option<String>) -> ToolRefusal {
+        ToolRefusal::hinted(format_args!("{}: {problem}", self.name), hint)
     }
 }
 
 impl Toolbox {
     /// Reads a text file.
-    pub(crate) async fn text_of(&self, place: &Place) -> Result<String, Refusal> {
+    pub(crate) async fn text_of(&self, place: &ResolvedFile) -> Result<String, ToolRefusal> {
         let (store, at) = (self.documents.store().clone(), place.clone());
         let read = aside(move || whole_text(&store, &at)).await;
         let read = read.unwrap_or_else(|_| Err("could not be read".to_owned()));
@@ -247,7 +247,7 @@ impl Toolbox {
 }
 
 /// Reads the file that was checked, and not one that has replaced it since.
-fn whole_text(store: &Store, place: &Place) -> Result<String, String> {
+fn whole_text(store: &Store, place: &ResolvedFile) -> Result<String, String> {
     let file = store.open_real(&place.real).map_err(|error| cellist_platform::in_words(&error))?;
     let metadata = file.metadata().map_err(|error| cellist_platform::in_words(&error))?;
     if metadata.is_dir() {
@@ -259,7 +259,7 @@ fn whole_text(store: &Store, place: &Place) -> Result<String, String> {
     if metadata.len() > LARGEST {
         return Err(format!("is too large to read as text: {} bytes", metadata.len()));
     }
-    if place.admitted.identity != Some(Identity::of(&metadata)) {
+    if place.admitted.identity != Some(FileIdentity::of(&metadata)) {
         return Err("was replaced while it was opened; call again".to_owned());
     }
     let mut bytes = Vec::new();

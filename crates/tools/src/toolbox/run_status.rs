@@ -3,7 +3,7 @@
 use cellist_output::notices;
 use cellist_session::sessions::{CallView, Stage, StopView};
 
-use crate::answer::{Answer, Progress, Refusal};
+use crate::answer::{CallProgress, ToolAnswer, ToolRefusal};
 use crate::executions::{Execution, Standing};
 use crate::result::{self, Budget};
 
@@ -12,21 +12,25 @@ const SUMMARY: usize = 300;
 
 /// Hands a run over: it goes on without its caller. The answer lists the changes made before the
 /// run. A run that was interrupted and did not stop is a refusal.
-pub(crate) fn handed_over(execution: &Execution, said: &[String], budget: Budget) -> Result<Answer, Refusal> {
+pub(crate) fn handed_over(
+    execution: &Execution,
+    said: &[String],
+    budget: Budget,
+) -> Result<ToolAnswer, ToolRefusal> {
     execution.hand_over();
     let summary = summary(execution, budget);
     let told = [told(execution, budget, summary.as_deref())];
     match execution.standing().is_overdue() {
-        true => Err(Refusal::new([&told, said, summary.as_slice()].concat().join("\n"))),
-        false => Ok(Answer::text([said, &told, summary.as_slice()].concat().join("\n"))),
+        true => Err(ToolRefusal::new([&told, said, summary.as_slice()].concat().join("\n"))),
+        false => Ok(ToolAnswer::text([said, &told, summary.as_slice()].concat().join("\n"))),
     }
 }
 
 /// Describes a run in progress.
-pub(crate) fn goes_on(execution: &Execution, budget: Budget) -> Answer {
+pub(crate) fn still_running(execution: &Execution, budget: Budget) -> ToolAnswer {
     let summary = summary(execution, budget);
     let told = [told(execution, budget, summary.as_deref())];
-    Answer::text([told.as_slice(), summary.as_slice()].concat().join("\n"))
+    ToolAnswer::text([told.as_slice(), summary.as_slice()].concat().join("\n"))
 }
 
 /// Summarises the cells of a run, if there are several.
@@ -73,7 +77,7 @@ fn told(execution: &Execution, budget: Budget, summary: Option<&str>) -> String 
 
 /// Describes the progress of a run, unless its output shows it.
 pub(crate) fn in_words(standing: &Standing) -> Option<String> {
-    let Progress { message, done, total } = &standing.progress;
+    let CallProgress { message, done, total } = &standing.progress;
     match (done, total) {
         (Some(done), Some(total)) => Some(format!("{message} {done}/{total}")),
         (Some(done), None) => Some(format!("{message} {done}")),
@@ -110,7 +114,7 @@ pub(crate) fn standing(view: &CallView, label: Option<&str>) -> Standing {
     };
     let (done, total) = (bar.map(|bar| bar.done), bar.and_then(|bar| bar.total));
     Standing {
-        progress: Progress { message, done, total },
+        progress: CallProgress { message, done, total },
         text: view.text.clone(),
         stopping: view.stopping,
         behind: view.behind().cloned(),

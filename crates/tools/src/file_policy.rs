@@ -17,7 +17,7 @@ pub use cellist_store::Use;
 use crate::caller::Caller;
 use executed::is_executed;
 use facts::FileFacts;
-pub(crate) use facts::Identity;
+pub(crate) use facts::FileIdentity;
 use pattern::{is_allowed, is_named};
 use secrets::is_secret;
 
@@ -77,21 +77,21 @@ impl fmt::Display for Denial {
 
 /// A permitted file, as it was at the decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Admitted {
+pub struct AdmittedFile {
     /// The identity of the file, if it exists.
-    pub(crate) identity: Option<Identity>,
+    pub(crate) identity: Option<FileIdentity>,
     /// The path as the call named it, and other names of the file.
     pub(crate) also: Vec<PathBuf>,
 }
 
 /// The file access of one caller.
 ///
-/// The policy is a value without state: [`Reach::check`] reads the file system and returns a
+/// The policy is a value without state: [`FilePolicy::check`] reads the file system and returns a
 /// permission or a [`Denial`]. A permission describes the file at that moment. Callers that open
 /// the file later compare its identity, so a file swapped in between is refused. Checks do blocking
 /// I/O and may walk folders to find hard links.
 #[derive(Clone, Debug, Default)]
-pub struct Reach {
+pub struct FilePolicy {
     /// The state folders.
     state: Vec<PathBuf>,
     /// Folders on the `PATH`.
@@ -106,36 +106,36 @@ pub struct Reach {
     allowed: Vec<String>,
 }
 
-impl Reach {
+impl FilePolicy {
     /// Builds the policy of a caller. `home` is the state folder of the process that carries out
     /// its calls.
-    pub fn of(caller: &Caller, home: &Home) -> Reach {
+    pub fn of(caller: &Caller, home: &Home) -> FilePolicy {
         let folders = std::iter::once(&caller.cwd).chain(&caller.roots).cloned().collect();
         let variables = caller.environment.variables();
-        Reach {
+        FilePolicy {
             programs: variables.path_folders().into_iter().filter(|folder| folder.is_absolute()).collect(),
             folders,
-            ..Reach::new(home, &caller.excluded, &caller.allowed)
+            ..FilePolicy::new(home, &caller.excluded, &caller.allowed)
         }
     }
 
     /// Builds a policy from the user's settings alone, for files anywhere.
-    pub fn new(home: &Home, excluded: &[String], allowed: &[String]) -> Reach {
+    pub fn new(home: &Home, excluded: &[String], allowed: &[String]) -> FilePolicy {
         let own = std::env::home_dir();
         let usual = own.as_ref().map(|own| own.join(".cellist"));
-        Reach {
+        FilePolicy {
             state: std::iter::once(home.path().to_owned()).chain(usual).collect(),
             own,
             excluded: excluded.to_vec(),
             allowed: allowed.to_vec(),
-            ..Reach::default()
+            ..FilePolicy::default()
         }
     }
 
     /// Sets the folders that are searched for other names of a file.
     #[must_use]
-    pub fn within(self, folders: &[PathBuf]) -> Reach {
-        Reach { folders: folders.to_vec(), ..self }
+    pub fn within(self, folders: &[PathBuf]) -> FilePolicy {
+        FilePolicy { folders: folders.to_vec(), ..self }
     }
 
     /// Decides whether a file may be used. `named` is the absolute path as given. `real` is the
@@ -146,10 +146,10 @@ impl Reach {
         real: &Path,
         wanted: Use,
         consents: &[PathBuf],
-    ) -> Result<Admitted, Denial> {
+    ) -> Result<AdmittedFile, Denial> {
         let facts = FileFacts::of(self, named, real, wanted);
         self.decide(&facts, wanted, consents)?;
-        Ok(Admitted { identity: facts.identity, also: facts.also })
+        Ok(AdmittedFile { identity: facts.identity, also: facts.also })
     }
 
     /// Tells a user how to lift a denial, if that is possible.

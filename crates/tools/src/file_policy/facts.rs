@@ -5,14 +5,14 @@ use std::fs::{self, Metadata};
 use std::path::{Component, Path, PathBuf};
 
 use super::secrets::KNOWN;
-use super::{Reach, Use};
+use super::{FilePolicy, Use};
 
 /// Folder entries examined in a search for other names of a file.
 const MOST_ENTRIES: usize = 50_000;
 
 /// The identity of a file under any name: device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct FileIdentity {
     device: u64,
     number: u64,
 }
@@ -24,7 +24,7 @@ pub(crate) struct FileFacts {
     pub(super) real: PathBuf,
     /// The path as the call named it, and other names of the file.
     pub(super) also: Vec<PathBuf>,
-    pub(super) identity: Option<Identity>,
+    pub(super) identity: Option<FileIdentity>,
     /// The file is in the state folder, or is a hard link to a file there.
     pub(super) is_state: bool,
     /// The file is not on a disk: the system provides it.
@@ -40,12 +40,12 @@ pub(crate) struct FileFacts {
 }
 
 impl FileFacts {
-    pub(super) fn of(reach: &Reach, named: &Path, real: &Path, wanted: Use) -> FileFacts {
+    pub(super) fn of(policy: &FilePolicy, named: &Path, real: &Path, wanted: Use) -> FileFacts {
         let metadata = fs::symlink_metadata(real).ok();
         let mut facts = FileFacts {
             real: real.to_owned(),
-            identity: metadata.as_ref().map(Identity::of),
-            is_state: is_within(real, &reach.state),
+            identity: metadata.as_ref().map(FileIdentity::of),
+            is_state: is_within(real, &policy.state),
             is_system: is_of_the_system(real),
             ..FileFacts::default()
         };
@@ -57,31 +57,31 @@ impl FileFacts {
             return facts;
         }
         if let Some(metadata) = metadata.filter(|metadata| metadata.is_file() && names_of(metadata) > 1) {
-            facts.find_other_names(reach, &metadata);
+            facts.find_other_names(policy, &metadata);
         }
         if wanted == Use::Change {
             facts.is_installed = real.ancestors().skip(1).any(|folder| is_installed(real, folder));
             facts.is_repository = real.ancestors().skip(1).any(is_repository);
-            let folder = real.parent().and_then(Identity::at);
+            let folder = real.parent().and_then(FileIdentity::at);
             facts.is_program =
-                folder.is_some() && reach.programs.iter().any(|known| Identity::at(known) == folder);
+                folder.is_some() && policy.programs.iter().any(|known| FileIdentity::at(known) == folder);
         }
         facts
     }
 
     /// Searches for other names of the file: in the state folders, the usual places of secrets, and
     /// the caller's folders.
-    fn find_other_names(&mut self, reach: &Reach, metadata: &Metadata) {
-        let wanted = Identity::of(metadata);
-        let mut search = Search { wanted, found: vec![self.real.clone()], left: MOST_ENTRIES };
-        reach.state.iter().for_each(|folder| search.look(folder));
+    fn find_other_names(&mut self, policy: &FilePolicy, metadata: &Metadata) {
+        let wanted = FileIdentity::of(metadata);
+        let mut search = LinkSearch { wanted, found: vec![self.real.clone()], left: MOST_ENTRIES };
+        policy.state.iter().for_each(|folder| search.look(folder));
         // The file may be among the entries of the state folder that were not examined.
         self.is_state = search.found.len() > 1 || search.left == 0;
         search.left = MOST_ENTRIES;
-        if let Some(own) = &reach.own {
+        if let Some(own) = &policy.own {
             KNOWN.iter().for_each(|known| search.look(&own.join(known)));
         }
-        reach.folders.iter().for_each(|folder| search.look(folder));
+        policy.folders.iter().for_each(|folder| search.look(folder));
         search.found.sort();
         search.found.dedup();
         self.has_unknown_names = (search.found.len() as u64) < names_of(metadata);
@@ -89,15 +89,15 @@ impl FileFacts {
     }
 }
 
-impl Identity {
+impl FileIdentity {
     #[cfg(unix)]
-    pub(crate) fn of(metadata: &Metadata) -> Identity {
+    pub(crate) fn of(metadata: &Metadata) -> FileIdentity {
         use std::os::unix::fs::MetadataExt;
-        Identity { device: metadata.dev(), number: metadata.ino() }
+        FileIdentity { device: metadata.dev(), number: metadata.ino() }
     }
 
-    fn at(path: &Path) -> Option<Identity> {
-        fs::metadata(path).ok().map(|metadata| Identity::of(&metadata))
+    fn at(path: &Path) -> Option<FileIdentity> {
+        fs::metadata(path).ok().map(|metadata| FileIdentity::of(&metadata))
     }
 }
 
@@ -107,18 +107,18 @@ fn names_of(metadata: &Metadata) -> u64 {
 }
 
 /// A search for a file by its identity.
-struct Search {
-    wanted: Identity,
+struct LinkSearch {
+    wanted: FileIdentity,
     found: Vec<PathBuf>,
     /// Entries left to examine.
     left: usize,
 }
 
-impl Search {
+impl LinkSearch {
     /// Examines a file, or everything below a folder. Does not follow symbolic links.
     fn look(&mut self, start: &Path) {
         let Ok(start) = start.canonicalize() else { return };
-        if Identity::at(&start) == Some(self.wanted) {
+        if FileIdentity::at(&start) == Some(self.wanted) {
             self.found.push(start.clone());
         }
         let mut folders = VecDeque::from([start]);
@@ -141,26 +141,26 @@ impl Search {
     fn is_it(&self, entry: &fs::DirEntry) -> bool {
         use std::os::unix::fs::DirEntryExt;
         entry.ino() == self.wanted.number
-            && entry.metadata().is_ok_and(|metadata| Identity::of(&metadata) == self.wanted)
+            && entry.metadata().is_ok_and(|metadata| FileIdentity::of(&metadata) == self.wanted)
     }
 }
 
 /// Returns whether a path is in one of the folders, by name or by identity. Mounts and
 /// case-insensitive file systems give one folder several names.
 fn is_within(real: &Path, folders: &[PathBuf]) -> bool {
-    let mut same: Vec<Identity> = Vec::new();
+    let mut same: Vec<FileIdentity> = Vec::new();
     for folder in folders {
         let whole = folder.canonicalize();
         if real.starts_with(folder) || whole.as_ref().is_ok_and(|whole| real.starts_with(whole)) {
             return true;
         }
         let Ok(whole) = whole else { continue };
-        same.extend(Identity::at(&whole));
+        same.extend(FileIdentity::at(&whole));
         let below = fs::read_dir(&whole).into_iter().flatten().flatten();
         let below = below.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        same.extend(below.filter_map(|entry| Identity::at(&entry.path())));
+        same.extend(below.filter_map(|entry| FileIdentity::at(&entry.path())));
     }
-    real.ancestors().any(|above| Identity::at(above).is_some_and(|it| same.contains(&it)))
+    real.ancestors().any(|above| FileIdentity::at(above).is_some_and(|it| same.contains(&it)))
 }
 
 /// Returns whether the system provides a file: processes, devices, kernel settings.

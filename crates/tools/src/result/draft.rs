@@ -4,12 +4,12 @@
 use cellist_output::{CellEnding, RunSummary, notices};
 use cellist_session::execution::Pictures;
 
-use crate::answer::Refusal;
-use crate::sent::OutputMark;
+use crate::answer::ToolRefusal;
+use crate::known_outputs::OutputMark;
 
 /// A reply before pictures are converted and text is cut to a budget.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Composed {
+pub(crate) struct ReplyDraft {
     /// The failure, and notices about the kernel.
     pub(crate) top: Vec<String>,
     pub(crate) sections: Vec<Section>,
@@ -43,22 +43,22 @@ pub(crate) struct Section {
     pub(crate) may_be_skipped: bool,
 }
 
-impl Composed {
+impl ReplyDraft {
     /// Creates a reply of one section.
-    pub(crate) fn one(section: Section) -> Composed {
-        Composed { sections: vec![section], ..Composed::default() }
+    pub(crate) fn one(section: Section) -> ReplyDraft {
+        ReplyDraft { sections: vec![section], ..ReplyDraft::default() }
     }
 
     /// Creates a reply of one text.
-    pub(crate) fn text(text: String, is_failure: bool) -> Composed {
-        Composed { top: vec![text], is_failure, ..Composed::default() }
+    pub(crate) fn text(text: String, is_failure: bool) -> ReplyDraft {
+        ReplyDraft { top: vec![text], is_failure, ..ReplyDraft::default() }
     }
 
     /// Creates a refusal before any of several cells ran.
-    pub(crate) fn not_run(refusal: &Refusal, cells: impl IntoIterator<Item = usize>) -> Composed {
+    pub(crate) fn not_run(refusal: &ToolRefusal, cells: impl IntoIterator<Item = usize>) -> ReplyDraft {
         let mut summary = RunSummary::default();
         cells.into_iter().for_each(|cell| summary.add(CellEnding::NotRun, cell));
-        let mut composed = Composed::text(refusal.text(), true);
+        let mut composed = ReplyDraft::text(refusal.text(), true);
         composed.summary = Some(summary).filter(|summary| summary.count() > 1);
         composed
     }

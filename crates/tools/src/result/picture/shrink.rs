@@ -5,7 +5,7 @@ use std::io::Cursor;
 use image::codecs::jpeg::JpegEncoder;
 use image::{DynamicImage, ImageFormat, ImageReader, Limits, Rgb, RgbImage};
 
-use super::{MAX_BYTES, MAX_SIDE, rows};
+use super::{MAX_BYTES, MAX_SIDE, png_rows};
 
 /// Pixels of a picture at most, to bound the time.
 const MAX_PIXELS: u64 = 64 * 1024 * 1024;
@@ -13,7 +13,7 @@ const MAX_PIXELS: u64 = 64 * 1024 * 1024;
 const MAX_AT_ONCE: u64 = 24 * 1024 * 1024;
 
 /// An encoded picture.
-pub(super) struct Made {
+pub(super) struct EncodedPicture {
     pub(super) mime: &'static str,
     pub(super) bytes: Vec<u8>,
     pub(super) size: (u32, u32),
@@ -25,7 +25,7 @@ pub(super) fn size(mime: &str, bytes: &[u8]) -> Result<(u32, u32), String> {
 }
 
 /// Shrinks a picture to the limits.
-pub(super) fn make(mime: &str, bytes: &[u8]) -> Result<Made, String> {
+pub(super) fn make(mime: &str, bytes: &[u8]) -> Result<EncodedPicture, String> {
     let (width, height) = size(mime, bytes)?;
     let (pixels, too_many) =
         (u64::from(width) * u64::from(height), || format!("too large: {width}×{height} pixels"));
@@ -34,7 +34,7 @@ pub(super) fn make(mime: &str, bytes: &[u8]) -> Result<Made, String> {
     }
     let wanted = within(width, height);
     let by_rows = match mime {
-        "image/png" if wanted != (width, height) => rows::shrink(bytes, wanted)?,
+        "image/png" if wanted != (width, height) => png_rows::shrink(bytes, wanted)?,
         _ => None,
     };
     let image = match by_rows {
@@ -58,7 +58,7 @@ pub(super) fn make(mime: &str, bytes: &[u8]) -> Result<Made, String> {
         let mut png = Cursor::new(Vec::new());
         image.write_to(&mut png, ImageFormat::Png).map_err(|error| cannot(&error))?;
         if png.get_ref().len() <= MAX_BYTES {
-            return Ok(Made { mime: "image/png", bytes: png.into_inner(), size });
+            return Ok(EncodedPicture { mime: "image/png", bytes: png.into_inner(), size });
         }
     }
     let image = on_white(image);
@@ -67,7 +67,7 @@ pub(super) fn make(mime: &str, bytes: &[u8]) -> Result<Made, String> {
         let encoder = JpegEncoder::new_with_quality(&mut bytes, quality);
         image.write_with_encoder(encoder).map_err(|error| cannot(&error))?;
         if bytes.len() <= MAX_BYTES {
-            return Ok(Made { mime: "image/jpeg", bytes, size });
+            return Ok(EncodedPicture { mime: "image/jpeg", bytes, size });
         }
     }
     Err("cannot be shrunk enough".to_owned())

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::{ImageHrefResolver, Options, Tree, fontdb};
 
-use super::smaller::{self, Made};
+use super::shrink::{self, EncodedPicture};
 use super::{MAX_BYTES, MAX_SIDE};
 
 /// The maximum length of an SVG image.
@@ -14,7 +14,7 @@ const LONGEST: usize = 8 * 1024 * 1024;
 const LARGER: f32 = 2.0;
 
 /// Renders an SVG image on white.
-pub(super) fn draw(text: &str) -> Result<Made, String> {
+pub(super) fn draw(text: &str) -> Result<EncodedPicture, String> {
     if text.len() > LONGEST {
         return Err(format!("too large: {} bytes", text.len()));
     }
@@ -35,8 +35,8 @@ pub(super) fn draw(text: &str) -> Result<Made, String> {
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixmap.as_mut());
     let bytes = pixmap.encode_png().map_err(|error| cannot(error.to_string()))?;
     match bytes.len() <= MAX_BYTES {
-        true => Ok(Made { mime: "image/png", bytes, size }),
-        false => smaller::make("image/png", &bytes),
+        true => Ok(EncodedPicture { mime: "image/png", bytes, size }),
+        false => shrink::make("image/png", &bytes),
     }
 }
 

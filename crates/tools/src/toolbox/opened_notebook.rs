@@ -8,44 +8,52 @@ use cellist_live::{Document, DocumentError, Edited, Told, Unchanged};
 use cellist_notebook::{self as notebook, CellRef, Notebook, Revision, Snapshot, SnapshotCell};
 use cellist_store::ErrorKind;
 
-use super::target::{Place, Sight};
-use super::{Call, Toolbox};
-use crate::answer::Refusal;
-use crate::glance::Glance;
-use crate::mode::Access;
-use crate::reach::{Reach, Use};
+use super::file_resolver::{FileResolver, ResolvedFile};
+use super::{CallContext, Toolbox};
+use crate::answer::ToolRefusal;
+use crate::cells_read::CellsRead;
+use crate::file_policy::{FilePolicy, Use};
+use crate::mode::CallAccess;
 
 /// A notebook opened for a call.
-pub(crate) struct Open {
+pub(crate) struct OpenedNotebook {
     pub(crate) document: Document,
-    pub(super) place: Place,
+    pub(super) place: ResolvedFile,
 }
 
 /// The current state of a notebook, as sent to an agent.
-pub(crate) struct Seen {
+pub(crate) struct CurrentNotebook {
     pub(crate) notebook: Arc<Notebook>,
     pub(crate) revision: Revision,
     /// Cells that others changed since the agent last read them.
-    pub(crate) others: Others,
+    pub(crate) others: ChangesByOthers,
 }
 
 /// Changes by others: cells by index and id, deleted cells by id.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Others {
+pub(crate) struct ChangesByOthers {
     changed: Vec<(usize, String)>,
     deleted: Vec<String>,
 }
 
 impl Toolbox {
     /// Opens the notebook of a call: the named one, or the active one.
-    pub(crate) async fn notebook(&self, call: &Call<'_>, named: Option<&str>) -> Result<Open, Refusal> {
+    pub(crate) async fn notebook(
+        &self,
+        call: &CallContext<'_>,
+        named: Option<&str>,
+    ) -> Result<OpenedNotebook, ToolRefusal> {
         let editor = self.editor();
-        let place = self.sight(call, &editor).notebook(named)?;
+        let place = self.resolver(call, &editor).notebook(named)?;
         self.open(call, place).await
     }
 
     /// Opens a notebook.
-    pub(crate) async fn open(&self, call: &Call<'_>, place: Place) -> Result<Open, Refusal> {
+    pub(crate) async fn open(
+        &self,
+        call: &CallContext<'_>,
+        place: ResolvedFile,
+    ) -> Result<OpenedNotebook, ToolRefusal> {
         match self.documents.open(&place.real).await {
             // The path has become a link since it was checked.
             Ok(document) if document.path() != place.real => {
@@ -55,7 +63,7 @@ impl Toolbox {
                 call.agent.hold(&document);
                 // Fails if the notebook was closed meanwhile; the call itself then reports that.
                 let _ = document.meet_kernel(&self.sessions).await;
-                Ok(Open { document, place })
+                Ok(OpenedNotebook { document, place })
             }
             Err(error) => {
                 let hint = match error.kind() {
@@ -75,23 +83,33 @@ impl Toolbox {
     }
 
     /// Announces that the agent has read cells, by position.
-    pub(crate) fn glance(&self, call: &Call<'_>, open: &Open, notebook: &Notebook, cells: &[usize]) {
+    pub(crate) fn announce_read(
+        &self,
+        call: &CallContext<'_>,
+        open: &OpenedNotebook,
+        notebook: &Notebook,
+        cells: &[usize],
+    ) {
         let cells = cells.iter().filter_map(|at| notebook.cells().get(*at)).map(|cell| cell.id().clone());
         let (path, actor) = (open.path().to_owned(), call.caller().author().actor);
         // Usually there is no receiver.
-        let _ = self.glances.send(Glance { path, actor, cells: cells.collect() });
+        let _ = self.reads.send(CellsRead { path, actor, cells: cells.collect() });
     }
 
     /// Creates the resolver for the files of a call.
-    pub(crate) fn sight<'a>(&'a self, call: &'a Call<'_>, editor: &'a crate::editor::Editor) -> Sight<'a> {
+    pub(crate) fn resolver<'a>(
+        &'a self,
+        call: &'a CallContext<'_>,
+        editor: &'a crate::editor::EditorState,
+    ) -> FileResolver<'a> {
         let (caller, store) = (call.caller(), self.documents.store());
-        let reach = Reach::of(caller, store.home());
-        let wanted = if call.access == Access::Look { Use::Look } else { Use::Change };
-        Sight { caller, editor, store, reach, wanted, consents: call.agent.consents() }
+        let policy = FilePolicy::of(caller, store.home());
+        let wanted = if call.access == CallAccess::Look { Use::Look } else { Use::Change };
+        FileResolver { caller, editor, store, policy, wanted, consents: call.agent.consents() }
     }
 }
 
-impl Open {
+impl OpenedNotebook {
     /// Returns the display name.
     pub(crate) fn name(&self) -> &str {
         &self.place.name
@@ -103,20 +121,20 @@ impl Open {
     }
 
     /// Reads the current state and records that the agent has seen it.
-    pub(crate) async fn read(&self, call: &Call<'_>) -> Result<Seen, Refusal> {
+    pub(crate) async fn read(&self, call: &CallContext<'_>) -> Result<CurrentNotebook, ToolRefusal> {
         let told = self.document.tell(call.caller().author().actor).await;
         let Told { notebook, revision, before } = told.map_err(|error| self.refused(&error))?;
-        let others = before.map(|before| Others::since(&before, &notebook)).unwrap_or_default();
-        Ok(Seen { notebook, revision, others })
+        let others = before.map(|before| ChangesByOthers::since(&before, &notebook)).unwrap_or_default();
+        Ok(CurrentNotebook { notebook, revision, others })
     }
 
     /// Finds a cell.
-    pub(crate) fn find(&self, notebook: &Notebook, cell: &CellRef) -> Result<usize, Refusal> {
+    pub(crate) fn find(&self, notebook: &Notebook, cell: &CellRef) -> Result<usize, ToolRefusal> {
         notebook.find(cell).map_err(|error| self.refuse(&error, error.hint()))
     }
 
     /// Finds cells, each once, in the order of `cells`.
-    pub(crate) fn find_all(&self, notebook: &Notebook, cells: &[CellRef]) -> Result<Vec<usize>, Refusal> {
+    pub(crate) fn find_all(&self, notebook: &Notebook, cells: &[CellRef]) -> Result<Vec<usize>, ToolRefusal> {
         let found = positions(cells, |cell| notebook.find(cell));
         found.map_err(|error| self.refuse(&error, error.hint()))
     }
@@ -125,12 +143,13 @@ impl Open {
     /// has seen.
     pub(crate) async fn change<T: Send + 'static>(
         &self,
-        call: &Call<'_>,
+        call: &CallContext<'_>,
         base: Option<Revision>,
         change: impl FnOnce(&mut Notebook, Option<&Snapshot>) -> notebook::Result<T> + Send + 'static,
-    ) -> Result<(Edited<T>, Others), Refusal> {
+    ) -> Result<(Edited<T>, ChangesByOthers), ToolRefusal> {
         let edited = self.document.edit(base, call.agent.author(), move |notebook, snapshot| {
-            let others = snapshot.map(|snapshot| Others::since(snapshot, notebook)).unwrap_or_default();
+            let others =
+                snapshot.map(|snapshot| ChangesByOthers::since(snapshot, notebook)).unwrap_or_default();
             Ok((change(notebook, snapshot)?, others))
         });
         let Edited { value: (value, others), version, notebook, changed } =
@@ -139,12 +158,12 @@ impl Open {
     }
 
     /// Refuses with a problem of this notebook.
-    pub(crate) fn refuse(&self, what: impl std::fmt::Display, hint: Option<String>) -> Refusal {
-        self.place.refuse(what, hint)
+    pub(crate) fn refuse(&self, problem: impl std::fmt::Display, hint: Option<String>) -> ToolRefusal {
+        self.place.refuse(problem, hint)
     }
 
     /// Converts an error of the notebook to a refusal.
-    pub(crate) fn refused(&self, error: &DocumentError) -> Refusal {
+    pub(crate) fn refused(&self, error: &DocumentError) -> ToolRefusal {
         let hint = match error {
             DocumentError::Unchanged(unchanged) => match &**unchanged {
                 Unchanged::Refused(refused) => refused.hint(),
@@ -195,10 +214,10 @@ fn range(name: &str) -> Option<(i64, i64)> {
 
 const READ_AGAIN: &str = "read it again and make the change on its current content";
 
-impl Others {
+impl ChangesByOthers {
     /// Compares a snapshot with the current notebook.
-    pub(crate) fn since(before: &Snapshot, now: &Notebook) -> Others {
-        let mut others = Others::default();
+    pub(crate) fn since(before: &Snapshot, now: &Notebook) -> ChangesByOthers {
+        let mut others = ChangesByOthers::default();
         let known: HashMap<&str, &SnapshotCell> =
             before.cells.iter().filter_map(|cell| Some((cell.name()?, cell))).collect();
         for (index, cell) in now.cells().iter().enumerate() {
@@ -214,13 +233,13 @@ impl Others {
     }
 
     /// Leaves out cells that the answer shows.
-    pub(crate) fn without(mut self, shown: impl Fn(usize) -> bool) -> Others {
+    pub(crate) fn without(mut self, shown: impl Fn(usize) -> bool) -> ChangesByOthers {
         self.changed.retain(|(index, _)| !shown(*index));
         self
     }
 
     /// Leaves out cells by id.
-    pub(crate) fn without_cells(mut self, ids: &[&str]) -> Others {
+    pub(crate) fn without_cells(mut self, ids: &[&str]) -> ChangesByOthers {
         self.changed.retain(|(_, id)| !ids.contains(&id.as_str()));
         self.deleted.retain(|id| !ids.contains(&id.as_str()));
         self
@@ -260,13 +279,13 @@ mod tests {
         }
         let ids: Vec<String> = notebook.cells().iter().map(|cell| cell.id().to_string()).collect();
         let before = notebook.snapshot();
-        assert_eq!(Others::since(&before, &notebook).sentence(), None);
+        assert_eq!(ChangesByOthers::since(&before, &notebook).sentence(), None);
         let operations = [
             Operation::Edit { cell: CellRef::Index(1), source: "B".to_owned() },
             Operation::Delete { cell: CellRef::Index(0) },
         ];
         notebook.perform(&operations, None).unwrap();
-        let others = Others::since(&before, &notebook);
+        let others = ChangesByOthers::since(&before, &notebook);
         assert_eq!(
             others.sentence().unwrap(),
             format!(
