@@ -17,6 +17,8 @@ use crate::redaction::Redaction;
 /// at the start of the connection. No call can change it: mode, folders and limits are the user's
 /// decisions. Credentials never travel in it: `environment` has them removed and `redaction` has
 /// only their fingerprints.
+///
+/// The struct is flat because the host protocol sends it as it is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Caller {
     /// The name of the agent, such as `claude-code`.
@@ -71,6 +73,27 @@ pub enum ToolSet {
 }
 
 impl Caller {
+    /// Creates a caller with the notebook tools and no further rights or restrictions.
+    pub fn new(name: &str, session: &str, mode: Mode, cwd: impl Into<PathBuf>) -> Caller {
+        Caller {
+            name: name.to_owned(),
+            session: session.to_owned(),
+            mode,
+            tools: ToolSet::Notebook,
+            tool_mode: ToolMode::Both,
+            cwd: cwd.into(),
+            roots: Vec::new(),
+            requires_active: false,
+            is_shared: false,
+            attached: Vec::new(),
+            environment: ClientEnvironment::default(),
+            redaction: Redaction::default(),
+            front: None,
+            excluded: Vec::new(),
+            allowed: Vec::new(),
+        }
+    }
+
     /// Returns the author of the agent's changes.
     pub fn author(&self) -> Author {
         Actor { id: self.session.clone(), name: self.name.clone(), kind: ActorKind::Agent }.into()

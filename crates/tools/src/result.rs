@@ -69,13 +69,11 @@ pub(crate) struct CodeResult {
     /// The output, without notices.
     text: String,
     notices: Vec<String>,
-    status: Status,
+    ending: CellEnding,
     /// The exception, in a line.
     raised: Option<String>,
     pictures: Pictures,
     artifact: Option<String>,
-    /// Whether the cell is allowed to fail.
-    is_expected: bool,
     /// The outputs in the notebook.
     mark: Option<OutputMark>,
 }
@@ -86,7 +84,7 @@ impl CodeResult {
         let said = notices.join("\n");
         let text = match text.strip_suffix(&said) {
             Some(rest) => rest.trim_end_matches('\n').to_owned(),
-            // Notices end the text. Otherwise they would appear twice.
+            // The text normally ends with the notices; any other text stays as it is.
             None => text,
         };
         let text = name_reading_tool(text, artifact.as_deref());
@@ -94,20 +92,9 @@ impl CodeResult {
             let message = raised.evalue.lines().next().unwrap_or_default();
             short(&cellist_output::notices::raised(&raised.ename, message), 200)
         });
-        let (cells, heading, place, is_expected, mark) = (Vec::new(), None, None, false, None);
-        CodeResult {
-            cells,
-            heading,
-            place,
-            text,
-            notices,
-            status,
-            raised,
-            pictures,
-            artifact,
-            is_expected,
-            mark,
-        }
+        let (cells, heading, place, mark) = (Vec::new(), None, None, None);
+        let ending = ending(status, false);
+        CodeResult { cells, heading, place, text, notices, ending, raised, pictures, artifact, mark }
     }
 
     /// Sets the heading.
@@ -142,15 +129,15 @@ impl CodeResult {
 
     /// Allows the cell to fail.
     pub(crate) fn allowed_to_fail(self) -> CodeResult {
-        CodeResult { is_expected: true, ..self }
+        let ending = match self.ending {
+            CellEnding::Failed => CellEnding::FailedAllowed,
+            other => other,
+        };
+        CodeResult { ending, ..self }
     }
 
     pub(crate) fn has_failed(&self) -> bool {
-        match self.status {
-            Status::Ok => false,
-            Status::Error => !self.is_expected,
-            Status::Timeout | Status::Cancelled => true,
-        }
+        matches!(self.ending, CellEnding::Failed | CellEnding::TimedOut | CellEnding::Interrupted)
     }
 
     /// Returns whether there is nothing to show.
@@ -160,10 +147,8 @@ impl CodeResult {
 
     /// Takes the error as one line, and removes it from the end of the text or from the notices.
     fn take_error(&mut self) -> String {
-        let raised = match self.status {
-            Status::Timeout | Status::Cancelled => None,
-            Status::Ok | Status::Error => self.raised.clone(),
-        };
+        let is_stopped = matches!(self.ending, CellEnding::TimedOut | CellEnding::Interrupted);
+        let raised = self.raised.clone().filter(|_| !is_stopped);
         let said = self.notices.iter().position(|said| !said.starts_with('['));
         match (raised, said) {
             (Some(raised), _) => {
@@ -198,7 +183,7 @@ impl CodeResult {
             has_failed,
             pictures: self.pictures,
             mark: self.mark,
-            may_be_skipped: self.status == Status::Ok && is_long,
+            may_be_skipped: self.ending == CellEnding::Ok && is_long,
         }
     }
 }
@@ -257,8 +242,7 @@ pub(crate) fn compose(before: Vec<String>, mut ran: Vec<CodeResult>, behind: Vec
 pub(crate) fn summary<'a>(ran: impl IntoIterator<Item = &'a CodeResult>) -> RunSummary {
     let mut summary = RunSummary::default();
     for ran in ran {
-        let ending = ending(ran.status, ran.is_expected);
-        ran.cells.iter().for_each(|cell| summary.add(ending, *cell));
+        ran.cells.iter().for_each(|cell| summary.add(ran.ending, *cell));
     }
     summary
 }

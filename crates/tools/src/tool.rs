@@ -107,6 +107,13 @@ pub(crate) struct PendingWrite<'a> {
     pub(crate) texts: Vec<&'a str>,
 }
 
+impl<'a> PendingWrite<'a> {
+    /// Writes one text to the named notebook, or to the active one.
+    fn to_notebook(named: Option<&'a str>, text: &'a str) -> PendingWrite<'a> {
+        PendingWrite { file: WriteTarget::Notebook(named), texts: vec![text] }
+    }
+}
+
 /// The file that a call writes to.
 pub(crate) enum WriteTarget<'a> {
     /// The file at a path.

@@ -1,15 +1,14 @@
 use cellist_output::{MimeBundle, Output, RawJson, StreamName};
 use cellist_session::execution::{KernelState, Picture, Raised};
-use cellist_session::orders::ClientEnvironment;
 use cellist_session::sessions::OwnerId;
-use cellist_settings::{Home, ToolMode};
+use cellist_settings::Home;
 use cellist_store::artifact::{Artifacts, Origin, Retention};
 use insta::assert_snapshot;
 
 use super::*;
 use crate::agent::Agent;
 use crate::answer::{AnswerBlock, ToolAnswer};
-use crate::caller::{Caller, ToolSet};
+use crate::caller::Caller;
 use crate::known_outputs::OutputMark;
 use crate::mode::Mode;
 
@@ -46,23 +45,7 @@ fn agent() -> Agent {
 }
 
 fn caller() -> Caller {
-    Caller {
-        name: "robot".to_owned(),
-        session: "robot-1".to_owned(),
-        mode: Mode::Agent,
-        tools: ToolSet::Notebook,
-        tool_mode: ToolMode::Both,
-        cwd: "/".into(),
-        roots: Vec::new(),
-        requires_active: false,
-        is_shared: false,
-        front: None,
-        excluded: Vec::new(),
-        allowed: Vec::new(),
-        attached: Vec::new(),
-        redaction: Default::default(),
-        environment: ClientEnvironment::default(),
-    }
+    Caller::new("robot", "robot-1", Mode::Agent, "/")
 }
 
 const USUAL: Budget = budget_of(16 * 1024);

@@ -4,7 +4,7 @@ use cellist_notebook::{CellRef, Operation};
 
 use super::{
     CallAccess, CallContext, CellType, MaxOutput, PendingWrite, Seconds, Tool, ToolAnswer, ToolFacts,
-    ToolRefusal, Toolbox, WholeNumber, WriteTarget, input,
+    ToolRefusal, Toolbox, WholeNumber, input,
 };
 use crate::toolbox::cell_runs::CellRunOptions;
 
@@ -36,17 +36,13 @@ impl Tool for AddNotebookCellInput {
     }
 
     fn writing(&self) -> Option<PendingWrite<'_>> {
-        Some(PendingWrite {
-            file: WriteTarget::Notebook(self.notebook.as_deref()),
-            texts: vec![&self.content],
-        })
+        Some(PendingWrite::to_notebook(self.notebook.as_deref(), &self.content))
     }
 
     async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let open = toolbox.notebook(&call, self.notebook.as_deref()).await?;
-        let run = self.run.then(|| {
-            CellRunOptions::of_change(call.budget(self.max_output, self.images), self.timeout, self.soft_wait)
-        });
+        let budget = call.budget(self.max_output, self.images);
+        let run = CellRunOptions::after_change(self.run, budget, self.timeout, self.soft_wait);
         let index = self.index.map(|index| index.0).filter(|index| *index >= 0);
         let AddNotebookCellInput { r#type: kind, after, content: source, revision, .. } = self;
         if index.is_some() && after.is_some() {

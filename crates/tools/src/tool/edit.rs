@@ -35,9 +35,8 @@ impl Tool for EditInput {
     }
 
     async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
-        let run = self.run.then(|| {
-            CellRunOptions::of_change(call.budget(self.max_output, self.images), self.timeout, self.soft_wait)
-        });
+        let budget = call.budget(self.max_output, self.images);
+        let run = CellRunOptions::after_change(self.run, budget, self.timeout, self.soft_wait);
         let change = TextChange::Replace { old: self.old, new: self.new, all: self.replace_all };
         let wanted = FileChange { path: &self.path, change, revision: self.revision.as_deref(), run };
         toolbox.change_text(call, wanted).await

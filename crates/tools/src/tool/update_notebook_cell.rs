@@ -4,7 +4,7 @@ use cellist_notebook::{CellRef, Operation};
 
 use super::{
     CallAccess, CallContext, MaxOutput, PendingWrite, Seconds, Tool, ToolAnswer, ToolFacts, ToolRefusal,
-    Toolbox, WriteTarget, input,
+    Toolbox, input,
 };
 use crate::toolbox::cell_runs::CellRunOptions;
 
@@ -37,17 +37,13 @@ impl Tool for UpdateNotebookCellInput {
     }
 
     fn writing(&self) -> Option<PendingWrite<'_>> {
-        Some(PendingWrite {
-            file: WriteTarget::Notebook(self.notebook.as_deref()),
-            texts: vec![&self.content],
-        })
+        Some(PendingWrite::to_notebook(self.notebook.as_deref(), &self.content))
     }
 
     async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let open = toolbox.notebook(&call, self.notebook.as_deref()).await?;
-        let run = self.run.then(|| {
-            CellRunOptions::of_change(call.budget(self.max_output, self.images), self.timeout, self.soft_wait)
-        });
+        let budget = call.budget(self.max_output, self.images);
+        let run = CellRunOptions::after_change(self.run, budget, self.timeout, self.soft_wait);
         let UpdateNotebookCellInput { cell, content: source, revision, .. } = self;
         let done = open
             .perform(&call, revision.as_deref(), move |_| Ok(vec![Operation::Edit { cell, source }]))

@@ -6,7 +6,6 @@ use cellist_kernel::order::Way;
 use cellist_session::execution::Cancel;
 use cellist_session::orders::ClientEnvironment;
 use cellist_session::sessions::{OwnerId, SessionKey};
-use cellist_settings::ToolMode;
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -73,21 +72,9 @@ impl Toolbox {
             ..ClientEnvironment::default()
         });
         Caller {
-            name: "code".to_owned(),
-            session: session.id.clone(),
-            mode: Mode::Agent,
             tools: ToolSet::All,
-            tool_mode: ToolMode::Both,
-            cwd: session.cwd.clone(),
-            roots: Vec::new(),
-            requires_active: false,
-            is_shared: false,
-            front: None,
-            excluded: Vec::new(),
-            allowed: Vec::new(),
-            attached: Vec::new(),
-            redaction: Default::default(),
             environment: environment.unwrap_or_default(),
+            ..Caller::new("code", &session.id, Mode::Agent, session.cwd.as_path())
         }
     }
 }

@@ -42,13 +42,14 @@ pub(crate) struct CellRunOptions {
 }
 
 impl CellRunOptions {
-    /// Sets the limits of a run that follows a change.
-    pub(crate) fn of_change(
+    /// Sets the limits of the run after a change, if the call asks for one.
+    pub(crate) fn after_change(
+        is_wanted: bool,
         budget: Budget,
         timeout: Option<Seconds>,
         soft_wait: Option<Seconds>,
-    ) -> CellRunOptions {
-        CellRunOptions { budget, timeout, soft_wait, allow_errors: false }
+    ) -> Option<CellRunOptions> {
+        is_wanted.then_some(CellRunOptions { budget, timeout, soft_wait, allow_errors: false })
     }
 }
 

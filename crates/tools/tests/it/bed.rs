@@ -7,12 +7,11 @@ use std::time::Duration;
 use cellist_kernel::guard::Guard;
 use cellist_live::{Actor, ActorKind, Documents};
 use cellist_session::execution::Cancel;
-use cellist_session::orders::ClientEnvironment;
 use cellist_session::sessions::{Means, OwnerId, Policy, Sessions};
-use cellist_settings::{Home, ToolMode};
+use cellist_settings::Home;
 use cellist_store::Store;
 use cellist_store::artifact::{Artifacts, Retention};
-use cellist_tools::{Agent, Caller, EditorReport, EditorState, Mode, ToolAnswer, ToolName, ToolSet, Toolbox};
+use cellist_tools::{Agent, Caller, EditorReport, EditorState, Mode, ToolAnswer, ToolName, Toolbox};
 use serde_json::{Value, json};
 use testkit::Scratch;
 use tokio::sync::watch;
@@ -46,23 +45,7 @@ impl Bed {
         let sessions = Sessions::new(Policy::default(), means);
         let documents = Documents::new(Store::new(home));
         let toolbox = Toolbox::new(sessions.clone(), documents.clone(), artifacts.clone());
-        let mut caller = Caller {
-            name: "robot".to_owned(),
-            session: "robot-1".to_owned(),
-            mode: Mode::Agent,
-            tools: ToolSet::Notebook,
-            tool_mode: ToolMode::Both,
-            cwd: work,
-            roots: Vec::new(),
-            requires_active: false,
-            is_shared: false,
-            front: None,
-            excluded: Vec::new(),
-            allowed: Vec::new(),
-            attached: Vec::new(),
-            redaction: Default::default(),
-            environment: ClientEnvironment::default(),
-        };
+        let mut caller = Caller::new("robot", "robot-1", Mode::Agent, work);
         change(&mut caller);
         let agent = Arc::new(Agent::new(caller, OwnerId("robot".to_owned())));
         Bed { scratch, artifacts, documents, toolbox, sessions, agent }
