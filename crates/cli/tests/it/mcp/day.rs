@@ -227,7 +227,7 @@ fn a_day_on(backend: Backend, format: Format) {
     let told = day.told("update_notebook_cell", ours);
     let merged = "import math, sys\nsales = [3, 1, 4, 1, 5]\nprint(len(sales), 'sales')";
     assert!(
-        told.contains(&format!("Merged with what others changed there. Cell {} is now:\n{merged}\n", at[1])),
+        told.contains(&format!("Merged with changes by others. Cell {} is now:\n{merged}\n", at[1])),
         "{told}"
     );
     day.person_writes(&total, "total = sum(sales) + 1\ntotal");
@@ -267,7 +267,7 @@ fn a_day_on(backend: Backend, format: Format) {
     assert!(told.contains(&found), "{told}");
     day.told("update_notebook_cell", updated(&sales, "sales = [0]"));
     let told = day.told("undo", json!({ "notebook": NB }));
-    assert!(told.starts_with(&format!("Took back 1 change: edited cell {sales}.")), "{told}");
+    assert!(told.starts_with(&format!("Reverted 1 change: edited cell {sales}.")), "{told}");
     assert_eq!(day.sources(), evening);
 
     // Another agent's turn is taken back whole.

@@ -1,24 +1,29 @@
-//! What a model was not shown must not be written over with the mark that it saw in its place.
+//! Refuses writes that would replace a redacted credential with its mark.
 
 use serde_json::Value;
 
-use super::{Call, Toolbox};
-use crate::answer::Refusal;
-use crate::tool::{Writing, WrittenFile};
+use super::{CallContext, Toolbox};
+use crate::answer::ToolRefusal;
+use crate::tool::{PendingWrite, WriteTarget};
 
 impl Toolbox {
-    /// Refuses a text with a mark of ours in it, unless the file has the very letters of it and hides nothing behind them.
-    pub(super) async fn check_marks(&self, call: &Call<'_>, writing: Writing<'_>) -> Result<(), Refusal> {
+    /// Refuses a text with a redaction mark, unless the file has the mark literally and hides
+    /// nothing behind it.
+    pub(super) async fn check_marks(
+        &self,
+        call: &CallContext<'_>,
+        writing: PendingWrite<'_>,
+    ) -> Result<(), ToolRefusal> {
         let redaction = &call.caller().redaction;
         let marks: Vec<&str> = writing.texts.iter().flat_map(|text| redaction.marks_in(text)).collect();
         if marks.is_empty() {
             return Ok(());
         }
         let editor = self.editor();
-        let sight = self.sight(call, &editor);
+        let resolver = self.resolver(call, &editor);
         let place = match writing.file {
-            WrittenFile::Path(path) => sight.target(path)?.place,
-            WrittenFile::Notebook(named) => sight.notebook(named)?,
+            WriteTarget::Path(path) => resolver.target(path)?.place,
+            WriteTarget::Notebook(named) => resolver.notebook(named)?,
         };
         let before = self.text_of(&place).await.unwrap_or_default();
         let is_hidden = |mark: &str| {
@@ -30,8 +35,8 @@ impl Toolbox {
             None => Ok(()),
             Some(mark) => Err(place.refuse(
                 format_args!(
-                    "`{mark}` stands for a credential that you were not shown, and nothing was changed: it would have been \
-                     lost. Change only what stands around it, with `edit`, or ask the person"
+                    "`{mark}` stands for a credential that is hidden from you; nothing was changed, since the credential \
+                     would be lost. Use `edit` on the text around it, or ask the user"
                 ),
                 None,
             )),
@@ -39,7 +44,7 @@ impl Toolbox {
     }
 }
 
-/// What a model reads of a file: the sources of a notebook, or all of it.
+/// Returns the texts that a model reads of a file: the sources of a notebook, or the whole file.
 fn texts(file: &str) -> Vec<String> {
     let parsed = serde_json::from_str::<Value>(file).ok();
     let cells = parsed.as_ref().and_then(|notebook| notebook["cells"].as_array());

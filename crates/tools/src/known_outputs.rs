@@ -1,4 +1,4 @@
-//! The outputs that a caller was sent, so that a run that shows the same again need not repeat them.
+//! Records the outputs sent to a caller, so that a later run need not repeat unchanged ones.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use cellist_notebook::{CellId, Revision};
 use cellist_output::Output;
 
-/// How many cells are remembered for one caller.
+/// Cells remembered for one caller.
 const MOST: usize = 2000;
 
-/// The outputs of a cell, by their content.
+/// The outputs of a cell, identified by their content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OutputMark {
     notebook: PathBuf,
@@ -18,7 +18,7 @@ pub(crate) struct OutputMark {
 }
 
 impl OutputMark {
-    /// Outputs are the same whatever number their execution has.
+    /// Ignores execution counts.
     pub(crate) fn new(notebook: PathBuf, cell: CellId, outputs: &[Output]) -> OutputMark {
         let bytes: Vec<Vec<u8>> = outputs
             .iter()
@@ -29,19 +29,19 @@ impl OutputMark {
                 }
                 other => other.clone(),
             })
-            // An output that cannot be written differs from every other.
+            // An output that cannot be serialised differs from all others.
             .map(|output| serde_json::to_vec(&output).unwrap_or_else(|_| format!("{output:?}").into_bytes()))
             .collect();
         OutputMark { notebook, cell, digest: Revision::of(bytes.iter().map(Vec::as_slice)) }
     }
 }
 
-/// The outputs that one caller was sent: of each cell the last output, and the reply that had it.
+/// The last outputs of each cell sent to one caller, with the reply that sent them.
 #[derive(Debug, Default)]
-pub(crate) struct SentOutputs(VecDeque<(OutputMark, u64)>);
+pub(crate) struct KnownOutputs(VecDeque<(OutputMark, u64)>);
 
-impl SentOutputs {
-    /// Whether another reply than this one brought the same output last.
+impl KnownOutputs {
+    /// Returns whether a reply other than `reply` sent the same outputs last.
     pub(crate) fn was_sent(&self, mark: &OutputMark, reply: u64) -> bool {
         self.0.iter().any(|(sent, by)| sent == mark && *by != reply)
     }
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_are_the_same_whatever_number_their_execution_has() {
+    fn execution_counts_do_not_matter_for_outputs() {
         let result = |count, text: &str| [Output::result(count, MimeBundle::text("text/plain", text))];
         assert_eq!(mark("a", &result(1, "a")), mark("a", &result(2, "a")));
         assert_ne!(mark("a", &result(1, "a")), mark("a", &result(1, "b")));
@@ -75,10 +75,10 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_output_of_a_cell_counts_and_not_that_of_the_same_reply() {
+    fn only_the_last_output_of_another_reply_counts() {
         let text = |text: &str| [Output::stream(cellist_output::StreamName::Stdout, text)];
         let (one, two) = (mark("a", &text("1")), mark("a", &text("2")));
-        let mut sent = SentOutputs::default();
+        let mut sent = KnownOutputs::default();
         sent.add(one.clone(), 7);
         assert!(sent.was_sent(&one, 8) && !sent.was_sent(&one, 7) && !sent.was_sent(&two, 8));
         sent.add(two.clone(), 8);

@@ -1,22 +1,24 @@
-//! Texts as they were before they were written into others: escapes of JSON and Python, percent signs, entities of HTML,
-//! quoted-printable lines, colours of terminals and letters without width are taken back. Each place is known in the original.
+//! Undoes the encodings of a text: JSON and Python escapes, percent signs, HTML entities,
+//! quoted-printable lines, terminal colours and zero-width characters. Maps each position back to
+//! the original.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-/// How often a text is taken back at most: JSON within JSON within JSON.
+/// Layers of encoding that are undone: JSON in JSON in JSON.
 const DEEPEST: usize = 3;
 
-/// A text without its disguise.
-pub(super) struct View {
+/// A decoded text.
+pub(super) struct DecodedText {
     pub(super) text: String,
-    /// Where pieces begin: in the view, and in the original. Between two of them the letters are the same.
+    /// The starts of pieces, in the view and in the original. Within a piece the characters are the
+    /// same.
     pieces: Vec<(usize, usize)>,
 }
 
-/// The parts of a text around its disguises: most of a long text has none.
+/// Returns the parts of a text around its encodings. Most of a long text has none.
 pub(super) fn parts(text: &str) -> Vec<Range<usize>> {
     const AROUND: usize = 512;
     let mut parts: Vec<Range<usize>> = Vec::new();
@@ -34,7 +36,7 @@ pub(super) fn parts(text: &str) -> Vec<Range<usize>> {
     parts
 }
 
-/// The end of the word that ends behind this place, unless it is a very long one.
+/// Returns the end of the word at `end`, unless the word is very long.
 fn whole(text: &str, end: usize) -> usize {
     const FAR: usize = 256;
     let end = text.ceil_char_boundary(end);
@@ -42,21 +44,21 @@ fn whole(text: &str, end: usize) -> usize {
     end + near.find(char::is_whitespace).unwrap_or(near.len())
 }
 
-/// The text without its disguise; nothing where it has none.
-pub(super) fn view(text: &str) -> Option<View> {
-    let mut view = taken_back(text)?;
+/// Decodes a text. Returns `None` if nothing is encoded.
+pub(super) fn view(text: &str) -> Option<DecodedText> {
+    let mut view = decode_layer(text)?;
     for _ in 1..DEEPEST {
-        let Some(next) = taken_back(&view.text) else { break };
+        let Some(next) = decode_layer(&view.text) else { break };
         let pieces = next.pieces.iter().map(|(here, there)| (*here, view.original(*there)));
-        view = View { pieces: pieces.collect(), text: next.text };
+        view = DecodedText { pieces: pieces.collect(), text: next.text };
     }
     Some(view)
 }
 
-impl View {
-    /// Where a range of the view stands in the original.
+impl DecodedText {
+    /// Maps a range of the view to the original.
     pub(super) fn range(&self, range: Range<usize>) -> Range<usize> {
-        // The end is that of the last letter, and not the beginning of the next one.
+        // The range ends with its last character, not at the start of the next one.
         let last = self.text[range.clone()].chars().next_back().map_or(0, char::len_utf8);
         let piece = self.piece(range.end - last);
         let next = self.pieces.get(piece + 1);
@@ -79,9 +81,9 @@ impl View {
     }
 }
 
-/// One layer taken back.
-fn taken_back(text: &str) -> Option<View> {
-    let mut view: Option<View> = None;
+/// Undoes one layer.
+fn decode_layer(text: &str) -> Option<DecodedText> {
+    let mut view: Option<DecodedText> = None;
     let mut copied = 0;
     for mark in ALL.find_iter(text) {
         let next = mark.start();
@@ -90,8 +92,10 @@ fn taken_back(text: &str) -> Option<View> {
         else {
             continue;
         };
-        let view = view
-            .get_or_insert_with(|| View { text: String::with_capacity(text.len()), pieces: vec![(0, 0)] });
+        let view = view.get_or_insert_with(|| DecodedText {
+            text: String::with_capacity(text.len()),
+            pieces: vec![(0, 0)],
+        });
         view.text.push_str(&text[copied..next]);
         if let Some(letter) = letter {
             view.pieces.push((view.text.len(), next));
@@ -106,13 +110,13 @@ fn taken_back(text: &str) -> Option<View> {
     view
 }
 
-/// Where a disguise may begin.
+/// Possible starts of an encoded character.
 const MARKS: [&str; 13] = [
     "%", "&", "=\n", "=\r\n", "=3D", "\u{1b}", "\u{200b}", "\u{200c}", "\u{200d}", "\u{2060}", "\u{feff}",
     "\u{ad}", "\\",
 ];
 
-/// Marks that make a text worth the work. The search of a text as it is takes plain escapes for what they are.
+/// Marks that make decoding worthwhile. The search of the plain text handles simple escapes.
 static TELLING: LazyLock<AhoCorasick> =
     LazyLock::new(|| search(MARKS[..12].iter().copied().chain(["\\x", "\\u", "\\033["])));
 static ALL: LazyLock<AhoCorasick> = LazyLock::new(|| search(MARKS.into_iter()));
@@ -122,7 +126,7 @@ fn search(marks: impl Iterator<Item = &'static str>) -> AhoCorasick {
     search.expect("a test makes this one")
 }
 
-/// How long the disguise at the beginning of the text is, and the letter that it stands for, if any.
+/// Decodes the start of a text. Returns the length of the encoding and its character, if any.
 fn letter(text: &str) -> Option<(usize, Option<char>)> {
     let bytes = text.as_bytes();
     match bytes[0] {
@@ -134,7 +138,7 @@ fn letter(text: &str) -> Option<(usize, Option<char>)> {
         b'=' if text.starts_with("=3D") => Some((3, Some('='))),
         0x1b => Some((colour(bytes), None)),
         b'=' => None,
-        // Letters without width are all that is left.
+        // Only zero-width characters are left.
         _ => text.chars().next().map(|first| (first.len_utf8(), None)),
     }
 }
@@ -158,7 +162,7 @@ fn hex(text: &str, at: usize, length: usize) -> Option<char> {
     let digits =
         text.get(at..at + length).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
     let letter = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
-    // A byte beyond ASCII is a part of a letter.
+    // A byte beyond ASCII is part of a character.
     (letter.is_ascii() || length == 4).then_some(letter)
 }
 
@@ -185,7 +189,7 @@ fn entity(text: &str) -> Option<(usize, Option<char>)> {
     Some((end + 1, Some(letter)))
 }
 
-/// How long an order to the terminal is.
+/// Returns the length of a terminal escape sequence.
 fn colour(bytes: &[u8]) -> usize {
     match bytes.get(1) {
         Some(b'[') => {
@@ -203,7 +207,7 @@ mod tests {
     use super::view;
 
     #[test]
-    fn a_text_is_read_without_its_disguise_and_its_places_are_known() {
+    fn decoded_text_maps_back_to_the_original() {
         for (text, plain) in [
             (r#"{\"a\": \"b\u003d\"}"#, r#"{"a": "b="}"#),
             (r#"\\\"a\\\"%3d"#, "\"a\"="),

@@ -2,18 +2,18 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 
-/// A file of which nothing but its path is known.
+/// A file with a path and no other facts.
 fn file(path: &str) -> FileFacts {
     FileFacts { real: PathBuf::from(path), ..FileFacts::default() }
 }
 
-fn table(excluded: &[&str], allowed: &[&str]) -> Reach {
+fn table(excluded: &[&str], allowed: &[&str]) -> FilePolicy {
     let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    Reach { excluded: list(excluded), allowed: list(allowed), ..Reach::default() }
+    FilePolicy { excluded: list(excluded), allowed: list(allowed), ..FilePolicy::default() }
 }
 
 #[test]
-fn the_whole_table() {
+fn the_table_of_decisions() {
     let executed = || Err(Denial::Executed { path: "/p/f".into() });
     let facts = |change: fn(&mut FileFacts)| {
         let mut facts = file("/p/f");
@@ -36,7 +36,7 @@ fn the_whole_table() {
     for (facts, look, change) in rows {
         assert_eq!(table(&[], &[]).decide(&facts, Use::Look, &[]), look, "{facts:?}");
         assert_eq!(table(&[], &[]).decide(&facts, Use::Change, &[]), change, "{facts:?}");
-        // Consent helps where others run a file, and nowhere else.
+        // Consent helps where other programs run a file, and nowhere else.
         let helps = change.as_ref().err().is_none_or(|denial| denial.consent().is_some());
         for decided in [
             table(&[], &[]).decide(&facts, Use::Change, std::slice::from_ref(&facts.real)),
@@ -48,7 +48,7 @@ fn the_whole_table() {
 }
 
 #[test]
-fn consent_is_to_every_name_of_a_file_that_others_run() {
+fn every_name_of_an_executed_file_needs_consent() {
     let facts = FileFacts { also: vec!["/p/.git/config".into()], ..file("/p/notes.txt") };
     let decide = |consents: &[&str]| {
         let consents: Vec<PathBuf> = consents.iter().map(PathBuf::from).collect();
@@ -87,7 +87,7 @@ fn a_setting_allows_a_file_or_all_below_a_folder() {
 }
 
 #[test]
-fn secrets_are_known_by_their_name_and_others_by_the_patterns_of_a_person() {
+fn secrets_are_matched_by_name_and_by_user_patterns() {
     let check = |path: &str, patterns: &[&str], expected: bool| {
         let decided = table(patterns, &[]).decide(&file(path), Use::Look, &[]);
         assert_eq!(decided == Err(Denial::Secret), expected, "{path} {patterns:?}");
@@ -133,7 +133,7 @@ fn secrets_are_known_by_their_name_and_others_by_the_patterns_of_a_person() {
 }
 
 #[test]
-fn code_that_a_person_runs_on_purpose_is_the_work_of_an_agent() {
+fn code_that_a_user_runs_on_purpose_may_change() {
     for path in [
         "/p/conftest.py",
         "/p/Makefile",

@@ -1,11 +1,13 @@
-//! Files that other programs run, or that tell them to run something, without a person looking at them. Code that a person or
-//! a build runs on purpose (`conftest.py`, `Makefile`, `setup.py`, `package.json`) is the work of an agent and not among them.
+//! Files that other programs run or obey without a user reading them first. Code that a user or a
+//! build runs on purpose (`conftest.py`, `Makefile`, `setup.py`, `package.json`) is an agent's
+//! ordinary work and is not listed.
 
 use std::path::Path;
 
 use super::pattern::{has, names};
 
-/// Names of files and folders; with a `/`, names that follow each other. All below a folder counts.
+/// Names of files and folders. A `/` separates consecutive names. A folder covers everything below
+/// it.
 const EXECUTED: &[&str] = &[
     // Repositories: settings and hooks run programs at the next command.
     ".git",
@@ -22,7 +24,7 @@ const EXECUTED: &[&str] = &[
     ".pre-commit-config.yml",
     "lefthook.y*ml",
     ".lefthook.y*ml",
-    // Editors: tasks, settings with programs in them, local start files.
+    // Editors: tasks, settings that name programs, local start files.
     ".vscode",
     ".vscode-server",
     ".idea",
@@ -78,7 +80,7 @@ const EXECUTED: &[&str] = &[
     "jenkinsfile",
     ".devcontainer",
     ".devcontainer.json",
-    // Python and Jupyter: what an interpreter loads by itself.
+    // Python and Jupyter: files that an interpreter loads on its own.
     "site-packages",
     "dist-packages",
     "sitecustomize.py",
@@ -104,7 +106,7 @@ const EXECUTED: &[&str] = &[
     ".condarc",
     "pip.conf",
     ".pip",
-    // Other tools that obey a file in the folder that they are started in.
+    // Other tools that obey a file in their working folder.
     ".envrc",
     ".mise.toml",
     "mise.toml",
@@ -159,7 +161,7 @@ const EXECUTED: &[&str] = &[
     "launchdaemons",
 ];
 
-/// Folders of the system, from its root on.
+/// System folders, as absolute paths.
 const SYSTEM: &[&str] = &[
     "/etc",
     "/boot",
@@ -177,10 +179,10 @@ const SYSTEM: &[&str] = &[
     "/var/spool/cron",
 ];
 
-/// Whether other programs run or obey a file, by its path.
+/// Returns whether other programs run or obey a file, judged by its path.
 pub(super) fn is_executed(path: &Path) -> bool {
     let names = names(path);
-    // Work trees that an agent keeps in its own folder are projects like any other.
+    // An agent's work trees in its own folder are ordinary projects.
     let inside = names.windows(4).rposition(|row| row[0] == ".claude" && row[1] == "worktrees");
     let names = &names[inside.map_or(0, |at| at + 3)..];
     EXECUTED.iter().any(|pattern| has(names, pattern)) || SYSTEM.iter().any(|folder| path.starts_with(folder))

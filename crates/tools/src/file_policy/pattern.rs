@@ -1,9 +1,10 @@
-//! Names and paths against patterns, in which `*` is any letters and `?` is one. Case does not count, nor letters that
-//! file systems ignore.
+//! Matches names and paths against patterns. `*` matches any characters and `?` a single one. Case
+//! and invisible characters are ignored, as file systems may ignore them.
 
 use std::path::Path;
 
-/// Whether a pattern of a person means a file: a file or folder of that name, or a path that it begins with.
+/// Returns whether a user's pattern covers a file: by the name of the file or a folder above it, or
+/// as the start of its path.
 pub(super) fn is_named(path: &Path, pattern: &str) -> bool {
     let pattern = pattern.trim_end_matches('/');
     match pattern.starts_with('/') && !pattern.contains(['*', '?']) {
@@ -12,14 +13,14 @@ pub(super) fn is_named(path: &Path, pattern: &str) -> bool {
     }
 }
 
-/// Whether a name, or several in a row with `/` between them, is among those of a path.
+/// Returns whether a name, or consecutive names separated by `/`, occur in a path.
 pub(super) fn has(names: &[String], pattern: &str) -> bool {
     let wanted: Vec<String> = pattern.split('/').filter(|name| !name.is_empty()).map(folded).collect();
     let is_there = |row: &[String]| row.iter().zip(&wanted).all(|(name, pattern)| matches(pattern, name));
     !wanted.is_empty() && names.windows(wanted.len()).any(is_there)
 }
 
-/// The names of a path, from its root on, as they are compared.
+/// Splits a path into names, folded for comparison.
 pub(super) fn names(path: &Path) -> Vec<String> {
     path.components()
         .filter(|part| matches!(part, std::path::Component::Normal(_)))
@@ -27,26 +28,27 @@ pub(super) fn names(path: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Whether a path is among those that a person allowed: each is a path from the root on, or a folder with all below it.
+/// Returns whether the user allowed a path. Each entry is an absolute path; a folder covers
+/// everything below it.
 pub(super) fn is_allowed(path: &Path, allowed: &[String]) -> bool {
     let whole = path.to_string_lossy();
     allowed.iter().filter(|pattern| pattern.starts_with('/')).any(|pattern| {
         let pattern = pattern.trim_end_matches("**").trim_end_matches('/');
         match pattern.contains(['*', '?']) {
-            // What a pattern leaves open stays within one name.
+            // A wildcard stays within one name.
             true => {
                 let (wanted, is): (Vec<&str>, Vec<&str>) =
                     (pattern.split('/').collect(), whole.split('/').collect());
                 wanted.len() <= is.len()
                     && wanted.iter().zip(&is).all(|(pattern, name)| matches(pattern, name))
             }
-            // All but the root was cut off.
+            // Only the root is left of the pattern.
             false => path.starts_with(if pattern.is_empty() { "/" } else { pattern }),
         }
     })
 }
 
-/// A name as it is compared: file systems know no case, and ignore letters that nobody sees.
+/// Folds a name for comparison: lower case, without invisible characters.
 fn folded(name: &str) -> String {
     let is_seen = |letter: &char| !matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     let seen: String = name.chars().filter(is_seen).flat_map(char::to_lowercase).collect();
@@ -56,7 +58,7 @@ fn folded(name: &str) -> String {
     }
 }
 
-/// Whether a name fits a pattern.
+/// Returns whether a name matches a pattern.
 fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut read, mut star) = (0, 0, None);

@@ -1,10 +1,10 @@
-//! Files that hold secrets by their name.
+//! Files that hold secrets, by name.
 
 use std::path::Path;
 
 use super::pattern::{has, names};
 
-/// Names of files and folders; with a `/`, names that follow each other.
+/// Names of files and folders. A `/` separates consecutive names.
 const SECRETS: &[&str] = &[
     // Variables.
     ".env",
@@ -104,7 +104,7 @@ const SECRETS: &[&str] = &[
     "client_secret*.json",
     "service-account*.json",
     "service_account*.json",
-    // What other programs of the user keep.
+    // Data of other programs of the user.
     ".cellist",
     "jupyter/runtime",
     "share/keyrings",
@@ -130,13 +130,13 @@ const SECRETS: &[&str] = &[
     "/run/secrets",
 ];
 
-/// Whether a file holds secrets by its name.
+/// Returns whether the name marks a file with secrets.
 pub(super) fn is_secret(path: &Path) -> bool {
     let names = names(path);
     SECRETS.iter().any(|pattern| has(&names, pattern))
 }
 
-/// Files of a user that hold secrets and have one known place each, from the user's own folder on.
+/// Files with secrets at a fixed path in the user's home folder.
 pub(super) const KNOWN: &[&str] = &[
     ".ssh",
     ".gnupg",

@@ -1,40 +1,44 @@
-//! What is told of a run that goes on: its name, its progress and output so far, and how its cells stand.
+//! Answers about a run in progress: its name, progress, output so far, and the state of its cells.
 
 use cellist_output::notices;
 use cellist_session::sessions::{CallView, Stage, StopView};
 
-use crate::answer::{Answer, Progress, Refusal};
+use crate::answer::{CallProgress, ToolAnswer, ToolRefusal};
 use crate::executions::{Execution, Standing};
 use crate::result::{self, Budget};
 
-/// How long the summary of cells may be.
+/// Bytes of the summary of cells.
 const SUMMARY: usize = 300;
 
-/// Lets a run go on without its caller. The answer says so, and lists the changes made before the run. A run that was
-/// to stop and did not is a refusal.
-pub(crate) fn handed_over(execution: &Execution, said: &[String], budget: Budget) -> Result<Answer, Refusal> {
+/// Hands a run over: it goes on without its caller. The answer lists the changes made before the
+/// run. A run that was interrupted and did not stop is a refusal.
+pub(crate) fn handed_over(
+    execution: &Execution,
+    said: &[String],
+    budget: Budget,
+) -> Result<ToolAnswer, ToolRefusal> {
     execution.hand_over();
     let summary = summary(execution, budget);
     let told = [told(execution, budget, summary.as_deref())];
     match execution.standing().is_overdue() {
-        true => Err(Refusal::new([&told, said, summary.as_slice()].concat().join("\n"))),
-        false => Ok(Answer::text([said, &told, summary.as_slice()].concat().join("\n"))),
+        true => Err(ToolRefusal::new([&told, said, summary.as_slice()].concat().join("\n"))),
+        false => Ok(ToolAnswer::text([said, &told, summary.as_slice()].concat().join("\n"))),
     }
 }
 
-/// The answer about a run that goes on.
-pub(crate) fn goes_on(execution: &Execution, budget: Budget) -> Answer {
+/// Describes a run in progress.
+pub(crate) fn still_running(execution: &Execution, budget: Budget) -> ToolAnswer {
     let summary = summary(execution, budget);
     let told = [told(execution, budget, summary.as_deref())];
-    Answer::text([told.as_slice(), summary.as_slice()].concat().join("\n"))
+    ToolAnswer::text([told.as_slice(), summary.as_slice()].concat().join("\n"))
 }
 
-/// How the cells of a run stand, where it has several.
+/// Summarises the cells of a run, if there are several.
 fn summary(execution: &Execution, budget: Budget) -> Option<String> {
     Some(execution.summary()?.line((budget.bytes / 5).min(SUMMARY)))
 }
 
-/// All but the summary, with room left for it.
+/// Renders all but the summary, with room left for it.
 fn told(execution: &Execution, budget: Budget, summary: Option<&str>) -> String {
     let standing = execution.standing();
     let (id, age, title) = (&execution.id, execution.age().as_secs(), &execution.title);
@@ -55,11 +59,11 @@ fn told(execution: &Execution, budget: Budget, summary: Option<&str>) -> String 
     let Standing { text, .. } = &standing;
     let how = match standing.is_overdue() {
         true => format!(
-            "`wait` with execution {id} waits for its end; `notebook_kernel` with it and action interrupt asks again, and with \
-             `force` kills the kernel if it does not stop, which loses its variables."
+            "Wait for it with `wait`, or interrupt it again with `notebook_kernel`, both with execution {id}; `force` kills \
+             a kernel that does not stop, which loses its variables."
         ),
         false => format!(
-            "`wait` with execution {id} waits for its end; `notebook_kernel` with it and action interrupt stops it."
+            "Wait for it with `wait`, or stop it with `notebook_kernel` (action interrupt), both with execution {id}."
         ),
     };
     let said = told.len() + how.len() + summary.map_or(0, str::len);
@@ -71,9 +75,9 @@ fn told(execution: &Execution, budget: Budget, summary: Option<&str>) -> String 
     format!("{told}\n{how}")
 }
 
-/// The progress of a run, unless its output shows it.
+/// Describes the progress of a run, unless its output shows it.
 pub(crate) fn in_words(standing: &Standing) -> Option<String> {
-    let Progress { message, done, total } = &standing.progress;
+    let CallProgress { message, done, total } = &standing.progress;
     match (done, total) {
         (Some(done), Some(total)) => Some(format!("{message} {done}/{total}")),
         (Some(done), None) => Some(format!("{message} {done}")),
@@ -82,7 +86,7 @@ pub(crate) fn in_words(standing: &Standing) -> Option<String> {
     }
 }
 
-/// How a call in a session stands, for whoever waits for it.
+/// Converts the state of a session call to the state of a run.
 pub(crate) fn standing(view: &CallView, label: Option<&str>) -> Standing {
     const LONGEST: usize = 160;
     let last =
@@ -93,7 +97,7 @@ pub(crate) fn standing(view: &CallView, label: Option<&str>) -> Standing {
             format!("waiting for execution {execution}, which was interrupted and has not stopped")
         }
         Stage::Queued { before: 0, .. } | Stage::Starting => "starting the kernel".to_owned(),
-        Stage::Queued { before, .. } => format!("waiting for {before} before it in the session"),
+        Stage::Queued { before, .. } => format!("queued behind {before} in the session"),
         Stage::Running { cell, count } => {
             let said = bar.map(|bar| bar.label.as_str()).filter(|label| !label.is_empty());
             let said = result::short(said.or_else(last).unwrap_or("running"), LONGEST);
@@ -110,7 +114,7 @@ pub(crate) fn standing(view: &CallView, label: Option<&str>) -> Standing {
     };
     let (done, total) = (bar.map(|bar| bar.done), bar.and_then(|bar| bar.total));
     Standing {
-        progress: Progress { message, done, total },
+        progress: CallProgress { message, done, total },
         text: view.text.clone(),
         stopping: view.stopping,
         behind: view.behind().cloned(),

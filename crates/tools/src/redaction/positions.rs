@@ -1,15 +1,15 @@
-//! Passwords that are known by their place: in addresses, in lines of `.pgpass`, behind the flags of curl and sshpass, and
-//! tokens of bots, which begin with a number.
+//! Finds passwords by their position: in URLs, in `.pgpass` lines, after flags of curl and sshpass.
+//! Also finds bot tokens, which start with a number.
 
 use std::ops::Range;
 
-use super::Found;
-use super::values::{has_both_cases, has_digit, is_no_stand_in, is_random, line_before, line_behind};
+use super::SecretSpan;
+use super::values::{has_both_cases, has_digit, is_not_placeholder, is_random, line_before, line_behind};
 
-/// How a place is found: the letters to look for, and a look at the text around them.
-pub(super) type Place = (&'static str, fn(&str, Range<usize>) -> Option<Found<'static>>);
+/// A detector: the characters to search for, and a function that examines the text around them.
+pub(super) type PositionRule = (&'static str, fn(&str, Range<usize>) -> Option<SecretSpan<'static>>);
 
-pub(super) const PLACES: &[Place] = &[
+pub(super) const PLACES: &[PositionRule] = &[
     ("://", address),
     (":5432:", pgpass),
     ("*:*:", pgpass),
@@ -17,11 +17,11 @@ pub(super) const PLACES: &[Place] = &[
     (" -u ", user),
     ("--user ", user),
     ("sshpass -p", sshpass),
-    ("bearer", super::assigned::bearer),
+    ("bearer", super::assignments::bearer),
 ];
 
 /// `://user:password@host`, and `://token@host`.
-fn address(text: &str, slashes: Range<usize>) -> Option<Found<'static>> {
+fn address(text: &str, slashes: Range<usize>) -> Option<SecretSpan<'static>> {
     const LONGEST: usize = 1024;
     let rest = &text[slashes.end..text.floor_char_boundary((slashes.end + LONGEST).min(text.len()))];
     let end = rest.find(|letter: char| letter.is_whitespace() || "/'\"<>@".contains(letter))?;
@@ -29,54 +29,54 @@ fn address(text: &str, slashes: Range<usize>) -> Option<Found<'static>> {
         return None;
     }
     let (range, is_one) = match rest[..end].split_once(':') {
-        Some((user, password)) => (user.len() + 1..end, password.len() >= 3 && is_no_stand_in(password)),
+        Some((user, password)) => (user.len() + 1..end, password.len() >= 3 && is_not_placeholder(password)),
         None => (0..end, end >= 20 && is_random(&rest[..end])),
     };
     let range = slashes.end + range.start..slashes.end + range.end;
-    is_one.then_some(Found { range, label: "password" })
+    is_one.then_some(SecretSpan { range, label: "password" })
 }
 
 /// `host:port:database:user:password` on a line of its own.
-fn pgpass(text: &str, port: Range<usize>) -> Option<Found<'static>> {
+fn pgpass(text: &str, port: Range<usize>) -> Option<SecretSpan<'static>> {
     let start = port.start - line_before(text, port.start).len();
     let line = line_behind(text, start);
     let parts: Vec<&str> = line.splitn(5, ':').collect();
     let [.., password] = parts.as_slice() else { return None };
     let is_one = parts.len() == 5 && password.len() >= 4 && !password.contains(char::is_whitespace);
     let range = start + line.len() - password.len()..start + line.len();
-    (is_one && is_no_stand_in(password)).then_some(Found { range, label: "password" })
+    (is_one && is_not_placeholder(password)).then_some(SecretSpan { range, label: "password" })
 }
 
-/// `123456789:AA…`, the token of a bot.
-fn telegram(text: &str, colon: Range<usize>) -> Option<Found<'static>> {
+/// `123456789:AA…`, the token of a Telegram bot.
+fn telegram(text: &str, colon: Range<usize>) -> Option<SecretSpan<'static>> {
     let bytes = text.as_bytes();
     let digits = bytes[..colon.start].iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
     let letters = bytes[colon.end..].iter().take_while(is_part).count();
     let range = colon.start - digits..colon.end + letters;
     let is_one = (8..=10).contains(&digits) && letters == 33 && text[colon].ends_with("AA");
-    is_one.then_some(Found { range, label: "Telegram token" })
+    is_one.then_some(SecretSpan { range, label: "Telegram token" })
 }
 
 /// `curl -u name:password`.
-fn user(text: &str, flag: Range<usize>) -> Option<Found<'static>> {
+fn user(text: &str, flag: Range<usize>) -> Option<SecretSpan<'static>> {
     const COMMANDS: &[&str] = &["curl", "wget", "http ", "https "];
     let line = line_before(text, flag.start);
     let (start, pair) = argument(text, flag.end)?;
     let (name, password) = pair.split_once(':')?;
     let is_one = COMMANDS.iter().any(|command| line.contains(command)) && password.len() >= 4;
     let start = start + name.len() + 1;
-    (is_one && is_no_stand_in(password))
-        .then_some(Found { range: start..start + password.len(), label: "password" })
+    (is_one && is_not_placeholder(password))
+        .then_some(SecretSpan { range: start..start + password.len(), label: "password" })
 }
 
-fn sshpass(text: &str, flag: Range<usize>) -> Option<Found<'static>> {
+fn sshpass(text: &str, flag: Range<usize>) -> Option<SecretSpan<'static>> {
     let (start, password) = argument(text, flag.end)?;
-    let is_one = password.len() >= 4 && is_no_stand_in(password);
-    is_one.then_some(Found { range: start..start + password.len(), label: "password" })
+    let is_one = password.len() >= 4 && is_not_placeholder(password);
+    is_one.then_some(SecretSpan { range: start..start + password.len(), label: "password" })
 }
 
-/// The next argument of a command, without its quotes.
+/// Returns the next argument of a command, without its quotes.
 fn argument(text: &str, at: usize) -> Option<(usize, &str)> {
     let near = line_behind(text, at);
     let rest = near.trim_start_matches([' ', '=', '"', '\'']);

@@ -1,5 +1,6 @@
-//! Which files an agent may look at and change: one table for every caller and every mode. What is known of a file is found
-//! out in `facts`; the decision is a function of that, of what the person set, and of what they consented to.
+//! Decides which files an agent may read and change: one table for all callers and modes. `facts`
+//! examines the file. The decision depends only on these facts, the user's settings and the user's
+//! consents.
 
 mod executed;
 mod facts;
@@ -16,25 +17,25 @@ pub use cellist_store::Use;
 use crate::caller::Caller;
 use executed::is_executed;
 use facts::FileFacts;
-pub(crate) use facts::Identity;
+pub(crate) use facts::FileIdentity;
 use pattern::{is_allowed, is_named};
 use secrets::is_secret;
 
-/// Why a file is out of reach.
+/// The reason why a file is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Denial {
-    /// It is cellist's own: state, keys and tokens.
+    /// The file belongs to cellist: state, keys and tokens.
     State,
-    /// It belongs to the system: processes, devices, settings of the kernel.
+    /// The file belongs to the system: processes, devices, kernel settings.
     System,
-    /// It holds secrets by its name, or a person keeps it from models.
+    /// The name marks a file with secrets, or the user hides the file from models.
     Secret,
-    /// Other programs run it or obey it, and nobody has consented to a change.
+    /// Other programs run or obey the file, and the user has not consented to a change.
     Executed {
-        /// The file that others run, by its real path or by another name of it.
+        /// The file that other programs run: the real path or another name of it.
         path: PathBuf,
     },
-    /// It has names that could not be found, so nobody can tell what a change would reach.
+    /// The file has hard links that were not found, so the effect of a change is unknown.
     OtherNames {
         /// The file.
         path: PathBuf,
@@ -42,7 +43,7 @@ pub enum Denial {
 }
 
 impl Denial {
-    /// The path that a person can consent to, where consent helps.
+    /// Returns the path that a user can consent to, if consent helps.
     pub fn consent(&self) -> Option<&Path> {
         match self {
             Denial::State | Denial::System | Denial::Secret => None,
@@ -54,105 +55,111 @@ impl Denial {
 impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Denial::State => f.write_str("belongs to cellist itself: no agent may use it"),
-            Denial::System => f.write_str("belongs to the system: no agent may use it"),
+            Denial::State => f.write_str("belongs to cellist itself; agents may not use it"),
+            Denial::System => f.write_str("belongs to the system; agents may not use it"),
             Denial::Secret => f.write_str(
-                "is kept from models, and only a person can change that; do not look for another way to it",
+                "is kept from models, and only the user can change that; do not look for another way to read it",
             ),
             Denial::Executed { path } => write!(
                 f,
-                "other programs run or obey {}: it changes only after a person allowed that, and nothing was done",
+                "other programs run or obey {}: a change needs the consent of the user, and nothing was done",
                 path.display()
             ),
             Denial::OtherNames { path } => write!(
                 f,
-                "{} is a hard link whose other names are not known: it changes only after a person allowed that, and \
-                 nothing was done",
+                "{} is a hard link whose other names are unknown: a change needs the consent of the user, and nothing \
+                 was done",
                 path.display()
             ),
         }
     }
 }
 
-/// A file that may be used, as it was when that was decided.
+/// A permitted file, as it was at the decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Admitted {
-    /// Which file it is, where it exists.
-    pub(crate) identity: Option<Identity>,
-    /// The path as it was named, and other names of the same file.
+pub struct AdmittedFile {
+    /// The identity of the file, if it exists.
+    pub(crate) identity: Option<FileIdentity>,
+    /// The path as the call named it, and other names of the file.
     pub(crate) also: Vec<PathBuf>,
 }
 
-/// What one caller can reach.
+/// The file access of one caller.
+///
+/// The policy is a value without state: [`FilePolicy::check`] reads the file system and returns a
+/// permission or a [`Denial`]. A permission describes the file at that moment. Callers that open
+/// the file later compare its identity, so a file swapped in between is refused. Checks do blocking
+/// I/O and may walk folders to find hard links.
 #[derive(Clone, Debug, Default)]
-pub struct Reach {
+pub struct FilePolicy {
     /// The state folders.
     state: Vec<PathBuf>,
-    /// Folders whose files are programs of the user.
+    /// Folders on the `PATH`.
     programs: Vec<PathBuf>,
-    /// Where other names of a file are looked for.
+    /// Folders that are searched for other names of a file.
     folders: Vec<PathBuf>,
-    /// The user's own folder.
+    /// The user's home folder.
     own: Option<PathBuf>,
-    /// Names that the person keeps from models.
+    /// File patterns hidden from models.
     excluded: Vec<String>,
-    /// Paths to whose change the person consented in their settings.
+    /// Paths whose change the user's settings allow.
     allowed: Vec<String>,
 }
 
-impl Reach {
-    /// Of a caller, with the state folder of whoever carries its calls out.
-    pub fn of(caller: &Caller, home: &Home) -> Reach {
+impl FilePolicy {
+    /// Builds the policy of a caller. `home` is the state folder of the process that carries out
+    /// its calls.
+    pub fn of(caller: &Caller, home: &Home) -> FilePolicy {
         let folders = std::iter::once(&caller.cwd).chain(&caller.roots).cloned().collect();
         let variables = caller.environment.variables();
-        Reach {
+        FilePolicy {
             programs: variables.path_folders().into_iter().filter(|folder| folder.is_absolute()).collect(),
             folders,
-            ..Reach::new(home, &caller.excluded, &caller.allowed)
+            ..FilePolicy::new(home, &caller.excluded, &caller.allowed)
         }
     }
 
-    /// By what a person set, for files anywhere.
-    pub fn new(home: &Home, excluded: &[String], allowed: &[String]) -> Reach {
+    /// Builds a policy from the user's settings alone, for files anywhere.
+    pub fn new(home: &Home, excluded: &[String], allowed: &[String]) -> FilePolicy {
         let own = std::env::home_dir();
         let usual = own.as_ref().map(|own| own.join(".cellist"));
-        Reach {
+        FilePolicy {
             state: std::iter::once(home.path().to_owned()).chain(usual).collect(),
             own,
             excluded: excluded.to_vec(),
             allowed: allowed.to_vec(),
-            ..Reach::default()
+            ..FilePolicy::default()
         }
     }
 
-    /// The same, with folders in which other names of a file are looked for.
+    /// Sets the folders that are searched for other names of a file.
     #[must_use]
-    pub fn within(self, folders: &[PathBuf]) -> Reach {
-        Reach { folders: folders.to_vec(), ..self }
+    pub fn within(self, folders: &[PathBuf]) -> FilePolicy {
+        FilePolicy { folders: folders.to_vec(), ..self }
     }
 
-    /// Whether a file may be used. `named` is the path as it was given, whole; `real` the file that it leads to, which need
-    /// not exist.
+    /// Decides whether a file may be used. `named` is the absolute path as given. `real` is the
+    /// file that it resolves to, which need not exist.
     pub fn check(
         &self,
         named: &Path,
         real: &Path,
         wanted: Use,
         consents: &[PathBuf],
-    ) -> Result<Admitted, Denial> {
+    ) -> Result<AdmittedFile, Denial> {
         let facts = FileFacts::of(self, named, real, wanted);
         self.decide(&facts, wanted, consents)?;
-        Ok(Admitted { identity: facts.identity, also: facts.also })
+        Ok(AdmittedFile { identity: facts.identity, also: facts.also })
     }
 
-    /// What a person would do about a refusal, where there is something.
+    /// Tells a user how to lift a denial, if that is possible.
     pub fn advice(denial: &Denial, home: &Home) -> Option<String> {
         let path = denial.consent()?;
         let settings = home.path().join("config.toml");
-        Some(format!("a person adds {path:?} to the setting tools.allow_writes in {}", settings.display()))
+        Some(format!("the user can add {path:?} to the setting tools.allow_writes in {}", settings.display()))
     }
 
-    /// Whether a file that is there may be looked at; a path that leads nowhere may.
+    /// Returns whether a path may be read. A path that does not exist may.
     pub fn may_look(&self, path: &Path) -> bool {
         match path.canonicalize() {
             Ok(real) => self.check(path, &real, Use::Look, &[]).is_ok(),

@@ -1,51 +1,51 @@
-//! What is known of a file: where it really is, which other names it has, and in what kind of folder it lies.
+//! Facts about a file: its real path, its other names, and the kind of folder that holds it.
 
 use std::collections::VecDeque;
 use std::fs::{self, Metadata};
 use std::path::{Component, Path, PathBuf};
 
 use super::secrets::KNOWN;
-use super::{Reach, Use};
+use super::{FilePolicy, Use};
 
-/// How many entries of folders are looked at for other names of one file.
+/// Folder entries examined in a search for other names of a file.
 const MOST_ENTRIES: usize = 50_000;
 
-/// Which file it is, whatever it is called: device and number.
+/// The identity of a file under any name: device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct FileIdentity {
     device: u64,
     number: u64,
 }
 
-/// All that the table goes by.
+/// All inputs of the table.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FileFacts {
-    /// The file itself.
+    /// The real path.
     pub(super) real: PathBuf,
-    /// The path as it was named, and other names of the same file.
+    /// The path as the call named it, and other names of the file.
     pub(super) also: Vec<PathBuf>,
-    pub(super) identity: Option<Identity>,
-    /// It lies in the state folder, or is a file of it by another name.
+    pub(super) identity: Option<FileIdentity>,
+    /// The file is in the state folder, or is a hard link to a file there.
     pub(super) is_state: bool,
-    /// It is no file of a disk, but of the system.
+    /// The file is not on a disk: the system provides it.
     pub(super) is_system: bool,
-    /// It lies in an environment into which programs are installed.
+    /// The file is in an environment that programs are installed into.
     pub(super) is_installed: bool,
-    /// It lies in a folder that git takes for a repository, whatever it is called.
+    /// The file is in a folder that git accepts as a repository, under any name.
     pub(super) is_repository: bool,
-    /// It lies in a folder in which shells look for programs.
+    /// The file is in a folder on the `PATH`.
     pub(super) is_program: bool,
-    /// It has names that were not found.
+    /// The file has hard links that were not found.
     pub(super) has_unknown_names: bool,
 }
 
 impl FileFacts {
-    pub(super) fn of(reach: &Reach, named: &Path, real: &Path, wanted: Use) -> FileFacts {
+    pub(super) fn of(policy: &FilePolicy, named: &Path, real: &Path, wanted: Use) -> FileFacts {
         let metadata = fs::symlink_metadata(real).ok();
         let mut facts = FileFacts {
             real: real.to_owned(),
-            identity: metadata.as_ref().map(Identity::of),
-            is_state: is_within(real, &reach.state),
+            identity: metadata.as_ref().map(FileIdentity::of),
+            is_state: is_within(real, &policy.state),
             is_system: is_of_the_system(real),
             ..FileFacts::default()
         };
@@ -57,30 +57,31 @@ impl FileFacts {
             return facts;
         }
         if let Some(metadata) = metadata.filter(|metadata| metadata.is_file() && names_of(metadata) > 1) {
-            facts.find_other_names(reach, &metadata);
+            facts.find_other_names(policy, &metadata);
         }
         if wanted == Use::Change {
             facts.is_installed = real.ancestors().skip(1).any(|folder| is_installed(real, folder));
             facts.is_repository = real.ancestors().skip(1).any(is_repository);
-            let folder = real.parent().and_then(Identity::at);
+            let folder = real.parent().and_then(FileIdentity::at);
             facts.is_program =
-                folder.is_some() && reach.programs.iter().any(|known| Identity::at(known) == folder);
+                folder.is_some() && policy.programs.iter().any(|known| FileIdentity::at(known) == folder);
         }
         facts
     }
 
-    /// Looks for other names of the same file: in the state folders, where secrets usually are, and in the caller's folders.
-    fn find_other_names(&mut self, reach: &Reach, metadata: &Metadata) {
-        let wanted = Identity::of(metadata);
-        let mut search = Search { wanted, found: vec![self.real.clone()], left: MOST_ENTRIES };
-        reach.state.iter().for_each(|folder| search.look(folder));
-        // What was not looked at in the state folder may be this file.
+    /// Searches for other names of the file: in the state folders, the usual places of secrets, and
+    /// the caller's folders.
+    fn find_other_names(&mut self, policy: &FilePolicy, metadata: &Metadata) {
+        let wanted = FileIdentity::of(metadata);
+        let mut search = LinkSearch { wanted, found: vec![self.real.clone()], left: MOST_ENTRIES };
+        policy.state.iter().for_each(|folder| search.look(folder));
+        // The file may be among the entries of the state folder that were not examined.
         self.is_state = search.found.len() > 1 || search.left == 0;
         search.left = MOST_ENTRIES;
-        if let Some(own) = &reach.own {
+        if let Some(own) = &policy.own {
             KNOWN.iter().for_each(|known| search.look(&own.join(known)));
         }
-        reach.folders.iter().for_each(|folder| search.look(folder));
+        policy.folders.iter().for_each(|folder| search.look(folder));
         search.found.sort();
         search.found.dedup();
         self.has_unknown_names = (search.found.len() as u64) < names_of(metadata);
@@ -88,36 +89,36 @@ impl FileFacts {
     }
 }
 
-impl Identity {
+impl FileIdentity {
     #[cfg(unix)]
-    pub(crate) fn of(metadata: &Metadata) -> Identity {
+    pub(crate) fn of(metadata: &Metadata) -> FileIdentity {
         use std::os::unix::fs::MetadataExt;
-        Identity { device: metadata.dev(), number: metadata.ino() }
+        FileIdentity { device: metadata.dev(), number: metadata.ino() }
     }
 
-    fn at(path: &Path) -> Option<Identity> {
-        fs::metadata(path).ok().map(|metadata| Identity::of(&metadata))
+    fn at(path: &Path) -> Option<FileIdentity> {
+        fs::metadata(path).ok().map(|metadata| FileIdentity::of(&metadata))
     }
 }
 
-/// How many names a file has.
+/// Returns the number of hard links.
 fn names_of(metadata: &Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::nlink(metadata)
 }
 
-/// A search for a file by what it is.
-struct Search {
-    wanted: Identity,
+/// A search for a file by its identity.
+struct LinkSearch {
+    wanted: FileIdentity,
     found: Vec<PathBuf>,
-    /// How many entries may still be looked at.
+    /// Entries left to examine.
     left: usize,
 }
 
-impl Search {
-    /// Looks at a file, or at all below a folder. Links are not followed.
+impl LinkSearch {
+    /// Examines a file, or everything below a folder. Does not follow symbolic links.
     fn look(&mut self, start: &Path) {
         let Ok(start) = start.canonicalize() else { return };
-        if Identity::at(&start) == Some(self.wanted) {
+        if FileIdentity::at(&start) == Some(self.wanted) {
             self.found.push(start.clone());
         }
         let mut folders = VecDeque::from([start]);
@@ -140,29 +141,29 @@ impl Search {
     fn is_it(&self, entry: &fs::DirEntry) -> bool {
         use std::os::unix::fs::DirEntryExt;
         entry.ino() == self.wanted.number
-            && entry.metadata().is_ok_and(|metadata| Identity::of(&metadata) == self.wanted)
+            && entry.metadata().is_ok_and(|metadata| FileIdentity::of(&metadata) == self.wanted)
     }
 }
 
-/// Whether a path lies in one of some folders, by its name or because a folder above it is the same one, as with mounts and
-/// file systems that know no case.
+/// Returns whether a path is in one of the folders, by name or by identity. Mounts and
+/// case-insensitive file systems give one folder several names.
 fn is_within(real: &Path, folders: &[PathBuf]) -> bool {
-    let mut same: Vec<Identity> = Vec::new();
+    let mut same: Vec<FileIdentity> = Vec::new();
     for folder in folders {
         let whole = folder.canonicalize();
         if real.starts_with(folder) || whole.as_ref().is_ok_and(|whole| real.starts_with(whole)) {
             return true;
         }
         let Ok(whole) = whole else { continue };
-        same.extend(Identity::at(&whole));
+        same.extend(FileIdentity::at(&whole));
         let below = fs::read_dir(&whole).into_iter().flatten().flatten();
         let below = below.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        same.extend(below.filter_map(|entry| Identity::at(&entry.path())));
+        same.extend(below.filter_map(|entry| FileIdentity::at(&entry.path())));
     }
-    real.ancestors().any(|above| Identity::at(above).is_some_and(|it| same.contains(&it)))
+    real.ancestors().any(|above| FileIdentity::at(above).is_some_and(|it| same.contains(&it)))
 }
 
-/// Whether a path leads to what the system shows as files: processes, devices, its own settings.
+/// Returns whether the system provides a file: processes, devices, kernel settings.
 fn is_of_the_system(real: &Path) -> bool {
     let is_device = real.starts_with("/dev") && !real.starts_with("/dev/shm");
     if is_device || real.starts_with("/proc") || real.starts_with("/sys") {
@@ -172,10 +173,11 @@ fn is_of_the_system(real: &Path) -> bool {
     nearest.is_some_and(is_on_a_system_mount)
 }
 
-/// Whether a file lies on a file system that no disk is behind, wherever it is mounted.
+/// Returns whether a file is on a file system without a disk, wherever that is mounted.
 #[cfg(target_os = "linux")]
 fn is_on_a_system_mount(path: &Path) -> bool {
-    /// proc, sysfs, debugfs, tracefs, securityfs, cgroup, cgroup2, bpf, configfs, efivarfs, pstore, devpts.
+    /// proc, sysfs, debugfs, tracefs, securityfs, cgroup, cgroup2, bpf, configfs, efivarfs, pstore,
+    /// devpts.
     const SYSTEM: [u32; 12] = [
         0x9fa0,
         0x6265_6572,
@@ -199,7 +201,7 @@ fn is_on_a_system_mount(_: &Path) -> bool {
     false
 }
 
-/// Whether a file is a part of the environment that a folder is: of Python or conda.
+/// Returns whether a file is part of the Python or conda environment in `folder`.
 fn is_installed(real: &Path, folder: &Path) -> bool {
     const PARTS: [&str; 10] =
         ["bin", "scripts", "lib", "lib64", "include", "share", "etc", "pyvenv.cfg", "conda-meta", "envs"];
@@ -207,19 +209,20 @@ fn is_installed(real: &Path, folder: &Path) -> bool {
         return false;
     }
     let own = folder.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    // A project may be an environment itself, and its own files are beside the parts of that.
+    // The folder of a project may be an environment too. Its own files are then beside the parts of
+    // the environment.
     let is_apart = own.starts_with('.') || own == "venv" || own == "env";
     let part = real.strip_prefix(folder).ok().and_then(|below| below.components().next());
     let part = part.map(|part| part.as_os_str().to_string_lossy().to_lowercase()).unwrap_or_default();
     is_apart || PARTS.contains(&part.as_str())
 }
 
-/// Whether git takes a folder for a repository.
+/// Returns whether git accepts a folder as a repository.
 fn is_repository(folder: &Path) -> bool {
     folder.join("objects").is_dir() && folder.join("refs").is_dir()
 }
 
-/// A path as it reads, without `.` and `..`.
+/// Resolves `.` and `..` in a path without reading the file system.
 fn without_dots(path: &Path) -> PathBuf {
     let mut whole = PathBuf::new();
     for part in path.components() {

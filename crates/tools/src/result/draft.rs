@@ -1,24 +1,25 @@
-//! A reply as it is put together: lines, then a section for each cell with its pictures, then lines, and the summary.
+//! The parts of a reply: lines, a section for each cell with its pictures, more lines, and the
+//! summary.
 
 use cellist_output::{CellEnding, RunSummary, notices};
 use cellist_session::execution::Pictures;
 
-use crate::answer::Refusal;
-use crate::sent::OutputMark;
+use crate::answer::ToolRefusal;
+use crate::known_outputs::OutputMark;
 
-/// A reply before its pictures were made to fit and its text was cut to a budget.
+/// A reply before pictures are converted and text is cut to a budget.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Composed {
+pub(crate) struct ReplyDraft {
     /// The failure, and notices about the kernel.
     pub(crate) top: Vec<String>,
     pub(crate) sections: Vec<Section>,
     /// Stale cells, the revision, the session.
     pub(crate) bottom: Vec<String>,
-    /// How the cells ended, where there are several.
+    /// How the cells ended, if there are several.
     pub(crate) summary: Option<RunSummary>,
-    /// Whether a notebook has the pictures of the sections, too.
+    /// Whether the notebook has the pictures of the sections too.
     pub(crate) is_in_notebook: bool,
-    /// Where the whole of outputs is.
+    /// The artifacts with whole outputs.
     pub(crate) artifacts: Vec<String>,
     pub(crate) is_failure: bool,
 }
@@ -26,50 +27,50 @@ pub(crate) struct Composed {
 /// The part of a reply about one cell, or about several without output.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Section {
-    /// The cells, by the numbers that a reader knows.
+    /// The numbers of the cells.
     pub(crate) cells: Vec<usize>,
     pub(crate) heading: Option<String>,
-    /// Its output.
+    /// The output.
     pub(crate) text: String,
     pub(crate) notices: Vec<String>,
-    /// The error in a line, where it failed and nothing above says so.
+    /// The error in a line, unless the top lines have it.
     pub(crate) error: Option<String>,
     pub(crate) has_failed: bool,
     pub(crate) pictures: Pictures,
-    /// Its outputs, where the section shows nothing else.
+    /// The outputs in the notebook, if the section shows nothing else.
     pub(crate) mark: Option<OutputMark>,
-    /// Whether a caller that was sent these outputs is told only that they are the same.
+    /// Whether a caller that has these outputs gets only a note that they are unchanged.
     pub(crate) may_be_skipped: bool,
 }
 
-impl Composed {
-    /// A reply of one section.
-    pub(crate) fn one(section: Section) -> Composed {
-        Composed { sections: vec![section], ..Composed::default() }
+impl ReplyDraft {
+    /// Creates a reply of one section.
+    pub(crate) fn one(section: Section) -> ReplyDraft {
+        ReplyDraft { sections: vec![section], ..ReplyDraft::default() }
     }
 
-    /// A reply that is a text.
-    pub(crate) fn text(text: String, is_failure: bool) -> Composed {
-        Composed { top: vec![text], is_failure, ..Composed::default() }
+    /// Creates a reply of one text.
+    pub(crate) fn text(text: String, is_failure: bool) -> ReplyDraft {
+        ReplyDraft { top: vec![text], is_failure, ..ReplyDraft::default() }
     }
 
-    /// A refusal before any of several cells ran.
-    pub(crate) fn not_run(refusal: &Refusal, cells: impl IntoIterator<Item = usize>) -> Composed {
+    /// Creates a refusal before any of several cells ran.
+    pub(crate) fn not_run(refusal: &ToolRefusal, cells: impl IntoIterator<Item = usize>) -> ReplyDraft {
         let mut summary = RunSummary::default();
         cells.into_iter().for_each(|cell| summary.add(CellEnding::NotRun, cell));
-        let mut composed = Composed::text(refusal.text(), true);
+        let mut composed = ReplyDraft::text(refusal.text(), true);
         composed.summary = Some(summary).filter(|summary| summary.count() > 1);
         composed
     }
 
-    /// It is a failure, for another reason than that code failed.
+    /// Marks the reply as failed for a reason other than the code.
     pub(crate) fn fail(&mut self, why: &str) {
         self.top.insert(0, format!("Error: {why}"));
         self.is_failure = true;
     }
 }
 
-/// Adds a line to a text.
+/// Appends a line.
 pub(super) fn line(text: &mut String, line: &str) {
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
@@ -77,14 +78,14 @@ pub(super) fn line(text: &mut String, line: &str) {
     text.push_str(line);
 }
 
-/// Adds a text of several lines, if there is anything to read in it.
+/// Appends a text of several lines, unless it is blank.
 pub(super) fn block(text: &mut String, block: &str) {
     if !block.trim().is_empty() {
         line(text, block.trim_end_matches('\n'));
     }
 }
 
-/// A text of at most so many bytes: its beginning and its end.
+/// Cuts a text to `bytes` bytes: its start and its end.
 pub(crate) fn fit(text: impl AsRef<str>, bytes: usize) -> String {
     let text = text.as_ref();
     if text.len() <= bytes {

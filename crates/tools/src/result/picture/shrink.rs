@@ -1,40 +1,40 @@
-//! Pictures of points, made smaller.
+//! Shrinks PNG and JPEG pictures.
 
 use std::io::Cursor;
 
 use image::codecs::jpeg::JpegEncoder;
 use image::{DynamicImage, ImageFormat, ImageReader, Limits, Rgb, RgbImage};
 
-use super::{MAX_BYTES, MAX_SIDE, rows};
+use super::{MAX_BYTES, MAX_SIDE, png_rows};
 
-/// More points are not read, so that a picture does not take all of the time that there is.
+/// Pixels of a picture at most, to bound the time.
 const MAX_PIXELS: u64 = 64 * 1024 * 1024;
-/// More points are not kept at once: at three or four bytes each, they are what a picture may take of memory.
+/// Pixels decoded at once at most, to bound memory: each takes three or four bytes.
 const MAX_AT_ONCE: u64 = 24 * 1024 * 1024;
 
-/// A picture that was made.
-pub(super) struct Made {
+/// An encoded picture.
+pub(super) struct EncodedPicture {
     pub(super) mime: &'static str,
     pub(super) bytes: Vec<u8>,
     pub(super) size: (u32, u32),
 }
 
-/// Width and height, from the beginning of the file.
+/// Reads width and height from the header.
 pub(super) fn size(mime: &str, bytes: &[u8]) -> Result<(u32, u32), String> {
     reader(mime, bytes)?.into_dimensions().map_err(|error| cannot(&error))
 }
 
-/// Makes a picture small enough.
-pub(super) fn make(mime: &str, bytes: &[u8]) -> Result<Made, String> {
+/// Shrinks a picture to the limits.
+pub(super) fn make(mime: &str, bytes: &[u8]) -> Result<EncodedPicture, String> {
     let (width, height) = size(mime, bytes)?;
     let (pixels, too_many) =
-        (u64::from(width) * u64::from(height), || format!("its {width}×{height} pixels are too many"));
+        (u64::from(width) * u64::from(height), || format!("too large: {width}×{height} pixels"));
     if pixels > MAX_PIXELS {
         return Err(too_many());
     }
     let wanted = within(width, height);
     let by_rows = match mime {
-        "image/png" if wanted != (width, height) => rows::shrink(bytes, wanted)?,
+        "image/png" if wanted != (width, height) => png_rows::shrink(bytes, wanted)?,
         _ => None,
     };
     let image = match by_rows {
@@ -58,7 +58,7 @@ pub(super) fn make(mime: &str, bytes: &[u8]) -> Result<Made, String> {
         let mut png = Cursor::new(Vec::new());
         image.write_to(&mut png, ImageFormat::Png).map_err(|error| cannot(&error))?;
         if png.get_ref().len() <= MAX_BYTES {
-            return Ok(Made { mime: "image/png", bytes: png.into_inner(), size });
+            return Ok(EncodedPicture { mime: "image/png", bytes: png.into_inner(), size });
         }
     }
     let image = on_white(image);
@@ -67,13 +67,13 @@ pub(super) fn make(mime: &str, bytes: &[u8]) -> Result<Made, String> {
         let encoder = JpegEncoder::new_with_quality(&mut bytes, quality);
         image.write_with_encoder(encoder).map_err(|error| cannot(&error))?;
         if bytes.len() <= MAX_BYTES {
-            return Ok(Made { mime: "image/jpeg", bytes, size });
+            return Ok(EncodedPicture { mime: "image/jpeg", bytes, size });
         }
     }
-    Err("it cannot be made small enough".to_owned())
+    Err("cannot be shrunk enough".to_owned())
 }
 
-/// The size at which the longer side is as long as may be, if it is longer.
+/// Scales a size down until the longer side fits.
 fn within(width: u32, height: u32) -> (u32, u32) {
     let longest = u64::from(width.max(height));
     if longest <= u64::from(MAX_SIDE) {
@@ -87,11 +87,11 @@ fn within(width: u32, height: u32) -> (u32, u32) {
 }
 
 fn reader<'a>(mime: &str, bytes: &'a [u8]) -> Result<ImageReader<Cursor<&'a [u8]>>, String> {
-    let format = ImageFormat::from_mime_type(mime).ok_or_else(|| format!("{mime} cannot be shown"))?;
+    let format = ImageFormat::from_mime_type(mime).ok_or_else(|| format!("{mime} is not supported"))?;
     Ok(ImageReader::with_format(Cursor::new(bytes), format))
 }
 
-/// Without transparency, as on a page.
+/// Removes transparency: puts the picture on white.
 fn on_white(image: DynamicImage) -> RgbImage {
     let DynamicImage::ImageRgba8(image) = image else { return image.into_rgb8() };
     let (width, height) = image.dimensions();
@@ -104,5 +104,5 @@ fn on_white(image: DynamicImage) -> RgbImage {
 }
 
 fn cannot(error: &image::ImageError) -> String {
-    format!("it cannot be read: {error}")
+    format!("cannot be read: {error}")
 }

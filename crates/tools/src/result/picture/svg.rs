@@ -1,26 +1,26 @@
-//! Drawings (SVG) as pictures.
+//! Renders SVG images.
 
 use std::sync::{Arc, OnceLock};
 
 use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::{ImageHrefResolver, Options, Tree, fontdb};
 
-use super::smaller::{self, Made};
+use super::shrink::{self, EncodedPicture};
 use super::{MAX_BYTES, MAX_SIDE};
 
-/// Longer drawings are not drawn.
+/// The maximum length of an SVG image.
 const LONGEST: usize = 8 * 1024 * 1024;
-/// How much larger than it says a drawing may become, so that its words can be read.
+/// The maximum enlargement, for readable labels.
 const LARGER: f32 = 2.0;
 
-/// Draws it, on white.
-pub(super) fn draw(text: &str) -> Result<Made, String> {
+/// Renders an SVG image on white.
+pub(super) fn draw(text: &str) -> Result<EncodedPicture, String> {
     if text.len() > LONGEST {
-        return Err(format!("its {} bytes are too many", text.len()));
+        return Err(format!("too large: {} bytes", text.len()));
     }
-    let cannot = |error: String| format!("it cannot be drawn: {error}");
+    let cannot = |error: String| format!("cannot be rendered: {error}");
     let mut options = Options { fontdb: fonts(), ..Options::default() };
-    // Files and addresses are not looked at.
+    // Images in other files and at other addresses are not loaded.
     options.image_href_resolver = ImageHrefResolver {
         resolve_data: ImageHrefResolver::default_data_resolver(),
         resolve_string: Box::new(|_, _| None),
@@ -30,17 +30,17 @@ pub(super) fn draw(text: &str) -> Result<Made, String> {
     let scale = (MAX_SIDE as f32 / size.width().max(size.height())).min(LARGER);
     let pixels = |length: f32| ((length * scale).round() as u32).clamp(1, MAX_SIDE);
     let size = (pixels(size.width()), pixels(size.height()));
-    let mut pixmap = Pixmap::new(size.0, size.1).ok_or_else(|| cannot("it has no size".to_owned()))?;
+    let mut pixmap = Pixmap::new(size.0, size.1).ok_or_else(|| cannot("no size".to_owned()))?;
     pixmap.fill(Color::WHITE);
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixmap.as_mut());
     let bytes = pixmap.encode_png().map_err(|error| cannot(error.to_string()))?;
     match bytes.len() <= MAX_BYTES {
-        true => Ok(Made { mime: "image/png", bytes, size }),
-        false => smaller::make("image/png", &bytes),
+        true => Ok(EncodedPicture { mime: "image/png", bytes, size }),
+        false => shrink::make("image/png", &bytes),
     }
 }
 
-/// The fonts of the system, looked for when the first drawing comes.
+/// Returns the system fonts, loaded for the first SVG image.
 fn fonts() -> Arc<fontdb::Database> {
     static FONTS: OnceLock<Arc<fontdb::Database>> = OnceLock::new();
     let load = || {

@@ -1,18 +1,18 @@
-//! Values that stand behind the name of a secret: assignments, headers, tables, markup, flags of commands.
+//! Finds values after the name of a secret: assignments, headers, tables, markup, command flags.
 
 use std::ops::Range;
 
-use super::Found;
-use super::names::{self, Name, Strength};
+use super::SecretSpan;
+use super::names::{self, SecretKind, SecretName};
 use super::values::{
-    entropy, has_both_cases, has_digit, has_letter, is_hex, is_no_stand_in, is_password, is_path, is_random,
-    is_uuid, line_before, line_behind, turns,
+    alternations, entropy, has_both_cases, has_digit, has_letter, is_hex, is_not_placeholder, is_password,
+    is_path, is_random, is_uuid, line_before, line_behind,
 };
 
-/// What stands between a name and its value.
+/// The separator between a name and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// `NAME=value` at the beginning of a line or of a word of a command, and `?name=value` in an address.
+enum Separator {
+    /// `NAME=value` at the start of a line or of a word of a command, and `?name=value` in a URL.
     Variable,
     /// `name = value`, which may be code.
     Equals,
@@ -24,49 +24,49 @@ enum Way {
     Space,
 }
 
-struct Value {
+struct NamedValue {
     range: Range<usize>,
-    way: Way,
+    separator: Separator,
     is_quoted: bool,
-    /// Whether a call, an index or more of an expression follows.
+    /// Whether a call, an index or the rest of an expression follows.
     is_code: bool,
 }
 
-/// The secret behind the name around a word, if both are of one.
-pub(super) fn find(text: &str, word: Range<usize>) -> Option<Found<'static>> {
+/// Finds the secret after the name around a keyword, if name and value look like one.
+pub(super) fn find(text: &str, word: Range<usize>) -> Option<SecretSpan<'static>> {
     let name = names::around(text, word)?;
     let value = value(text, &name)?;
     let is_one = is_secret(&text[value.range.clone()], &name, &value);
     let label = match name.strength {
-        Strength::Password | Strength::Auth => "password",
-        Strength::Secret | Strength::Key | Strength::Cookie => "secret",
+        SecretKind::Password | SecretKind::Auth => "password",
+        SecretKind::Secret | SecretKind::Key | SecretKind::Cookie => "secret",
     };
     let is_aws = || text[name.range.clone()].eq_ignore_ascii_case("aws_secret_access_key");
     let label = if is_aws() { "AWS secret key" } else { label };
-    is_one.then_some(Found { range: value.range, label })
+    is_one.then_some(SecretSpan { range: value.range, label })
 }
 
-/// The token behind `Bearer`.
-pub(super) fn bearer(text: &str, word: Range<usize>) -> Option<Found<'static>> {
+/// Finds the token after `Bearer`.
+pub(super) fn bearer(text: &str, word: Range<usize>) -> Option<SecretSpan<'static>> {
     let rest = &text[word.end..];
     let start = word.end + rest.len() - rest.trim_start_matches([' ', '\t']).len();
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"._~+/=-".contains(byte);
     let length = text.as_bytes()[start..].iter().take_while(|byte| is_part(byte)).count();
     let range = start..start + length;
     let is_one = start > word.end && length >= 20 && is_random(&text[range.clone()]);
-    is_one.then_some(Found { range, label: "bearer token" })
+    is_one.then_some(SecretSpan { range, label: "bearer token" })
 }
 
 const QUOTES: &[u8] = b"\"'`";
 
-fn value(text: &str, name: &Name) -> Option<Value> {
+fn value(text: &str, name: &SecretName) -> Option<NamedValue> {
     let bytes = text.as_bytes();
     let before = &bytes[..name.range.start];
     let is_quoted_name = before.last().is_some_and(|byte| QUOTES.contains(byte));
     let closing = bytes[name.range.end..].iter().take(6);
     let closed = name.range.end + closing.take_while(|byte| b"\\\"'`])".contains(byte)).count();
     if let Some(start) = named_value(text, closed) {
-        return read(text, start, Way::Colon);
+        return read(text, start, Separator::Colon);
     }
     let rest = &text[closed..];
     let spaces = rest.len() - rest.trim_start_matches([' ', '\t']).len();
@@ -81,34 +81,34 @@ fn value(text: &str, name: &Name) -> Option<Value> {
             || line.ends_with(' ') && is_command(line)
             || line.ends_with(['?', '&', ';', '\0'])
     };
-    let (way, length) = match rest.as_bytes() {
-        [b'=', b'>', ..] | [b':', b'=', ..] | [b'=', b'=', ..] => (Way::Equals, 2),
+    let (separator, length) = match rest.as_bytes() {
+        [b'=', b'>', ..] | [b':', b'=', ..] | [b'=', b'=', ..] => (Separator::Equals, 2),
         [b':', b':', ..] => return None,
         [b'=', ..] if spaces == 0 && is_start() && !rest[1..].starts_with([' ', '"', '\'']) => {
-            (Way::Variable, 1)
+            (Separator::Variable, 1)
         }
-        [b'=', ..] if is_flag => (Way::Beside, 1),
-        [b'=', ..] => (Way::Equals, 1),
-        [b':', ..] => (Way::Colon, 1),
-        [b'>', ..] if is_markup => (Way::Beside, 1),
-        [b',', ..] if is_quoted_name => (Way::Beside, 1),
-        [b'|', ..] => (Way::Space, 1),
-        _ if rest.starts_with('│') => (Way::Space, '│'.len_utf8()),
-        _ if spaces > 0 && is_flag => (Way::Beside, 0),
-        _ if spaces > 1 || rest.len() < text.len() - closed && is_netrc(text, name) => (Way::Space, 0),
+        [b'=', ..] if is_flag => (Separator::Beside, 1),
+        [b'=', ..] => (Separator::Equals, 1),
+        [b':', ..] => (Separator::Colon, 1),
+        [b'>', ..] if is_markup => (Separator::Beside, 1),
+        [b',', ..] if is_quoted_name => (Separator::Beside, 1),
+        [b'|', ..] => (Separator::Space, 1),
+        _ if rest.starts_with('│') => (Separator::Space, '│'.len_utf8()),
+        _ if spaces > 0 && is_flag => (Separator::Beside, 0),
+        _ if spaces > 1 || rest.len() < text.len() - closed && is_netrc(text, name) => (Separator::Space, 0),
         _ => return None,
     };
     let mut start = closed + spaces + length;
-    if way == Way::Colon
+    if separator == Separator::Colon
         && let Some(typed) = behind_type(line_behind(text, start))
     {
-        return read(text, start + typed, Way::Equals);
+        return read(text, start + typed, Separator::Equals);
     }
     start += text[start..].len() - text[start..].trim_start_matches([' ', '\t']).len();
-    read(text, start, way)
+    read(text, start, separator)
 }
 
-/// Whether a variable may follow these words of a line.
+/// Returns whether a variable may follow these words of a line.
 fn is_command(line: &str) -> bool {
     const WORDS: &[&str] = &[
         "export",
@@ -128,17 +128,18 @@ fn is_command(line: &str) -> bool {
     line.split_whitespace().next_back().is_some_and(|word| WORDS.contains(&word) || word.contains('='))
 }
 
-/// Whether a line of `.netrc` is around: `machine … login … password …`.
-fn is_netrc(text: &str, name: &Name) -> bool {
+/// Returns whether the name is part of a `.netrc` line: `machine … login … password …`.
+fn is_netrc(text: &str, name: &SecretName) -> bool {
     const AROUND: usize = 200;
     let from = text.floor_char_boundary(name.range.start.saturating_sub(AROUND));
     let before = &text[from..name.range.start];
-    name.strength == Strength::Password && before.contains("login ")
+    name.strength == SecretKind::Password && before.contains("login ")
         || before.ends_with("ENV ")
         || before.ends_with("setx ")
 }
 
-/// Where the value stands in `"name": "TOKEN", "value": "…"` and its like, with the name's end given.
+/// Returns the start of the value in `"name": "TOKEN", "value": "…"` and similar forms. `closed` is
+/// the end of the name.
 fn named_value(text: &str, closed: usize) -> Option<usize> {
     const FAR: usize = 48;
     let rest = &text[closed..text.floor_char_boundary((closed + FAR).min(text.len()))];
@@ -149,7 +150,7 @@ fn named_value(text: &str, closed: usize) -> Option<usize> {
     Some(closed + rest.len() - inner.trim_start().len())
 }
 
-/// How long `: str = ` is in `password: str = "…"`.
+/// Returns the length of `: str = ` in `password: str = "…"`.
 fn behind_type(line: &str) -> Option<usize> {
     let (kind, rest) = line.split_once(" = ")?;
     let is_type = kind.len() <= 40 && kind.trim().starts_with(|letter: char| letter.is_ascii_alphabetic());
@@ -158,12 +159,12 @@ fn behind_type(line: &str) -> Option<usize> {
     is_type.then(|| line.len() - rest.trim_start().len())
 }
 
-/// The value that begins here.
-fn read(text: &str, start: usize, way: Way) -> Option<Value> {
+/// Reads the value that starts at `start`.
+fn read(text: &str, start: usize, separator: Separator) -> Option<NamedValue> {
     const LONGEST: usize = 4096;
     let bytes = text.as_bytes();
     let rest = &bytes[start..];
-    // Letters before a string in Python, and backslashes before a quote in JSON.
+    // Prefix letters of a Python string, and backslashes before a quote in JSON.
     let letters = rest.iter().take(2).take_while(|byte| b"bBrRuUfF".contains(byte)).count();
     let escapes = rest[letters..].iter().take_while(|byte| **byte == b'\\').count();
     let quote = rest.get(letters + escapes).copied().filter(|byte| QUOTES.contains(byte));
@@ -175,31 +176,31 @@ fn read(text: &str, start: usize, way: Way) -> Option<Value> {
     from += scheme(&text[from..]);
     let limit = text.floor_char_boundary((from + LONGEST).min(text.len()));
     let inner = &text[from..limit];
-    let stops: &[char] = match (quote, way) {
+    let stops: &[char] = match (quote, separator) {
         (Some(b'"'), _) => &['"'],
         (Some(b'\''), _) => &['\''],
         (Some(_), _) => &['`'],
-        (None, Way::Variable) => &['"', '\'', '`', '&', '<', '\\'],
+        (None, Separator::Variable) => &['"', '\'', '`', '&', '<', '\\'],
         (None, _) => &['"', '\'', '`', ',', ';', '&', '<', '>', '|', ')', ']', '}', '(', '[', '{', '\\', '│'],
     };
     let end = inner.find(|letter: char| letter.is_whitespace() || stops.contains(&letter));
     let end = end.unwrap_or(inner.len());
     let stop = inner[end..].chars().next();
-    // Words in a string are a sentence.
+    // A string with spaces is a sentence.
     if quote.is_some() && stop.is_some_and(char::is_whitespace) {
         return None;
     }
     let value = inner[..end].trim_end_matches('\\');
     let is_code = quote.is_none() && matches!(stop, Some('(' | '[' | '{'));
-    (!value.is_empty()).then(|| Value {
+    (!value.is_empty()).then(|| NamedValue {
         range: from..from + value.len(),
-        way,
+        separator,
         is_quoted: quote.is_some(),
         is_code,
     })
 }
 
-/// How long the scheme before the credentials of a header is.
+/// Returns the length of the scheme before the credentials in a header.
 fn scheme(text: &str) -> usize {
     const SCHEMES: &[&str] = &["bearer ", "basic ", "token ", "apikey ", "digest ", "negotiate "];
     let is_one =
@@ -207,70 +208,71 @@ fn scheme(text: &str) -> usize {
     SCHEMES.iter().find(is_one).map_or(0, |scheme| scheme.len())
 }
 
-fn is_secret(text: &str, name: &Name, value: &Value) -> bool {
-    if value.is_code || !is_no_stand_in(text) || is_path(text) {
+fn is_secret(text: &str, name: &SecretName, value: &NamedValue) -> bool {
+    if value.is_code || !is_not_placeholder(text) || is_path(text) {
         return false;
     }
     let (length, is_quoted) = (text.len(), value.is_quoted);
-    let is_plain_variable = value.way == Way::Variable && !text.contains(['$', '(', '[']);
+    let is_plain_variable = value.separator == Separator::Variable && !text.contains(['$', '(', '[']);
     let is_symbolic =
         || text.contains(|letter: char| !letter.is_ascii_alphanumeric() && !"_-.".contains(letter));
     match name.strength {
-        Strength::Password if is_quoted => length >= 6 && is_password(text),
-        Strength::Password => {
+        SecretKind::Password if is_quoted => length >= 6 && is_password(text),
+        SecretKind::Password => {
             let is_chosen = is_password(text) && (has_digit(text) || is_symbolic());
-            match value.way {
-                Way::Variable => is_plain_variable && length >= 6 && is_chosen,
-                Way::Colon | Way::Beside => length >= 6 && is_chosen && !is_expression(text),
-                Way::Equals => length >= 7 && is_chosen && !is_expression(text) && !is_numbered(text),
-                Way::Space => {
+            match value.separator {
+                Separator::Variable => is_plain_variable && length >= 6 && is_chosen,
+                Separator::Colon | Separator::Beside => length >= 6 && is_chosen && !is_expression(text),
+                Separator::Equals => length >= 7 && is_chosen && !is_expression(text) && !is_numbered(text),
+                Separator::Space => {
                     length >= 6 && is_chosen && has_digit(text) && !is_expression(text) && !is_numbered(text)
                 }
             }
         }
-        Strength::Secret => {
+        SecretKind::Secret => {
             let is_made = is_random(text) && length >= 16 || is_uuid(text);
-            let is_dense = has_digit(text) && has_letter(text) && turns(text) >= 3 && entropy(text) >= 2.8;
-            match value.way {
-                Way::Variable if !is_quoted => {
+            let is_dense =
+                has_digit(text) && has_letter(text) && alternations(text) >= 3 && entropy(text) >= 2.8;
+            match value.separator {
+                Separator::Variable if !is_quoted => {
                     is_plain_variable && length >= 8 && is_password(text) && has_digit(text)
                 }
                 _ if is_quoted => is_made || length >= 8 && is_dense,
-                Way::Space => is_made && !is_expression(text),
+                Separator::Space => is_made && !is_expression(text),
                 _ => (is_made || length >= 10 && is_dense) && !is_expression(text),
             }
         }
-        Strength::Key if name.is_upper && value.way == Way::Variable => {
+        SecretKind::Key if name.is_upper && value.separator == Separator::Variable => {
             is_plain_variable && length >= 8 && is_password(text) && has_digit(text)
         }
-        Strength::Key => {
+        SecretKind::Key => {
             let is_strong = length >= 20 && is_random(text) && entropy(text) >= 3.5 && !is_hex(text);
-            is_strong && has_both_cases(text) && !is_expression(text) && value.way != Way::Space
+            is_strong && has_both_cases(text) && !is_expression(text) && value.separator != Separator::Space
         }
-        Strength::Auth => {
+        SecretKind::Auth => {
             length >= 12 && (is_pair(text) || is_random(text) && length >= 20) && !is_expression(text)
         }
-        Strength::Cookie => length >= 20 && text.contains('=') && is_random(text),
+        SecretKind::Cookie => length >= 20 && text.contains('=') && is_random(text),
     }
 }
 
-/// Whether it reads as code: names with dots between them.
+/// Returns whether a text reads as code: names joined by dots.
 fn is_expression(text: &str) -> bool {
     let is_name = |piece: &str| {
         piece.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_')
             && piece.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
-            && turns(piece) < 3
+            && alternations(piece) < 3
     };
     text.contains('.') && text.split('.').all(is_name)
 }
 
-/// Whether it is a name with a number at its end, as variables have it.
+/// Returns whether a text is a variable name that ends in a number.
 fn is_numbered(text: &str) -> bool {
     let name = text.trim_end_matches(|letter: char| letter.is_ascii_digit());
     !has_digit(name) && name.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_')
 }
 
-/// Whether it stands for a name and a password: base64 with a colon within.
+/// Returns whether a text is `user:password` in base64.
 fn is_pair(text: &str) -> bool {
     super::encoded::base64(text).is_some_and(|plain| plain.contains(':'))
 }

@@ -1,4 +1,4 @@
-//! The notebook of a call, open: reading it, finding cells in it, changing it, and what is told of all that.
+//! The open notebook of a call: reading it, finding cells, changing it, and refusals about it.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -8,59 +8,69 @@ use cellist_live::{Document, DocumentError, Edited, Told, Unchanged};
 use cellist_notebook::{self as notebook, CellRef, Notebook, Revision, Snapshot, SnapshotCell};
 use cellist_store::ErrorKind;
 
-use super::target::{Place, Sight};
-use super::{Call, Toolbox};
-use crate::answer::Refusal;
-use crate::glance::Glance;
-use crate::mode::Access;
-use crate::reach::{Reach, Use};
+use super::file_resolver::{FileResolver, ResolvedFile};
+use super::{CallContext, Toolbox};
+use crate::answer::ToolRefusal;
+use crate::cells_read::CellsRead;
+use crate::file_policy::{FilePolicy, Use};
+use crate::mode::CallAccess;
 
-/// A notebook that is open for a call.
-pub(crate) struct Open {
+/// A notebook opened for a call.
+pub(crate) struct OpenedNotebook {
     pub(crate) document: Document,
-    pub(super) place: Place,
+    pub(super) place: ResolvedFile,
 }
 
-/// What an agent is told of a notebook.
-pub(crate) struct Seen {
+/// The current state of a notebook, as sent to an agent.
+pub(crate) struct CurrentNotebook {
     pub(crate) notebook: Arc<Notebook>,
     pub(crate) revision: Revision,
-    /// Cells that others changed since the agent was told of them.
-    pub(crate) others: Others,
+    /// Cells that others changed since the agent last read them.
+    pub(crate) others: ChangesByOthers,
 }
 
-/// What others changed since someone looked, cells by index and id; those that were deleted by id alone.
+/// Changes by others: cells by index and id, deleted cells by id.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Others {
+pub(crate) struct ChangesByOthers {
     changed: Vec<(usize, String)>,
     deleted: Vec<String>,
 }
 
 impl Toolbox {
-    /// Opens the notebook that a call is about: the one that it names, else the active one.
-    pub(crate) async fn notebook(&self, call: &Call<'_>, named: Option<&str>) -> Result<Open, Refusal> {
+    /// Opens the notebook of a call: the named one, or the active one.
+    pub(crate) async fn notebook(
+        &self,
+        call: &CallContext<'_>,
+        named: Option<&str>,
+    ) -> Result<OpenedNotebook, ToolRefusal> {
         let editor = self.editor();
-        let place = self.sight(call, &editor).notebook(named)?;
+        let place = self.resolver(call, &editor).notebook(named)?;
         self.open(call, place).await
     }
 
     /// Opens a notebook.
-    pub(crate) async fn open(&self, call: &Call<'_>, place: Place) -> Result<Open, Refusal> {
+    pub(crate) async fn open(
+        &self,
+        call: &CallContext<'_>,
+        place: ResolvedFile,
+    ) -> Result<OpenedNotebook, ToolRefusal> {
         match self.documents.open(&place.real).await {
-            // A link has come into the path since it was looked at.
+            // The path has become a link since it was checked.
             Ok(document) if document.path() != place.real => {
                 Err(place.refuse("was replaced while it was opened", Some("call again".to_owned())))
             }
             Ok(document) => {
                 call.agent.hold(&document);
-                // It fails where the notebook was closed in between, which the call itself then finds.
+                // Fails if the notebook was closed meanwhile; the call itself then reports that.
                 let _ = document.meet_kernel(&self.sessions).await;
-                Ok(Open { document, place })
+                Ok(OpenedNotebook { document, place })
             }
             Err(error) => {
                 let hint = match error.kind() {
-                    // An agent has a tool where a person has a command.
-                    ErrorKind::NotFound => Some("check the name, or make it with create_notebook".to_owned()),
+                    // Agents have a tool for this; the error's own hint names a command.
+                    ErrorKind::NotFound => {
+                        Some("check the name, or create it with create_notebook".to_owned())
+                    }
                     ErrorKind::Unreadable
                     | ErrorKind::NotANotebook
                     | ErrorKind::BadInput
@@ -72,62 +82,74 @@ impl Toolbox {
         }
     }
 
-    /// Tells that the agent has read cells, by their positions.
-    pub(crate) fn glance(&self, call: &Call<'_>, open: &Open, notebook: &Notebook, cells: &[usize]) {
+    /// Announces that the agent has read cells, by position.
+    pub(crate) fn announce_read(
+        &self,
+        call: &CallContext<'_>,
+        open: &OpenedNotebook,
+        notebook: &Notebook,
+        cells: &[usize],
+    ) {
         let cells = cells.iter().filter_map(|at| notebook.cells().get(*at)).map(|cell| cell.id().clone());
         let (path, actor) = (open.path().to_owned(), call.caller().author().actor);
-        // Mostly there is no receiver.
-        let _ = self.glances.send(Glance { path, actor, cells: cells.collect() });
+        // Usually there is no receiver.
+        let _ = self.reads.send(CellsRead { path, actor, cells: cells.collect() });
     }
 
-    /// What decides which files a call is about.
-    pub(crate) fn sight<'a>(&'a self, call: &'a Call<'_>, editor: &'a crate::editor::Editor) -> Sight<'a> {
+    /// Creates the resolver for the files of a call.
+    pub(crate) fn resolver<'a>(
+        &'a self,
+        call: &'a CallContext<'_>,
+        editor: &'a crate::editor::EditorState,
+    ) -> FileResolver<'a> {
         let (caller, store) = (call.caller(), self.documents.store());
-        let reach = Reach::of(caller, store.home());
-        let wanted = if call.access == Access::Look { Use::Look } else { Use::Change };
-        Sight { caller, editor, store, reach, wanted, consents: call.agent.consents() }
+        let policy = FilePolicy::of(caller, store.home());
+        let wanted = if call.access == CallAccess::Look { Use::Look } else { Use::Change };
+        FileResolver { caller, editor, store, policy, wanted, consents: call.agent.consents() }
     }
 }
 
-impl Open {
-    /// What to call it in an answer.
+impl OpenedNotebook {
+    /// Returns the display name.
     pub(crate) fn name(&self) -> &str {
         &self.place.name
     }
 
-    /// Its file.
+    /// Returns the path.
     pub(crate) fn path(&self) -> &Path {
         self.document.path()
     }
 
-    /// The newest of it, which counts as told to the agent.
-    pub(crate) async fn read(&self, call: &Call<'_>) -> Result<Seen, Refusal> {
+    /// Reads the current state and records that the agent has seen it.
+    pub(crate) async fn read(&self, call: &CallContext<'_>) -> Result<CurrentNotebook, ToolRefusal> {
         let told = self.document.tell(call.caller().author().actor).await;
         let Told { notebook, revision, before } = told.map_err(|error| self.refused(&error))?;
-        let others = before.map(|before| Others::since(&before, &notebook)).unwrap_or_default();
-        Ok(Seen { notebook, revision, others })
+        let others = before.map(|before| ChangesByOthers::since(&before, &notebook)).unwrap_or_default();
+        Ok(CurrentNotebook { notebook, revision, others })
     }
 
-    /// The position of the cell that is meant.
-    pub(crate) fn find(&self, notebook: &Notebook, cell: &CellRef) -> Result<usize, Refusal> {
+    /// Finds a cell.
+    pub(crate) fn find(&self, notebook: &Notebook, cell: &CellRef) -> Result<usize, ToolRefusal> {
         notebook.find(cell).map_err(|error| self.refuse(&error, error.hint()))
     }
 
-    /// The positions of the cells that are meant, each once, in the order in which they were named.
-    pub(crate) fn find_all(&self, notebook: &Notebook, cells: &[CellRef]) -> Result<Vec<usize>, Refusal> {
+    /// Finds cells, each once, in the order of `cells`.
+    pub(crate) fn find_all(&self, notebook: &Notebook, cells: &[CellRef]) -> Result<Vec<usize>, ToolRefusal> {
         let found = positions(cells, |cell| notebook.find(cell));
         found.map_err(|error| self.refuse(&error, error.hint()))
     }
 
-    /// Changes it as the agent, on a revision or else on the one that the agent was told last.
+    /// Changes the notebook as the agent, based on a revision or on the last state that the agent
+    /// has seen.
     pub(crate) async fn change<T: Send + 'static>(
         &self,
-        call: &Call<'_>,
+        call: &CallContext<'_>,
         base: Option<Revision>,
         change: impl FnOnce(&mut Notebook, Option<&Snapshot>) -> notebook::Result<T> + Send + 'static,
-    ) -> Result<(Edited<T>, Others), Refusal> {
+    ) -> Result<(Edited<T>, ChangesByOthers), ToolRefusal> {
         let edited = self.document.edit(base, call.agent.author(), move |notebook, snapshot| {
-            let others = snapshot.map(|snapshot| Others::since(snapshot, notebook)).unwrap_or_default();
+            let others =
+                snapshot.map(|snapshot| ChangesByOthers::since(snapshot, notebook)).unwrap_or_default();
             Ok((change(notebook, snapshot)?, others))
         });
         let Edited { value: (value, others), version, notebook, changed } =
@@ -135,13 +157,13 @@ impl Open {
         Ok((Edited { value, version, notebook, changed }, others))
     }
 
-    /// A refusal that is about it.
-    pub(crate) fn refuse(&self, what: impl std::fmt::Display, hint: Option<String>) -> Refusal {
-        self.place.refuse(what, hint)
+    /// Refuses with a problem of this notebook.
+    pub(crate) fn refuse(&self, problem: impl std::fmt::Display, hint: Option<String>) -> ToolRefusal {
+        self.place.refuse(problem, hint)
     }
 
-    /// Why it did not do what it was asked for.
-    pub(crate) fn refused(&self, error: &DocumentError) -> Refusal {
+    /// Converts an error of the notebook to a refusal.
+    pub(crate) fn refused(&self, error: &DocumentError) -> ToolRefusal {
         let hint = match error {
             DocumentError::Unchanged(unchanged) => match &**unchanged {
                 Unchanged::Refused(refused) => refused.hint(),
@@ -150,16 +172,14 @@ impl Open {
             },
             DocumentError::Refused(_) => Some(READ_AGAIN.to_owned()),
             DocumentError::NotSaved(error) => error.hint(),
-            DocumentError::Closed | DocumentError::Failed(_) => {
-                Some("call again: it is opened anew".to_owned())
-            }
+            DocumentError::Closed | DocumentError::Failed(_) => Some("call again to reopen it".to_owned()),
         };
         self.refuse(error, hint)
     }
 }
 
-/// The positions of ids, indexes and ranges, each once, in the order in which they were named. `3-7` is a range unless
-/// some cell has that as its id. `find` resolves one cell.
+/// Resolves ids, indexes and ranges to positions, each once, in order. `3-7` is a range unless it
+/// is the id of a cell. `find` resolves one cell.
 pub(crate) fn positions(
     cells: &[CellRef],
     find: impl Fn(&CellRef) -> notebook::Result<usize>,
@@ -185,7 +205,7 @@ pub(crate) fn positions(
     Ok(found)
 }
 
-/// `3-7`, from the lower to the higher. Replies write `3–7`.
+/// Parses `3-7`. Replies write `3–7`.
 fn range(name: &str) -> Option<(i64, i64)> {
     let (first, last) = name.trim().split_once(['-', '–'])?;
     let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
@@ -194,10 +214,10 @@ fn range(name: &str) -> Option<(i64, i64)> {
 
 const READ_AGAIN: &str = "read it again and make the change on its current content";
 
-impl Others {
-    /// What is not as it was.
-    pub(crate) fn since(before: &Snapshot, now: &Notebook) -> Others {
-        let mut others = Others::default();
+impl ChangesByOthers {
+    /// Compares a snapshot with the current notebook.
+    pub(crate) fn since(before: &Snapshot, now: &Notebook) -> ChangesByOthers {
+        let mut others = ChangesByOthers::default();
         let known: HashMap<&str, &SnapshotCell> =
             before.cells.iter().filter_map(|cell| Some((cell.name()?, cell))).collect();
         for (index, cell) in now.cells().iter().enumerate() {
@@ -212,20 +232,20 @@ impl Others {
         others
     }
 
-    /// The same without cells that the answer shows anyway.
-    pub(crate) fn without(mut self, shown: impl Fn(usize) -> bool) -> Others {
+    /// Leaves out cells that the answer shows.
+    pub(crate) fn without(mut self, shown: impl Fn(usize) -> bool) -> ChangesByOthers {
         self.changed.retain(|(index, _)| !shown(*index));
         self
     }
 
-    /// The same without cells that are named by id.
-    pub(crate) fn without_cells(mut self, ids: &[&str]) -> Others {
+    /// Leaves out cells by id.
+    pub(crate) fn without_cells(mut self, ids: &[&str]) -> ChangesByOthers {
         self.changed.retain(|(_, id)| !ids.contains(&id.as_str()));
         self.deleted.retain(|id| !ids.contains(&id.as_str()));
         self
     }
 
-    /// In a line, where there is something to say.
+    /// Describes the changes in a line, if there are any.
     pub(crate) fn sentence(&self) -> Option<String> {
         const MOST: usize = 12;
         let mut said: Vec<String> =
@@ -241,7 +261,7 @@ impl Others {
         let changed = (!said.is_empty()).then(|| format!("changed or added cells {}", said.join(", ")));
         let deleted = (!deleted.is_empty()).then(|| format!("deleted {}", deleted.join(", ")));
         let parts: Vec<String> = [changed, deleted].into_iter().flatten().collect();
-        (!parts.is_empty()).then(|| format!("Since you last looked, others {}.", parts.join(" and ")))
+        (!parts.is_empty()).then(|| format!("Since your last read, others {}.", parts.join(" and ")))
     }
 }
 
@@ -252,28 +272,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_others_did_is_said_in_a_line_and_not_what_is_shown_anyway() {
+    fn changes_by_others_are_listed_unless_shown() {
         let mut notebook = Notebook::empty(Ids::seeded(1));
         for source in ["a", "b", "c"] {
             notebook.insert(notebook.cells().len(), notebook::CellType::Code, source);
         }
         let ids: Vec<String> = notebook.cells().iter().map(|cell| cell.id().to_string()).collect();
         let before = notebook.snapshot();
-        assert_eq!(Others::since(&before, &notebook).sentence(), None);
+        assert_eq!(ChangesByOthers::since(&before, &notebook).sentence(), None);
         let operations = [
             Operation::Edit { cell: CellRef::Index(1), source: "B".to_owned() },
             Operation::Delete { cell: CellRef::Index(0) },
         ];
         notebook.perform(&operations, None).unwrap();
-        let others = Others::since(&before, &notebook);
+        let others = ChangesByOthers::since(&before, &notebook);
         assert_eq!(
             others.sentence().unwrap(),
             format!(
-                "Since you last looked, others changed or added cells 0 ({}) and deleted {}.",
+                "Since your last read, others changed or added cells 0 ({}) and deleted {}.",
                 ids[1], ids[0]
             )
         );
         let shown = others.without(|index| index == 0).sentence().unwrap();
-        assert_eq!(shown, format!("Since you last looked, others deleted {}.", ids[0]));
+        assert_eq!(shown, format!("Since your last read, others deleted {}.", ids[0]));
     }
 }

@@ -1,4 +1,4 @@
-//! The list of variables that the hidden code returns, and its text for a reader.
+//! The result of the hidden code, and its text.
 
 use std::fmt::Write;
 
@@ -10,9 +10,9 @@ pub(super) struct VariableList {
     functions: Vec<String>,
     classes: Vec<String>,
     modules: Vec<String>,
-    /// How many variables are not listed.
+    /// Variables not listed.
     more: usize,
-    /// Names that were asked for and do not exist.
+    /// Requested names that do not exist.
     missing: Vec<String>,
 }
 
@@ -30,21 +30,21 @@ struct Variable {
     details: Option<VariableDetails>,
 }
 
-/// More about a variable that was asked for by name.
+/// Details of a variable requested by name.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct VariableDetails {
     columns: Vec<ColumnDetails>,
     /// The first rows of a table.
     head: Vec<Vec<String>>,
-    /// The first items of a sequence or mapping, and how many follow.
+    /// The first items of a sequence or mapping, and the number of further ones.
     items: Vec<String>,
     more: usize,
-    /// Whether each item has a line.
+    /// Whether each item has its own line.
     lines: bool,
     #[serde(flatten)]
     values: ValueRange,
-    /// The error that ended the look, by its type.
+    /// The type of the error that stopped the inspection.
     failed: Option<String>,
 }
 
@@ -75,7 +75,7 @@ impl VariableList {
         };
         variables.iter().for_each(|variable| variable.write(&mut text));
         if *more > 0 {
-            let _ = write!(text, "\n{more} more; name them in `names`");
+            let _ = write!(text, "\n{more} more; pass `names` to see them");
         }
         for (kind, names) in [("functions", functions), ("classes", classes), ("modules", modules)] {
             if !names.is_empty() {
@@ -83,7 +83,7 @@ impl VariableList {
             }
         }
         if !missing.is_empty() {
-            let _ = write!(text, "\nnot there: {}", missing.join(", "));
+            let _ = write!(text, "\nnot found: {}", missing.join(", "));
         }
         text
     }
@@ -146,7 +146,7 @@ impl VariableDetails {
             }
         }
         if let Some(failed) = failed {
-            let _ = write!(text, ", not read further: {failed}");
+            let _ = write!(text, ", incomplete: {failed}");
         }
     }
 }
@@ -160,7 +160,7 @@ impl ValueRange {
             let _ = write!(text, ", {least} to {most}");
         }
         if self.left_out {
-            text.push_str(", too large to read its range");
+            text.push_str(", too large for a range");
         }
     }
 }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_listed_in_a_line_each() {
+    fn each_variable_has_a_line() {
         let list = r#"{"variables": [
                 {"name": "x", "type": "int", "preview": "1"},
                 {"name": "df", "type": "DataFrame", "shape": [3, 2], "columns": ["' a' int64", "'b' str"], "more_columns": 4},
@@ -189,15 +189,15 @@ mod tests {
         df: DataFrame 3×2, columns ' a' int64, 'b' str and 4 more
         a: ndarray scalar float64
         l: list of 3 = [1, 2, 3]
-        2 more; name them in `names`
+        2 more; pass `names` to see them
         functions: f, g
         modules: np
-        not there: z
+        not found: z
         ");
     }
 
     #[test]
-    fn a_variable_that_is_named_is_described() {
+    fn a_named_variable_has_details() {
         let list = r#"{"variables": [
                 {"name": "df", "type": "DataFrame", "shape": [3, 40], "more_columns": 38, "details": {
                     "columns": [{"name": "' Age'", "dtype": "float64", "missing": 1, "range": ["22.0", "80.0"]},
@@ -212,7 +212,7 @@ mod tests {
         nb.ipynb: 3 variables
         df: DataFrame 3×40
           ' Age' float64, 1 NaN, 22.0 to 80.0
-          'n' int64, too large to read its range
+          'n' int64, too large for a range
           38 more columns
           head:
           22.0 | 1

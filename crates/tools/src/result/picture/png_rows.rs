@@ -1,13 +1,13 @@
-//! A PNG made smaller while it is read: never more of it is in memory than a row, and the picture that comes of it.
+//! Shrinks a PNG while reading it: one source row and the result are in memory at a time.
 
 use std::io::Cursor;
 
 use image::{DynamicImage, GrayAlphaImage, GrayImage, RgbImage, RgbaImage};
 use png::{ColorType, Decoder, Transformations};
 
-/// The picture at a size that is smaller in both directions; nothing where it is not kept row by row.
+/// Shrinks a picture in both directions. Returns `None` if it cannot be read row by row.
 pub(super) fn shrink(bytes: &[u8], (width, height): (u32, u32)) -> Result<Option<DynamicImage>, String> {
-    let cannot = |error: png::DecodingError| format!("it cannot be read: {error}");
+    let cannot = |error: png::DecodingError| format!("cannot be read: {error}");
     let mut decoder = Decoder::new(Cursor::new(bytes));
     decoder.set_transformations(Transformations::normalize_to_color8());
     let mut reader = decoder.read_info().map_err(cannot)?;
@@ -18,7 +18,7 @@ pub(super) fn shrink(bytes: &[u8], (width, height): (u32, u32)) -> Result<Option
     }
     let kind = reader.output_color_type().0;
     let (wide, channels) = (width as usize, kind.samples());
-    // Which column each point goes to, and how many points that column gets of a row.
+    // The target column of each pixel, and the pixels that a column gets per row.
     let columns: Vec<usize> =
         (0..full_width).map(|x| (u64::from(x) * u64::from(width) / u64::from(full_width)) as usize).collect();
     let mut counts = vec![0_u64; wide];
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn each_point_is_the_mean_of_those_that_it_stands_for() {
+    fn each_pixel_is_the_mean_of_its_area() {
         let left = |x: u32| x < 50;
         let picture = RgbImage::from_fn(100, 60, |x, y| match (left(x), y % 2) {
             (true, _) => Rgb([200, 0, 40]),
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_points_and_every_size_keeps_its_colour() {
+    fn every_format_and_size_keeps_its_colour() {
         for (width, height) in [(1, 1), (7, 3), (100, 1), (33, 60)] {
             for picture in [
                 DynamicImage::from(RgbaImage::from_pixel(100, 60, Rgba([10, 20, 30, 40]))),
@@ -94,9 +94,9 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_too_early_is_said_to_be_broken() {
+    fn truncated_data_is_refused() {
         let whole = encoded(&RgbImage::new(100, 60).into());
-        assert!(shrink(&whole[..whole.len() / 2], (10, 6)).unwrap_err().starts_with("it cannot be read"));
+        assert!(shrink(&whole[..whole.len() / 2], (10, 6)).unwrap_err().starts_with("cannot be read"));
         assert!(shrink(b"no picture", (10, 6)).is_err());
     }
 }
