@@ -189,7 +189,7 @@ pub(crate) async fn start(order: &Order, home: &Home) -> Result<Ready, CliError>
     let runtime_dir = home.path().join("run");
     let started = order.start(&guard(), &runtime_dir, Some(startup::trace())).await;
     let started = started.map_err(|error| CliError::kernel(&error))?;
-    let around = Surroundings { hidden_variables: order.hidden_variables.clone(), has_pip: order.has_pip };
+    let around = order.around.clone();
     Ok(Ready { kernel: started.kernel, around, notices: started.notices, _whereabouts: None })
 }
 

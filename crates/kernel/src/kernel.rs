@@ -17,13 +17,21 @@ pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a
 /// A running kernel.
 ///
 /// - **Ownership.** Callers share a kernel and may call every method while code runs. Dropping a local kernel kills its
-///   process group, as a backstop; [`Kernel::shutdown`] is the orderly way.
-/// - **Order.** One execution runs at a time. Queueing is the caller's part. Events arrive in the order of the program and
-///   end with [`Event::Done`] or [`Event::Died`].
-/// - **Backpressure.** The channel of events is bounded. A slow reader slows the kernel down; nothing is lost.
-/// - **Cancellation.** Dropping the receiver of events does not stop the code; [`Kernel::interrupt`],
-///   [`Kernel::restart`] and [`Kernel::shutdown`] do.
-/// - **Errors.** An exception of the code is an event. `Err` means that the kernel could not carry out the request.
+///   process group, as a backstop; [`Kernel::shutdown`] is the orderly way. A kernel that was only joined is never ended:
+///   shutdown disconnects from it, and restart is an error.
+/// - **Order.** One execution runs at a time; a second one is refused as [`Error::Busy`], and queueing is the caller's
+///   part. Events arrive in the order of the program and end with [`Event::Done`] or [`Event::Died`]. A reader that has
+///   received the end may execute at once: the state is [`State::Idle`], or [`State::Dead`], before the end is sent.
+/// - **Backpressure.** The channel of events is bounded. A slow reader slows the kernel down; nothing is lost. Where a
+///   kernel cannot be made to wait, lost output is an [`Event::OutputLost`].
+/// - **Cancellation.** Every future may be dropped. An `execute` that is dropped has sent all of its request or nothing.
+///   Dropping the receiver of events does not stop the code; [`Kernel::interrupt`], [`Kernel::restart`] and
+///   [`Kernel::shutdown`] do. A restart that is dropped leaves a dead kernel, never one that starts for ever.
+/// - **Errors.** An exception of the code is an event, and only where the kernel published one. `Err` means that the kernel
+///   could not carry out the request; [`Error::Dead`] means that no later request can succeed without a restart.
+///
+/// [`Error::Busy`]: crate::Error::Busy
+/// [`Error::Dead`]: crate::Error::Dead
 pub trait Kernel: Send + Sync {
     /// The identity of this kernel.
     fn identity(&self) -> Identity;

@@ -20,7 +20,7 @@ use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::Backend;
-use crate::current::Current;
+use crate::current::{Current, DeadUnlessReady};
 use crate::error::{Error, Result};
 use crate::event::{Death, Event};
 use crate::guard::Guard;
@@ -260,6 +260,7 @@ impl Kernel for Runner {
         Box::pin(async move {
             self.live.get().leave().await;
             self.state.send_replace(State::Starting);
+            let _unless_ready = DeadUnlessReady(self.state.clone());
             let live = match RunnerProcess::start(&self.python, &self.launch, &self.guard, &self.state).await
             {
                 Ok(live) => live,

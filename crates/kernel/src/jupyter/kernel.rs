@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, watch};
 use super::client::Client;
 use super::listener::{Begin, EVENTS, ListenerCommand};
 use super::setup;
-use crate::current::Current;
+use crate::current::{Current, DeadUnlessReady};
 use crate::error::{Error, Result};
 use crate::event::{Death, Event};
 use crate::kernel::{
@@ -271,19 +271,5 @@ fn only_joined() -> Error {
     Error::Unsupported {
         message: "a kernel that was only joined cannot be restarted from here".into(),
         hint: Some("restart it where it was started".into()),
-    }
-}
-
-struct DeadUnlessReady(Arc<watch::Sender<State>>);
-
-impl Drop for DeadUnlessReady {
-    fn drop(&mut self) {
-        self.0.send_if_modified(|state| {
-            let unready = *state == State::Starting;
-            if unready {
-                *state = State::Dead(Death::Unknown);
-            }
-            unready
-        });
     }
 }

@@ -7,7 +7,7 @@ use cellist_host::{
     Call, Event, HostClient, Named, NotebookAsk, NotebookReply, NotebookRun, OnNotebook, OutputForm, Reply,
     Request,
 };
-use cellist_kernel::order::{Order, Way};
+use cellist_kernel::order::{Order, Surroundings, Way};
 use cellist_live::{Actor, ActorKind};
 use cellist_notebook::CellId;
 use cellist_output::{Ansi, Limits};
@@ -37,7 +37,10 @@ async fn attached(bed: &Bed) -> HostClient {
 
 fn order(bed: &Bed) -> Order {
     let way = Way::Runner { python: testkit::python("nbformat") };
-    Order { has_pip: true, ..Order::new(way, bed.scratch.path()) }
+    Order {
+        around: Surroundings { has_pip: true, ..Surroundings::default() },
+        ..Order::new(way, bed.scratch.path())
+    }
 }
 
 fn run(bed: &Bed, path: &Path, cells: &[&str], order: Option<Order>) -> Request {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use cellist_kernel::Module;
 use cellist_kernel::environment::{Filtered, filter, for_gateway, for_interpreter};
 use cellist_kernel::gateway::{self, Gateway, Target, Which};
-use cellist_kernel::order::{Order, Way};
+use cellist_kernel::order::{Order, Surroundings, Way};
 use cellist_kernel::python::{self, Interpreter};
 use cellist_kernel::zmq::KernelCommand;
 use cellist_platform::Variables;
@@ -113,8 +113,7 @@ impl ClientEnvironment {
             way,
             cwd: cwd.to_owned(),
             environment: variables.into_list(),
-            hidden_variables: removed,
-            has_pip: false,
+            around: Surroundings { hidden_variables: removed, has_pip: false },
             prelude: None,
             modules: modules(found.home.path(), &settings.modules),
             startup_timeout,
@@ -122,7 +121,7 @@ impl ClientEnvironment {
             inherits_bridge: settings.settings.bridge.inherit,
             notices,
         };
-        order.has_pip = order.python().is_some_and(|python| found.has_module(python, "pip"));
+        order.around.has_pip = order.python().is_some_and(|python| found.has_module(python, "pip"));
         Ok(order)
     }
 }
