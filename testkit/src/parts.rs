@@ -39,6 +39,7 @@ pub enum NeededBy {
 pub const PARTS: &[Part] = &[
     Part { name: "nbformat", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "kernels", kind: Kind::Python, needed_by: NeededBy::Tests },
+    Part { name: "kernels-6", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "gateway", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "enterprise", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "vermin", kind: Kind::Python, needed_by: NeededBy::Tests },

@@ -74,6 +74,15 @@ pub enum Event {
         /// The traceback's lines.
         traceback: Vec<String>,
     },
+    /// The code failed with this exception, which the kernel has not shown: it is no output of the cell.
+    Failure {
+        /// The exception's type.
+        name: String,
+        /// The exception's message.
+        message: String,
+        /// The traceback's lines.
+        traceback: Vec<String>,
+    },
     /// The code asked for input, which it does not get.
     InputRequested,
     /// How far a progress bar is.
@@ -117,7 +126,7 @@ impl Event {
                     })
                     .sum()
             }
-            Event::Error { message, traceback, .. } => {
+            Event::Error { message, traceback, .. } | Event::Failure { message, traceback, .. } => {
                 message.len() + traceback.iter().map(String::len).sum::<usize>()
             }
             Event::Stream { bytes, .. } => bytes.len(),

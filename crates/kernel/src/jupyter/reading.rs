@@ -285,7 +285,8 @@ impl Reading {
         let told = running.python && name == "UsageError";
         if status == Status::Error && !running.raised && !name.is_empty() && !told {
             let message = reply.evalue.unwrap_or_default();
-            items.push(OutputItem::Event(Event::Error { name, message, traceback: reply.traceback }));
+            let traceback = reply.traceback;
+            items.push(OutputItem::Event(Event::Failure { name, message, traceback }));
         }
         let execution_count = if running.hidden { None } else { reply.execution_count };
         items.push(OutputItem::Event(Event::Done(Outcome { status, execution_count, cancelled })));

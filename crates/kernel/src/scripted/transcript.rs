@@ -147,6 +147,7 @@ enum Name {
     Result,
     ClearOutput,
     Error,
+    Failure,
     InputRequested,
     Progress,
     WidgetText,
@@ -198,6 +199,12 @@ impl TranscriptLine {
             id: id.cloned(),
             ..named(name)
         };
+        let raised = |event, name: &String, message: &String, traceback: &[String]| TranscriptLine {
+            name: Some(name.clone()),
+            text: Some(message.clone()),
+            traceback: traceback.to_owned(),
+            ..named(event)
+        };
         match event {
             Event::Started { execution_count } => {
                 TranscriptLine { count: *execution_count, ..named(Name::Started) }
@@ -223,12 +230,8 @@ impl TranscriptLine {
                 ..shown(Name::Result, data, metadata, display_id.as_ref())
             },
             Event::ClearOutput { wait } => TranscriptLine { waits: *wait, ..named(Name::ClearOutput) },
-            Event::Error { name, message, traceback } => TranscriptLine {
-                name: Some(name.clone()),
-                text: Some(message.clone()),
-                traceback: traceback.clone(),
-                ..named(Name::Error)
-            },
+            Event::Error { name, message, traceback } => raised(Name::Error, name, message, traceback),
+            Event::Failure { name, message, traceback } => raised(Name::Failure, name, message, traceback),
             Event::InputRequested => named(Name::InputRequested),
             Event::Progress { label, done, total } => TranscriptLine {
                 name: Some(label.clone()),
@@ -255,29 +258,23 @@ impl TranscriptLine {
                 cancelled: *cancelled,
                 ..named(Name::Done)
             },
-            Event::Died(death) => match death {
-                Death::Exit(code) => TranscriptLine { code: Some(*code), ..named(Name::Died) },
-                Death::Signal(signal) => TranscriptLine { signal: Some(signal.clone()), ..named(Name::Died) },
-                Death::OutOfMemory => TranscriptLine { out_of_memory: true, ..named(Name::Died) },
-                Death::Restarted => {
-                    TranscriptLine { behind: Some(GatewayIncident::Restarted), ..named(Name::Died) }
-                }
-                Death::Removed => {
-                    TranscriptLine { behind: Some(GatewayIncident::Removed), ..named(Name::Died) }
-                }
-                Death::OutOfReach(why) => TranscriptLine {
-                    behind: Some(GatewayIncident::OutOfReach),
-                    text: Some(why.clone()),
-                    ..named(Name::Died)
-                },
-                Death::Refused(what) => TranscriptLine {
-                    behind: Some(GatewayIncident::Refused),
-                    text: Some(what.clone()),
-                    ..named(Name::Died)
-                },
-                Death::Unknown => named(Name::Died),
-            },
+            Event::Died(death) => TranscriptLine::of_death(death),
         }
+    }
+
+    fn of_death(death: &Death) -> TranscriptLine {
+        let died = TranscriptLine { event: Some(Name::Died), ..TranscriptLine::default() };
+        let (behind, text) = match death {
+            Death::Exit(code) => return TranscriptLine { code: Some(*code), ..died },
+            Death::Signal(signal) => return TranscriptLine { signal: Some(signal.clone()), ..died },
+            Death::OutOfMemory => return TranscriptLine { out_of_memory: true, ..died },
+            Death::Unknown => return died,
+            Death::Restarted => (GatewayIncident::Restarted, None),
+            Death::Removed => (GatewayIncident::Removed, None),
+            Death::OutOfReach(why) => (GatewayIncident::OutOfReach, Some(why.clone())),
+            Death::Refused(what) => (GatewayIncident::Refused, Some(what.clone())),
+        };
+        TranscriptLine { behind: Some(behind), text, ..died }
     }
 
     fn step(self) -> Result<TranscriptStep, &'static str> {
@@ -308,6 +305,11 @@ impl TranscriptLine {
             }
             Name::ClearOutput => Event::ClearOutput { wait: self.waits },
             Name::Error => Event::Error {
+                name: self.name.unwrap_or_default(),
+                message: self.text.unwrap_or_default(),
+                traceback: self.traceback,
+            },
+            Name::Failure => Event::Failure {
                 name: self.name.unwrap_or_default(),
                 message: self.text.unwrap_or_default(),
                 traceback: self.traceback,
@@ -364,6 +366,7 @@ mod tests {
             Event::Result { execution_count: Some(3), data, metadata, display_id: Some("a".into()) },
             Event::ClearOutput { wait: true },
             Event::Error { name: "E".into(), message: "m".into(), traceback: vec!["t".into()] },
+            Event::Failure { name: "E".into(), message: "m".into(), traceback: Vec::new() },
             Event::InputRequested,
             Event::Progress { label: "l".into(), done: 1.5, total: None },
             Event::OutputLost,

@@ -66,9 +66,8 @@ impl ZmqProcess {
             return Err(Error::NoFolder { path: launch.cwd.clone() });
         }
         let within = launch.startup_timeout;
-        // All kernels that are written in Python can listen on files. Of others some cannot: they die, or
-        // wait for something that never comes.
-        if command.is_python() {
+        // ipykernel can listen on files. Of other kernels some cannot: they die, or wait for something that never comes.
+        if command.is_ipykernel() {
             return ZmqProcess::start_on(Sockets::Files, within, command, launch, guard, state).await;
         }
         let began = Instant::now();

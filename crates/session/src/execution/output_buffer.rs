@@ -117,6 +117,7 @@ impl OutputBuffer {
             | Event::Started { .. }
             | Event::InputRequested
             | Event::Progress { .. }
+            | Event::Failure { .. }
             | Event::OutputLost
             | Event::OutputRefused { .. }
             | Event::Done(_)

@@ -172,7 +172,8 @@ impl Record {
                 self.keep(shown);
             }
             Event::ClearOutput { wait } => self.sink.clear(*wait),
-            Event::Error { name, message, traceback } => {
+            // One that the kernel has not shown is told to the reader, too: otherwise nobody says why the code failed.
+            Event::Error { name, message, traceback } | Event::Failure { name, message, traceback } => {
                 let output = Output::Error {
                     name: name.clone(),
                     message: message.clone(),

@@ -32,6 +32,7 @@ impl Timing {
             | Event::Progress { .. }
             | Event::Late { .. }
             | Event::WidgetText { .. }
+            | Event::Failure { .. }
             | Event::OutputLost
             | Event::OutputRefused { .. }
             | Event::Died(_) => {}

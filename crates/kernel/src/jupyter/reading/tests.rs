@@ -112,15 +112,19 @@ fn a_kernel_that_announces_nothing_has_started_with_its_first_output() {
 }
 
 #[test]
-fn an_error_that_only_the_reply_tells_is_told_once() {
+fn an_error_that_only_the_reply_tells_is_no_output() {
     let raised =
         json!({"status": "error", "ename": "E", "evalue": "m", "traceback": ["t"], "execution_count": 3});
-    let error = Event::Error { name: "E".into(), message: "m".into(), traceback: vec!["t".into()] };
-    let expected = [started(Some(3)), error, done(Status::Error, Some(3), false)];
-    assert_eq!(told(&[input(), reply(raised.clone()), idle()], false, false), expected);
+    let (name, message, traceback) = ("E".to_owned(), "m".to_owned(), vec!["t".to_owned()]);
+    let failure =
+        Event::Failure { name: name.clone(), message: message.clone(), traceback: traceback.clone() };
+    assert_eq!(
+        told(&[input(), reply(raised.clone()), idle()], false, false),
+        [started(Some(3)), failure, done(Status::Error, Some(3), false)]
+    );
     assert_eq!(
         told(&[input(), ("error", "r", raised.clone()), reply(raised), idle()], false, false),
-        expected
+        [started(Some(3)), Event::Error { name, message, traceback }, done(Status::Error, Some(3), false)]
     );
     let bare = [started(Some(3)), done(Status::Error, None, false)];
     assert_eq!(told(&[input(), reply(json!({"status": "error"})), idle()], false, false), bare);

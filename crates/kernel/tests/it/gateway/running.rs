@@ -35,6 +35,9 @@ async fn code_runs_on(server: &Jupyter) {
     assert_eq!(ran.result(), Some(format!("('{0}', 'a value', '{0}')", cwd.display()).as_str()));
     assert_eq!(ran.outcome().execution_count, Some(2));
 
+    // The history of the gateway's user gets none of it.
+    assert_eq!(kernel.run("get_ipython().history_manager.enabled").await.result(), Some("False"));
+
     // An interrupt reaches it, and its state stays.
     let mut sleeping = kernel.begin("x = 7\nprint('now', flush=True)\nimport time\ntime.sleep(300)").await;
     until(&mut sleeping, |event| matches!(event, Event::Stream { .. })).await;
