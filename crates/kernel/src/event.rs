@@ -5,6 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use cellist_output::{MimeBundle, MimeData, RawJson, StreamName};
 
+use crate::comm::CommMessage;
+
 pub use cellist_output::notices::Death;
 
 /// One thing that happened. An execution's events end with `Done` or `Died`.
@@ -101,6 +103,8 @@ pub enum Event {
         /// The text.
         text: String,
     },
+    /// A message of the program to a widget, of this execution or of an earlier one.
+    Comm(Box<CommMessage>),
     /// Output was lost on the way; before `Died`, it may have been.
     OutputLost,
     /// Output was not taken, since it was larger than its wire allows.
@@ -131,6 +135,7 @@ impl Event {
             }
             Event::Stream { bytes, .. } => bytes.len(),
             Event::Late { event, .. } => event.size(),
+            Event::Comm(message) => message.size(),
             Event::Started { .. }
             | Event::ClearOutput { .. }
             | Event::InputRequested

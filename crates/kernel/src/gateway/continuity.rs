@@ -201,7 +201,13 @@ mod tests {
 
     fn message(id: &str, kind: &str, parent: &str) -> Message {
         let content = "{\"execution_state\": \"busy\"}".into();
-        Message { kind: kind.into(), id: id.into(), parent: Some(parent.into()), content, number: None }
+        Message {
+            kind: kind.into(),
+            id: id.into(),
+            parent: Some(parent.into()),
+            content,
+            ..Message::default()
+        }
     }
 
     #[test]

@@ -320,7 +320,7 @@ impl GatewayTask {
             id: String::new(),
             parent: Some(request.clone()),
             content: content.to_string().into(),
-            number: None,
+            ..Message::default()
         };
         let error = json!({
             "status": "error",

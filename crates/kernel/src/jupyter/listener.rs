@@ -313,7 +313,7 @@ impl ListenerTask {
             return;
         }
         self.notice_others(message);
-        let size = message.content.len();
+        let size = message.size();
         for item in self.reading.hear(message) {
             let size = item.size(size);
             self.tell(item, size);

@@ -7,10 +7,12 @@ mod tests;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use cellist_output::RawJson;
 use serde::Deserialize;
 
 use super::message::Message;
-use crate::bars::{Bars, Comm};
+use crate::bars::Bars;
+use crate::comm::{CommContent, CommKind, CommMessage};
 use crate::event::{Event, Outcome, Status};
 use output::{output, stream};
 
@@ -120,8 +122,8 @@ impl Reading {
             let tag = earlier.tag.clone();
             self.hear_late(message, tag, &mut items);
         }
-        if let "comm_open" | "comm_msg" | "comm_close" = message.kind.as_str() {
-            self.hear_comm(message, &mut items);
+        if let Some(kind) = CommKind::named(&message.kind) {
+            self.hear_comm(kind, message, &mut items);
         }
         items
     }
@@ -201,24 +203,19 @@ impl Reading {
         }
     }
 
-    fn hear_comm(&mut self, message: &Message, items: &mut Vec<OutputItem>) {
-        let Ok(comm) = message.read::<Comm>() else { return };
-        let event = match message.kind.as_str() {
-            "comm_open" => self.bars.open(comm),
-            "comm_msg" => {
-                let progress = self.bars.update(&comm);
-                if self.running.is_some() {
-                    items.extend(self.bars.shown(&comm).map(OutputItem::Event));
-                }
-                progress
-            }
-            _ => {
-                self.bars.close(&comm);
-                None
-            }
-        };
-        if self.running.is_some() {
-            items.extend(event.map(OutputItem::Event));
+    /// A message to a widget: of any client it may move a bar, and those of our own code are told.
+    fn hear_comm(&mut self, kind: CommKind, message: &Message, items: &mut Vec<OutputItem>) {
+        let Ok(content) = message.read::<CommContent>() else { return };
+        let metadata = RawJson::new(&*message.metadata).unwrap_or_default();
+        let comm = content.message(kind, metadata, message.buffers.clone());
+        let events = self.bars.hear(&comm);
+        let Some(running) = &self.running else { return };
+        items.extend(events.into_iter().map(OutputItem::Event));
+        let Some(request) = &message.parent else { return };
+        let late = *request != running.request;
+        if !late || self.earlier.iter().rev().any(|earlier| earlier.request == *request) {
+            let request = Some(request.clone());
+            items.push(OutputItem::Event(Event::Comm(Box::new(CommMessage { request, late, ..comm }))));
         }
     }
 

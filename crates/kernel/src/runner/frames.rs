@@ -2,11 +2,14 @@
 
 use std::borrow::Cow;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use cellist_output::{MimeBundle, RawJson};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::bars::Comm;
+use crate::comm::{CommContent, CommKind, CommMessage};
 use crate::event::{Event, Outcome, Status};
 use crate::kernel::{ExecutionId, Request};
 use crate::launch::Launch;
@@ -111,20 +114,15 @@ pub(super) enum RunnerFrame {
     },
     /// Text from here on is that of an earlier execution, or no longer.
     Owner(Option<u64>),
-    /// A message of a program to a widget, in the widgets' own protocol.
-    Widget(Box<WidgetMessage>),
+    /// A message of a program to a widget; of an earlier execution, where one is named.
+    Comm {
+        message: Box<CommMessage>,
+        execution: Option<u64>,
+    },
     Done {
         execution: u64,
         outcome: Outcome,
     },
-}
-
-/// A widget's life.
-#[derive(Debug)]
-pub(super) enum WidgetMessage {
-    Open(Comm),
-    Message(Comm),
-    Close(Comm),
 }
 
 /// A runner's description of itself.
@@ -182,6 +180,7 @@ pub(super) fn read(line: &[u8]) -> serde_json::Result<RunnerLine> {
         notices,
         kind,
         content,
+        buffers,
         reply_to,
         error,
         matches,
@@ -221,13 +220,11 @@ pub(super) fn read(line: &[u8]) -> serde_json::Result<RunnerLine> {
         "clear_output" => RunnerFrame::Event(Event::ClearOutput { wait }),
         "error" => RunnerFrame::Event(Event::Error { name, message, traceback }),
         "input_requested" => RunnerFrame::Event(Event::InputRequested),
-        "widget" => {
-            let comm = content.ok_or_else(|| missing("content"))?;
-            RunnerFrame::Widget(Box::new(match kind.as_str() {
-                "comm_open" => WidgetMessage::Open(comm),
-                "comm_close" => WidgetMessage::Close(comm),
-                _ => WidgetMessage::Message(comm),
-            }))
+        "comm" | "widget" => {
+            let content = content.ok_or_else(|| missing("content"))?;
+            let kind = CommKind::named(&kind).ok_or_else(|| missing("kind"))?;
+            let message = Box::new(content.message(kind, metadata, unpacked(&buffers)?));
+            RunnerFrame::Comm { message, execution: owner }
         }
         "done" => {
             let status = match status.as_deref() {
@@ -246,6 +243,12 @@ pub(super) fn read(line: &[u8]) -> serde_json::Result<RunnerLine> {
         (frame, _) => frame,
     };
     Ok(RunnerLine::Placed { mark, frame })
+}
+
+/// Binary values, which are base64 in a frame.
+fn unpacked(buffers: &[Cow<'_, str>]) -> serde_json::Result<Vec<Bytes>> {
+    let unpack = |text: &Cow<'_, str>| STANDARD.decode(text.as_bytes()).map(Bytes::from);
+    buffers.iter().map(unpack).collect::<Result<_, _>>().map_err(serde::de::Error::custom)
 }
 
 fn missing(field: &'static str) -> serde_json::Error {
@@ -289,7 +292,9 @@ struct Fields<'a> {
     notices: Vec<String>,
     #[serde(default)]
     kind: String,
-    content: Option<Comm>,
+    content: Option<CommContent>,
+    #[serde(default)]
+    buffers: Vec<Cow<'a, str>>,
     reply_to: Option<u64>,
     error: Option<String>,
     #[serde(default)]

@@ -279,7 +279,7 @@ impl RunnerTask {
             RunnerFrame::Owner(execution) => self.delivery.set_writer(execution),
             RunnerFrame::Late { execution, event } => self.delivery.late_event(execution, event),
             RunnerFrame::Event(event) => self.delivery.event(event),
-            RunnerFrame::Widget(widget) => self.delivery.widget(*widget),
+            RunnerFrame::Comm { message, execution } => self.delivery.comm(*message, execution),
             RunnerFrame::Done { execution, outcome } => {
                 if self.delivery.done(execution, outcome) {
                     self.interrupt = None;

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use cellist_output::{MimeBundle, RawJson, StreamName};
 use serde::{Deserialize, Serialize};
 
+use crate::comm::{CommKind, CommMessage};
 use crate::error::Error;
 use crate::event::{Death, Event, Outcome, Status};
 
@@ -119,6 +120,33 @@ struct TranscriptLine {
     out_of_memory: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     behind: Option<GatewayIncident>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    comm: Option<RecordedComm>,
+}
+
+/// A message to a widget; its id stands beside it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecordedComm {
+    kind: RecordedKind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    target: Option<String>,
+    #[serde(default)]
+    data: RawJson,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    buffers: Vec<Vec<u8>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request: Option<String>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    late: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RecordedKind {
+    Open,
+    Message,
+    Close,
 }
 
 /// An incident of a kernel behind a gateway.
@@ -151,6 +179,7 @@ enum Name {
     InputRequested,
     Progress,
     WidgetText,
+    Comm,
     OutputLost,
     OutputRefused,
     Done,
@@ -184,6 +213,30 @@ mod present {
         from: D,
     ) -> Result<Option<Option<String>>, D::Error> {
         Option::deserialize(from).map(Some)
+    }
+}
+
+impl RecordedComm {
+    fn of(message: &CommMessage) -> RecordedComm {
+        let kind = match message.kind {
+            CommKind::Open => RecordedKind::Open,
+            CommKind::Message => RecordedKind::Message,
+            CommKind::Close => RecordedKind::Close,
+        };
+        let buffers = message.buffers.iter().map(|buffer| buffer.to_vec()).collect();
+        let (target, data) = (message.target.clone(), message.data.clone());
+        RecordedComm { kind, target, data, buffers, request: message.request.clone(), late: message.late }
+    }
+
+    fn message(self, comm_id: String, metadata: RawJson) -> CommMessage {
+        let RecordedComm { kind, target, data, buffers, request, late } = self;
+        let kind = match kind {
+            RecordedKind::Open => CommKind::Open,
+            RecordedKind::Message => CommKind::Message,
+            RecordedKind::Close => CommKind::Close,
+        };
+        let buffers = buffers.into_iter().map(Into::into).collect();
+        CommMessage { kind, comm_id, target, data, metadata, buffers, request, late }
     }
 }
 
@@ -243,6 +296,12 @@ impl TranscriptLine {
                 id: Some(model.clone()),
                 text: Some(text.clone()),
                 ..named(Name::WidgetText)
+            },
+            Event::Comm(message) => TranscriptLine {
+                id: Some(message.comm_id.clone()),
+                metadata: Some(message.metadata.clone()),
+                comm: Some(RecordedComm::of(message)),
+                ..named(Name::Comm)
             },
             Event::OutputLost => named(Name::OutputLost),
             Event::OutputRefused { what } => {
@@ -323,6 +382,10 @@ impl TranscriptLine {
             Name::WidgetText => {
                 Event::WidgetText { model: self.id.unwrap_or_default(), text: self.text.unwrap_or_default() }
             }
+            Name::Comm => {
+                let comm = self.comm.ok_or("a message to a widget has `comm`")?;
+                Event::Comm(Box::new(comm.message(self.id.unwrap_or_default(), metadata)))
+            }
             Name::OutputLost => Event::OutputLost,
             Name::OutputRefused => Event::OutputRefused { what: self.text.unwrap_or_default() },
             Name::Done => Event::Done(Outcome {
@@ -356,7 +419,18 @@ mod tests {
     fn every_event_comes_back_from_its_line() {
         let data = MimeBundle::text("text/plain", "x");
         let metadata = RawJson::new(r#"{"k":1e0}"#).unwrap();
+        let comm = Event::Comm(Box::new(CommMessage {
+            kind: CommKind::Open,
+            comm_id: "c".into(),
+            target: Some("jupyter.widget".into()),
+            data: RawJson::new(r#"{"state":{"value":1e0}}"#).unwrap(),
+            metadata: metadata.clone(),
+            buffers: vec![vec![0, 0xff].into()],
+            request: Some("r".into()),
+            late: true,
+        }));
         let events = [
+            comm,
             Event::Started { execution_count: None },
             Event::Started { execution_count: Some(3) },
             Event::Stream { name: StreamName::Stdout, bytes: "a\n".into(), late: false },

@@ -33,6 +33,7 @@ impl Timing {
             | Event::Late { .. }
             | Event::WidgetText { .. }
             | Event::Failure { .. }
+            | Event::Comm(_)
             | Event::OutputLost
             | Event::OutputRefused { .. }
             | Event::Died(_) => {}

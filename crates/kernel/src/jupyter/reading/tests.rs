@@ -5,7 +5,7 @@ use super::*;
 
 fn message(kind: &str, parent: &str, content: &Value) -> Message {
     let content = content.to_string().into();
-    Message { kind: kind.into(), id: "m".into(), parent: Some(parent.into()), content, number: None }
+    Message { kind: kind.into(), id: "m".into(), parent: Some(parent.into()), content, ..Message::default() }
 }
 
 /// The events for the execution of request `r` from these messages: those of kind `execute_reply` are replies.

@@ -8,10 +8,10 @@ use tokio::sync::mpsc;
 
 use super::owners::Owners;
 use crate::bars::Bars;
+use crate::comm::CommMessage;
 use crate::event::{Death, Event, Outcome};
 use crate::kernel::{ExecutionId, Request};
 use crate::late::LateOutput;
-use crate::runner::frames::WidgetMessage;
 use crate::waiting::{Closed, Waiting};
 
 pub(super) struct Delivery {
@@ -103,25 +103,15 @@ impl Delivery {
         }
     }
 
-    /// Reads a widget's message for progress.
-    pub(super) fn widget(&mut self, message: WidgetMessage) {
-        let progress = match message {
-            WidgetMessage::Open(comm) => self.bars.open(comm),
-            WidgetMessage::Message(comm) => {
-                let progress = self.bars.update(&comm);
-                if let Some(text) = self.bars.shown(&comm) {
-                    self.waiting.event(text);
-                }
-                progress
-            }
-            WidgetMessage::Close(comm) => {
-                self.bars.close(&comm);
-                None
-            }
-        };
-        if let Some(progress) = progress {
-            self.waiting.event(progress);
-        }
+    /// Hands on a message to a widget, of the execution that runs or of an earlier one.
+    pub(super) fn comm(&mut self, mut message: CommMessage, execution: Option<u64>) {
+        self.bars.hear(&message).into_iter().for_each(|event| self.waiting.event(event));
+        let Some(running) = &self.running else { return };
+        // The name by which the runner's Output widgets know an execution.
+        let execution = execution.unwrap_or(running.id.0);
+        message.request = Some(format!("execution-{execution}"));
+        message.late = execution != running.id.0;
+        self.waiting.event(Event::Comm(Box::new(message)));
     }
 
     /// Ends the execution with that number. Returns whether it was the one that runs; its end is to be handed over then.

@@ -248,7 +248,7 @@ impl std::fmt::Display for Heard {
                 shown
             };
             lines.push(match event {
-                Event::Started { .. } | Event::Stream { .. } => continue,
+                Event::Started { .. } | Event::Stream { .. } | Event::Comm(_) => continue,
                 Event::Late { owner, event } => format!("late of {owner}: {event:?}"),
                 Event::Display { data, display_id, .. } => {
                     format!("display{}", shown(data, display_id.as_deref()))
