@@ -38,6 +38,15 @@ pub enum CommKind {
 }
 
 impl CommKind {
+    /// The name of such a message.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            CommKind::Open => "comm_open",
+            CommKind::Message => "comm_msg",
+            CommKind::Close => "comm_close",
+        }
+    }
+
     /// Reads the name of a message.
     pub(crate) fn named(name: &str) -> Option<CommKind> {
         match name {
@@ -50,6 +59,15 @@ impl CommKind {
 }
 
 impl CommMessage {
+    /// The content of the message on the wire.
+    pub(crate) fn content(&self) -> serde_json::Value {
+        let mut content = serde_json::json!({ "comm_id": self.comm_id, "data": self.data });
+        if let Some(target) = &self.target {
+            content["target_name"] = target.as_str().into();
+        }
+        content
+    }
+
     /// About how many bytes of memory it takes.
     pub(crate) fn size(&self) -> usize {
         self.data.get().len() + self.buffers.iter().map(Bytes::len).sum::<usize>()

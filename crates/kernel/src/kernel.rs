@@ -8,7 +8,8 @@ use cellist_output::{Backend, MimeBundle};
 use serde::Serialize;
 use tokio::sync::{mpsc, watch};
 
-use crate::error::Result;
+use crate::comm::CommMessage;
+use crate::error::{Error, Result};
 use crate::event::{Death, Event};
 
 /// The futures of a kernel's methods, boxed since they are called through `dyn Kernel`.
@@ -29,9 +30,6 @@ pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a
 ///   [`Kernel::shutdown`] do. A restart that is dropped leaves a dead kernel, never one that starts for ever.
 /// - **Errors.** An exception of the code is an event, and only where the kernel published one. `Err` means that the kernel
 ///   could not carry out the request; [`Error::Dead`] means that no later request can succeed without a restart.
-///
-/// [`Error::Busy`]: crate::Error::Busy
-/// [`Error::Dead`]: crate::Error::Dead
 pub trait Kernel: Send + Sync {
     /// The identity of this kernel.
     fn identity(&self) -> Identity;
@@ -51,6 +49,13 @@ pub trait Kernel: Send + Sync {
     /// it does with all that comes while it runs. Code that writes more than fits waits, where its kernel can be made to.
     fn late(&self) -> Future<'_, Event> {
         Box::pin(std::future::pending())
+    }
+
+    /// Sends a message of a widget to the program. It is an execution of its own, without a number: handlers in the program
+    /// may print and display. The default refuses.
+    fn comm(&self, _message: CommMessage) -> Future<'_, Result<Execution>> {
+        let message = "this kernel has no widgets".to_owned();
+        Box::pin(async { Err(Error::Unsupported { message, hint: None }) })
     }
 
     /// Interrupts the execution if it is the one that runs now, and returns at once; the execution's own

@@ -29,6 +29,6 @@ pub use run_outputs::{CellOutputs, RunOutputs};
 pub use timing::{TIMING, Timing};
 pub use widgets::WIDGETS;
 
-pub(crate) use drive::{Moment, Work, drive, now};
+pub(crate) use drive::{Moment, Work, drive, now, tell_widgets};
 pub(crate) use pace::{Cause, Pace};
 pub(crate) use record::{Record, Told};

@@ -19,20 +19,24 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// A message for the server. Its frames are the delimiter, the signature, and four parts of JSON.
+    /// A message for the server. Its frames are the delimiter, the signature, four parts of JSON, and buffers.
     pub(super) fn write(self, outgoing: &Outgoing) -> Frame {
         let channel = outgoing.channel.name();
-        let parts = outgoing.frames.get(2..6).unwrap_or_default();
+        let parts = outgoing.frames.get(2..).unwrap_or_default();
         match self {
             Form::Parts => Frame::Binary(side_by_side(channel, parts)),
             Form::Json => {
+                let (parts, buffers) = parts.split_at(parts.len().min(4));
                 let names = ["header", "parent_header", "metadata", "content"];
                 let mut text = format!("{{\"channel\":\"{channel}\",\"buffers\":[]");
                 for (name, part) in names.iter().zip(parts) {
                     text.push_str(&format!(",\"{name}\":{}", String::from_utf8_lossy(part)));
                 }
                 text.push('}');
-                Frame::Text(text.into())
+                match buffers {
+                    [] => Frame::Text(text.into()),
+                    buffers => Frame::Binary(with_buffers(text, buffers)),
+                }
             }
         }
     }
@@ -116,6 +120,20 @@ fn beside_buffers(bytes: &Bytes) -> Option<(Bytes, Vec<Bytes>)> {
     Some((pieces.next()?, pieces.collect()))
 }
 
+/// The other way round.
+fn with_buffers(json: String, buffers: &[Bytes]) -> Bytes {
+    let pieces: Vec<Bytes> = std::iter::once(Bytes::from(json)).chain(buffers.iter().cloned()).collect();
+    let mut bytes = BytesMut::new();
+    let mut offset = 4 * (pieces.len() + 1);
+    bytes.put_u32(pieces.len() as u32);
+    for piece in &pieces {
+        bytes.put_u32(offset as u32);
+        offset += piece.len();
+    }
+    pieces.iter().for_each(|piece| bytes.put_slice(piece));
+    bytes.freeze()
+}
+
 fn read_json(text: &Bytes) -> (Channel, Result<Message, Garbled>) {
     #[derive(Deserialize)]
     struct Whole<'a> {
@@ -175,14 +193,10 @@ mod tests {
 
     #[test]
     fn buffers_beside_a_message_are_kept() {
-        let json = br#"{"channel":"iopub","header":{"msg_id":"1","msg_type":"comm_msg"},"content":{"a":1}}"#;
-        let mut bytes = Vec::new();
-        for number in [2_u32, 12, 12 + json.len() as u32] {
-            bytes.extend(number.to_be_bytes());
-        }
-        bytes.extend(json);
-        bytes.extend(b"a buffer");
-        let (channel, message) = Form::Json.read(Frame::Binary(bytes.into())).unwrap();
+        let json = r#"{"channel":"iopub","header":{"msg_id":"1","msg_type":"comm_msg"},"content":{"a":1}}"#;
+        let bytes = with_buffers(json.to_owned(), &[Bytes::from("a buffer")]);
+        assert_eq!(bytes[..12], [[0, 0, 0, 2], [0, 0, 0, 12], [0, 0, 0, 12 + json.len() as u8]].concat());
+        let (channel, message) = Form::Json.read(Frame::Binary(bytes)).unwrap();
         let message = message.unwrap();
         assert_eq!((channel, message.kind.as_str()), (Channel::Iopub, "comm_msg"));
         assert_eq!(message.buffers, ["a buffer"]);

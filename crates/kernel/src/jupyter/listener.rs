@@ -76,6 +76,8 @@ pub(crate) struct Begin {
     pub(crate) tag: Option<Arc<str>>,
     pub(crate) hidden: bool,
     pub(crate) python: bool,
+    /// Whether the kernel replies to it, as it does to code.
+    pub(crate) has_reply: bool,
     pub(crate) events: mpsc::Sender<Event>,
 }
 
@@ -272,9 +274,21 @@ impl ListenerTask {
 
     async fn obey(&mut self, command: ListenerCommand) {
         match command {
-            ListenerCommand::Begin(Begin { id, request, tag, messages, hidden, python, events }) => {
+            ListenerCommand::Begin(Begin {
+                id,
+                request,
+                tag,
+                messages,
+                hidden,
+                python,
+                has_reply,
+                events,
+            }) => {
                 (self.interrupt, self.begun) = (Interrupt::No, None);
                 self.reading.begin(request, tag, hidden, python);
+                if !has_reply {
+                    self.reading.expect_no_reply();
+                }
                 self.release();
                 self.delivery = Some(Delivery::new(id, events));
                 if self.reading.takes_late() {

@@ -8,7 +8,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use crate::comm::CommKind;
+use crate::comm::{CommKind, CommMessage};
 
 pub(crate) const DELIMITER: &[u8] = b"<IDS|MSG>";
 const PROTOCOL: &str = "5.3";
@@ -181,6 +181,24 @@ impl Session {
         parent: Option<&Message>,
         content: &impl Serialize,
     ) -> (String, Vec<Bytes>) {
+        self.build_with(kind, parent, Bytes::from_static(b"{}"), content)
+    }
+
+    /// A message of a widget, with its buffers.
+    pub(crate) fn build_comm(&self, message: &CommMessage) -> (String, Vec<Bytes>) {
+        let metadata = Bytes::from(message.metadata.get().to_owned());
+        let (id, mut frames) = self.build_with(message.kind.name(), None, metadata, &message.content());
+        frames.extend(message.buffers.iter().cloned());
+        (id, frames)
+    }
+
+    fn build_with(
+        &self,
+        kind: &str,
+        parent: Option<&Message>,
+        metadata: Bytes,
+        content: &impl Serialize,
+    ) -> (String, Vec<Bytes>) {
         #[derive(Serialize)]
         struct OutgoingHeader<'a> {
             msg_id: &'a str,
@@ -207,7 +225,7 @@ impl Session {
         let id = format!("{}_{}", self.id, self.next.fetch_add(1, Ordering::Relaxed));
         let parent =
             parent.map_or_else(|| Bytes::from_static(b"{}"), |parent| header(&parent.id, &parent.kind));
-        let signed = [header(&id, kind), parent, Bytes::from_static(b"{}"), json(content)];
+        let signed = [header(&id, kind), parent, metadata, json(content)];
         let signature = Bytes::from(self.key.sign(&signed));
         let mut frames = vec![Bytes::from_static(DELIMITER), signature];
         frames.extend(signed);

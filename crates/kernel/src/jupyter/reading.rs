@@ -50,6 +50,8 @@ struct RunningExecution {
     raised: bool,
     idle: bool,
     reply: Option<ExecuteReply>,
+    /// Whether the end of the output is the only sign of the end.
+    has_no_reply: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -81,7 +83,15 @@ impl Reading {
             raised: false,
             idle: false,
             reply: None,
+            has_no_reply: false,
         });
+    }
+
+    /// The request that was sent is one that a kernel does not reply to.
+    pub(super) fn expect_no_reply(&mut self) {
+        if let Some(running) = &mut self.running {
+            running.has_no_reply = true;
+        }
     }
 
     /// Whether a request of ours is not answered yet.
@@ -106,7 +116,8 @@ impl Reading {
 
     /// Whether one of the two signs of the end was seen, and not the other.
     pub(super) fn is_ending(&self) -> bool {
-        self.running.as_ref().is_some_and(|running| running.reply.is_some() != running.idle)
+        let is_half = |running: &RunningExecution| running.reply.is_some() != running.idle;
+        self.running.as_ref().is_some_and(|running| !running.has_no_reply && is_half(running))
     }
 
     /// A message that everyone gets.
@@ -251,12 +262,13 @@ impl Reading {
 
     /// The end, when both the reply and the end of the output were seen, or when the other one is given up.
     pub(super) fn finish(&mut self, interrupted: bool, give_up: bool) -> Option<Vec<OutputItem>> {
-        let over =
-            self.running.as_ref().is_some_and(|running| match (running.reply.is_some(), running.idle) {
+        let over = self.running.as_ref().is_some_and(|running| {
+            match (running.reply.is_some() || running.has_no_reply, running.idle) {
                 (true, true) => true,
                 (true, false) | (false, true) => give_up,
                 (false, false) => false,
-            });
+            }
+        });
         if !over {
             return None;
         }
@@ -264,7 +276,8 @@ impl Reading {
         self.start(None, &mut items);
         let running = self.running.take()?;
         // An interrupt that comes before the code has begun makes ipykernel forget the request.
-        let reply = running.reply.unwrap_or_else(|| ExecuteReply::without_words("aborted"));
+        let otherwise = if running.has_no_reply { "ok" } else { "aborted" };
+        let reply = running.reply.unwrap_or_else(|| ExecuteReply::without_words(otherwise));
         if !running.idle {
             items.push(OutputItem::Event(Event::OutputLost));
         }

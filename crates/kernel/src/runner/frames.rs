@@ -24,13 +24,46 @@ pub(super) const LARGEST_FRAME: usize = cellist_output::wire::RUNNER_FRAME;
 #[derive(Serialize)]
 #[serde(tag = "request", rename_all = "snake_case")]
 pub(super) enum Ask<'a> {
-    Start { token: &'a str, prelude: Option<&'a str>, modules: Vec<ModuleFile<'a>> },
-    Execute { execution: u64, code: &'a str, hidden: bool, variables: Variables<'a> },
-    Interrupt { id: u64, execution: u64 },
-    Complete { id: u64, code: &'a str, cursor: usize },
-    Inspect { id: u64, code: &'a str, cursor: usize, detail: bool },
-    IsComplete { id: u64, code: &'a str },
-    Ping { id: u64 },
+    Start {
+        token: &'a str,
+        prelude: Option<&'a str>,
+        modules: Vec<ModuleFile<'a>>,
+    },
+    Execute {
+        execution: u64,
+        code: &'a str,
+        hidden: bool,
+        variables: Variables<'a>,
+    },
+    Comm {
+        execution: u64,
+        kind: &'static str,
+        content: serde_json::Value,
+        metadata: &'a RawJson,
+        buffers: Vec<String>,
+    },
+    Interrupt {
+        id: u64,
+        execution: u64,
+    },
+    Complete {
+        id: u64,
+        code: &'a str,
+        cursor: usize,
+    },
+    Inspect {
+        id: u64,
+        code: &'a str,
+        cursor: usize,
+        detail: bool,
+    },
+    IsComplete {
+        id: u64,
+        code: &'a str,
+    },
+    Ping {
+        id: u64,
+    },
     Exit,
 }
 
@@ -62,6 +95,12 @@ impl<'a> Ask<'a> {
     pub(super) fn execute(id: ExecutionId, request: &'a Request) -> Ask<'a> {
         let Request { code, hidden, variables, tag: _ } = request;
         Ask::Execute { execution: id.0, code, hidden: *hidden, variables: Variables(variables) }
+    }
+
+    pub(super) fn comm(id: ExecutionId, message: &'a CommMessage) -> Ask<'a> {
+        let buffers = message.buffers.iter().map(|buffer| STANDARD.encode(buffer)).collect();
+        let (kind, content, metadata) = (message.kind.name(), message.content(), &message.metadata);
+        Ask::Comm { execution: id.0, kind, content, metadata, buffers }
     }
 
     /// The line that is sent.

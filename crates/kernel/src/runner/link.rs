@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use super::frames::{self, Ask, Hello, RunnerFrame, RunnerLine, RunnerReply, shortened};
 use super::order::{OrderedItem, OutputOrder};
+use crate::comm::CommMessage;
 use crate::error::{Error, Result};
 use crate::event::{Death, Event};
 use crate::kernel::{ExecutionId, Request, State};
@@ -42,7 +43,7 @@ const LEAVE: Duration = Duration::from_secs(1);
 pub(super) enum RunnerCommand {
     Execute {
         id: ExecutionId,
-        request: Request,
+        work: RunnerWork,
         events: mpsc::Sender<Event>,
         begun: oneshot::Sender<Result<()>>,
     },
@@ -56,6 +57,13 @@ pub(super) enum RunnerCommand {
     Leave {
         gone: oneshot::Sender<()>,
     },
+}
+
+/// The work of an execution.
+pub(super) enum RunnerWork {
+    Code(Request),
+    /// A message of a widget, which handlers of the program may take up.
+    Comm(CommMessage),
 }
 
 /// The process's ends of the pipes.
@@ -182,11 +190,11 @@ impl RunnerTask {
 
     fn obey(&mut self, command: RunnerCommand) {
         match command {
-            RunnerCommand::Execute { id, request, events, begun } => {
+            RunnerCommand::Execute { id, work, events, begun } => {
                 let answer = match self.delivery.running() {
                     Some(_) => Err(Error::Busy),
                     None => {
-                        self.begin(id, &request, events);
+                        self.begin(id, &work, events);
                         Ok(())
                     }
                 };
@@ -209,9 +217,17 @@ impl RunnerTask {
         }
     }
 
-    fn begin(&mut self, id: ExecutionId, request: &Request, events: mpsc::Sender<Event>) {
-        self.delivery.begin(id, request, events);
-        self.ask(&Ask::execute(id, request));
+    fn begin(&mut self, id: ExecutionId, work: &RunnerWork, events: mpsc::Sender<Event>) {
+        match work {
+            RunnerWork::Code(request) => {
+                self.delivery.begin(id, request, events);
+                self.ask(&Ask::execute(id, request));
+            }
+            RunnerWork::Comm(message) => {
+                self.delivery.begin(id, &Request::hidden(""), events);
+                self.ask(&Ask::comm(id, message));
+            }
+        }
         self.state.send_replace(State::Busy(id));
     }
 

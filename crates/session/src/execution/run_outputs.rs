@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use cellist_kernel::Event;
+use cellist_kernel::{CommMessage, Event};
 use cellist_notebook::Notebook;
 use cellist_output::Output;
 use serde_json::Value;
@@ -136,6 +136,11 @@ impl RunOutputs {
         let (cell, execution_count) = (cell.to_owned(), running.execution_count);
         cells.ended.push(EndedOutputs { cell, buffer, execution_count, is_changed: false });
         outputs
+    }
+
+    /// The messages that tell a program the outputs which its widgets have taken since this was asked last.
+    pub(crate) fn take_messages(&self) -> Vec<CommMessage> {
+        self.lock().widgets.take_messages()
     }
 
     /// The new value of the notebook's `metadata.widgets`, if the run has changed it since this was asked last.

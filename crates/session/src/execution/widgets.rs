@@ -8,8 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use cellist_kernel::{CommKind, CommMessage, Event};
 use cellist_notebook::Notebook;
-use cellist_output::{Output, RawJson};
-use serde::Deserialize;
+use cellist_output::{MimeBundle, Output, RawJson, StreamName};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::output_buffer::OutputBuffer;
@@ -31,6 +31,8 @@ pub(super) struct Widgets {
     max_output: Option<usize>,
     bytes: usize,
     is_changed: bool,
+    /// Output widgets whose program does not know yet what they have taken.
+    untold: BTreeSet<String>,
     /// Whether the models that the notebook had before the run are among these.
     has_earlier: bool,
 }
@@ -86,6 +88,7 @@ impl Widgets {
         let model = self.models.entry(taker.to_owned()).or_default();
         model.taken.get_or_insert_with(|| OutputBuffer::new(self.max_output)).apply(event);
         model.has_own_outputs = false;
+        self.untold.insert(taker.to_owned());
         self.is_changed = true;
         rest
     }
@@ -108,6 +111,21 @@ impl Widgets {
         model.buffers.extend(places.zip(message.buffers.iter().cloned()));
         self.bytes = self.bytes - before + model.size();
         self.is_changed = true;
+    }
+
+    /// The messages that tell the program the outputs which its widgets have taken since this was asked last.
+    pub(super) fn take_messages(&mut self) -> Vec<CommMessage> {
+        let untold = std::mem::take(&mut self.untold);
+        let told = |comm_id: String| {
+            let outputs = self.models.get(&comm_id)?.taken.as_ref()?.saved();
+            let outputs: Vec<SentOutput<'_>> = outputs.iter().map(SentOutput::from).collect();
+            let outputs = serde_json::to_string(&outputs).ok()?;
+            let data = format!(r#"{{"method":"update","state":{{"outputs":{outputs}}},"buffer_paths":[]}}"#);
+            let (data, metadata) = (RawJson::new(data).ok()?, RawJson::empty_object());
+            let (kind, target, buffers) = (CommKind::Message, None, Vec::new());
+            Some(CommMessage { kind, comm_id, target, data, metadata, buffers, request: None, late: false })
+        };
+        untold.into_iter().filter_map(told).collect()
     }
 
     /// The new value of `metadata.widgets`, if it has changed since this was asked last.
@@ -211,6 +229,31 @@ impl WidgetModel {
         }
         model["state"] = Value::Object(state);
         Some(model)
+    }
+}
+
+/// An output as a program gets it, with keys in the order in which other clients send them: programs print it.
+#[derive(Serialize)]
+#[serde(tag = "output_type", rename_all = "snake_case")]
+enum SentOutput<'a> {
+    Stream { name: StreamName, text: &'a str },
+    DisplayData { metadata: &'a RawJson, data: &'a MimeBundle },
+    ExecuteResult { metadata: &'a RawJson, data: &'a MimeBundle, execution_count: Option<u64> },
+    Error { ename: &'a str, evalue: &'a str, traceback: &'a [String] },
+}
+
+impl<'a> From<&'a Output> for SentOutput<'a> {
+    fn from(output: &'a Output) -> SentOutput<'a> {
+        match output {
+            Output::Stream { name, text } => SentOutput::Stream { name: *name, text },
+            Output::Display { data, metadata, .. } => SentOutput::DisplayData { metadata, data },
+            Output::Result { data, metadata, execution_count, .. } => {
+                SentOutput::ExecuteResult { metadata, data, execution_count: *execution_count }
+            }
+            Output::Error { name, message, traceback } => {
+                SentOutput::Error { ename: name, evalue: message, traceback }
+            }
+        }
     }
 }
 
