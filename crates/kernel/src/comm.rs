@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use cellist_output::RawJson;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A message of a program to a widget, or of a widget to its program.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,12 +60,8 @@ impl CommKind {
 
 impl CommMessage {
     /// The content of the message on the wire.
-    pub(crate) fn content(&self) -> serde_json::Value {
-        let mut content = serde_json::json!({ "comm_id": self.comm_id, "data": self.data });
-        if let Some(target) = &self.target {
-            content["target_name"] = target.as_str().into();
-        }
-        content
+    pub(crate) fn content(&self) -> SentComm<'_> {
+        SentComm { comm_id: &self.comm_id, data: &self.data, target_name: self.target.as_deref() }
     }
 
     /// About how many bytes of memory it takes.
@@ -74,7 +70,16 @@ impl CommMessage {
     }
 }
 
-/// The content of a message on the wire.
+/// The content of a message to a program.
+#[derive(Serialize)]
+pub(crate) struct SentComm<'a> {
+    comm_id: &'a str,
+    data: &'a RawJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target_name: Option<&'a str>,
+}
+
+/// The content of a message of a program.
 #[derive(Debug, Deserialize)]
 pub(crate) struct CommContent {
     comm_id: String,

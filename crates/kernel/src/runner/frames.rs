@@ -9,7 +9,7 @@ use cellist_output::{MimeBundle, RawJson};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::comm::{CommContent, CommKind, CommMessage};
+use crate::comm::{CommContent, CommKind, CommMessage, SentComm};
 use crate::event::{Event, Outcome, Status};
 use crate::kernel::{ExecutionId, Request};
 use crate::launch::Launch;
@@ -38,7 +38,7 @@ pub(super) enum Ask<'a> {
     Comm {
         execution: u64,
         kind: &'static str,
-        content: serde_json::Value,
+        content: SentComm<'a>,
         metadata: &'a RawJson,
         buffers: Vec<String>,
     },
@@ -361,6 +361,28 @@ mod tests {
             panic!("not a display");
         };
         assert_eq!(serde_json::to_string(&data).unwrap(), r#"{"application/json":{"b":1e0,"a":2}}"#);
+    }
+
+    #[test]
+    fn a_message_to_a_widget_has_its_buffers() {
+        let line = br#"{"mark":1,"frame":"comm","kind":"comm_open","owner":4,"metadata":{"version":"2"},"buffers":["AP8="],
+            "content":{"comm_id":"c","target_name":"jupyter.widget","target_module":null,"data":{"state":{"a":1e0}}}}"#;
+        let RunnerLine::Placed { frame: RunnerFrame::Comm { message, execution: Some(4) }, .. } =
+            read(line).unwrap()
+        else {
+            panic!("not a message of execution 4");
+        };
+        assert_eq!((message.kind, message.target.as_deref()), (CommKind::Open, Some("jupyter.widget")));
+        assert_eq!(
+            (message.data.get(), message.metadata.get()),
+            (r#"{"state":{"a":1e0}}"#, r#"{"version":"2"}"#)
+        );
+        assert_eq!(message.buffers, [&[0, 0xff][..]]);
+        let sent = String::from_utf8(Ask::comm(ExecutionId(5), &message).line()).unwrap();
+        let content =
+            r#""content":{"comm_id":"c","data":{"state":{"a":1e0}},"target_name":"jupyter.widget"}"#;
+        assert!(sent.starts_with(r#"{"request":"comm","execution":5,"kind":"comm_open""#), "{sent}");
+        assert!(sent.contains(content) && sent.contains(r#""buffers":["AP8="]"#), "{sent}");
     }
 
     #[test]

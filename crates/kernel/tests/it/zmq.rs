@@ -1,6 +1,6 @@
 //! Real Jupyter kernels over ZeroMQ.
 
-mod alike;
+pub(crate) mod alike;
 mod asking;
 pub(crate) mod bed;
 mod ending;

@@ -132,6 +132,44 @@ fn an_error_that_only_the_reply_tells_is_no_output() {
 }
 
 #[test]
+fn a_message_to_a_widget_is_told_with_the_request_that_it_belongs_to() {
+    let comm =
+        |parent: &'static str| ("comm_msg", parent, json!({"comm_id": "c", "data": {"state": {"value": 1}}}));
+    let heard: Vec<Event> = {
+        let mut reading = Reading::default();
+        reading.begin("earlier".into(), None, false, true);
+        reading.hear(&message("status", "earlier", &json!({"execution_state": "idle"})));
+        reading.reply(&message("execute_reply", "earlier", &json!({"status": "ok"})));
+        reading.finish(false, false);
+        reading.begin("r".into(), None, false, true);
+        let messages = [comm("r"), comm("earlier"), comm("of another client")];
+        let heard =
+            |(kind, parent, content): &(&str, &str, Value)| reading.hear(&message(kind, parent, content));
+        messages.iter().flat_map(heard).flat_map(events).collect()
+    };
+    let told: Vec<(Option<&str>, bool)> = heard
+        .iter()
+        .map(|event| match event {
+            Event::Comm(message) => (message.request.as_deref(), message.late),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(told, [(Some("r"), false), (Some("earlier"), true)]);
+}
+
+#[test]
+fn a_message_that_gets_no_reply_ends_with_its_output() {
+    let mut reading = Reading::default();
+    reading.begin("r".into(), None, true, true);
+    reading.expect_no_reply();
+    reading.hear(&message("status", "r", &json!({"execution_state": "busy"})));
+    assert!(!reading.is_ending() && reading.finish(false, false).is_none());
+    reading.hear(&message("status", "r", &json!({"execution_state": "idle"})));
+    let end: Vec<Event> = reading.finish(false, false).unwrap().into_iter().flat_map(events).collect();
+    assert_eq!(end, [done(Status::Ok, None, false)]);
+}
+
+#[test]
 fn only_what_the_interrupt_raised_is_cancelled() {
     let end = |name: &str, interrupted| {
         let raised = json!({"status": "error", "ename": name});

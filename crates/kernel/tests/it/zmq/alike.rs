@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use cellist_kernel::zmq::KernelCommand;
-use cellist_kernel::{Event, Status};
+use cellist_kernel::{CommKind, CommMessage, Event, Kernel, Request, Status};
+use cellist_output::RawJson;
 
-use super::bed::{Bed, Ran, python};
+use super::bed::{Bed, Ran, python, rest};
 
 /// ipykernel 7 and 6.
 fn pythons() -> [std::path::PathBuf; 2] {
@@ -76,6 +77,64 @@ async fn a_python_that_binds_only_ports_gets_ports() {
         let argv = vec![python().into(), path.into(), "-f".into(), "{connection_file}".into()];
         let kernel = bed.start(KernelCommand { argv, ..KernelCommand::ipykernel(&python()) }).await;
         assert_eq!(kernel.run("1 + 1").await.result(), Some("2"));
+        kernel.end().await;
+    }
+}
+
+/// A slider with a handler, and a picture.
+const WIDGETS: &str = "import ipywidgets as w\nslider = w.IntSlider(value=3)\n\
+    slider.observe(lambda change: print('now', change['new']), 'value')\n\
+    image = w.Image(value=b'\\x00\\xff', format='png')";
+
+/// The messages to widgets.
+fn comms(ran: &Ran) -> Vec<&CommMessage> {
+    let mut messages = Vec::new();
+    for event in &ran.0 {
+        if let Event::Comm(message) = event {
+            messages.push(&**message);
+        }
+    }
+    messages
+}
+
+/// Messages come with their buffers, and an answer reaches the handlers of the program.
+pub(crate) async fn widgets_work(kernel: &dyn Kernel) {
+    let run = async |code: &str| rest(&mut kernel.execute(Request::new(code)).await.unwrap()).await;
+    let ran = run(WIDGETS).await;
+    assert_eq!(ran.status(), Status::Ok, "{ran:?}");
+    let model = |name: &str| {
+        let is_it = |message: &CommMessage| message.data.get().contains(name);
+        comms(&ran).into_iter().find(|message| is_it(message)).unwrap()
+    };
+    let (slider, image) = (model("\"IntSliderModel\""), model("\"ImageModel\""));
+    assert_eq!((slider.kind, slider.target.as_deref()), (CommKind::Open, Some("jupyter.widget")));
+    assert_eq!((slider.late, slider.metadata.get().contains("version")), (false, true));
+    assert_eq!(image.buffers, [&[0, 0xff][..]]);
+
+    let data = RawJson::new(r#"{"method": "update", "state": {"value": 8}, "buffer_paths": []}"#).unwrap();
+    let update = CommMessage { kind: CommKind::Message, target: None, data, ..slider.clone() };
+    let mut execution = kernel.comm(update).await.unwrap();
+    let answered = rest(&mut execution).await;
+    assert_eq!((answered.stdout().as_str(), answered.outcome().execution_count), ("now 8\n", None));
+    assert_eq!(answered.status(), Status::Ok);
+
+    let data = r#"{"method": "update", "state": {}, "buffer_paths": [["value"]]}"#;
+    let (data, buffers) = (RawJson::new(data).unwrap(), vec![vec![7, 8].into()]);
+    let update = CommMessage { kind: CommKind::Message, target: None, data, buffers, ..image.clone() };
+    rest(&mut kernel.comm(update).await.unwrap()).await;
+    // Neither message counts as an execution.
+    let ran = run("slider.value, bytes(image.value)").await;
+    assert_eq!((ran.result(), ran.outcome().execution_count), (Some(r"(8, b'\x07\x08')"), Some(2)));
+    let ran = run("slider.close()").await;
+    assert_eq!(comms(&ran).iter().map(|message| message.kind).collect::<Vec<_>>(), [CommKind::Close]);
+}
+
+#[tokio::test]
+async fn messages_to_widgets_and_back_keep_their_buffers() {
+    for python in pythons() {
+        let bed = Bed::new();
+        let kernel = bed.start(KernelCommand::ipykernel(&python)).await;
+        widgets_work(&*kernel.kernel).await;
         kernel.end().await;
     }
 }
