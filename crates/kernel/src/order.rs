@@ -31,7 +31,7 @@ pub struct Order {
     pub environment: Vec<(OsString, OsString)>,
     /// Facts that the kernel's exceptions may be about.
     #[serde(flatten)]
-    pub around: Surroundings,
+    pub around: KernelSurroundings,
     /// Code of ours that runs first and is never counted or shown.
     pub prelude: Option<String>,
     /// Extension modules, in the order in which they run after the prelude.
@@ -49,7 +49,7 @@ pub struct Order {
 
 /// Facts about a kernel that its exceptions may be about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Surroundings {
+pub struct KernelSurroundings {
     /// Names of variables that are set where the order was written and were kept from the kernel.
     pub hidden_variables: BTreeSet<String>,
     /// Whether the interpreter has pip.
@@ -95,7 +95,7 @@ impl Order {
             way,
             cwd: cwd.into(),
             environment: Vec::new(),
-            around: Surroundings::default(),
+            around: KernelSurroundings::default(),
             prelude: None,
             modules: Vec::new(),
             startup_timeout: STARTUP,
@@ -194,7 +194,7 @@ mod tests {
             way,
             cwd: PathBuf::from(strange()),
             environment: vec![("HOME".into(), "/home/é".into()), (strange(), strange())],
-            around: Surroundings {
+            around: KernelSurroundings {
                 hidden_variables: BTreeSet::from(["AWS_SECRET".to_owned()]),
                 has_pip: true,
             },

@@ -25,7 +25,7 @@ use crate::late::LateOutput;
 use crate::process::{Process, Signal};
 use crate::trace::Trace;
 use crate::waiting::room;
-use delivery::Delivery;
+use delivery::RunnerDelivery;
 use pipes::{FrameReader, Incoming, PipeStream, RequestWriter};
 use start::Start;
 
@@ -95,7 +95,7 @@ pub(super) struct RunnerTask {
     incoming: Incoming,
     requests: RequestWriter,
     start: Option<Start>,
-    delivery: Delivery,
+    delivery: RunnerDelivery,
     answers: HashMap<u64, oneshot::Sender<RunnerReply>>,
     interrupt: Option<(ExecutionId, Instant)>,
     state: Arc<watch::Sender<State>>,
@@ -121,7 +121,7 @@ impl RunnerTask {
             incoming: Incoming { streams, frames, order: OutputOrder::new() },
             requests: RequestWriter::new(pipes.requests, &first),
             start: Some(start),
-            delivery: Delivery::new(late),
+            delivery: RunnerDelivery::new(late),
             answers: HashMap::new(),
             interrupt: None,
             state,

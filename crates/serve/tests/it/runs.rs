@@ -7,7 +7,7 @@ use cellist_host::{
     Call, Event, HostClient, Named, NotebookAsk, NotebookReply, NotebookRun, OnNotebook, OutputForm, Reply,
     Request,
 };
-use cellist_kernel::order::{Order, Surroundings, Way};
+use cellist_kernel::order::{KernelSurroundings, Order, Way};
 use cellist_live::{Actor, ActorKind};
 use cellist_notebook::CellId;
 use cellist_output::{Ansi, Limits};
@@ -38,7 +38,7 @@ async fn attached(bed: &Bed) -> HostClient {
 fn order(bed: &Bed) -> Order {
     let way = Way::Runner { python: testkit::python("nbformat") };
     Order {
-        around: Surroundings { has_pip: true, ..Surroundings::default() },
+        around: KernelSurroundings { has_pip: true, ..KernelSurroundings::default() },
         ..Order::new(way, bed.scratch.path())
     }
 }

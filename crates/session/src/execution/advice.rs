@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cellist_kernel::environment::hint_for_key_error;
 
-pub use cellist_kernel::order::Surroundings;
+pub use cellist_kernel::order::KernelSurroundings as Surroundings;
 
 /// A hint about an exception, if there is one to give.
 pub(crate) fn advice(

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cellist_kernel::environment::{Filtered, filter, for_interpreter};
-use cellist_kernel::order::{Order, Surroundings, Way};
+use cellist_kernel::order::{KernelSurroundings, Order, Way};
 use cellist_platform::Variables;
 use cellist_platform::aside::aside;
 use cellist_settings::{Home, Settings};
@@ -40,7 +40,7 @@ pub async fn shell(
         let program = program(&variables).ok_or(CannotOrder::NoShell)?;
         let order = Order {
             environment: variables.into_list(),
-            around: Surroundings { hidden_variables: removed, has_pip: false },
+            around: KernelSurroundings { hidden_variables: removed, has_pip: false },
             inherits_bridge: resolved.settings.bridge.inherit,
             notices: resolved.notices,
             ..Order::new(Way::Shell { program }, cwd)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use cellist_kernel::Module;
 use cellist_kernel::environment::{Filtered, filter, for_gateway, for_interpreter};
 use cellist_kernel::gateway::{self, Gateway, Target, Which};
-use cellist_kernel::order::{Order, Surroundings, Way};
+use cellist_kernel::order::{KernelSurroundings, Order, Way};
 use cellist_kernel::python::{self, Interpreter};
 use cellist_kernel::zmq::KernelCommand;
 use cellist_platform::Variables;
@@ -113,7 +113,7 @@ impl ClientEnvironment {
             way,
             cwd: cwd.to_owned(),
             environment: variables.into_list(),
-            around: Surroundings { hidden_variables: removed, has_pip: false },
+            around: KernelSurroundings { hidden_variables: removed, has_pip: false },
             prelude: None,
             modules: modules(found.home.path(), &settings.modules),
             startup_timeout,

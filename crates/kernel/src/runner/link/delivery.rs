@@ -14,7 +14,7 @@ use crate::kernel::{ExecutionId, Request};
 use crate::late::LateOutput;
 use crate::waiting::{Closed, Waiting};
 
-pub(super) struct Delivery {
+pub(super) struct RunnerDelivery {
     running: Option<RunningCode>,
     /// The listener of the execution that was started last, until all of its events were handed over.
     pub(super) events: Option<mpsc::Sender<Event>>,
@@ -31,9 +31,9 @@ struct RunningCode {
     started: bool,
 }
 
-impl Delivery {
-    pub(super) fn new(late: LateOutput) -> Delivery {
-        Delivery {
+impl RunnerDelivery {
+    pub(super) fn new(late: LateOutput) -> RunnerDelivery {
+        RunnerDelivery {
             running: None,
             events: None,
             waiting: Waiting::default(),

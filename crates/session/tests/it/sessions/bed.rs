@@ -8,7 +8,7 @@ use std::time::Duration;
 use cellist_kernel::Order;
 use cellist_kernel::gateway::{Gateway, Target, Wanted, Which};
 use cellist_kernel::guard::Guard;
-use cellist_kernel::order::{Surroundings, Way};
+use cellist_kernel::order::{KernelSurroundings, Way};
 use cellist_kernel::zmq::KernelCommand;
 use cellist_output::{Ansi, Limits};
 use cellist_session::execution::{Limit, Reading, Report};
@@ -88,7 +88,7 @@ impl Bed {
             owner: None,
             order: Order {
                 environment: environment(&self.scratch),
-                around: Surroundings { has_pip: true, ..Surroundings::default() },
+                around: KernelSurroundings { has_pip: true, ..KernelSurroundings::default() },
                 ..Order::new(way, self.key(session).cwd)
             },
             cells: cells.iter().map(code).collect(),
