@@ -42,6 +42,7 @@ pub enum NeededBy {
 pub const PARTS: &[TestPart] = &[
     TestPart { name: "nbformat", kind: PartKind::Python, needed_by: NeededBy::Tests },
     TestPart { name: "kernels", kind: PartKind::Python, needed_by: NeededBy::Tests },
+    TestPart { name: "kernels-6", kind: PartKind::Python, needed_by: NeededBy::Tests },
     TestPart { name: "gateway", kind: PartKind::Python, needed_by: NeededBy::Tests },
     TestPart { name: "enterprise", kind: PartKind::Python, needed_by: NeededBy::Tests },
     TestPart { name: "vermin", kind: PartKind::Python, needed_by: NeededBy::Tests },

@@ -29,10 +29,9 @@ pub struct Order {
     /// The whole environment of the kernel, already filtered.
     #[serde(with = "cellist_platform::portable_path")]
     pub environment: Vec<(OsString, OsString)>,
-    /// Names of variables that are set where the order was written and were kept from the kernel.
-    pub hidden_variables: BTreeSet<String>,
-    /// Whether the interpreter has pip.
-    pub has_pip: bool,
+    /// Facts that the kernel's exceptions may be about.
+    #[serde(flatten)]
+    pub around: KernelSurroundings,
     /// Code of ours that runs first and is never counted or shown.
     pub prelude: Option<String>,
     /// Extension modules, in the order in which they run after the prelude.
@@ -48,7 +47,16 @@ pub struct Order {
     pub notices: Vec<String>,
 }
 
-/// A backend, with its inputs.
+/// Facts about a kernel that its exceptions may be about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelSurroundings {
+    /// Names of variables that are set where the order was written and were kept from the kernel.
+    pub hidden_variables: BTreeSet<String>,
+    /// Whether the interpreter has pip.
+    pub has_pip: bool,
+}
+
+/// The backend that was decided on, with its inputs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Way {
@@ -77,12 +85,6 @@ pub enum Way {
         #[serde(with = "cellist_platform::portable_path")]
         program: PathBuf,
     },
-    /// A Jupyter kernel that runs already and that another program ends.
-    Existing {
-        /// Its connection file.
-        #[serde(with = "cellist_platform::portable_path")]
-        connection_file: PathBuf,
-    },
 }
 
 impl Order {
@@ -93,8 +95,7 @@ impl Order {
             way,
             cwd: cwd.into(),
             environment: Vec::new(),
-            hidden_variables: BTreeSet::new(),
-            has_pip: false,
+            around: KernelSurroundings::default(),
             prelude: None,
             modules: Vec::new(),
             startup_timeout: STARTUP,
@@ -107,7 +108,6 @@ impl Order {
     /// Starts the kernel in this process and returns when it is ready. `runtime_dir` is a private folder of ours
     /// that stays from one start to the next; messages go to `trace` if the order wants them written down.
     pub async fn start(&self, guard: &Guard, runtime_dir: &Path, trace: Option<Trace>) -> Result<Started> {
-        let trace = trace.filter(|_| self.traced);
         let launch = Launch {
             cwd: self.cwd.clone(),
             environment: self.environment.clone(),
@@ -115,7 +115,7 @@ impl Order {
             modules: self.modules.clone(),
             startup_timeout: self.startup_timeout,
             runtime_dir: runtime_dir.to_owned(),
-            trace: trace.clone(),
+            trace: trace.filter(|_| self.traced),
         };
         let mut started = match &self.way {
             Way::Runner { python } => runner::start(python, launch, guard).await?,
@@ -123,7 +123,6 @@ impl Order {
             Way::Gateway(target) => gateway::start(target.clone(), launch).await?,
             Way::SharedGateway { python, home } => gateway::start_shared(home, python, launch).await?,
             Way::Shell { program } => shell::start(program, launch, guard)?,
-            Way::Existing { connection_file } => zmq::join(connection_file, trace).await?,
         };
         started.notices.splice(0..0, self.notices.iter().cloned());
         Ok(started)
@@ -133,11 +132,7 @@ impl Order {
     pub async fn make_room(&self) -> bool {
         match &self.way {
             Way::SharedGateway { python, home } => gateway::end_shared_unless_busy(home, python).await,
-            Way::Runner { .. }
-            | Way::Jupyter(_)
-            | Way::Gateway(_)
-            | Way::Shell { .. }
-            | Way::Existing { .. } => false,
+            Way::Runner { .. } | Way::Jupyter(_) | Way::Gateway(_) | Way::Shell { .. } => false,
         }
     }
 
@@ -145,7 +140,7 @@ impl Order {
     pub fn backend(&self) -> Backend {
         match self.way {
             Way::Runner { .. } => Backend::Runner,
-            Way::Jupyter(_) | Way::Existing { .. } => Backend::Jupyter,
+            Way::Jupyter(_) => Backend::Jupyter,
             Way::Gateway(_) | Way::SharedGateway { .. } => Backend::Gateway,
             Way::Shell { .. } => Backend::Shell,
         }
@@ -159,7 +154,7 @@ impl Order {
             Way::Gateway(gateway::Target { kernel: gateway::Which::Start(wanted), .. }) => {
                 wanted.language.as_deref().unwrap_or("python")
             }
-            Way::Gateway(_) | Way::Existing { .. } => "python",
+            Way::Gateway(_) => "python",
             Way::Shell { .. } => "bash",
         }
     }
@@ -169,7 +164,7 @@ impl Order {
         match &self.way {
             Way::Runner { python } | Way::SharedGateway { python, .. } => Some(python),
             Way::Jupyter(command) => command.python.as_deref(),
-            Way::Gateway(_) | Way::Shell { .. } | Way::Existing { .. } => None,
+            Way::Gateway(_) | Way::Shell { .. } => None,
         }
     }
 }
@@ -183,7 +178,6 @@ impl Way {
             Way::Gateway(_) => "a kernel on the gateway",
             Way::SharedGateway { .. } => "a kernel on the shared gateway",
             Way::Shell { .. } => "a shell",
-            Way::Existing { .. } => "the kernel that runs",
         }
     }
 }
@@ -200,8 +194,10 @@ mod tests {
             way,
             cwd: PathBuf::from(strange()),
             environment: vec![("HOME".into(), "/home/é".into()), (strange(), strange())],
-            hidden_variables: BTreeSet::from(["AWS_SECRET".to_owned()]),
-            has_pip: true,
+            around: KernelSurroundings {
+                hidden_variables: BTreeSet::from(["AWS_SECRET".to_owned()]),
+                has_pip: true,
+            },
             prelude: Some("import os\n".into()),
             modules: vec![Module { name: "m".into(), path: PathBuf::from(strange()).join("m.py") }],
             startup_timeout: Duration::from_millis(1500),

@@ -12,6 +12,7 @@ mod record;
 mod report;
 mod run_outputs;
 mod timing;
+mod widgets;
 
 pub use advice::Surroundings;
 pub use cancel::{Cancel, Canceller, Wish};
@@ -27,7 +28,8 @@ pub use report::{
 };
 pub use run_outputs::{CellOutputs, RunOutputs};
 pub use timing::{TIMING, Timing};
+pub use widgets::WIDGETS;
 
-pub(crate) use drive::{Moment, Work, drive, now};
+pub(crate) use drive::{Moment, Work, drive, now, tell_widgets};
 pub(crate) use pace::{Cause, Pace};
 pub(crate) use record::{Record, Told};

@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(order.cwd, cwd);
         assert_eq!(order.startup_timeout.as_secs(), 7);
         assert!(order.environment.contains(&("PI_MARK".into(), "y".into())), "{:?}", order.environment);
-        let hidden: Vec<&str> = order.hidden_variables.iter().map(String::as_str).collect();
+        let hidden: Vec<&str> = order.around.hidden_variables.iter().map(String::as_str).collect();
         assert_eq!(hidden, ["CELLIST_PYTHON_BACKEND", "GH_TOKEN", "MARK"]);
 
         environment.set = vec!["python.nothing=1".to_owned()];

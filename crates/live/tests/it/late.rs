@@ -48,12 +48,12 @@ impl Desk {
         SessionKey::of_notebook(self.document.path())
     }
 
-    fn call(&self, code: &[&str]) -> SessionCall {
+    pub(super) fn call(&self, code: &[&str]) -> SessionCall {
         let kind = Kind::Notebook { path: self.document.path().to_owned() };
         SessionCall { key: self.key(), kind, ..self.bed.call("s", code) }
     }
 
-    fn author() -> Author {
+    pub(super) fn author() -> Author {
         Actor::new(ActorKind::Person, "ann").into()
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use cellist_kernel::Module;
 use cellist_kernel::environment::{Filtered, filter, for_gateway, for_interpreter};
 use cellist_kernel::gateway::{self, Gateway, Target, Which};
-use cellist_kernel::order::{Order, Way};
+use cellist_kernel::order::{KernelSurroundings, Order, Way};
 use cellist_kernel::python::{self, Interpreter};
 use cellist_kernel::zmq::KernelCommand;
 use cellist_platform::Variables;
@@ -114,8 +114,7 @@ impl ClientEnvironment {
             way,
             cwd: cwd.to_owned(),
             environment: variables.into_list(),
-            hidden_variables: removed,
-            has_pip: false,
+            around: KernelSurroundings { hidden_variables: removed, has_pip: false },
             prelude: None,
             modules: modules(found.home.path(), &settings.modules),
             startup_timeout,
@@ -123,7 +122,7 @@ impl ClientEnvironment {
             inherits_bridge: settings.settings.bridge.inherit,
             notices,
         };
-        order.has_pip = order.python().is_some_and(|python| found.has_module(python, "pip"));
+        order.around.has_pip = order.python().is_some_and(|python| found.has_module(python, "pip"));
         Ok(order)
     }
 }
@@ -186,7 +185,8 @@ fn modules(home: &Path, projects: &[PathBuf]) -> Vec<Module> {
 /// The order for a kernel that another program has started and will end. Nothing is known of its interpreter; most have
 /// pip.
 pub(super) fn existing(connection_file: PathBuf, cwd: &Path, traced: bool) -> Order {
-    Order { has_pip: true, traced, ..Order::new(Way::Existing { connection_file }, cwd) }
+    let around = KernelSurroundings { has_pip: true, ..KernelSurroundings::default() };
+    Order { around, traced, ..Order::new(Way::Existing { connection_file }, cwd) }
 }
 
 pub(super) fn in_words(decision: &Decision) -> String {

@@ -22,7 +22,7 @@ use super::ticket::{Outcome, Queued};
 use super::view::{CallView, SessionState, Stage, StopView};
 use crate::execution::{
     Cause, Ending, Moment, Pace, Reader, Record, Report, RunOutputs, Status, Surroundings, Told, Wish, Work,
-    drive, now,
+    drive, now, tell_widgets,
 };
 
 /// How often a kernel is replaced that dies between its start and the code.
@@ -270,6 +270,9 @@ impl Task {
         };
         if let Err(error) = drive(work, |record, moment| watching.meet(record, moment)).await {
             return self.not_begun(error, &queued.call.order, attempts).await;
+        }
+        if let Some(outputs) = queued.call.outputs.as_ref().filter(|_| record.death().is_none()) {
+            tell_widgets(&*live.kernel, outputs).await;
         }
         let identity = live.kernel.identity();
         let mut told = Told::new(now() - started, &pace, limit.time(), &identity, &around);

@@ -311,8 +311,7 @@ impl Task {
             started = launcher.launch(order).await;
         }
         let Started { kernel, notices } = started?;
-        let around =
-            Surroundings { hidden_variables: order.hidden_variables.clone(), has_pip: order.has_pip };
+        let around = order.around.clone();
         let id = names::random();
         let (shown, restarts) = ((id.clone(), kernel.identity()), self.started);
         self.started += 1;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use cellist_kernel::Order;
 use cellist_kernel::gateway::{Gateway, Target, Wanted, Which};
 use cellist_kernel::guard::Guard;
-use cellist_kernel::order::Way;
+use cellist_kernel::order::{KernelSurroundings, Way};
 use cellist_kernel::zmq::KernelCommand;
 use cellist_output::{Ansi, Limits};
 use cellist_session::execution::{Reading, Report};
@@ -83,7 +83,7 @@ impl Bed {
         };
         let order = Order {
             environment: environment(&self.scratch),
-            has_pip: true,
+            around: KernelSurroundings { has_pip: true, ..KernelSurroundings::default() },
             ..Order::new(way, self.key(session).cwd)
         };
         let reading = Reading::new(Limits::for_screen(), Ansi::Remove);
