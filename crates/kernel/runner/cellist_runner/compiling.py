@@ -20,11 +20,15 @@ class Compiler:
         self.shell = shell
         # By the name of the file that a cell stands for, as `linecache` has them.
         self.sources = {}
+        # The same as they were written.
+        self.raw = {}
         # Imports of cells from `__future__`.
         self.future_flags = 0
 
     def keep(self, source, filename):
-        """Remembers a source."""
+        """Remembers a source, unless it is that of a magic: IPython does not show those either."""
+        if filename.startswith("<timed"):
+            return
         lines = source.splitlines(True)
         if lines and not lines[-1].endswith("\n"):
             lines[-1] += "\n"
@@ -36,22 +40,24 @@ class Compiler:
     def compile(self, source, filename, shown="last_expr"):
         """Compiles a cell: its statements, and apart its last expression or another value to show."""
         flags = self.future_flags | _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        self.keep(source, filename)
         only_ast = flags | _ast.PyCF_ONLY_AST
+        self.raw[filename] = source
         text = self._without_percent(source)
         if text != source or source.lstrip().startswith("%%"):
             text = load("syntax").python_source(text)
+        elif source[:1] in (" ", "\t", "\r", "\n"):
+            text = load("syntax").dedented(source)
+        tree, refused = parse(text, filename, only_ast)
+        if tree is None:
+            other = self._other_reading(text)
+            if other != text:
+                text = other
+                tree, refused = parse(text, filename, only_ast)
+        self.keep(text, filename)
+        if text != source:
             self.namespace.transformed(source, text)
-            tree = compile(text, filename, "exec", only_ast, True)
-        else:
-            try:
-                tree = compile(source, filename, "exec", only_ast, True)
-            except SyntaxError:
-                text = self._other_reading(source)
-                if text == source:
-                    raise
-                self.namespace.transformed(source, text)
-                tree = compile(text, filename, "exec", only_ast, True)
+        if tree is None:
+            raise load("completeness").as_input(text, filename, only_ast) or refused
         body = tree.body
         last = None
         if shown != "last_expr" and body:
@@ -110,6 +116,14 @@ class Compiler:
         if hasattr(builtins, word) or self.shell.find_magic(word) is None:
             return source
         return "%%%s %s" % (word, rest)
+
+
+def parse(text, filename, flags):
+    """The syntax tree of a text, or the error that it has none."""
+    try:
+        return compile(text, filename, "exec", flags, True), None
+    except SyntaxError as error:
+        return None, error
 
 
 def hides_result(source, last):
