@@ -107,7 +107,7 @@ class Renderer:
         """The text of one frame."""
         if isinstance(record, Repeated):
             return _mark("[... skipping similar frames: %s]" % self._description(record))
-        call = self._call(record)
+        call = self.call(record)
         if record.raw:
             if not self.layout.raw_cells:
                 head = paint(GREEN, compress(record.code.co_filename)) + " " + call
@@ -115,7 +115,7 @@ class Renderer:
                 head = place(record.code.co_filename, record.line) + (", " + call if call else "")
             return head + "\n" + "".join(self._raw_lines(record, context - 1))
         head = place(absolute(record.code.co_filename), record.line) + (", " + call if call else "")
-        return head + "\n" + "".join(self._lines(record, context - 1))
+        return head + "\n" + "".join(self.lines(record, context - 1))
 
     def _description(self, record):
         counts = {}
@@ -125,7 +125,7 @@ class Renderer:
         alike = sorted(counts.items(), key=lambda item: (-item[1], item[0][0].co_name))
         return ", ".join("%s at line %d (%d times)" % (names[key], key[1], count) for key, count in alike)
 
-    def _call(self, record):
+    def call(self, record):
         """`in function(arguments)`; nothing for the code of a module."""
         if not record.raw:
             name = self.file(record).qualified_name(record.code)
@@ -142,7 +142,7 @@ class Renderer:
             arguments = "(***failed resolving arguments***)"
         return "in " + paint(CYAN, name) + paint(BLUE, arguments)
 
-    def _lines(self, record, context):
+    def lines(self, record, context):
         """The lines around the one that runs, piece by piece."""
         file = self.file(record)
         scope = file.scope(record.code, record.line)

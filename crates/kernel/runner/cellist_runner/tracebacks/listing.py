@@ -84,7 +84,8 @@ def exception_lines(error):
         message = error.msg
     else:
         try:
-            message = str(error)
+            # Older versions take the bare message of any error that has one.
+            message = (layout().version < (9, 6) and getattr(error, "msg", None)) or str(error)
         except Exception:
             message = "<unprintable %s object>" % type(error).__name__
     text += name + paint(RED, ":") + " %s\n" % message if message else name + "\n"
