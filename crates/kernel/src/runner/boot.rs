@@ -46,6 +46,8 @@ const FILES: &[(&str, &str)] = files![
     "cellist_runner/namespace.py",
     "cellist_runner/outlet.py",
     "cellist_runner/prelude.py",
+    "cellist_runner/pretty.py",
+    "cellist_runner/pretty_types.py",
     "cellist_runner/reloading.py",
     "cellist_runner/requests.py",
     "cellist_runner/runner.py",
@@ -53,6 +55,14 @@ const FILES: &[(&str, &str)] = files![
     "cellist_runner/streams.py",
     "cellist_runner/syntax.py",
     "cellist_runner/tasks.py",
+    "cellist_runner/tracebacks/__init__.py",
+    "cellist_runner/tracebacks/colours.py",
+    "cellist_runner/tracebacks/docs.py",
+    "cellist_runner/tracebacks/frames.py",
+    "cellist_runner/tracebacks/layout.py",
+    "cellist_runner/tracebacks/listing.py",
+    "cellist_runner/tracebacks/sources.py",
+    "cellist_runner/tracebacks/variables.py",
     "cellist_runner/watched.py",
 ];
 

@@ -1,8 +1,8 @@
 """Tracebacks as Jupyter's own kernel shows them, in each of the modes of `%xmode`."""
 
-from ..base import library
+from ..base import library, load
 from .colours import RED, paint
-from .frames import Renderer
+from .frames import Renderer, user_frames
 from .layout import layout
 from .listing import exception_lines, plain_lines, syntax_lines
 
@@ -28,9 +28,7 @@ def render(error, mode):
     if mode == "Plain":
         return plain_lines(error)
     if mode == "Docs":
-        from .docs import docs_lines
-
-        return docs_lines(error)
+        return load("tracebacks.docs").docs_lines(error)
     return context_lines(error, mode == "Verbose")
 
 
@@ -107,14 +105,12 @@ def has_group(error):
 
 def group_lines(error):
     """A group of errors, as Python itself shows it."""
-    from .frames import user_frames
-
     made = library("traceback").TracebackException(type(error), error, error.__traceback__)
-    strip(made, error, user_frames)
+    strip(made, error)
     return "".join(made.format()).rstrip("\n").split("\n")
 
 
-def strip(made, error, user_frames):
+def strip(made, error):
     """Takes our frames out of a traceback of Python's own."""
     waiting, seen = [(made, error)], set()
     while waiting:

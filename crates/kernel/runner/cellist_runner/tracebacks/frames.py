@@ -3,7 +3,7 @@
 import os
 import sys
 
-from ..base import is_ours, library, state
+from ..base import is_ours, library, load, state
 from .colours import BLUE, CYAN, GREEN, RED, paint
 from .layout import layout
 from .sources import SourceFile, common_indent
@@ -135,7 +135,7 @@ class Renderer:
             name = "?"
         if name == "<module>":
             return ""
-        value = load_variables().equals if self.verbose else lambda _value: ""
+        value = load("tracebacks.variables").equals if self.verbose else lambda _value: ""
         try:
             arguments = _arguments(record, value)
         except KeyError:
@@ -179,7 +179,7 @@ class Renderer:
     def _values(self, record, scope, piece):
         """The values of the expressions in the piece that runs."""
         try:
-            pairs = load_variables().values_in(self.file(record), record, scope, piece)
+            pairs = load("tracebacks.variables").values_in(self.file(record), record, scope, piece)
             lines = ["%s = %s" % (name, repr(value)) for name, value in pairs]
         except Exception:
             lines = ["Exception trying to inspect frame. No more locals available."]
@@ -200,13 +200,6 @@ class Renderer:
         index = min(index, context)
         numbered = enumerate(lines[start:stop], record.line - index)
         return [_numbered(number, _trimmed(line), number == record.line) for number, line in numbered]
-
-
-def load_variables():
-    """The part that finds values, for one of the modes."""
-    from . import variables
-
-    return variables
 
 
 def _mark(text):
