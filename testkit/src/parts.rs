@@ -39,6 +39,8 @@ pub enum NeededBy {
 pub const PARTS: &[Part] = &[
     Part { name: "nbformat", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "kernels", kind: Kind::Python, needed_by: NeededBy::Tests },
+    Part { name: "kernels-6", kind: Kind::Python, needed_by: NeededBy::Tests },
+    Part { name: "ipython-8", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "gateway", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "enterprise", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "vermin", kind: Kind::Python, needed_by: NeededBy::Tests },
@@ -49,6 +51,7 @@ pub const PARTS: &[Part] = &[
     Part { name: "bench-lean", kind: Kind::Python, needed_by: NeededBy::Bench },
     Part { name: "bench-jupytext", kind: Kind::Python, needed_by: NeededBy::Bench },
     Part { name: "bench-kernels", kind: Kind::Python, needed_by: NeededBy::Bench },
+    Part { name: "bench-corpus", kind: Kind::Python, needed_by: NeededBy::Bench },
     Part { name: "bench-mcp", kind: Kind::Python, needed_by: NeededBy::Bench },
 ];
 

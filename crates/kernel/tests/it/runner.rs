@@ -6,6 +6,7 @@ mod displays;
 mod interrupts;
 mod ipython;
 mod libraries;
+mod looks;
 mod magics;
 mod processes;
 mod protocol;
