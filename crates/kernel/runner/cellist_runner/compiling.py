@@ -22,6 +22,14 @@ class Compiler:
         self.sources = {}
         # Imports of cells from `__future__`.
         self.future_flags = 0
+        # How much code the running cell has run by `run_cell`, and its number.
+        self.nested = (0, 0)
+
+    def nested_name(self, count):
+        """The name of a file for code that a cell runs: `<cell 5:2>` for the second in cell 5."""
+        number = self.nested[1] + 1 if self.nested[0] == count else 1
+        self.nested = (count, number)
+        return "<cell %d:%d>" % self.nested
 
     def keep(self, source, filename):
         """Remembers a source."""
@@ -44,13 +52,12 @@ class Compiler:
             self.namespace.transformed(source, text)
             tree = compile(text, filename, "exec", only_ast, True)
         else:
-            try:
-                tree = compile(source, filename, "exec", only_ast, True)
-            except SyntaxError:
+            tree = self._tree(source, filename, only_ast)
+            if tree is None:
+                # Outside of the handler of its error: a second error would be shown as a consequence of the first.
                 text = self._other_reading(source)
-                if text == source:
-                    raise
-                self.namespace.transformed(source, text)
+                if text != source:
+                    self.namespace.transformed(source, text)
                 tree = compile(text, filename, "exec", only_ast, True)
         body = tree.body
         last = None
@@ -66,6 +73,13 @@ class Compiler:
                 mask |= getattr(future, name).compiler_flag
             self.future_flags |= code.co_flags & mask
         return code, last
+
+    def _tree(self, source, filename, flags):
+        """The tree of a cell that is plain Python; none for any other."""
+        try:
+            return compile(source, filename, "exec", flags, True)
+        except SyntaxError:
+            return None
 
     def _compile_shown(self, text, body, filename, flags, shown):
         """Compiles a cell of which something else is shown than its last expression."""
@@ -104,12 +118,17 @@ class Compiler:
         if rest[:1] in ("=", ",") or rest.endswith("?"):
             return source
         if word in self.namespace.variables or library("keyword").iskeyword(word):
-            return source
+            return self._expanded(word, source) if not rest else source
         if isinstance(getattr(builtins, word, None), ZMQExitAutocall) and not rest:
             return word + "()"
         if hasattr(builtins, word) or self.shell.find_magic(word) is None:
             return source
         return "%%%s %s" % (word, rest)
+
+    def _expanded(self, word, source):
+        """The code of a macro, where the name of one is all of a cell."""
+        value = self.namespace.variables.get(word)
+        return value.value if type(value).__name__ == "Macro" else source
 
 
 def hides_result(source, last):
