@@ -21,6 +21,11 @@ class Pdb(pdb.Pdb):
         # Asks by way of `input`, which fails with a reason where nobody can answer.
         self.use_rawinput = 1
 
+    def get_stack(self, frame, trace):
+        """The places of the program, without those of the runner."""
+        stack = [entry for entry in super().get_stack(frame, trace)[0] if not is_ours(entry[0].f_code.co_filename)]
+        return stack, len(stack) - 1
+
     def print_stack_entry(self, frame_lineno, *_arguments, **_keys):
         """Shows one place."""
         frame, number = frame_lineno
@@ -43,8 +48,8 @@ class Pdb(pdb.Pdb):
 
 def post_mortem(error):
     """Looks at the place where an error was raised."""
-    trace = own_part(error.__traceback__)
-    if trace is None:
+    trace = error.__traceback__
+    if not has_place(trace):
         print("The error has no place in the program: nothing to debug.", file=sys.stderr)
         return
     debugger = Pdb()
@@ -52,12 +57,11 @@ def post_mortem(error):
     debugger.interaction(None, trace)
 
 
-def own_part(trace):
-    """A traceback without its beginning, which is the runner's."""
-    at = trace
-    while at is not None and is_ours(at.tb_frame.f_code.co_filename):
-        at = at.tb_next
-    return at
+def has_place(trace):
+    """Whether a traceback leads through the program."""
+    while trace is not None and is_ours(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    return trace is not None
 
 
 def run_statement(code):

@@ -124,7 +124,7 @@ class Figures:
             return
         try:
             for manager in helpers.Gcf.get_all_fig_managers():
-                display(manager.canvas.figure)
+                self._show_one(manager.canvas.figure)
         finally:
             if self.closes and helpers.Gcf.get_all_fig_managers():
                 pyplot.close("all")
@@ -133,7 +133,12 @@ class Figures:
         """Shows the figures that changed since they were last shown; none is closed."""
         for manager in sys.modules["matplotlib._pylab_helpers"].Gcf.get_all_fig_managers():
             if manager.canvas.figure.stale:
-                display(manager.canvas.figure)
+                self._show_one(manager.canvas.figure)
+
+    def _show_one(self, figure):
+        display(figure)
+        # Making the image changed its size for a moment.
+        figure.stale = False
 
     def at_end_of_cell(self):
         """Shows the figures that the cell left open."""

@@ -9,7 +9,7 @@ def remember(error):
     """Keeps the newest error where debuggers and `%tb` look for it."""
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
     if sys.version_info >= (3, 12):
-        sys.last_exc = error
+        setattr(sys, "last_exc", error)
 
 
 def is_usage_error(error):
