@@ -24,6 +24,14 @@ class Compiler:
         self.raw = {}
         # Imports of cells from `__future__`.
         self.future_flags = 0
+        # How much code the running cell has run by `run_cell`, and its number.
+        self.nested = (0, 0)
+
+    def nested_name(self, count):
+        """The name of a file for code that a cell runs: `<cell 5:2>` for the second in cell 5."""
+        number = self.nested[1] + 1 if self.nested[0] == count else 1
+        self.nested = (count, number)
+        return "<cell %d:%d>" % self.nested
 
     def keep(self, source, filename):
         """Remembers a source, unless it is that of a magic: IPython does not show those either."""
@@ -110,12 +118,17 @@ class Compiler:
         if rest[:1] in ("=", ",") or rest.endswith("?"):
             return source
         if word in self.namespace.variables or library("keyword").iskeyword(word):
-            return source
+            return self._expanded(word, source) if not rest else source
         if isinstance(getattr(builtins, word, None), ZMQExitAutocall) and not rest:
             return word + "()"
         if hasattr(builtins, word) or self.shell.find_magic(word) is None:
             return source
         return "%%%s %s" % (word, rest)
+
+    def _expanded(self, word, source):
+        """The code of a macro, where the name of one is all of a cell."""
+        value = self.namespace.variables.get(word)
+        return value.value if type(value).__name__ == "Macro" else source
 
 
 def parse(text, filename, flags):

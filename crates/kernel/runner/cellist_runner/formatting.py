@@ -90,7 +90,8 @@ class Formatter:
 
     def pop(self, kind, default=None):
         """Forgets a type."""
-        return self.type_printers.pop(kind, default)
+        name = (getattr(kind, "__module__", None), getattr(kind, "__name__", None))
+        return self.type_printers.pop(kind, self.deferred_printers.pop(name, default))
 
     def lookup_by_type(self, kind):
         """The function for a type or one of its bases; none where nothing is registered."""

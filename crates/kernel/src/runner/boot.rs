@@ -20,25 +20,38 @@ const FILES: &[(&str, &str)] = files![
     "cellist_runner/c_output.py",
     "cellist_runner/capture.py",
     "cellist_runner/commands.py",
+    "cellist_runner/comms.py",
     "cellist_runner/compiling.py",
     "cellist_runner/completeness.py",
     "cellist_runner/completion.py",
+    "cellist_runner/debugging.py",
     "cellist_runner/display.py",
     "cellist_runner/errors.py",
+    "cellist_runner/execution.py",
     "cellist_runner/figures.py",
     "cellist_runner/formatting.py",
+    "cellist_runner/history.py",
     "cellist_runner/hooks.py",
     "cellist_runner/inspection.py",
     "cellist_runner/interrupts.py",
     "cellist_runner/ipython.py",
+    "cellist_runner/ipython_arguments.py",
+    "cellist_runner/ipython_comm.py",
     "cellist_runner/ipython_display.py",
+    "cellist_runner/ipython_magic.py",
     "cellist_runner/ipython_media.py",
     "cellist_runner/ipython_objects.py",
     "cellist_runner/ipython_shell.py",
     "cellist_runner/jsontext.py",
+    "cellist_runner/kernel.py",
     "cellist_runner/lookup.py",
     "cellist_runner/magics/__init__.py",
+    "cellist_runner/magics/aliases.py",
+    "cellist_runner/magics/configuration.py",
     "cellist_runner/magics/display.py",
+    "cellist_runner/magics/errors.py",
+    "cellist_runner/magics/history.py",
+    "cellist_runner/magics/profiling.py",
     "cellist_runner/magics/running.py",
     "cellist_runner/magics/session.py",
     "cellist_runner/magics/settings.py",
@@ -49,6 +62,7 @@ const FILES: &[(&str, &str)] = files![
     "cellist_runner/pretty.py",
     "cellist_runner/pretty_types.py",
     "cellist_runner/reloading.py",
+    "cellist_runner/reporting.py",
     "cellist_runner/requests.py",
     "cellist_runner/runner.py",
     "cellist_runner/shell.py",
@@ -75,6 +89,8 @@ pub(super) const FRAMES: i32 = 4;
 const CHECK: &str = "import sys
 if sys.version_info < (3, 8):
     sys.exit('cellist needs Python 3.8 or newer; %s is %s' % (sys.executable, sys.version.split()[0]))
+# A file of the user's may have the name of a module that the runner imports.
+sys.path[:] = [entry for entry in sys.path if entry]
 ";
 /// The first line of an old one.
 pub(super) const TOO_OLD: &str = "cellist needs Python";

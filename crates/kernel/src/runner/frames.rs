@@ -221,7 +221,7 @@ pub(super) fn read(line: &[u8]) -> serde_json::Result<RunnerLine> {
         "clear_output" => RunnerFrame::Event(Event::ClearOutput { wait }),
         "error" => RunnerFrame::Event(Event::Error { name, message, traceback }),
         "input_requested" => RunnerFrame::Event(Event::InputRequested),
-        "widget" => {
+        "comm" => {
             let comm = content.ok_or_else(|| missing("content"))?;
             RunnerFrame::Widget(Box::new(match kind.as_str() {
                 "comm_open" => WidgetMessage::Open(comm),

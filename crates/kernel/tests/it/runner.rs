@@ -1,8 +1,10 @@
 //! The embedded runner, on real interpreters.
 
 mod bed;
+mod comms;
 mod compatible;
 mod displays;
+mod history;
 mod interrupts;
 mod ipython;
 mod libraries;
@@ -11,6 +13,7 @@ mod magics;
 mod processes;
 mod protocol;
 mod questions;
+mod shell;
 mod starting;
 mod streams;
 mod tasks;

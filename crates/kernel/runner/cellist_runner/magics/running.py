@@ -1,12 +1,12 @@
 """Magics that run code: timed, captured, or from a file."""
 
-import json
 import os
 import re
 import sys
 import types
 
 from ..base import library, load, state
+from ..jsontext import from_json
 from ..shell import UsageError
 
 
@@ -66,11 +66,11 @@ class RunningMagics:
         return None
 
     def _run_cells(self, path):
-        with open(path, encoding="utf-8") as file:
+        with open(path, "rb") as file:
             text = file.read()
         if path.endswith(".ipy"):
-            return state.runner.run_source(text, path, False)
-        for cell in json.loads(text).get("cells", []):
+            return state.runner.run_source(text.decode("utf-8"), path, False)
+        for cell in from_json(text).get("cells", []):
             if cell.get("cell_type") == "code":
                 source = cell.get("source", "")
                 state.runner.run_source("".join(source), path, False)

@@ -59,14 +59,6 @@ class SessionMagics:
         for row in rows:
             print("%-*s   %-*s   %s" % (widths[0], row[0], widths[1], row[1], row[2]))
 
-    def line_history(self, line=""):
-        """Prints earlier cells."""
-        numbered = "-n" in line.split()
-        for number, source in enumerate(state.runner.namespace.raw_inputs[1:-1], 1):
-            print("%4d: %s" % (number, source) if numbered else source)
-
-    line_hist = line_history
-
     def line_lsmagic(self, _line=""):
         """Lists the magics."""
         lines, cells = self.names("line"), self.names("cell")
@@ -85,13 +77,6 @@ class SessionMagics:
     def line_xdel(self, line):
         """Forgets a variable."""
         self.shell.user_ns.pop(line.strip(), None)
-
-    def line_tb(self, _line=""):
-        """Shows the last error again."""
-        if self.shell.last_error is None:
-            print("No traceback available to show.")
-        else:
-            state.runner.show_error(self.shell.last_error)
 
     def line_pinfo(self, line, detail=False):
         """Prints the documentation of a name."""

@@ -306,9 +306,11 @@ def place(filename, line=None):
 
 def cell_number(filename):
     """The number of the cell that a file name stands for."""
-    if filename in state.runner.compiler.sources and filename.startswith("<cell "):
-        return filename[6:-1]
-    return None
+    if filename not in state.runner.compiler.sources or not filename.startswith("<cell "):
+        return None
+    number, _, nested = filename[6:-1].partition(":")
+    # Code that a cell runs has the number of the next cell.
+    return str(int(number) + 1) if nested and layout().version >= (8, 13) else number
 
 
 def compress(path):

@@ -120,13 +120,13 @@ async fn settings_are_kept_or_refused_and_never_ignored() {
             ("%precision", "result text/plain='%r'"),
             ("%precision x", "error ValueError: Precision must be int or format string, not 'x'\nfailed"),
             ("3.14159", "result text/plain=3.14159"),
+            ("%xmode Verbose", r"stdout Exception reporting mode: Verbose\n"),
             ("%xmode Minimal", r"stdout Exception reporting mode: Minimal\n"),
-            ("%xmode Verbose", &refused("%xmode Verbose")),
             (
                 "%matplotlib nosuch",
                 "error RuntimeError: 'nosuch' is not a recognised GUI loop or backend name\nfailed",
             ),
-            ("%debug", &refused("%debug")),
+            ("%doctest_mode", &refused("%doctest_mode")),
             ("%gui qt", &refused("%gui qt")),
             (
                 "%cd /nosuch",
