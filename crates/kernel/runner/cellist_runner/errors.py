@@ -10,8 +10,8 @@ def error_fields(error):
     name = type(error).__name__
     try:
         lines = traceback_lines(error)
-    except Exception as worse:
-        lines = ["%s: the traceback cannot be made: %r" % (name, worse)]
+    except Exception:
+        lines = load("tracebacks.native").native_lines(error)
     try:
         message = load("tracebacks.listing").message(error) if isinstance(error, SyntaxError) else str(error)
     except Exception:

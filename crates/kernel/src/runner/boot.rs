@@ -75,6 +75,7 @@ const FILES: &[(&str, &str)] = files![
     "cellist_runner/tracebacks/frames.py",
     "cellist_runner/tracebacks/layout.py",
     "cellist_runner/tracebacks/listing.py",
+    "cellist_runner/tracebacks/native.py",
     "cellist_runner/tracebacks/sources.py",
     "cellist_runner/tracebacks/variables.py",
     "cellist_runner/watched.py",

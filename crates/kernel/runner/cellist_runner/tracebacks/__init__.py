@@ -1,8 +1,8 @@
 """Tracebacks as Jupyter's own kernel shows them, in each of the modes of `%xmode`."""
 
-from ..base import library, load
+from ..base import load
 from .colours import RED, paint
-from .frames import Renderer, user_frames
+from .frames import Renderer
 from .layout import layout
 from .listing import exception_lines, plain_lines, syntax_lines
 
@@ -20,7 +20,7 @@ def render(error, mode):
     if isinstance(error, SystemExit):
         return ["An exception has occurred, use %tb to see the full traceback.\n", exception_lines(error)]
     if layout().groups and has_group(error):
-        return group_lines(error)
+        return load("tracebacks.native").native_lines(error)
     if hasattr(error, "_render_traceback_"):
         return list(error._render_traceback_())
     if mode == "Minimal":
@@ -101,28 +101,3 @@ def has_group(error):
         seen.add(id(error))
         error = error.__context__
     return False
-
-
-def group_lines(error):
-    """A group of errors, as Python itself shows it."""
-    made = library("traceback").TracebackException(type(error), error, error.__traceback__)
-    strip(made, error)
-    return "".join(made.format()).rstrip("\n").split("\n")
-
-
-def strip(made, error):
-    """Takes our frames out of a traceback of Python's own."""
-    waiting, seen = [(made, error)], set()
-    while waiting:
-        part, raised = waiting.pop()
-        if part is None or raised is None or id(part) in seen:
-            continue
-        seen.add(id(part))
-        count = len(user_frames(raised.__traceback__))
-        part.stack[:] = part.stack[len(part.stack) - count :]
-        waiting.append((part.__cause__, raised.__cause__))
-        waiting.append((part.__context__, raised.__context__))
-        inner = getattr(part, "exceptions", None) or ()
-        waiting.extend(zip(inner, getattr(raised, "exceptions", ())))
-
-

@@ -4,7 +4,7 @@ import os
 import sys
 
 from ..base import is_ours, library, load, state
-from .colours import BLUE, CYAN, GREEN, RED, paint
+from .colours import BLUE, CYAN, GREEN, RED, highlight, paint
 from .layout import layout
 from .sources import SourceFile, common_indent
 
@@ -171,7 +171,7 @@ class Renderer:
                 continue
             margin = file.lines[number - 1][:indent]
             text = file.shown_line(number, scope).replace(margin, "", 1)
-            shown.append(_numbered(number, text + "\n", number == record.line))
+            shown.append(_numbered(number, highlight(text) + "\n", number == record.line))
             if self.verbose and number == record.line:
                 shown.extend(self._values(record, scope, pieces[at]))
         return shown
@@ -199,7 +199,7 @@ class Renderer:
         start, stop = max(index - context, 0), index + context
         index = min(index, context)
         numbered = enumerate(lines[start:stop], record.line - index)
-        return [_numbered(number, _trimmed(line), number == record.line) for number, line in numbered]
+        return [_numbered(number, highlight(_trimmed(line)), number == record.line) for number, line in numbered]
 
 
 def _mark(text):
