@@ -46,9 +46,12 @@ class Compiler:
         flags = self.future_flags | _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         self.keep(source, filename)
         only_ast = flags | _ast.PyCF_ONLY_AST
-        text = self._without_percent(source)
-        if text != source or source.lstrip().startswith("%%"):
+        cleanups = self.shell.input_transformers_cleanup
+        text = self._without_percent(load("transforming").changed_lines(cleanups, source) if cleanups else source)
+        finishers = self.shell.input_transformers_post
+        if text != source or source.lstrip().startswith("%%") or finishers:
             text = load("syntax").python_source(text)
+            text = load("transforming").changed_lines(finishers, text) if finishers else text
             self.namespace.transformed(source, text)
             tree = compile(text, filename, "exec", only_ast, True)
         else:
@@ -59,6 +62,8 @@ class Compiler:
                 if text != source:
                     self.namespace.transformed(source, text)
                 tree = compile(text, filename, "exec", only_ast, True)
+        if self.shell.ast_transformers:
+            tree = load("transforming").changed_tree(self.shell, tree)
         body = tree.body
         last = None
         if shown != "last_expr" and body:

@@ -56,6 +56,7 @@ const FILES: &[(&str, &str)] = files![
     "cellist_runner/magics/session.py",
     "cellist_runner/magics/settings.py",
     "cellist_runner/magics/system.py",
+    "cellist_runner/magics/timing.py",
     "cellist_runner/namespace.py",
     "cellist_runner/outlet.py",
     "cellist_runner/prelude.py",
@@ -67,6 +68,7 @@ const FILES: &[(&str, &str)] = files![
     "cellist_runner/streams.py",
     "cellist_runner/syntax.py",
     "cellist_runner/tasks.py",
+    "cellist_runner/transforming.py",
     "cellist_runner/watched.py",
 ];
 
