@@ -50,9 +50,12 @@ class Compiler:
         flags = self.future_flags | _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         only_ast = flags | _ast.PyCF_ONLY_AST
         self.raw[filename] = source
-        text = self._without_percent(source)
-        if text != source or source.lstrip().startswith("%%"):
+        cleanups = self.shell.input_transformers_cleanup
+        text = self._without_percent(load("transforming").changed_lines(cleanups, source) if cleanups else source)
+        finishers = self.shell.input_transformers_post
+        if text != source or source.lstrip().startswith("%%") or finishers:
             text = load("syntax").python_source(text)
+            text = load("transforming").changed_lines(finishers, text) if finishers else text
         elif source[:1] in (" ", "\t", "\r", "\n"):
             text = load("syntax").dedented(source)
         tree, refused = parse(text, filename, only_ast)
@@ -66,6 +69,8 @@ class Compiler:
             self.namespace.transformed(source, text)
         if tree is None:
             raise load("completeness").as_input(text, filename, only_ast) or refused
+        if self.shell.ast_transformers:
+            tree = load("transforming").changed_tree(self.shell, tree)
         body = tree.body
         last = None
         if shown != "last_expr" and body:

@@ -17,6 +17,9 @@ _busy = False
 def run_magic(shell, kind, name, line, cell):
     """Runs a magic that is not ours: IPython may be there and know it."""
     full = installed_shell(shell)
+    if full is not None and name == "store":
+        # An extension that IPython's kernels have loaded from their start.
+        full.extension_manager.load_extension("storemagic")
     if full is not None and full.find_magic(name, kind) is not None:
         try:
             if kind == "line":

@@ -56,6 +56,7 @@ const FILES: &[(&str, &str)] = files![
     "cellist_runner/magics/session.py",
     "cellist_runner/magics/settings.py",
     "cellist_runner/magics/system.py",
+    "cellist_runner/magics/timing.py",
     "cellist_runner/namespace.py",
     "cellist_runner/outlet.py",
     "cellist_runner/prelude.py",
@@ -78,6 +79,7 @@ const FILES: &[(&str, &str)] = files![
     "cellist_runner/tracebacks/native.py",
     "cellist_runner/tracebacks/sources.py",
     "cellist_runner/tracebacks/variables.py",
+    "cellist_runner/transforming.py",
     "cellist_runner/watched.py",
 ];
 

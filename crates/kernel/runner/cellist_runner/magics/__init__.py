@@ -10,6 +10,7 @@ from .running import RunningMagics
 from .session import SessionMagics
 from .settings import SettingsMagics
 from .system import SystemMagics
+from .timing import TimingMagics
 
 
 class Magics(
@@ -17,6 +18,7 @@ class Magics(
     AliasMagics,
     RunningMagics,
     ProfilingMagics,
+    TimingMagics,
     SessionMagics,
     HistoryMagics,
     ErrorMagics,
