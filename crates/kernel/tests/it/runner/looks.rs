@@ -113,10 +113,7 @@ async fn each_mode_of_tracebacks_looks_as_on_ipykernel() {
     let chosen = ["fail(1)", "1/0", "Thing().method([1, 2])", "import json\njson.loads('{')", "b = = 2"];
     let mut cells = vec!["from helper import *".to_owned()];
     for mode in ["Plain", "Verbose", "Minimal", "Context"] {
-        // The runner's own shell and IPython's take it in different places.
-        cells.push(format!(
-            "shell = get_ipython()\nif hasattr(shell, 'InteractiveTB') and hasattr(shell.InteractiveTB, 'set_mode'):\n    shell.InteractiveTB.set_mode('{mode}')\nelse:\n    shell.xmode = '{mode}'"
-        ));
+        cells.push(format!("%xmode {mode}"));
         cells.extend(chosen.map(str::to_owned));
     }
     check("kernels", bed::full_python(), cells.clone()).await;

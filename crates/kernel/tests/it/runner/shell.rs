@@ -49,7 +49,7 @@ async fn functions_around_cells_hear_how_they_ended() {
             ("get_ipython().run_cell('pass');", ""),
             (
                 "heard",
-                "result text/plain=[(True, 'NoneType'), '1 / 0', (False, 'ZeroDivisionError'), \"get_ipython().run_cell('pass');\", 'pass', (True, 'NoneType'), (True, 'NoneType'), 'heard']",
+                r#"result text/plain=[(True, 'NoneType'),\n '1 / 0',\n (False, 'ZeroDivisionError'),\n "get_ipython().run_cell('pass');",\n 'pass',\n (True, 'NoneType'),\n (True, 'NoneType'),\n 'heard']"#,
             ),
         ])
         .await;
