@@ -8,7 +8,6 @@ use super::client::Client;
 use crate::bench::{Backend, Mark, without_environments};
 use crate::desk::Desk;
 use crate::run::comparable;
-use crate::suite::same::differences;
 
 const NB: &str = "day.ipynb";
 
@@ -76,7 +75,7 @@ impl Day<'_> {
             };
             assert_eq!(cells(&ours), cells(&theirs));
         } else {
-            let differences = differences(&theirs, &ours);
+            let differences = testkit::differences(&theirs, &ours);
             assert!(differences.is_empty(), "{}", differences.join("\n"));
         }
     }
