@@ -29,10 +29,14 @@ const { metafile } = await build({
   logLevel: 'warning',
 })
 
-for (const name of ['index.html', 'frame.html', 'icon.svg']) await copyFile(join(here, 'src', name), join(dist, name))
+for (const name of ['index.html', 'frame.html', 'icon.svg'])
+  await copyFile(join(here, 'src', name), join(dist, name))
 const fonts = join(here, 'node_modules/@fontsource-variable')
 await copyFile(join(fonts, 'inter/files/inter-latin-wght-normal.woff2'), join(dist, 'inter.woff2'))
-await copyFile(join(fonts, 'jetbrains-mono/files/jetbrains-mono-latin-wght-normal.woff2'), join(dist, 'mono.woff2'))
+await copyFile(
+  join(fonts, 'jetbrains-mono/files/jetbrains-mono-latin-wght-normal.woff2'),
+  join(dist, 'mono.woff2'),
+)
 
 // Whose work is in it.
 const packages = new Set(['@fontsource-variable/inter', '@fontsource-variable/jetbrains-mono'])
@@ -53,6 +57,8 @@ await writeFile(join(dist, 'THIRD_PARTY.txt'), notes)
 const scripts = Object.entries(metafile.outputs).filter(([name]) => name.endsWith('.js'))
 for (const [name, { bytes }] of scripts) {
   const path = join(here, name)
-  const packed = brotliCompressSync(await readFile(path), { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }).length
+  const packed = brotliCompressSync(await readFile(path), {
+    params: { [constants.BROTLI_PARAM_QUALITY]: 11 },
+  }).length
   console.log(`${name.split('/').at(-1)} ${bytes} bytes, ${packed} packed`)
 }

@@ -9,7 +9,11 @@ import { classHighlighter } from '@lezer/highlight'
 window.editor = new EditorView({
   doc: window.text,
   extensions: [
-    history(), drawSelection(), python(), syntaxHighlighting(classHighlighter), EditorView.lineWrapping,
+    history(),
+    drawSelection(),
+    python(),
+    syntaxHighlighting(classHighlighter),
+    EditorView.lineWrapping,
     keymap.of([...historyKeymap, ...defaultKeymap]),
   ],
   parent: document.body,

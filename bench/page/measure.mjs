@@ -21,13 +21,26 @@ const median = (values) => values.toSorted((one, other) => one - other)[Math.flo
 /** 1,000 cells as people have them: 800 of code, some with text below them and 100 with a picture, and 200 of prose. */
 function large() {
   const cells = Array.from({ length: 1000 }, (_, at) => {
-    if (at % 5 === 4) return markdown(`m${at}`, `## Part ${at}\n\nSome words on *what* is done here, and **why**: see \`f_${at}\`.`)
-    const made = code(`c${at}`, `def f_${at}(x):\n    """Step ${at}."""\n    return x + ${at}\n\nprint(f_${at}(1))`)
+    if (at % 5 === 4)
+      return markdown(
+        `m${at}`,
+        `## Part ${at}\n\nSome words on *what* is done here, and **why**: see \`f_${at}\`.`,
+      )
+    const made = code(
+      `c${at}`,
+      `def f_${at}(x):\n    """Step ${at}."""\n    return x + ${at}\n\nprint(f_${at}(1))`,
+    )
     made.execution_count = at + 1
     if (at % 8 === 0) {
       const noise = Buffer.from(Array.from({ length: 6000 }, (_, byte) => (byte * 7919 + at * 104729) % 256))
       const picture = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), noise]).toString('base64')
-      made.outputs = [{ output_type: 'display_data', metadata: {}, data: { 'image/png': picture, 'text/plain': '<Figure>' } }]
+      made.outputs = [
+        {
+          output_type: 'display_data',
+          metadata: {},
+          data: { 'image/png': picture, 'text/plain': '<Figure>' },
+        },
+      ]
     } else {
       made.outputs = [{ output_type: 'stream', name: 'stdout', text: `${at + 1}\n` }]
     }
@@ -50,7 +63,9 @@ async function load(bed, name) {
   const link = bed.link(name)
   const before = await metrics(session)
   await page.goto(link)
-  await page.waitForFunction(() => document.querySelectorAll('[data-cell]').length === 1000 && document.querySelector('.saved.open'))
+  await page.waitForFunction(
+    () => document.querySelectorAll('[data-cell]').length === 1000 && document.querySelector('.saved.open'),
+  )
   // Whatever is put off is part of it.
   await page.evaluate(() => new Promise((resolve) => requestIdleCallback(() => requestIdleCallback(resolve))))
   const after = await metrics(session)
@@ -80,13 +95,17 @@ async function scripts(bed, name) {
 async function keys(page) {
   await page.evaluate(() => {
     window.frames_ = []
-    addEventListener('keydown', () => {
-      const pressed = performance.now()
-      const channel = new MessageChannel()
-      channel.port1.onmessage = () => window.frames_.push(performance.now() - pressed)
-      // What is posted within a frame comes after it was drawn.
-      requestAnimationFrame(() => channel.port2.postMessage(null))
-    }, { capture: true })
+    addEventListener(
+      'keydown',
+      () => {
+        const pressed = performance.now()
+        const channel = new MessageChannel()
+        channel.port1.onmessage = () => window.frames_.push(performance.now() - pressed)
+        // What is posted within a frame comes after it was drawn.
+        requestAnimationFrame(() => channel.port2.postMessage(null))
+      },
+      { capture: true },
+    )
   })
   for (let key = 0; key < KEYS; key++) {
     await page.keyboard.press('x')
@@ -96,10 +115,19 @@ async function keys(page) {
 }
 
 async function bare(bed, text) {
-  const { outputFiles } = await build({ entryPoints: [join(here, 'bare.js')], nodePaths: [join(web, 'node_modules')], bundle: true, minify: true, write: false, format: 'iife' })
+  const { outputFiles } = await build({
+    entryPoints: [join(here, 'bare.js')],
+    nodePaths: [join(web, 'node_modules')],
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'iife',
+  })
   const page = await bed.context.newPage()
   await page.addInitScript((text) => (window.text = text), text)
-  await page.route('http://bare.test/', (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html><body></body>' }))
+  await page.route('http://bare.test/', (route) =>
+    route.fulfill({ contentType: 'text/html', body: '<!doctype html><body></body>' }),
+  )
   await page.goto('http://bare.test/')
   await page.addScriptTag({ content: outputFiles[0].text })
   return page
@@ -107,7 +135,9 @@ async function bare(bed, text) {
 
 /** From the call of an agent to the frame that shows what it changed. */
 async function change(page, agent, path, round) {
-  const look = (text) => document.querySelector('[data-cell="c0"]').textContent.includes(text) && performance.timeOrigin + performance.now()
+  const look = (text) =>
+    document.querySelector('[data-cell="c0"]').textContent.includes(text) &&
+    performance.timeOrigin + performance.now()
   const begun = Date.now()
   const [seen] = await Promise.all([
     page.waitForFunction(look, `round_${round};`, { polling: 'raf' }),
@@ -145,15 +175,17 @@ try {
   for (let round = 0; round < CHANGES; round++) changes.push(await change(page, agent, path, round))
   await bed.saved('large.ipynb', (cells) => source(cells[0].source).startsWith(`round_${CHANGES - 1};`))
 
-  console.log(JSON.stringify({
-    script_bytes: packed,
-    cpu_ms: median(loads.map((one) => one.cpu_ms)),
-    heap_bytes: median(loads.map((one) => one.heap_bytes)),
-    key_ms: median(ours),
-    bare_key_ms: median(floors),
-    key_ratio: median(ours.map((one, round) => one / floors[round])),
-    change_ms: median(changes),
-  }))
+  console.log(
+    JSON.stringify({
+      script_bytes: packed,
+      cpu_ms: median(loads.map((one) => one.cpu_ms)),
+      heap_bytes: median(loads.map((one) => one.heap_bytes)),
+      key_ms: median(ours),
+      bare_key_ms: median(floors),
+      key_ratio: median(ours.map((one, round) => one / floors[round])),
+      change_ms: median(changes),
+    }),
+  )
 } finally {
   await bed.clear()
   await bed.stop()

@@ -31,6 +31,8 @@ pub enum Kind {
 pub enum NeededBy {
     /// `cargo xtask test`, and so also `cargo xtask setup`.
     Tests,
+    /// `cargo xtask check` and `cargo xtask format`, and so also the commands above. No test runs on it.
+    Checks,
     /// `cargo xtask bench` alone.
     Bench,
 }
@@ -46,6 +48,7 @@ pub const PARTS: &[Part] = &[
     Part { name: "mcp-clients", kind: Kind::Node, needed_by: NeededBy::Tests },
     Part { name: "models", kind: Kind::Python, needed_by: NeededBy::Tests },
     Part { name: "wheel", kind: Kind::Python, needed_by: NeededBy::Tests },
+    Part { name: "ruff", kind: Kind::Python, needed_by: NeededBy::Checks },
     Part { name: "bench-lean", kind: Kind::Python, needed_by: NeededBy::Bench },
     Part { name: "bench-jupytext", kind: Kind::Python, needed_by: NeededBy::Bench },
     Part { name: "bench-kernels", kind: Kind::Python, needed_by: NeededBy::Bench },
@@ -78,7 +81,7 @@ impl Part {
             return Ok(used);
         }
         let command = match self.needed_by {
-            NeededBy::Tests => "setup",
+            NeededBy::Tests | NeededBy::Checks => "setup",
             NeededBy::Bench => "bench",
         };
         Err(format!("{what} {} is missing: run `cargo xtask {command}`", self.name))

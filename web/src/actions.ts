@@ -12,7 +12,19 @@ import { renamed, withNames } from './state/attachments'
 import { type Clip, type Copied, copied, hold, share, storedId } from './state/clipboard'
 import * as doc from './state/doc'
 import { applicable, asOp, reversed, type Step } from './state/undo'
-import { active, anchor, follows, hasNumbers, isEditing, question, said, say, selected, type Sheet, sheet } from './state/view'
+import {
+  active,
+  anchor,
+  follows,
+  hasNumbers,
+  isEditing,
+  question,
+  said,
+  say,
+  selected,
+  type Sheet,
+  sheet,
+} from './state/view'
 
 const index = () => doc.order.peek().indexOf(active.peek() ?? '')
 const before = (id: string): string | null => doc.order.peek()[doc.order.peek().indexOf(id) - 1] ?? null
@@ -44,11 +56,22 @@ export function selectAll(): void {
   })
 }
 
-export function insert(place: 'above' | 'below', kind: CellType = 'code', edits = false, source = ''): string {
+export function insert(
+  place: 'above' | 'below',
+  kind: CellType = 'code',
+  edits = false,
+  source = '',
+): string {
   const cell = freshName()
   const here = active.peek()
   const after = place === 'below' ? here : here ? before(here) : null
-  remember({ op: 'insert', cell, after: after ?? (place === 'below' ? doc.order.peek().at(-1) ?? null : null), kind, source })
+  remember({
+    op: 'insert',
+    cell,
+    after: after ?? (place === 'below' ? (doc.order.peek().at(-1) ?? null) : null),
+    kind,
+    source,
+  })
   select(cell, edits)
   return cell
 }
@@ -84,10 +107,14 @@ export function remove(): void {
   const at = doc.order.peek().indexOf(gone[0]!)
   const ops = gone.map((cell): Op => ({ op: 'delete', cell }))
   // A notebook always has a cell to go on with.
-  if (gone.length === doc.order.peek().length) ops.push({ op: 'insert', cell: freshName(), after: null, kind: 'code', source: '' })
+  if (gone.length === doc.order.peek().length)
+    ops.push({ op: 'insert', cell: freshName(), after: null, kind: 'code', source: '' })
   remember(...ops)
   select(doc.order.peek()[Math.min(at, doc.order.peek().length - 1)] ?? null)
-  say(gone.length === 1 ? 'Cell deleted' : `${gone.length} cells deleted`, { name: 'Restore', then: undoCells })
+  say(gone.length === 1 ? 'Cell deleted' : `${gone.length} cells deleted`, {
+    name: 'Restore',
+    then: undoCells,
+  })
 }
 
 /** Copies the selected cells: at once for this tab, and with all that they hold as soon as the host has told that. */
@@ -95,7 +122,10 @@ export function copy(): void {
   const path = doc.file.peek()?.path
   const cells = doc.list().filter(({ id }) => selected.peek().includes(id))
   if (!path || cells.length === 0) return
-  const clip = hold(path, cells.map((cell): Copied => ({ ...cell, json: null })))
+  const clip = hold(
+    path,
+    cells.map((cell): Copied => ({ ...cell, json: null })),
+  )
   said.value = `${cells.length} copied`
   void complete(clip)
 }
@@ -117,14 +147,24 @@ export function paste(place: 'above' | 'below', clip: Clip | string | null = cop
   const here = active.peek()
   let after = place === 'below' ? here : here ? before(here) : null
   const taken = new Set(doc.order.peek())
-  const cells = typeof clip === 'string' ? [{ id: '', kind: 'code' as const, source: plain(clip), json: null }] : clip.cells
+  const cells =
+    typeof clip === 'string'
+      ? [{ id: '', kind: 'code' as const, source: plain(clip), json: null }]
+      : clip.cells
   const isHere = typeof clip !== 'string' && clip.path === doc.file.peek()?.path
   const ops = cells.map((cell): Op => {
     const wanted = isHere ? cell.id : storedId(cell)
     const name = wanted && !taken.has(wanted) ? wanted : freshName()
     taken.add(name)
     const content = contentOf(cell, isHere)
-    const op: Op = { op: 'insert', cell: name, after, kind: cell.kind, source: cell.source, ...(content && { content }) }
+    const op: Op = {
+      op: 'insert',
+      cell: name,
+      after,
+      kind: cell.kind,
+      source: cell.source,
+      ...(content && { content }),
+    }
     after = name
     return op
   })
@@ -170,7 +210,10 @@ export function heading(level: number): void {
 export function write(id: string, text: string): void {
   const source = sourceOf(id)
   if (source === text) return
-  const change = ChangeSet.of({ from: 0, to: source.length, insert: Text.of(text.split('\n')) }, source.length)
+  const change = ChangeSet.of(
+    { from: 0, to: source.length, insert: Text.of(text.split('\n')) },
+    source.length,
+  )
   act({ op: 'change', cell: id, change: toJSON(change) })
 }
 
@@ -219,8 +262,20 @@ function mergeCells(cells: string[], names: Map<string, string>[]): void {
   select(first)
 }
 
-export const clearOutputs = () => remember(...selected.peek().filter(doc.hasRun).map((cell): Op => ({ op: 'clear', cell })))
-export const clearAll = () => remember(...doc.order.peek().filter(doc.hasRun).map((cell): Op => ({ op: 'clear', cell })))
+export const clearOutputs = () =>
+  remember(
+    ...selected
+      .peek()
+      .filter(doc.hasRun)
+      .map((cell): Op => ({ op: 'clear', cell })),
+  )
+export const clearAll = () =>
+  remember(
+    ...doc.order
+      .peek()
+      .filter(doc.hasRun)
+      .map((cell): Op => ({ op: 'clear', cell })),
+  )
 
 /** Runs cells, from what they say when all that was typed has arrived. */
 export async function runCells(cells: string[]): Promise<void> {

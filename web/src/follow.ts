@@ -49,5 +49,6 @@ function goTo(id: string): void {
   if (!element || !main) return
   const [box, frame] = [element.getBoundingClientRect(), main.getBoundingClientRect()]
   const seen = Math.min(box.bottom, frame.bottom) - Math.max(box.top, frame.top)
-  if (seen < Math.min(box.height, frame.height) / 2) main.scrollBy({ top: box.top - frame.top - frame.height / 4 })
+  if (seen < Math.min(box.height, frame.height) / 2)
+    main.scrollBy({ top: box.top - frame.top - frame.height / 4 })
 }

@@ -30,8 +30,13 @@ const path = new URLSearchParams(location.search).get('path') ?? ''
 function Locked() {
   return (
     <main class="alone">
-      <h2>{connection.value === 'stranger' ? 'Another program answers here' : 'This browser is signed out'}</h2>
-      <p>{connection.value === 'stranger' && 'It is not the host of this page, and nothing was sent to it. '}Run <code>cellist open</code> to get a new link. What you typed is kept in this page.</p>
+      <h2>
+        {connection.value === 'stranger' ? 'Another program answers here' : 'This browser is signed out'}
+      </h2>
+      <p>
+        {connection.value === 'stranger' && 'It is not the host of this page, and nothing was sent to it. '}
+        Run <code>cellist open</code> to get a new link. What you typed is kept in this page.
+      </p>
     </main>
   )
 }
@@ -43,7 +48,13 @@ function Beside() {
     if (!Assistant) registerComposer(element.current!, true)
   }, [Assistant])
   return (
-    <aside ref={element} class="assistant" aria-label="Assistant" tabIndex={-1} style={{ '--wide': `${width.value}px` }}>
+    <aside
+      ref={element}
+      class="assistant"
+      aria-label="Assistant"
+      tabIndex={-1}
+      style={{ '--wide': `${width.value}px` }}
+    >
       {Assistant && <Assistant />}
     </aside>
   )
@@ -56,7 +67,18 @@ function Page() {
       <Top />
       <div class="work">
         <div class="pane">
-          {isLocked ? <Locked /> : trouble.value ? <Trouble path={path} /> : path ? <Notebook /> : <main class="alone"><h2>Notebooks</h2>{connection.value === 'open' && <FileList />}</main>}
+          {isLocked ? (
+            <Locked />
+          ) : trouble.value ? (
+            <Trouble path={path} />
+          ) : path ? (
+            <Notebook />
+          ) : (
+            <main class="alone">
+              <h2>Notebooks</h2>
+              {connection.value === 'open' && <FileList />}
+            </main>
+          )}
           <ReviewDock />
         </div>
         {path && isOpen.value && !trouble.value && <Beside />}

@@ -4,7 +4,12 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { program, target } from './kit.mjs'
 
-const sdk = (name) => import(pathToFileURL(join(target, 'node/mcp-clients/node_modules/@modelcontextprotocol/sdk/dist/esm/client', name)))
+const sdk = (name) =>
+  import(
+    pathToFileURL(
+      join(target, 'node/mcp-clients/node_modules/@modelcontextprotocol/sdk/dist/esm/client', name),
+    )
+  )
 const { Client } = await sdk('index.js')
 const { StdioClientTransport } = await sdk('stdio.js')
 const { StreamableHTTPClientTransport } = await sdk('streamableHttp.js')
@@ -14,11 +19,18 @@ export class Agent {
   static async join(bed, name = 'Agent', over = 'stdio') {
     const agent = new Agent()
     agent.client = new Client({ name, version: '1.0.0' })
-    const transport = over === 'stdio'
-      ? new StdioClientTransport({ command: program, args: ['mcp'], cwd: bed.work, env: bed.environment, stderr: 'ignore' })
-      : new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${bed.port}/mcp`), {
-          requestInit: { headers: { authorization: `Bearer ${bed.run('status', '--token').trim()}` } },
-        })
+    const transport =
+      over === 'stdio'
+        ? new StdioClientTransport({
+            command: program,
+            args: ['mcp'],
+            cwd: bed.work,
+            env: bed.environment,
+            stderr: 'ignore',
+          })
+        : new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${bed.port}/mcp`), {
+            requestInit: { headers: { authorization: `Bearer ${bed.run('status', '--token').trim()}` } },
+          })
     bed.agents.push(agent)
     await agent.client.connect(transport)
     return agent

@@ -21,25 +21,73 @@ const contents = `
   export { cells, file, order } from './state/doc'
 `
 const built = await build({
-  stdin: { contents, resolveDir: join(here, '../src'), loader: 'ts' }, bundle: true, format: 'esm', write: false, platform: 'node',
+  stdin: { contents, resolveDir: join(here, '../src'), loader: 'ts' },
+  bundle: true,
+  format: 'esm',
+  write: false,
+  platform: 'node',
 })
-const { Talk, carried, beyond, means, mentions, triggerAt, isAttached, apply, cells, file, order } = await import(
-  `data:text/javascript;base64,${Buffer.from(built.outputFiles[0].text).toString('base64')}`)
+const { Talk, carried, beyond, means, mentions, triggerAt, isAttached, apply, cells, file, order } =
+  await import(`data:text/javascript;base64,${Buffer.from(built.outputFiles[0].text).toString('base64')}`)
 
-const asked = (turn, more = {}) => ({ asked: { words: turn, mode: 'agent', model: 'm', turn, notebook_mode: true, notes: [], attached: [], selected: [], outputs: [], ...more } })
-const result = (id, more = {}) => ({ result: { id, text: 'ok', images: 0, is_failure: false, duration_ms: 3, deeds: [], needs_mode: null, ...more } })
-const ended = (ending = 'done') => ({ ended: { ending, usage: { input: 1, cached: 0, output: 1, cost: null } } })
-const heard = (told, more = {}) => ({ told, answering: 'm', waiting: [], runs_on: false, next: told.length, mark: 1, is_over: false, ...more })
+const asked = (turn, more = {}) => ({
+  asked: {
+    words: turn,
+    mode: 'agent',
+    model: 'm',
+    turn,
+    notebook_mode: true,
+    notes: [],
+    attached: [],
+    selected: [],
+    outputs: [],
+    ...more,
+  },
+})
+const result = (id, more = {}) => ({
+  result: {
+    id,
+    text: 'ok',
+    images: 0,
+    is_failure: false,
+    duration_ms: 3,
+    deeds: [],
+    needs_mode: null,
+    ...more,
+  },
+})
+const ended = (ending = 'done') => ({
+  ended: { ending, usage: { input: 1, cached: 0, output: 1, cost: null } },
+})
+const heard = (told, more = {}) => ({
+  told,
+  answering: 'm',
+  waiting: [],
+  runs_on: false,
+  next: told.length,
+  mark: 1,
+  is_over: false,
+  ...more,
+})
 /** Takes in what is told from a place on. */
 const take = (talk, from, told, more) => talk.take(heard(told, more), from, 0)
 
 /** An answer in short: words as they are, calls by name and how they stand. */
-const inShort = (turn) => turn.parts.value.map((part) =>
-  part.kind === 'words' ? part.text.value : `${part.tool}:${part.result.value ? 'done' : part.question.value ?? 'running'}`)
+const inShort = (turn) =>
+  turn.parts.value.map((part) =>
+    part.kind === 'words'
+      ? part.text.value
+      : `${part.tool}:${part.result.value ? 'done' : (part.question.value ?? 'running')}`,
+  )
 
 test('an answer is made of words and calls in their order', () => {
   const talk = new Talk(() => {})
-  take(talk, 0, [asked('t'), { text: 'I ' }, { text: 'look.' }, { call: { id: 'a', tool: 'read', arguments: {} } }])
+  take(talk, 0, [
+    asked('t'),
+    { text: 'I ' },
+    { text: 'look.' },
+    { call: { id: 'a', tool: 'read', arguments: {} } },
+  ])
   take(talk, 4, [result('a'), { text: 'Done.' }, ended()], { answering: null })
   assert.deepEqual(talk.turns.value.map(inShort), [['I look.', 'read:done', 'Done.']])
   assert.equal(talk.turns.value[0].ended.value.ending, 'done')
@@ -48,7 +96,13 @@ test('an answer is made of words and calls in their order', () => {
 
 test('words that a provider has to say again do not count twice', () => {
   const talk = new Talk(() => {})
-  take(talk, 0, [asked('t'), { call: { id: 'a', tool: 'read', arguments: {} } }, result('a'), { text: 'Half an' }, { again: { message: 'busy', after_ms: 50 } }])
+  take(talk, 0, [
+    asked('t'),
+    { call: { id: 'a', tool: 'read', arguments: {} } },
+    result('a'),
+    { text: 'Half an' },
+    { again: { message: 'busy', after_ms: 50 } },
+  ])
   assert.equal(talk.turns.value[0].again.value.message, 'busy')
   take(talk, 5, [{ text: 'Half an answer' }])
   assert.deepEqual(inShort(talk.turns.value[0]), ['read:done', 'Half an answer'])
@@ -78,7 +132,10 @@ test('calls of the same name belong to their own answers', () => {
   take(talk, 0, [asked('one'), call, result('call_1'), ended(), asked('two'), call])
   assert.deepEqual(talk.turns.value.map(inShort), [['read:done'], ['read:running']])
   take(talk, 6, [{ undone: { turn: 'one' } }])
-  assert.deepEqual(talk.turns.value.map((turn) => turn.isUndone.value), [true, false])
+  assert.deepEqual(
+    talk.turns.value.map((turn) => turn.isUndone.value),
+    [true, false],
+  )
 })
 
 test('only ends that the page looks on at are announced', () => {
@@ -95,7 +152,13 @@ test('a sign points at something only where a word begins', () => {
   assert.equal(triggerAt('#run cells', 10), null)
 })
 
-const chat = { references: [{ name: '#runNotebookCells', mode: 'agent' }, { name: '#getNotebookCells', mode: 'ask' }], notebooks: ['b.ipynb'] }
+const chat = {
+  references: [
+    { name: '#runNotebookCells', mode: 'agent' },
+    { name: '#getNotebookCells', mode: 'ask' },
+  ],
+  notebooks: ['b.ipynb'],
+}
 
 test('only what the mode gives is listed, and nothing of a notebook that is not attached', () => {
   const listed = (mode) => mentions({ sign: '#', query: '' }, mode, chat).map(({ label }) => label)
@@ -106,11 +169,18 @@ test('only what the mode gives is listed, and nothing of a notebook that is not 
   assert.deepEqual(listed('agent'), [])
   assert.deepEqual(mentions({ sign: '@', query: 'cell' }, 'agent', chat), [])
   isAttached.value = true
-  assert.deepEqual(mentions({ sign: '@', query: 'b.ip' }, 'ask', chat).map(({ label }) => label), ['b.ipynb'])
+  assert.deepEqual(
+    mentions({ sign: '@', query: 'b.ip' }, 'ask', chat).map(({ label }) => label),
+    ['b.ipynb'],
+  )
 })
 
 test('a word that a cell merely has is not taken for it, and what is called so comes first', () => {
-  for (const [id, source] of [['a1', 'import b, cell_of'], ['b2', '@dataclass']]) cells.set(id, { source, outputs: { value: [] } })
+  for (const [id, source] of [
+    ['a1', 'import b, cell_of'],
+    ['b2', '@dataclass'],
+  ])
+    cells.set(id, { source, outputs: { value: [] } })
   order.value = ['a1', 'b2']
   const first = (query) => {
     const [found] = mentions({ sign: '@', query }, 'ask', { ...chat, notebooks: ['old/pen.ipynb'] })
@@ -128,7 +198,10 @@ test('a word that a cell merely has is not taken for it, and what is called so c
 
 test('a notebook of the same name elsewhere is another one', () => {
   file.value = { path: '/desk/old/b.ipynb', name: 'b.ipynb', language: 'python' }
-  assert.deepEqual(mentions({ sign: '@', query: 'b.ip' }, 'ask', chat).map(({ about }) => about), ['notebook'])
+  assert.deepEqual(
+    mentions({ sign: '@', query: 'b.ip' }, 'ask', chat).map(({ about }) => about),
+    ['notebook'],
+  )
   file.value = null
 })
 
@@ -152,7 +225,8 @@ test('a proposal is not mixed with what was typed in the same place', () => {
     ['def f(x)', 'def f(x, y)', 'def f(x, y=0)'],
     ['a = 1\nb = 2\nc = 3', 'a = 1\nb = 2\nc = 4', 'a = 1'],
     ['a = 1', 'a = 1\nb = 2', 'a = 1\nc = 3'],
-  ]) assert.equal(carried(base, proposed, now), null, now)
+  ])
+    assert.equal(carried(base, proposed, now), null, now)
 })
 
 test('a proposal that goes on from what was typed has it once', () => {
@@ -161,7 +235,8 @@ test('a proposal that goes on from what was typed has it once', () => {
     ['a = 1\nb = 2', 'a = 1\nb = 3', 'a = 1\nb = 3'],
     ['', 'import os\nprint(os.name)', 'import os'],
     ['a = 1\nb = 2\nc = 3', 'a = 1\nc = 4', 'a = 1\nc = 3'],
-  ]) assert.equal(apply(carried(base, proposed, now), now), proposed, now)
+  ])
+    assert.equal(apply(carried(base, proposed, now), now), proposed, now)
 })
 
 test('a proposal never takes half of a character', () => {

@@ -18,10 +18,22 @@ export const SHOTS = process.env.CELLIST_SHOTS
 export const LONG = 60_000
 
 export const source = (lines) => (Array.isArray(lines) ? lines.join('') : lines)
-export const code = (id, text) => ({ cell_type: 'code', id, metadata: {}, source: text, execution_count: null, outputs: [] })
+export const code = (id, text) => ({
+  cell_type: 'code',
+  id,
+  metadata: {},
+  source: text,
+  execution_count: null,
+  outputs: [],
+})
 export const markdown = (id, text) => ({ cell_type: 'markdown', id, metadata: {}, source: text })
 const kernelspec = { display_name: 'Python 3', language: 'python', name: 'python3' }
-export const notebook = (...cells) => ({ cells, metadata: { kernelspec, language_info: { name: 'python' } }, nbformat: 4, nbformat_minor: 5 })
+export const notebook = (...cells) => ({
+  cells,
+  metadata: { kernelspec, language_info: { name: 'python' } },
+  nbformat: 4,
+  nbformat_minor: 5,
+})
 
 function freePort() {
   return new Promise((resolve) => {
@@ -59,22 +71,39 @@ export class Bed {
     mkdirSync(this.work)
     this.port = await freePort()
     this.environment = {
-      HOME: this.folder, USER: 'ann', LANG: 'C.UTF-8', CELLIST_HOME: this.home, CELLIST_PYTHON_BACKEND: 'runner',
-      PATH: `${python}:/usr/bin:/bin`, MPLBACKEND: 'module://matplotlib_inline.backend_inline',
+      HOME: this.folder,
+      USER: 'ann',
+      LANG: 'C.UTF-8',
+      CELLIST_HOME: this.home,
+      CELLIST_PYTHON_BACKEND: 'runner',
+      PATH: `${python}:/usr/bin:/bin`,
+      MPLBACKEND: 'module://matplotlib_inline.backend_inline',
     }
     await this.serve()
     const profile = join(this.folder, 'browser')
     this.context = await chromium.launchPersistentContext(profile, {
       executablePath: '/usr/bin/chromium',
       headless: true,
-      args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage', '--host-resolver-rules=MAP evil.test 127.0.0.1'],
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+        '--disable-dev-shm-usage',
+        '--host-resolver-rules=MAP evil.test 127.0.0.1',
+      ],
       viewport: { width: 1280, height: 900 },
     })
     this.context.setDefaultTimeout(LONG)
     // While the page is worked on, its files need not be built into the program.
     if (process.env.CELLIST_WEB) {
       for (const name of ['main.js', 'chunk.js', 'chat.js', 'main.css', 'katex.js']) {
-        await this.context.route(`**/${name}`, (route) => route.fulfill({ path: join(process.env.CELLIST_WEB, name) }))
+        await this.context.route(`**/${name}`, (route) =>
+          route.fulfill({ path: join(process.env.CELLIST_WEB, name) }),
+        )
       }
     }
   }
@@ -90,7 +119,9 @@ export class Bed {
   /** Starts the host, and waits until its page answers. */
   async serve() {
     this.host = spawn(program, ['serve', '--port', String(this.port)], {
-      cwd: this.work, env: this.environment, stdio: ['ignore', 'ignore', 'pipe'],
+      cwd: this.work,
+      env: this.environment,
+      stdio: ['ignore', 'ignore', 'pipe'],
     })
     // However the tests end, nothing of theirs goes on.
     const { host } = this
@@ -100,11 +131,15 @@ export class Bed {
     this.log = ''
     this.host.stderr.on('data', (data) => (this.log += data))
     this.ended = new Promise((resolve) => this.host.once('exit', resolve))
-    await until(() => new Promise((resolve) => {
-      const socket = connectTcp(this.port, '127.0.0.1')
-      socket.once('connect', () => (socket.destroy(), resolve(true)))
-      socket.once('error', () => resolve(false))
-    }), `the page (${this.log})`)
+    await until(
+      () =>
+        new Promise((resolve) => {
+          const socket = connectTcp(this.port, '127.0.0.1')
+          socket.once('connect', () => (socket.destroy(), resolve(true)))
+          socket.once('error', () => resolve(false))
+        }),
+      `the page (${this.log})`,
+    )
   }
 
   /** Kills the host. Pages complain that they do not reach it, up to the end of the test: some say so late. */
@@ -152,7 +187,9 @@ export class Bed {
     if (options.size) await page.setViewportSize(options.size)
     if (options.dark) await page.emulateMedia({ colorScheme: 'dark' })
     page.on('console', (message) => {
-      const isExpected = /WebSocket connection|ERR_CONNECTION|net::ERR|Failed to load resource/.test(message.text())
+      const isExpected = /WebSocket connection|ERR_CONNECTION|net::ERR|Failed to load resource/.test(
+        message.text(),
+      )
       if (message.type() === 'error' && !(isExpected && this.wasKilled)) this.complaints.push(message.text())
     })
     page.on('pageerror', (error) => this.complaints.push(String(error)))
@@ -180,6 +217,8 @@ export const text = async (page, id) =>
 
 /** Puts the keyboard into the editor of a cell, at its end. */
 export async function edit(page, id) {
-  await cell(page, id).locator('.source').click({ position: { x: 60, y: 12 } })
+  await cell(page, id)
+    .locator('.source')
+    .click({ position: { x: 60, y: 12 } })
   await page.keyboard.press('Control+End')
 }

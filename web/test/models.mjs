@@ -77,7 +77,10 @@ export class Models {
 
   /** The request of that number, from 0, once it came. */
   async request(number) {
-    return await until(() => this.asked[number], () => `request ${number} of ${this.asked.length}`)
+    return await until(
+      () => this.asked[number],
+      () => `request ${number} of ${this.asked.length}`,
+    )
   }
 
   async stop() {

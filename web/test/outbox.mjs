@@ -8,7 +8,11 @@ import { fileURLToPath } from 'node:url'
 
 // What a browser has.
 const kept = new Map()
-const store = { getItem: (name) => kept.get(name) ?? null, setItem: (name, text) => kept.set(name, text), removeItem: (name) => kept.delete(name) }
+const store = {
+  getItem: (name) => kept.get(name) ?? null,
+  setItem: (name, text) => kept.set(name, text),
+  removeItem: (name) => kept.delete(name),
+}
 Object.assign(globalThis, { location: { search: '' }, localStorage: store, sessionStorage: store })
 
 const here = dirname(fileURLToPath(import.meta.url))
@@ -18,15 +22,50 @@ const contents = `
   export { needed } from './chat/needs'
 `
 const built = await build({
-  stdin: { contents, resolveDir: join(here, '../src'), loader: 'ts' }, bundle: true, format: 'esm', write: false, platform: 'node',
+  stdin: { contents, resolveDir: join(here, '../src'), loader: 'ts' },
+  bundle: true,
+  format: 'esm',
+  write: false,
+  platform: 'node',
 })
 const { Talk, Outbox, needed } = await import(
-  `data:text/javascript;base64,${Buffer.from(built.outputFiles[0].text).toString('base64')}`)
+  `data:text/javascript;base64,${Buffer.from(built.outputFiles[0].text).toString('base64')}`
+)
 
-const message = (id, words = id) => ({ id, words, mode: 'ask', is_attached: true, attached: [], selected: [], outputs: [] })
-const asked = (id, words = id, mode = 'ask') => ({ asked: { message: id, words, mode, model: 'm', turn: id, notebook_mode: true, notes: [], attached: [], selected: [], outputs: [] } })
+const message = (id, words = id) => ({
+  id,
+  words,
+  mode: 'ask',
+  is_attached: true,
+  attached: [],
+  selected: [],
+  outputs: [],
+})
+const asked = (id, words = id, mode = 'ask') => ({
+  asked: {
+    message: id,
+    words,
+    mode,
+    model: 'm',
+    turn: id,
+    notebook_mode: true,
+    notes: [],
+    attached: [],
+    selected: [],
+    outputs: [],
+  },
+})
 const ended = { ended: { ending: 'done', usage: { input: 1, cached: 0, output: 1, cost: null } } }
-const news = (told, more = {}) => ({ told, answering: null, waiting: [], runs_on: false, next: told.length, mark: 1, is_over: false, ...more })
+const news = (told, more = {}) => ({
+  told,
+  answering: null,
+  waiting: [],
+  runs_on: false,
+  next: told.length,
+  mark: 1,
+  is_over: false,
+  ...more,
+})
 const waiting = (...ids) => ids.map((id) => ({ message: id, words: id }))
 
 /** A conversation with what was told in it, and its outbox, as after a reload when it is of a known name. */
@@ -63,7 +102,12 @@ test('a message that was taken and of which nothing was told is given back', () 
 
 test('nothing is lost where the host was there all the time', () => {
   const { outbox, back } = begin([asked('1', 'one'), ended])
-  for (const [id, words] of [['2', 'two'], ['3', 'three'], ['4', 'three']]) outbox.add(message(id, words))
+  for (const [id, words] of [
+    ['2', 'two'],
+    ['3', 'three'],
+    ['4', 'three'],
+  ])
+    outbox.add(message(id, words))
   const told = [asked('1', 'one'), ended, asked('2', 'two')]
   assert.deepEqual(back(told, { answering: '2', waiting: waiting('3', '4') }), [])
   // The first has ended, and the next is about to begin.
@@ -115,5 +159,10 @@ test('the mode that is offered is the highest that was needed, or that a model w
   assert.equal(needs('ask', { text: 'Switch to Agent mode, please.' }), 'agent')
   assert.equal(needs('ask', { text: 'I can’t. Agent mode is needed.' }), 'agent')
   assert.equal(needs('agent', { text: 'I am in Agent mode.' }), null)
-  for (const text of ["You don't need Agent mode.", 'There is no need for Agent mode.', 'It works without Agent mode.']) assert.equal(needs('ask', { text }), null)
+  for (const text of [
+    "You don't need Agent mode.",
+    'There is no need for Agent mode.',
+    'It works without Agent mode.',
+  ])
+    assert.equal(needs('ask', { text }), null)
 })

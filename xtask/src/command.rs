@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod deny;
+mod format;
 mod fuzz;
 mod gate;
 mod screens;
@@ -39,6 +40,12 @@ pub(crate) const COMMANDS: &[Command] = &[
         arguments: "",
         about: "format, lints, documentation and the gates, without tests",
         run: check::run,
+    },
+    Command {
+        name: "format",
+        arguments: "",
+        about: "format Rust, TypeScript, CSS and Python",
+        run: format::run,
     },
     Command {
         name: "gate",

@@ -97,8 +97,15 @@ function Known({ cell }: { cell: CellModel }) {
   const place = places.value.get(cell.id) ?? 0
   const by = others.value.find((one) => one.actor.kind === 'agent' && one.doing !== 'reading')
   const classes = [
-    'cell', kind, isActive.value && 'active', edits.value && 'editing', isSelected.value && 'selected',
-    review && 'reviewed', by && 'attended', cell.touched.value && 'touched', `is-${standing.word}`,
+    'cell',
+    kind,
+    isActive.value && 'active',
+    edits.value && 'editing',
+    isSelected.value && 'selected',
+    review && 'reviewed',
+    by && 'attended',
+    cell.touched.value && 'touched',
+    `is-${standing.word}`,
   ]
   return (
     <section

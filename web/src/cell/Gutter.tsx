@@ -39,9 +39,14 @@ export function useStanding(cell: CellModel): Standing {
     const isStale = stale.length > 0
     if (last.status !== 'ok') {
       const ended = ENDED[last.status]
-      return { word: ended.word, label: ended.label, note: `${ended.took} ${took}${isStale ? `, ${why(stale)}` : ''}` }
+      return {
+        word: ended.word,
+        label: ended.label,
+        note: `${ended.took} ${took}${isStale ? `, ${why(stale)}` : ''}`,
+      }
     }
-    if (isStale) return { word: 'stale', label: `stale: ${why(stale)}`, note: `ran in ${took}, ${why(stale)}` }
+    if (isStale)
+      return { word: 'stale', label: `stale: ${why(stale)}`, note: `ran in ${took}, ${why(stale)}` }
     return { word: 'ok', label: 'succeeded', note: `ran in ${took}` }
   }).value
 }
@@ -57,31 +62,77 @@ function Elapsed({ begun }: { begun: number }) {
   return <span class="elapsed">{inWords(Math.max(100, now.value - begun))}</span>
 }
 
-export function Gutter({ cell, others, isNear }: { cell: CellModel; others: Participant[]; isNear: boolean }) {
+export function Gutter({
+  cell,
+  others,
+  isNear,
+}: {
+  cell: CellModel
+  others: Participant[]
+  isNear: boolean
+}) {
   const standing = useStanding(cell)
   const count = cell.state.value.last?.order ?? cell.count.value
-  if (cell.kind.value !== 'code') return <div class="gutter">{others.map((one) => <Badge one={one} />)}</div>
+  if (cell.kind.value !== 'code')
+    return (
+      <div class="gutter">
+        {others.map((one) => (
+          <Badge one={one} />
+        ))}
+      </div>
+    )
   return (
     <div class="gutter">
       {isNear && (
-        <button class="run" title="Run this cell" aria-label="Run this cell" tabIndex={-1} onMouseDown={(event) => event.preventDefault()} onClick={() => void runCells([cell.id])}>
-          <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true"><path d="M2.5 1.5v9l8-4.5z" fill="currentColor" /></svg>
+        <button
+          class="run"
+          title="Run this cell"
+          aria-label="Run this cell"
+          tabIndex={-1}
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={() => void runCells([cell.id])}
+        >
+          <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
+            <path d="M2.5 1.5v9l8-4.5z" fill="currentColor" />
+          </svg>
         </button>
       )}
-      {standing.word === 'running'
-        ? <span class="running"><span class="spinner" aria-hidden="true" />{cell.begun.value !== null && <Elapsed begun={cell.begun.value} />}</span>
-        : standing.word === 'queued'
-          ? <span class="queued" title="queued">○</span>
-          : <span class={`count ${standing.word}`} title={standing.label}>
-              {count ?? ' '}{standing.word === 'failed' && <span aria-hidden="true"> ×</span>}
-            </span>}
-      {others.map((one) => <Badge one={one} />)}
+      {standing.word === 'running' ? (
+        <span class="running">
+          <span class="spinner" aria-hidden="true" />
+          {cell.begun.value !== null && <Elapsed begun={cell.begun.value} />}
+        </span>
+      ) : standing.word === 'queued' ? (
+        <span class="queued" title="queued">
+          ○
+        </span>
+      ) : (
+        <span class={`count ${standing.word}`} title={standing.label}>
+          {count ?? ' '}
+          {standing.word === 'failed' && <span aria-hidden="true"> ×</span>}
+        </span>
+      )}
+      {others.map((one) => (
+        <Badge one={one} />
+      ))}
     </div>
   )
 }
 
 /** A dot for an agent that reads; those who do something have a letter. */
 function Badge({ one }: { one: Participant }) {
-  if (one.doing === 'reading') return <span class="reads" role="img" aria-label={`${one.actor.name} reads this`} title={`${one.actor.name} reads this`} />
-  return <span class={`badge ${one.actor.kind}`} title={`${one.actor.name} is ${one.doing}`}>{one.actor.name.slice(0, 1).toUpperCase()}</span>
+  if (one.doing === 'reading')
+    return (
+      <span
+        class="reads"
+        role="img"
+        aria-label={`${one.actor.name} reads this`}
+        title={`${one.actor.name} reads this`}
+      />
+    )
+  return (
+    <span class={`badge ${one.actor.kind}`} title={`${one.actor.name} is ${one.doing}`}>
+      {one.actor.name.slice(0, 1).toUpperCase()}
+    </span>
+  )
 }

@@ -23,15 +23,31 @@ export function ReviewBar({ cell, review }: { cell: CellModel; review: Unreviewe
     was.was === 'absent' ? 'added this cell' : added + removed > 0 ? 'edited' : '',
     was.was === 'there' && was.place ? 'moved it here' : '',
     was.was === 'there' && was.kind !== cell.kind.value ? `made it ${cell.kind.value}` : '',
-  ].filter(Boolean).join(', ')
+  ]
+    .filter(Boolean)
+    .join(', ')
   const scope = { cell: { cell: cell.id } }
   return (
     <div class="review-bar">
       <strong>{review.actor.name}</strong> <span>{what}</span>
-      <span class="counts">{added > 0 && <ins>+{added}</ins>} {removed > 0 && <del>−{removed}</del>}</span>
+      <span class="counts">
+        {added > 0 && <ins>+{added}</ins>} {removed > 0 && <del>−{removed}</del>}
+      </span>
       <span class="spring" />
-      <button class="quiet" title="Undo the change of this cell (Alt+N)" onClick={() => void judge('undo', scope)}>Undo</button>
-      <button class="primary" title="Keep the change of this cell (Alt+Y)" onClick={() => void judge('keep', scope)}>Keep</button>
+      <button
+        class="quiet"
+        title="Undo the change of this cell (Alt+N)"
+        onClick={() => void judge('undo', scope)}
+      >
+        Undo
+      </button>
+      <button
+        class="primary"
+        title="Keep the change of this cell (Alt+Y)"
+        onClick={() => void judge('keep', scope)}
+      >
+        Keep
+      </button>
     </div>
   )
 }
@@ -45,8 +61,12 @@ export function Grave({ id, what }: { id: string; what: Unreviewed }) {
       <strong>{what.actor.name}</strong> deleted <del>{text.split('\n')[0] || 'an empty cell'}</del>
       {text.includes('\n') && <span class="more">and {text.split('\n').length - 1} more lines</span>}
       <span class="spring" />
-      <button class="quiet" onClick={() => void judge('undo', scope)}>Restore</button>
-      <button class="primary" onClick={() => void judge('keep', scope)}>Keep</button>
+      <button class="quiet" onClick={() => void judge('undo', scope)}>
+        Restore
+      </button>
+      <button class="primary" onClick={() => void judge('keep', scope)}>
+        Keep
+      </button>
     </div>
   )
 }

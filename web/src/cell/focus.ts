@@ -3,7 +3,10 @@
 import { effect } from '@preact/signals'
 import { active, isEditing } from '../state/view'
 
-interface Handle { element: HTMLElement; edit: () => void }
+interface Handle {
+  element: HTMLElement
+  edit: () => void
+}
 
 const handles = new Map<string, Handle>()
 /** A cell that should have the keyboard as soon as it is drawn. */

@@ -9,11 +9,14 @@ import { highlighted, languageOf } from './language'
 const MOST = 30
 const recent: Slot[] = []
 
-const observer = new IntersectionObserver((entries) => {
-  for (const entry of entries) {
-    if (entry.isIntersecting) nearby.get(entry.target)?.()
-  }
-}, { rootMargin: '600px 0px' })
+const observer = new IntersectionObserver(
+  (entries) => {
+    for (const entry of entries) {
+      if (entry.isIntersecting) nearby.get(entry.target)?.()
+    }
+  },
+  { rootMargin: '600px 0px' },
+)
 const nearby = new Map<Element, () => void>()
 
 /** Calls back once, when the element first comes near. */
@@ -35,7 +38,10 @@ export class Slot {
   private pre: HTMLPreElement
   isNear = false
 
-  constructor(private readonly cell: CellModel, private readonly host: HTMLElement) {
+  constructor(
+    private readonly cell: CellModel,
+    private readonly host: HTMLElement,
+  ) {
     this.pre = document.createElement('pre')
     this.pre.className = 'still'
     host.append(this.pre)

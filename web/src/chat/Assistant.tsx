@@ -19,13 +19,40 @@ export function Assistant() {
       <Edge />
       <div class="assistant-head">
         <h2>Assistant</h2>
-        <span class="model" title={account && 'model' in account ? `${account.model} at ${account.provider}` : undefined}>{model}</span>
+        <span
+          class="model"
+          title={account && 'model' in account ? `${account.model} at ${account.provider}` : undefined}
+        >
+          {model}
+        </span>
         <span class="spring" />
         <button class="quiet" title="New conversation" aria-label="New conversation" onClick={begin}>
-          <svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" aria-hidden="true"><path d="M8 3v10M3 8h10" /></svg>
+          <svg
+            viewBox="0 0 16 16"
+            width="16"
+            height="16"
+            fill="none"
+            stroke="currentColor"
+            stroke-width="1.5"
+            stroke-linecap="round"
+            aria-hidden="true"
+          >
+            <path d="M8 3v10M3 8h10" />
+          </svg>
         </button>
         <button class="quiet" title="Hide (Ctrl+J)" aria-label="Hide the assistant" onClick={toggleAssistant}>
-          <svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" aria-hidden="true"><path d="m4 4 8 8M12 4l-8 8" /></svg>
+          <svg
+            viewBox="0 0 16 16"
+            width="16"
+            height="16"
+            fill="none"
+            stroke="currentColor"
+            stroke-width="1.5"
+            stroke-linecap="round"
+            aria-hidden="true"
+          >
+            <path d="m4 4 8 8M12 4l-8 8" />
+          </svg>
         </button>
       </div>
       <Conversation />
@@ -71,14 +98,30 @@ function Conversation() {
   }, [count])
   return (
     <div class="conversation-box">
-      <div ref={host} class="conversation" role="group" aria-label="Conversation" tabIndex={0} aria-busy={talk.isAnswering.value}>
+      <div
+        ref={host}
+        class="conversation"
+        role="group"
+        aria-label="Conversation"
+        tabIndex={0}
+        aria-busy={talk.isAnswering.value}
+      >
         <div class="turns-told">
           {turns.length === 0 && <First />}
-          {turns.map((turn, at) => <Turn key={turn.key} turn={turn} isLast={at === turns.length - 1} />)}
+          {turns.map((turn, at) => (
+            <Turn key={turn.key} turn={turn} isLast={at === turns.length - 1} />
+          ))}
         </div>
       </div>
       {isAway.value && (
-        <button class="to-end" aria-label="To the end" title="To the end" onClick={() => (host.current!.scrollTop = host.current!.scrollHeight)}>↓</button>
+        <button
+          class="to-end"
+          aria-label="To the end"
+          title="To the end"
+          onClick={() => (host.current!.scrollTop = host.current!.scrollHeight)}
+        >
+          ↓
+        </button>
       )}
     </div>
   )
@@ -99,7 +142,11 @@ function First() {
   return (
     <div class="first-word">
       <strong>Ask about {file.value?.name ?? 'the notebook'}</strong>
-      <p>In Agent mode the assistant changes and runs cells{known.run_code === 'ask' ? ', and asks before it runs code' : ''}. What it changes waits for your review.</p>
+      <p>
+        In Agent mode the assistant changes and runs cells
+        {known.run_code === 'ask' ? ', and asks before it runs code' : ''}. What it changes waits for your
+        review.
+      </p>
     </div>
   )
 }
@@ -111,7 +158,9 @@ function Edge() {
     edge.setPointerCapture(event.pointerId)
     const move = (moved: PointerEvent) => setWidth(innerWidth - moved.clientX)
     edge.addEventListener('pointermove', move)
-    edge.addEventListener('lostpointercapture', () => edge.removeEventListener('pointermove', move), { once: true })
+    edge.addEventListener('lostpointercapture', () => edge.removeEventListener('pointermove', move), {
+      once: true,
+    })
     event.preventDefault()
   }
   const onKeyDown = (event: KeyboardEvent) => {
@@ -123,9 +172,16 @@ function Edge() {
   }
   return (
     <div
-      class="edge" role="separator" tabIndex={0} aria-orientation="vertical" aria-label="Width of the assistant"
-      aria-valuenow={width.value} aria-valuemin={NARROWEST} aria-valuemax={WIDEST}
-      onPointerDown={onPointerDown} onKeyDown={onKeyDown}
+      class="edge"
+      role="separator"
+      tabIndex={0}
+      aria-orientation="vertical"
+      aria-label="Width of the assistant"
+      aria-valuenow={width.value}
+      aria-valuemin={NARROWEST}
+      aria-valuemax={WIDEST}
+      onPointerDown={onPointerDown}
+      onKeyDown={onKeyDown}
     />
   )
 }

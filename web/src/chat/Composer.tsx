@@ -54,7 +54,8 @@ export function Composer({ onLook }: { onLook: () => void }) {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.isComposing) return
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (found.length > 0 && step !== undefined) chosen.value = (Math.max(at, step < 0 ? 0 : -1) + step + found.length) % found.length
+    if (found.length > 0 && step !== undefined)
+      chosen.value = (Math.max(at, step < 0 ? 0 : -1) + step + found.length) % found.length
     else if (found[at] && event.key === 'Enter' && !event.shiftKey) take(found[at])
     else if (found[0] && event.key === 'Tab' && !event.shiftKey) take(found[at] ?? found[0])
     else if (trigger && event.key === 'Escape') isClosed.value = true
@@ -74,26 +75,91 @@ export function Composer({ onLook }: { onLook: () => void }) {
       <div class="box">
         <Chips />
         <textarea
-          ref={field} rows={2} aria-label="Message" aria-autocomplete="list" aria-controls="mentions" aria-haspopup="listbox"
+          ref={field}
+          rows={2}
+          aria-label="Message"
+          aria-autocomplete="list"
+          aria-controls="mentions"
+          aria-haspopup="listbox"
           aria-activedescendant={found[at] ? `mention-${at}` : undefined}
           placeholder={isAnswering ? 'Message (queued until this finishes)' : 'Ask a question or give a task'}
-          value={words.value} onKeyDown={onKeyDown} onKeyUp={follow} onClick={follow} onFocus={tellPresent}
-          onInput={(event) => { words.value = event.currentTarget.value; isClosed.value = false; chosen.value = -1; follow() }}
+          value={words.value}
+          onKeyDown={onKeyDown}
+          onKeyUp={follow}
+          onClick={follow}
+          onFocus={tellPresent}
+          onInput={(event) => {
+            words.value = event.currentTarget.value
+            isClosed.value = false
+            chosen.value = -1
+            follow()
+          }}
         />
         <div class="tools">
           <Modes />
           <span class="spring" />
-          <button class="quiet look" title="What the model sees" aria-label="What the model sees" onClick={onLook}>
-            <svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.4" aria-hidden="true"><path d="M1.5 8S4 3.5 8 3.5 14.5 8 14.5 8 12 12.5 8 12.5 1.5 8 1.5 8z" /><circle cx="8" cy="8" r="2" /></svg>
+          <button
+            class="quiet look"
+            title="What the model sees"
+            aria-label="What the model sees"
+            onClick={onLook}
+          >
+            <svg
+              viewBox="0 0 16 16"
+              width="16"
+              height="16"
+              fill="none"
+              stroke="currentColor"
+              stroke-width="1.4"
+              aria-hidden="true"
+            >
+              <path d="M1.5 8S4 3.5 8 3.5 14.5 8 14.5 8 12 12.5 8 12.5 1.5 8 1.5 8z" />
+              <circle cx="8" cy="8" r="2" />
+            </svg>
           </button>
-          {isAnswering && words.value.trim() && <button class="queue" onClick={() => void sendDraft()}>Queue</button>}
-          {canStop
-            ? <button class="send stop" aria-label={interrupts ? 'Interrupt the kernel' : 'Stop'} title={interrupts ? 'Interrupt what the answer began' : 'Stop the answer; a second press interrupts what it began'} onClick={stop}>
-                <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true"><rect x="2" y="2" width="8" height="8" rx="1.5" fill="currentColor" /></svg>
-              </button>
-            : <button class="send" aria-label="Send" title="Send (Enter)" disabled={!words.value.trim()} onClick={() => void sendDraft()}>
-                <svg viewBox="0 0 12 12" width="13" height="13" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M6 10.5v-9M2 5.3l4-3.8 4 3.8" /></svg>
-              </button>}
+          {isAnswering && words.value.trim() && (
+            <button class="queue" onClick={() => void sendDraft()}>
+              Queue
+            </button>
+          )}
+          {canStop ? (
+            <button
+              class="send stop"
+              aria-label={interrupts ? 'Interrupt the kernel' : 'Stop'}
+              title={
+                interrupts
+                  ? 'Interrupt what the answer began'
+                  : 'Stop the answer; a second press interrupts what it began'
+              }
+              onClick={stop}
+            >
+              <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
+                <rect x="2" y="2" width="8" height="8" rx="1.5" fill="currentColor" />
+              </svg>
+            </button>
+          ) : (
+            <button
+              class="send"
+              aria-label="Send"
+              title="Send (Enter)"
+              disabled={!words.value.trim()}
+              onClick={() => void sendDraft()}
+            >
+              <svg
+                viewBox="0 0 12 12"
+                width="13"
+                height="13"
+                fill="none"
+                stroke="currentColor"
+                stroke-width="1.8"
+                stroke-linecap="round"
+                stroke-linejoin="round"
+                aria-hidden="true"
+              >
+                <path d="M6 10.5v-9M2 5.3l4-3.8 4 3.8" />
+              </svg>
+            </button>
+          )}
         </div>
       </div>
     </div>
@@ -120,8 +186,12 @@ function Modes() {
     <div class="modes" role="radiogroup" aria-label="Mode" onKeyDown={onKeyDown}>
       {MODES.map((one) => (
         <button
-          key={one.mode} role="radio" aria-checked={mode.value === one.mode} tabIndex={mode.value === one.mode ? 0 : -1}
-          title={one.does} onClick={() => setMode(one.mode)}
+          key={one.mode}
+          role="radio"
+          aria-checked={mode.value === one.mode}
+          tabIndex={mode.value === one.mode ? 0 : -1}
+          title={one.does}
+          onClick={() => setMode(one.mode)}
         >
           {one.name}
         </button>
@@ -130,17 +200,40 @@ function Modes() {
   )
 }
 
-function Menu({ sign, found, at, onTake }: { sign: '#' | '@'; found: Mention[]; at: number; onTake: (mention: Mention) => void }) {
+function Menu({
+  sign,
+  found,
+  at,
+  onTake,
+}: {
+  sign: '#' | '@'
+  found: Mention[]
+  at: number
+  onTake: (mention: Mention) => void
+}) {
   if (found.length === 0) return null
   return (
-    <ul id="mentions" class="mentions" role="listbox" tabIndex={0} aria-label={sign === '#' ? 'Tools' : 'Cells and notebooks'}>
+    <ul
+      id="mentions"
+      class="mentions"
+      role="listbox"
+      tabIndex={0}
+      aria-label={sign === '#' ? 'Tools' : 'Cells and notebooks'}
+    >
       {found.map((mention, index) => (
         <li
-          key={mention.key} id={`mention-${index}`} role="option" aria-selected={index === at}
-          ref={(element) => { if (index === at) element?.scrollIntoView({ block: 'nearest' }) }}
-          onMouseDown={(event) => event.preventDefault()} onClick={() => onTake(mention)}
+          key={mention.key}
+          id={`mention-${index}`}
+          role="option"
+          aria-selected={index === at}
+          ref={(element) => {
+            if (index === at) element?.scrollIntoView({ block: 'nearest' })
+          }}
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={() => onTake(mention)}
         >
-          <span class="label">{mention.label}</span><span class="about">{mention.about}</span>
+          <span class="label">{mention.label}</span>
+          <span class="about">{mention.about}</span>
         </li>
       ))}
     </ul>
@@ -153,13 +246,24 @@ function Above() {
   const out = beyond(words.value, mode.value, setup.value)
   return (
     <div class="above">
-      {runsOn.value && <p class="notice">What the answer began still runs. <button onClick={stop}>Interrupt</button></p>}
+      {runsOn.value && (
+        <p class="notice">
+          What the answer began still runs. <button onClick={stop}>Interrupt</button>
+        </p>
+      )}
       {talk.waiting.value.length > 0 && (
         <ol class="queued-messages" aria-label="Messages that wait">
           {talk.waiting.value.map(({ message, words }) => (
             <li key={message}>
               <span class="words">{words}</span>
-              <button class="quiet" aria-label={`Remove the waiting message ${words.slice(0, 40)}`} title="Do not send it" onClick={() => withdraw(message)}>×</button>
+              <button
+                class="quiet"
+                aria-label={`Remove the waiting message ${words.slice(0, 40)}`}
+                title="Do not send it"
+                onClick={() => withdraw(message)}
+              >
+                ×
+              </button>
             </li>
           ))}
         </ol>
@@ -171,7 +275,12 @@ function Above() {
       )}
       <Missing />
       {out.length > 0 && (
-        <p class="notice">{out.join(', ')} {out.length === 1 ? 'needs' : 'need'} Agent mode. <button class="agent switch-mode" onClick={() => void sendDraft('agent')}>Switch to Agent and send</button></p>
+        <p class="notice">
+          {out.join(', ')} {out.length === 1 ? 'needs' : 'need'} Agent mode.{' '}
+          <button class="agent switch-mode" onClick={() => void sendDraft('agent')}>
+            Switch to Agent and send
+          </button>
+        </p>
       )}
     </div>
   )

@@ -62,7 +62,8 @@ export function Inline({ cell }: { cell: CellModel }) {
     if (text === null) return
     proposal.current = new Proposal(cell, base(), text, host.current!, fits)
     // The text of the cell goes out of sight, and must not take the keyboard along.
-    if (host.current!.closest('.body')?.querySelector('.source')?.contains(document.activeElement)) field.current?.focus()
+    if (host.current!.closest('.body')?.querySelector('.source')?.contains(document.activeElement))
+      field.current?.focus()
     proposed.value = cell.id
     judging = judge
     said.value = 'The assistant proposes a change'
@@ -78,7 +79,8 @@ export function Inline({ cell }: { cell: CellModel }) {
     if (event.isComposing) return
     if (event.key === 'Enter' && event.target === field.current) void send(outputs.current)
     else if (event.key === 'Escape') close()
-    else if (event.altKey && !event.shiftKey && /^Key[YN]$/.test(event.code) && judging) judge(event.code === 'KeyY')
+    else if (event.altKey && !event.shiftKey && /^Key[YN]$/.test(event.code) && judging)
+      judge(event.code === 'KeyY')
     else return
     event.preventDefault()
     event.stopPropagation()
@@ -87,36 +89,64 @@ export function Inline({ cell }: { cell: CellModel }) {
   const parts = turn?.parts.value ?? []
   const ended = turn?.ended.value
   return (
-    <div class="inline-chat" role="group" aria-label={`Inline chat on ${nameOf(cell.id)}`} onKeyDown={onKeyDown}>
+    <div
+      class="inline-chat"
+      role="group"
+      aria-label={`Inline chat on ${nameOf(cell.id)}`}
+      onKeyDown={onKeyDown}
+    >
       <div ref={host} class="proposal" hidden={text === null} />
       {text !== null && (
         <div class="proposal-bar">
           <strong>Assistant</strong> <span>{fits.value ? 'proposes this change' : CHANGED}</span>
           <span class="spring" />
-          <button class="quiet" title="Drop it (Alt+N)" onClick={() => judge(false)}>Reject</button>
-          <button class="primary" title="Change the cell (Alt+Y)" disabled={!fits.value} onClick={() => judge(true)}>Accept</button>
+          <button class="quiet" title="Drop it (Alt+N)" onClick={() => judge(false)}>
+            Reject
+          </button>
+          <button
+            class="primary"
+            title="Change the cell (Alt+Y)"
+            disabled={!fits.value}
+            onClick={() => judge(true)}
+          >
+            Accept
+          </button>
         </div>
       )}
       {(parts.length > 0 || ended) && (
         <div class="inline-answer answer" role="group" aria-label="Answer" tabIndex={0}>
-          {parts.map((part, at) => part.kind === 'words'
-            ? <Prose key={part.key} part={part} isWhole={ended != null || at < parts.length - 1} />
-            : part.tool !== 'propose_change' && <ToolCall key={part.key} call={part} isOver={ended != null} />)}
+          {parts.map((part, at) =>
+            part.kind === 'words' ? (
+              <Prose key={part.key} part={part} isWhole={ended != null || at < parts.length - 1} />
+            ) : (
+              part.tool !== 'propose_change' && <ToolCall key={part.key} call={part} isOver={ended != null} />
+            ),
+          )}
           {turn && <Again turn={turn} />}
           {ended && <End ending={ended.ending} usage={null} again={null} />}
         </div>
       )}
       <div class="inline-line">
         <input
-          ref={field} aria-label={`Say how to change ${nameOf(cell.id)}`} value={words.value}
+          ref={field}
+          aria-label={`Say how to change ${nameOf(cell.id)}`}
+          value={words.value}
           placeholder={text === null ? 'How should this cell change?' : 'Say what should be different'}
           onInput={(event) => (words.value = event.currentTarget.value)}
         />
         {isBusy && <span class="spinner" role="img" aria-label="Waiting for the model" />}
-        {isBusy
-          ? <button class="quiet" onClick={close}>Stop</button>
-          : <button class="primary" disabled={!words.value.trim()} onClick={() => void send(outputs.current)}>Send</button>}
-        <button class="quiet" aria-label="Close the inline chat" title="Close (Esc)" onClick={close}>×</button>
+        {isBusy ? (
+          <button class="quiet" onClick={close}>
+            Stop
+          </button>
+        ) : (
+          <button class="primary" disabled={!words.value.trim()} onClick={() => void send(outputs.current)}>
+            Send
+          </button>
+        )}
+        <button class="quiet" aria-label="Close the inline chat" title="Close (Esc)" onClick={close}>
+          ×
+        </button>
       </div>
     </div>
   )

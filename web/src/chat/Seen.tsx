@@ -20,19 +20,41 @@ export function Seen({ onClose }: { onClose: () => void }) {
       {all === null && <p class="faint">That cannot be told now.</p>}
       {all !== null && all !== 'looking' && (
         <div class="seen">
-          <p class="faint">{size(all.bytes)} would be sent now; notebook mode is {all.notebook_mode ? 'on' : 'off'}.</p>
-          {all.notes.map((note) => <p key={note} class="note">{note}</p>)}
+          <p class="faint">
+            {size(all.bytes)} would be sent now; notebook mode is {all.notebook_mode ? 'on' : 'off'}.
+          </p>
+          {all.notes.map((note) => (
+            <p key={note} class="note">
+              {note}
+            </p>
+          ))}
           <Section title="Instructions" text={all.instructions} isOpen={false} />
           {earlier.length > 0 && (
             <details>
-              <summary>Said before ({earlier.length === 1 ? '1 message' : `${earlier.length} messages`})</summary>
-              {earlier.map(({ role, text }, at) => <Section key={at} title={role === 'person' ? 'From you' : 'From the model'} text={text} isOpen={false} />)}
+              <summary>
+                Said before ({earlier.length === 1 ? '1 message' : `${earlier.length} messages`})
+              </summary>
+              {earlier.map(({ role, text }, at) => (
+                <Section
+                  key={at}
+                  title={role === 'person' ? 'From you' : 'From the model'}
+                  text={text}
+                  isOpen={false}
+                />
+              ))}
             </details>
           )}
           {last && <Section title="This message" text={last.text} isOpen />}
           <details>
             <summary>Tools ({all.tools.length})</summary>
-            <dl>{all.tools.map(({ name, description }) => <div key={name}><dt>{name}</dt><dd>{description}</dd></div>)}</dl>
+            <dl>
+              {all.tools.map(({ name, description }) => (
+                <div key={name}>
+                  <dt>{name}</dt>
+                  <dd>{description}</dd>
+                </div>
+              ))}
+            </dl>
           </details>
         </div>
       )}
@@ -43,8 +65,12 @@ export function Seen({ onClose }: { onClose: () => void }) {
 function Section({ title, text, isOpen }: { title: string; text: string; isOpen: boolean }) {
   return (
     <details open={isOpen}>
-      <summary>{title} ({size(new TextEncoder().encode(text).length)})</summary>
-      <pre role="group" tabIndex={0} aria-label={title}>{text}</pre>
+      <summary>
+        {title} ({size(new TextEncoder().encode(text).length)})
+      </summary>
+      <pre role="group" tabIndex={0} aria-label={title}>
+        {text}
+      </pre>
     </details>
   )
 }

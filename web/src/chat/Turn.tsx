@@ -23,16 +23,38 @@ export function Turn({ turn, isLast }: { turn: Told; isLast: boolean }) {
   const isOver = ended !== null || isLost
   const isSilent = !isOver && !turn.again.value && (parts.length === 0 || isWaiting(parts))
   return (
-    <article class={`turn${turn.isUndone.value ? ' undone' : ''}`} aria-label={`You: ${asked.words.slice(0, 80)}`}>
+    <article
+      class={`turn${turn.isUndone.value ? ' undone' : ''}`}
+      aria-label={`You: ${asked.words.slice(0, 80)}`}
+    >
       <Mine turn={turn} />
       <div class="answer">
-        {parts.map((part, at) => part.kind === 'words'
-          ? <Prose key={part.key} part={part} isWhole={isOver || at < parts.length - 1} />
-          : <ToolCall key={part.key} call={part} isOver={isOver} />)}
-        {isSilent && <p class="thinking"><span class="dots" aria-hidden="true"><i /><i /><i /></span><span class="only-heard">Waiting for the model</span></p>}
+        {parts.map((part, at) =>
+          part.kind === 'words' ? (
+            <Prose key={part.key} part={part} isWhole={isOver || at < parts.length - 1} />
+          ) : (
+            <ToolCall key={part.key} call={part} isOver={isOver} />
+          ),
+        )}
+        {isSilent && (
+          <p class="thinking">
+            <span class="dots" aria-hidden="true">
+              <i />
+              <i />
+              <i />
+            </span>
+            <span class="only-heard">Waiting for the model</span>
+          </p>
+        )}
         {!isOver && <Again turn={turn} />}
         {isLost && <p class="ending lost">Broken off: the host was ended</p>}
-        {ended && <End ending={ended.ending} usage={ended.usage} again={isLast ? () => void press(`again-${asked.turn}`, message(turn)) : null} />}
+        {ended && (
+          <End
+            ending={ended.ending}
+            usage={ended.usage}
+            again={isLast ? () => void press(`again-${asked.turn}`, message(turn)) : null}
+          />
+        )}
         {ended && isLast && <Switch turn={turn} />}
       </div>
     </article>
@@ -60,7 +82,11 @@ const MOST = 4
 
 function Mine({ turn }: { turn: Told }) {
   const { words, mode, turn: name, selected, outputs, notebook_mode, notes } = turn.asked
-  const off = notebook_mode ? '' : isAttached(turn.asked) ? ' · notebook mode off: not in front' : ' · notebook mode off: not attached'
+  const off = notebook_mode
+    ? ''
+    : isAttached(turn.asked)
+      ? ' · notebook mode off: not in front'
+      : ' · notebook mode off: not attached'
   const ask = () => {
     question.value = {
       text: 'Take back what this answer and all later ones changed in notebooks? What you and others changed stays.',
@@ -72,16 +98,39 @@ function Mine({ turn }: { turn: Told }) {
     <div class="mine">
       <div class="bubble">{tinted(words)}</div>
       <div class="with">
-        {turn.isUndone.value
-          ? <span class="meta">restored</span>
-          : turn.ended.value && <button class="quiet restore" title="Take back what was changed from here on" onClick={ask}>Restore to here</button>}
-        {selected.slice(0, MOST).map((id) => <CellChip key={id} id={id} />)}
+        {turn.isUndone.value ? (
+          <span class="meta">restored</span>
+        ) : (
+          turn.ended.value && (
+            <button class="quiet restore" title="Take back what was changed from here on" onClick={ask}>
+              Restore to here
+            </button>
+          )
+        )}
+        {selected.slice(0, MOST).map((id) => (
+          <CellChip key={id} id={id} />
+        ))}
         {selected.length > MOST && <span class="meta">and {selected.length - MOST} more cells</span>}
-        {outputs.map((id) => <span key={id} class="with-output">output of <CellChip id={id} /></span>)}
-        {others(turn.asked).map((path) => <span key={path} class="with-file" title={path}>{path.split('/').at(-1)}</span>)}
-        <span class="meta">{modeName(mode)}{off}</span>
+        {outputs.map((id) => (
+          <span key={id} class="with-output">
+            output of <CellChip id={id} />
+          </span>
+        ))}
+        {others(turn.asked).map((path) => (
+          <span key={path} class="with-file" title={path}>
+            {path.split('/').at(-1)}
+          </span>
+        ))}
+        <span class="meta">
+          {modeName(mode)}
+          {off}
+        </span>
       </div>
-      {notes.map((note) => <p key={note} class="note">{note}</p>)}
+      {notes.map((note) => (
+        <p key={note} class="note">
+          {note}
+        </p>
+      ))}
     </div>
   )
 }
@@ -93,7 +142,15 @@ export function withCode(text: string) {
 
 /** References stand out. */
 function tinted(words: string) {
-  return words.split(/((?<![\w/])[#@][\w./-]*\w)/).map((piece, at) => (at % 2 === 1 ? <span key={at} class="reference">{piece}</span> : piece))
+  return words.split(/((?<![\w/])[#@][\w./-]*\w)/).map((piece, at) =>
+    at % 2 === 1 ? (
+      <span key={at} class="reference">
+        {piece}
+      </span>
+    ) : (
+      piece
+    ),
+  )
 }
 
 export function Prose({ part, isWhole }: { part: Words; isWhole: boolean }) {
@@ -134,7 +191,14 @@ function equip(fragment: DocumentFragment): void {
       made.onclick = then
       bar.append(made)
     }
-    button('Copy', () => void navigator.clipboard.writeText(text).then(() => say('Copied'), () => say('The browser does not let the page copy')))
+    button(
+      'Copy',
+      () =>
+        void navigator.clipboard.writeText(text).then(
+          () => say('Copied'),
+          () => say('The browser does not let the page copy'),
+        ),
+    )
     if (/^(language-(python|py))?$/.test(pre.querySelector('code')?.className ?? '')) {
       button('Insert as cell', () => void insert('below', 'code', false, text))
     }
@@ -159,15 +223,31 @@ export function Again({ turn }: { turn: Told }) {
   }, [again])
   if (!again) return null
   const seconds = Math.ceil((again.at - now.value) / 1000)
-  return <p class="ending again"><span class="spinner" aria-hidden="true" />{again.message}. {seconds > 0 ? `Asked again in ${seconds} s` : 'Asked again'}</p>
+  return (
+    <p class="ending again">
+      <span class="spinner" aria-hidden="true" />
+      {again.message}. {seconds > 0 ? `Asked again in ${seconds} s` : 'Asked again'}
+    </p>
+  )
 }
 
 const SAID: Record<Exclude<Ending, object>, string> = {
-  done: '', stopped: 'Stopped', too_long: 'Cut off: the answer reached the length that is allowed',
-  too_many_steps: 'Ended: the model was asked as often as it may be in one answer', refused: 'The provider refused to answer',
+  done: '',
+  stopped: 'Stopped',
+  too_long: 'Cut off: the answer reached the length that is allowed',
+  too_many_steps: 'Ended: the model was asked as often as it may be in one answer',
+  refused: 'The provider refused to answer',
 }
 
-export function End({ ending, usage, again }: { ending: Ending; usage: Usage | null; again: (() => void) | null }) {
+export function End({
+  ending,
+  usage,
+  again,
+}: {
+  ending: Ending
+  usage: Usage | null
+  again: (() => void) | null
+}) {
   const failed = typeof ending === 'object' ? ending.failed : null
   return (
     <>
@@ -201,5 +281,9 @@ function Switch({ turn }: { turn: Told }) {
     setMode(mode)
     void press(`switch-${turn.asked.turn}`, { ...message(turn), mode })
   }
-  return <button class={`switch-mode ${mode}`} onClick={go}>Switch to {modeName(mode)} and send</button>
+  return (
+    <button class={`switch-mode ${mode}`} onClick={go}>
+      Switch to {modeName(mode)} and send
+    </button>
+  )
 }

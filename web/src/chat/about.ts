@@ -37,7 +37,9 @@ let times = 0
 function recall(): Kept | null {
   try {
     const found = JSON.parse(sessionStorage.getItem(name) ?? 'null') as Kept | null
-    return found && { cell: found.cell, chat: found.chat, mark: found.mark, words: found.words, said: found.said }
+    return (
+      found && { cell: found.cell, chat: found.chat, mark: found.mark, words: found.words, said: found.said }
+    )
   } catch {
     return null
   }
@@ -90,7 +92,15 @@ export async function send(outputs: string[], said = words.peek().trim()): Promi
   await settled()
   const before = text
   const source = (text = sourceOf(mine.cell))
-  const message = { id: messageId(), words: said, mode: 'ask' as const, is_attached: true, attached: [], selected: [mine.cell], outputs }
+  const message = {
+    id: messageId(),
+    words: said,
+    mode: 'ask' as const,
+    is_attached: true,
+    attached: [],
+    selected: [mine.cell],
+    outputs,
+  }
   const opened = await ask({ chat: { open: { notebook, cell: mine.cell, is_new: false } } }, 'open')
   const isTaken = opened && (await ask({ chat: { say: { chat: opened.chat, message } } }, 'done'))
   isSending.value = false

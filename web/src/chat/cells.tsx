@@ -13,7 +13,11 @@ const named = (index: number | undefined) => (index === undefined ? 'deleted cel
 export function CellChip({ id }: { id: string }) {
   const name = nameOf(id)
   if (!isThere(id)) return <span class="cell-chip gone">{name}</span>
-  return <button class="cell-chip" title={`Show ${name}`} onClick={() => point(id)}>{name}</button>
+  return (
+    <button class="cell-chip" title={`Show ${name}`} onClick={() => point(id)}>
+      {name}
+    </button>
+  )
 }
 
 /** The cell that an argument of a call means: by id, or by its place. */

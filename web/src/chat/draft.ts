@@ -15,7 +15,13 @@ const rank = (mode: Mode) => MODES.findIndex((one) => one.mode === mode)
 export const gives = (mode: Mode, needed: Mode) => rank(mode) >= rank(needed)
 export const modeName = (mode: Mode) => MODES[rank(mode)]!.name
 
-interface Draft { words: string; isAttached: boolean; attached: string[]; selected: string[]; outputs: string[] }
+interface Draft {
+  words: string
+  isAttached: boolean
+  attached: string[]
+  selected: string[]
+  outputs: string[]
+}
 
 const path = new URLSearchParams(location.search).get('path') ?? ''
 const name = `cellist:draft:${path}`
@@ -91,7 +97,11 @@ export function said(written: string, message: ChatMessage): void {
 
 effect(() => {
   const draft: Draft = {
-    words: words.value, isAttached: isAttached.value, attached: attached.value, selected: selected.value, outputs: outputs.value,
+    words: words.value,
+    isAttached: isAttached.value,
+    attached: attached.value,
+    selected: selected.value,
+    outputs: outputs.value,
   }
   try {
     sessionStorage.setItem(name, JSON.stringify(draft))

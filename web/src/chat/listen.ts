@@ -9,7 +9,11 @@ import type { Talk } from './told'
  * before the page looked. Resolves when another conversation has taken its place, or the host does not know it.
  */
 export async function listen(
-  talk: Talk, chat: string, old: number | null, isWanted: () => boolean, onHeard: (isOld: boolean) => void,
+  talk: Talk,
+  chat: string,
+  old: number | null,
+  isWanted: () => boolean,
+  onHeard: (isOld: boolean) => void,
 ): Promise<void> {
   let [from, mark]: [number, number | null] = [0, null]
   while (isWanted()) {

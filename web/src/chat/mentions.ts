@@ -14,7 +14,11 @@ export interface Mention {
 }
 
 /** What is being pointed at, up to the cursor. */
-export interface Trigger { sign: '#' | '@'; query: string; from: number }
+export interface Trigger {
+  sign: '#' | '@'
+  query: string
+  from: number
+}
 
 const BEGUN = /(?:^|[\s([{"'`,;:])([#@])([\w./-]*)$/
 
@@ -26,8 +30,12 @@ export function triggerAt(text: string, cursor: number): Trigger | null {
 }
 
 const ABOUT: Record<string, string> = {
-  runNotebookCells: 'Run cells', addNotebookCell: 'Add a cell', updateNotebookCell: 'Change a cell',
-  getNotebookCells: 'Read cells', getCellOutputs: 'Read outputs', searchNotebook: 'Find text in cells and outputs',
+  runNotebookCells: 'Run cells',
+  addNotebookCell: 'Add a cell',
+  updateNotebookCell: 'Change a cell',
+  getNotebookCells: 'Read cells',
+  getCellOutputs: 'Read outputs',
+  searchNotebook: 'Find text in cells and outputs',
   undo: 'Undo changes',
 }
 const MOST = 40
@@ -36,7 +44,9 @@ const MOST = 40
 export function mentions({ sign, query }: Trigger, mode: Mode, chat: ChatSetup | null): Mention[] {
   const wanted = query.toLowerCase()
   const all = sign === '#' ? (isAttached.value ? tools(mode, chat) : []) : [...attachable(chat)]
-  const found = all.filter(({ label, about, key }) => `${label} ${about} ${key}`.toLowerCase().includes(wanted))
+  const found = all.filter(({ label, about, key }) =>
+    `${label} ${about} ${key}`.toLowerCase().includes(wanted),
+  )
   const isMeant = (mention: Mention) => means(query, mention)
   return [...found.filter(isMeant), ...found.filter((mention) => !isMeant(mention))].slice(0, MOST)
 }
@@ -50,10 +60,12 @@ export function means(query: string, { label, key, text }: Mention): boolean {
 const bare = (name: string) => name.replace(/^#/, '')
 
 function tools(mode: Mode, chat: ChatSetup | null): Mention[] {
-  return (chat?.references ?? []).filter((one) => gives(mode, one.mode)).map(({ name }) => {
-    const label = `#${bare(name)}`
-    return { key: label, label, about: ABOUT[bare(name)] ?? '', text: `${label} ` }
-  })
+  return (chat?.references ?? [])
+    .filter((one) => gives(mode, one.mode))
+    .map(({ name }) => {
+      const label = `#${bare(name)}`
+      return { key: label, label, about: ABOUT[bare(name)] ?? '', text: `${label} ` }
+    })
 }
 
 function* attachable(chat: ChatSetup | null): Generator<Mention> {
@@ -64,18 +76,32 @@ function* attachable(chat: ChatSetup | null): Generator<Mention> {
     const line = cell.source.split('\n').find((one) => one.trim()) ?? 'empty'
     yield { key: `cell:${id}`, label: `cell ${at}`, about: line, text: '', take: () => include(selected, id) }
     if (cell.outputs.value.length === 0) continue
-    yield { key: `output:${id}`, label: `output of cell ${at}`, about: line, text: '', take: () => include(outputs, id) }
+    yield {
+      key: `output:${id}`,
+      label: `output of cell ${at}`,
+      about: line,
+      text: '',
+      take: () => include(outputs, id),
+    }
   }
   for (const path of chat?.notebooks ?? []) {
     const isHere = here === path
     const take = () => (isHere ? void (isAttached.value = true) : include(attached, path))
-    yield { key: `notebook:${path}`, label: path, about: isHere ? 'this notebook' : 'notebook', text: '', take }
+    yield {
+      key: `notebook:${path}`,
+      label: path,
+      about: isHere ? 'this notebook' : 'notebook',
+      text: '',
+      take,
+    }
   }
 }
 
 /** Tools that the words name and the mode does not give. */
 export function beyond(words: string, mode: Mode, chat: ChatSetup | null): string[] {
-  const named = new Set([...words.matchAll(/(?:^|[\s([{"'`,;:])#(\w+)/g)].map(([, name]) => name!.toLowerCase()))
+  const named = new Set(
+    [...words.matchAll(/(?:^|[\s([{"'`,;:])#(\w+)/g)].map(([, name]) => name!.toLowerCase()),
+  )
   return (chat?.references ?? [])
     .filter((one) => named.has(bare(one.name).toLowerCase()) && !gives(mode, one.mode))
     .map(({ name }) => `#${bare(name)}`)

@@ -15,7 +15,8 @@ export function needed({ asked, parts }: Turn): Mode | null {
     const mode = result.value?.needs_mode ?? null
     if (mode !== null && (most === null || gives(mode, most))) most = mode
   }
-  const isSaid = calls.length === 0 && parts.value.some((part) => part.kind === 'words' && SAYS_SO.test(part.text.value))
+  const isSaid =
+    calls.length === 0 && parts.value.some((part) => part.kind === 'words' && SAYS_SO.test(part.text.value))
   if (isSaid) most = 'agent'
   return most === null || gives(asked.mode, most) ? null : most
 }

@@ -8,7 +8,11 @@ export class Outbox {
   /** Messages that the host was heard to know. */
   private readonly known = new Set<string>()
 
-  constructor(private readonly name: string, private readonly talk: Talk, private readonly store: Storage = sessionStorage) {
+  constructor(
+    private readonly name: string,
+    private readonly talk: Talk,
+    private readonly store: Storage = sessionStorage,
+  ) {
     this.messages = this.recall()
   }
 

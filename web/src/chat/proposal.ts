@@ -17,7 +17,10 @@ export class Proposal {
 
   /** `base` is the text that it was made for, null when it is not known any more; `fits` says whether it can still be done. */
   constructor(
-    private readonly cell: CellModel, private readonly base: string | null, private readonly proposed: string, host: HTMLElement,
+    private readonly cell: CellModel,
+    private readonly base: string | null,
+    private readonly proposed: string,
+    host: HTMLElement,
     private readonly fits: Signal<boolean>,
   ) {
     this.view = new EditorView({ state: this.state(), parent: host })
@@ -44,7 +47,12 @@ export class Proposal {
         highlighters.map((one) => syntaxHighlighting(one)),
         language ? [language.extension] : [],
         EditorView.contentAttributes.of({ 'aria-label': 'Proposed source' }),
-        unifiedMergeView({ original: this.cell.source, gutter: false, mergeControls: false, collapseUnchanged: { margin: 4, minSize: 12 } }),
+        unifiedMergeView({
+          original: this.cell.source,
+          gutter: false,
+          mergeControls: false,
+          collapseUnchanged: { margin: 4, minSize: 12 },
+        }),
       ],
     })
   }

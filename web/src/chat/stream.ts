@@ -8,7 +8,10 @@ export class Streamed {
   private drawn = 0
   private nodes = 0
 
-  constructor(private readonly host: HTMLElement, private readonly finish: (fragment: DocumentFragment) => void) {}
+  constructor(
+    private readonly host: HTMLElement,
+    private readonly finish: (fragment: DocumentFragment) => void,
+  ) {}
 
   draw(text: string, isWhole: boolean): void {
     const rest = text.slice(this.drawn)

@@ -12,8 +12,11 @@ import { Outbox } from './outbox'
 import { Talk } from './told'
 
 const WORDS: Record<string, string> = {
-  done: 'The assistant has answered', stopped: 'The answer was stopped', too_long: 'The answer was cut',
-  too_many_steps: 'The answer had to end', refused: 'The provider refused to answer',
+  done: 'The assistant has answered',
+  stopped: 'The answer was stopped',
+  too_long: 'The answer was cut',
+  too_many_steps: 'The answer had to end',
+  refused: 'The provider refused to answer',
 }
 export const announce = (ending: Ending) => {
   const words = typeof ending === 'string' ? (WORDS[ending] ?? '') : 'The assistant could not answer'
@@ -56,11 +59,17 @@ async function open(isNew: boolean): Promise<void> {
 
 async function follow(mine: number, told: number): Promise<void> {
   let isBehind = true
-  await listen(talk, chat, told, () => mine === times, (isOld) => {
-    if (!isBehind) return outbox.heard()
-    isBehind = isOld
-    if (!isOld) giveBack()
-  })
+  await listen(
+    talk,
+    chat,
+    told,
+    () => mine === times,
+    (isOld) => {
+      if (!isBehind) return outbox.heard()
+      isBehind = isOld
+      if (!isOld) giveBack()
+    },
+  )
   // Another window has begun a new conversation.
   if (mine === times) opening = open(false)
 }
@@ -157,7 +166,8 @@ export async function withdraw(message: string): Promise<void> {
 }
 
 export async function approve(call: string, verdict: Approval): Promise<void> {
-  if ((await ask({ chat: { approve: { chat, call, verdict } } }, 'done')) === false) say('That is not asked any more')
+  if ((await ask({ chat: { approve: { chat, call, verdict } } }, 'done')) === false)
+    say('That is not asked any more')
 }
 
 export async function restore(turn: string): Promise<void> {

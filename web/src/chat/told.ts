@@ -7,7 +7,11 @@ import type { Under } from '../net/sync'
 export type Asked = Under<Told, 'asked'>
 export type Result = Under<Told, 'result'>
 
-export interface Words { kind: 'words'; key: number; text: Signal<string> }
+export interface Words {
+  kind: 'words'
+  key: number
+  text: Signal<string>
+}
 export interface Call {
   kind: 'call'
   key: number
@@ -47,7 +51,10 @@ export class Talk {
   private keys = 0
 
   /** `onEnd` is told of each answer that ends while the page looks on. */
-  constructor(private readonly onEnd: (ending: Ending) => void, private readonly onQuestion: () => void = () => {}) {}
+  constructor(
+    private readonly onEnd: (ending: Ending) => void,
+    private readonly onQuestion: () => void = () => {},
+  ) {}
 
   clear(): void {
     this.turns.value = []
@@ -64,7 +71,8 @@ export class Talk {
       heard.told.forEach((told, at) => this.hear(told, from + at < old))
       this.answering.value = heard.answering
       this.runsOn.value = heard.runs_on
-      if (JSON.stringify(this.waiting.peek()) !== JSON.stringify(heard.waiting)) this.waiting.value = heard.waiting
+      if (JSON.stringify(this.waiting.peek()) !== JSON.stringify(heard.waiting))
+        this.waiting.value = heard.waiting
     })
   }
 
@@ -83,14 +91,29 @@ export class Talk {
     const key = ++this.keys
     if ('asked' in told) {
       this.proposal.value = null
-      const asked: Turn = { key, asked: told.asked, parts: signal([]), again: signal(null), ended: signal(null), isUndone: signal(false) }
+      const asked: Turn = {
+        key,
+        asked: told.asked,
+        parts: signal([]),
+        again: signal(null),
+        ended: signal(null),
+        isUndone: signal(false),
+      }
       this.turns.value = [...this.turns.peek(), asked]
     } else if ('text' in told) {
       const last = turn?.parts.peek().at(-1)
       if (last?.kind === 'words') last.text.value += told.text
       else this.add({ kind: 'words', key, text: signal(told.text) })
     } else if ('call' in told) {
-      this.add({ kind: 'call', key, ...told.call, begun: isOld ? null : Date.now(), question: signal(null), path: signal(null), result: signal(null) })
+      this.add({
+        kind: 'call',
+        key,
+        ...told.call,
+        begun: isOld ? null : Date.now(),
+        question: signal(null),
+        path: signal(null),
+        result: signal(null),
+      })
     } else if ('question' in told) {
       const call = this.call(told.question.id)
       if (call) {

@@ -28,18 +28,27 @@ const normal = (keys: string) => (isMac ? keys : keys.replace('Ctrl-', 'Mod-'))
 let begun: { keys: string; at: number } | null = null
 
 function find(name: string, mode: 'command' | 'edit', isBeside: boolean): Binding | null {
-  const fits = table.filter((binding) =>
-    binding.run && (binding.when?.() ?? true) && (binding.mode === mode || binding.mode === 'both') && (!isBeside || binding.isAnywhere))
+  const fits = table.filter(
+    (binding) =>
+      binding.run &&
+      (binding.when?.() ?? true) &&
+      (binding.mode === mode || binding.mode === 'both') &&
+      (!isBeside || binding.isAnywhere),
+  )
   const chord = begun && performance.now() - begun.at < CHORD ? `${begun.keys} ${name}` : null
   begun = null
   const whole = fits.find((binding) => normal(binding.keys) === chord)
   if (whole) return whole
-  if (fits.some((binding) => binding.keys.startsWith(`${name} `))) begun = { keys: name, at: performance.now() }
+  if (fits.some((binding) => binding.keys.startsWith(`${name} `)))
+    begun = { keys: name, at: performance.now() }
   return fits.find((binding) => normal(binding.keys) === name) ?? null
 }
 
 export function takesText(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  )
 }
 
 /** Whether the keyboard is where the assistant is talked to. */
@@ -52,26 +61,34 @@ function isWithin(target: EventTarget | null, what: string): boolean {
 }
 
 export function listen(): void {
-  addEventListener('keydown', (event) => {
-    if (event.defaultPrevented || event.isComposing || question.peek() || sheet.peek()) return
-    // Whatever lies over the page has the keyboard alone.
-    if (document.querySelector('dialog[open]')) return
-    const beside = isBeside(event.target)
-    const inEditor = isEditing.peek() && !beside
-    if (beside) {
-      begun = null
-    } else if (inEditor) {
-      // The editor itself takes Escape, after what it has open, and so do other fields.
-      if (event.key === 'Escape' && (takesText(event.target) || isWithin(event.target, '.cm-editor'))) return
-    } else if (takesText(event.target)) {
-      return
-    } else if (event.target instanceof HTMLElement && event.target.closest('button, a, summary, [role=tree]')) {
-      if (event.key === 'Enter' || event.key === ' ') return
-    }
-    const binding = find(nameOf(event), inEditor ? 'edit' : 'command', beside)
-    if (!binding) return
-    event.preventDefault()
-    event.stopPropagation()
-    binding.run?.()
-  }, { capture: true })
+  addEventListener(
+    'keydown',
+    (event) => {
+      if (event.defaultPrevented || event.isComposing || question.peek() || sheet.peek()) return
+      // Whatever lies over the page has the keyboard alone.
+      if (document.querySelector('dialog[open]')) return
+      const beside = isBeside(event.target)
+      const inEditor = isEditing.peek() && !beside
+      if (beside) {
+        begun = null
+      } else if (inEditor) {
+        // The editor itself takes Escape, after what it has open, and so do other fields.
+        if (event.key === 'Escape' && (takesText(event.target) || isWithin(event.target, '.cm-editor')))
+          return
+      } else if (takesText(event.target)) {
+        return
+      } else if (
+        event.target instanceof HTMLElement &&
+        event.target.closest('button, a, summary, [role=tree]')
+      ) {
+        if (event.key === 'Enter' || event.key === ' ') return
+      }
+      const binding = find(nameOf(event), inEditor ? 'edit' : 'command', beside)
+      if (!binding) return
+      event.preventDefault()
+      event.stopPropagation()
+      binding.run?.()
+    },
+    { capture: true },
+  )
 }

@@ -6,15 +6,20 @@ import type { CellText as Cell, Effect, Op as AnyOp } from './protocol'
 
 /** An operation of a page, which names the cells that it puts in, and changes texts by change sets. */
 export type Op =
-  | Exclude<AnyOp, { op: 'insert' | 'write' }>
-  | (Extract<AnyOp, { op: 'insert' }> & { cell: string })
+  Exclude<AnyOp, { op: 'insert' | 'write' }> | (Extract<AnyOp, { op: 'insert' }> & { cell: string })
 
 export function isSameList(old: readonly Cell[], now: readonly Cell[]): boolean {
-  return old.length === now.length && old.every((cell, at) => cell.id === now[at]!.id && cell.kind === now[at]!.kind)
+  return (
+    old.length === now.length &&
+    old.every((cell, at) => cell.id === now[at]!.id && cell.kind === now[at]!.kind)
+  )
 }
 
 /** What turns the texts of one list into those of another. */
-export function differences(old: readonly Cell[], now: readonly Cell[]): { cell: string; change: ChangeSet }[] {
+export function differences(
+  old: readonly Cell[],
+  now: readonly Cell[],
+): { cell: string; change: ChangeSet }[] {
   const before = new Map(old.map((cell) => [cell.id, cell.source]))
   return now.flatMap(({ id, source }) => {
     const was = before.get(id)
@@ -24,7 +29,14 @@ export function differences(old: readonly Cell[], now: readonly Cell[]): { cell:
 
 /** What an operation is called once it is done. */
 const DONE = {
-  insert: 'inserted', delete: 'deleted', move: 'moved', retype: 'retyped', change: 'changed', clear: 'outputs', absorb: 'outputs', refit: 'outputs',
+  insert: 'inserted',
+  delete: 'deleted',
+  move: 'moved',
+  retype: 'retyped',
+  change: 'changed',
+  clear: 'outputs',
+  absorb: 'outputs',
+  refit: 'outputs',
 } as const
 
 export function asEffect({ op, ...about }: Op): Effect {
@@ -33,10 +45,17 @@ export function asEffect({ op, ...about }: Op): Effect {
 
 /** Whether an operation brings this very cell back. */
 export function restores(op: Op, cell: string): boolean {
-  return op.op === 'insert' && op.cell === cell && op.content !== undefined && 'cell' in op.content && op.content.cell.cell === cell
+  return (
+    op.op === 'insert' &&
+    op.cell === cell &&
+    op.content !== undefined &&
+    'cell' in op.content &&
+    op.content.cell.cell === cell
+  )
 }
 
-const at = (cells: readonly Cell[], id: string | null) => (id === null ? -1 : cells.findIndex((cell) => cell.id === id))
+const at = (cells: readonly Cell[], id: string | null) =>
+  id === null ? -1 : cells.findIndex((cell) => cell.id === id)
 
 function put(cells: readonly Cell[], cell: Cell, after: string | null): Cell[] {
   const known = after === null ? 0 : at(cells, after) + 1
@@ -57,18 +76,29 @@ export function follow(cells: Cell[], effect: Effect): Cell[] {
   switch (effect.effect) {
     case 'inserted':
       // One that others had deleted and that came back here may still be there in a list that has not heard of that.
-      return put(at(cells, effect.cell) < 0 ? cells : cells.filter(({ id }) => id !== effect.cell), { id: effect.cell, kind: effect.kind, source: effect.source }, effect.after)
+      return put(
+        at(cells, effect.cell) < 0 ? cells : cells.filter(({ id }) => id !== effect.cell),
+        { id: effect.cell, kind: effect.kind, source: effect.source },
+        effect.after,
+      )
     case 'deleted':
       return cells.filter((cell) => cell.id !== effect.cell)
     case 'moved': {
       const place = at(cells, effect.cell)
       if (place < 0 || effect.after === effect.cell) return cells
-      return put(cells.filter((_, index) => index !== place), cells[place]!, effect.after)
+      return put(
+        cells.filter((_, index) => index !== place),
+        cells[place]!,
+        effect.after,
+      )
     }
     case 'retyped':
       return set(cells, effect.cell, (cell) => ({ ...cell, kind: effect.kind }))
     case 'changed':
-      return set(cells, effect.cell, (cell) => ({ ...cell, source: apply(fromJSON(effect.change), cell.source) }))
+      return set(cells, effect.cell, (cell) => ({
+        ...cell,
+        source: apply(fromJSON(effect.change), cell.source),
+      }))
     case 'outputs':
     case 'metadata':
       return cells
@@ -103,7 +133,11 @@ export function between(old: readonly Cell[], now: readonly Cell[]): Effect[] {
     }
     if (known !== index) {
       effects.push({ effect: 'moved', cell: cell.id, after })
-      order = put(order.filter((_, place) => place !== known), was, after)
+      order = put(
+        order.filter((_, place) => place !== known),
+        was,
+        after,
+      )
     }
   })
   return effects

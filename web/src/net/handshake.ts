@@ -4,15 +4,25 @@
 /** How the host says that this browser stands with it. */
 export type Standing = 'signed_in' | 'returning' | 'signed_out'
 
-interface HostGreeting { challenge: string; standing: Standing; proof: string }
+interface HostGreeting {
+  challenge: string
+  standing: Standing
+  proof: string
+}
 
 /** Another program answers at the host's address. */
 export class Stranger extends Error {}
 
 export const encoder = new TextEncoder()
-export const hex = (bytes: Uint8Array) => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+export const hex = (bytes: Uint8Array) =>
+  [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
-interface Keys { browser: string; salt: string; key: Promise<CryptoKey>; shared: Promise<CryptoKey> }
+interface Keys {
+  browser: string
+  salt: string
+  key: Promise<CryptoKey>
+  shared: Promise<CryptoKey>
+}
 
 /** The key of this page, and the key that all pages of the user share. The host put them into the page, and they stay in memory, where no other program finds them. */
 const { browser, salt, key, shared } = takeKeys()
@@ -22,8 +32,15 @@ function takeKeys(): Keys {
   const meta = document.querySelector<HTMLMetaElement>('meta[name=page-key]')
   const [browser = '', salt = '', secret = '', sharedSecret = ''] = (meta?.content ?? '').split(' ')
   meta?.remove()
-  const key = crypto.subtle.importKey('raw', encoder.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
-  const shared = crypto.subtle.digest('SHA-256', encoder.encode(sharedSecret))
+  const key = crypto.subtle.importKey(
+    'raw',
+    encoder.encode(secret),
+    { name: 'HMAC', hash: 'SHA-256' },
+    false,
+    ['sign'],
+  )
+  const shared = crypto.subtle
+    .digest('SHA-256', encoder.encode(sharedSecret))
     .then((bytes) => crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt', 'decrypt']))
   return { browser, salt, key, shared }
 }
@@ -53,7 +70,8 @@ export class Meeting {
       const whole = await crypto.subtle.sign('HMAC', await key, encoder.encode(text))
       return hex(new Uint8Array(whole, 0, 16))
     }
-    if (proof !== (await prove('host'))) throw new Stranger('another program answers at the address of the host')
+    if (proof !== (await prove('host')))
+      throw new Stranger('another program answers at the address of the host')
     return { standing, proof: await prove('page') }
   }
 }
@@ -61,7 +79,8 @@ export class Meeting {
 function greeting(message: string): HostGreeting {
   try {
     const { challenge, standing, proof } = (JSON.parse(message) as { host: HostGreeting }).host
-    if ([challenge, standing, proof].every((part) => typeof part === 'string')) return { challenge, standing, proof }
+    if ([challenge, standing, proof].every((part) => typeof part === 'string'))
+      return { challenge, standing, proof }
   } catch {
     // Another program may say anything.
   }

@@ -16,9 +16,13 @@ export function keep(path: string, client: string, kept: Kept | null): void {
 
 /** A full store may still take typed text, without the outputs of pasted cells. */
 function keepTexts(name: string, kept: Kept | null): void {
-  const isLarge = (key: string, value: unknown) => key === 'content' && typeof value === 'object' && value !== null && 'json' in value
+  const isLarge = (key: string, value: unknown) =>
+    key === 'content' && typeof value === 'object' && value !== null && 'json' in value
   try {
-    localStorage.setItem(name, JSON.stringify(kept, (key, value: unknown) => (isLarge(key, value) ? undefined : value)))
+    localStorage.setItem(
+      name,
+      JSON.stringify(kept, (key, value: unknown) => (isLarge(key, value) ? undefined : value)),
+    )
   } catch {
     // The page itself still has it.
   }

@@ -15,10 +15,18 @@ export interface Shift {
 }
 
 /** What was done here under one number. */
-interface Own { number: number; ops: Op[] }
+interface Own {
+  number: number
+  ops: Op[]
+}
 
 /** A change of the notebook. Changes made here keep their operations, which may hold more than the effects. */
-interface Logged { version: number; number: number; effects: Effect[]; ops: Op[] | null }
+interface Logged {
+  version: number
+  number: number
+  effects: Effect[]
+  ops: Op[] | null
+}
 
 /** What has to be kept so that nothing typed is lost when the page goes. */
 export interface Kept {
@@ -40,7 +48,11 @@ export class Replica {
   private isSent = false
   private names = 0
 
-  constructor(readonly client: string, public version: number, cells: Cell[]) {
+  constructor(
+    readonly client: string,
+    public version: number,
+    cells: Cell[],
+  ) {
     this.confirmed = cells
     this.shown = cells
     this.safe = cells
@@ -102,7 +114,9 @@ export class Replica {
 
   /** Reduces cells that were to come in whole to their sources. Whether there were any. */
   simplify(): boolean {
-    const whole = [...this.sent, ...this.waiting].filter((op) => op.op === 'insert' && op.content && !restores(op, op.cell))
+    const whole = [...this.sent, ...this.waiting].filter(
+      (op) => op.op === 'insert' && op.content && !restores(op, op.cell),
+    )
     for (const op of whole) if (op.op === 'insert') delete op.content
     this.isSent = false
     return whole.length > 0
@@ -112,7 +126,8 @@ export class Replica {
   receive(change: Change): Shift | null {
     if (change.version <= this.version) return { texts: [], isListChanged: false }
     if (change.version > this.version + 1) return null
-    const isMine = this.sent.length > 0 && change.tag?.client === this.client && change.tag.number === this.number
+    const isMine =
+      this.sent.length > 0 && change.tag?.client === this.client && change.tag.number === this.number
     const ops = isMine ? this.sent : null
     if (isMine) {
       this.sent = []
@@ -172,7 +187,13 @@ export class Replica {
         const was = op.op === 'change' ? old.find(({ id }) => id === op.cell) : undefined
         if (!was) continue
         returned.add(op.cell)
-        op = { op: 'insert', cell: op.cell, after: cells.at(-1)?.id ?? null, kind: was.kind, source: was.source }
+        op = {
+          op: 'insert',
+          cell: op.cell,
+          after: cells.at(-1)?.id ?? null,
+          kind: was.kind,
+          source: was.source,
+        }
       }
       cells = carryOut(cells, op)
       fitting.push(op)
@@ -331,10 +352,18 @@ export class Replica {
     this.sent = this.sent.filter((op) => !isAbout(op))
     this.waiting = this.waiting.filter((op) => !isAbout(op))
     const forgetPlace = (ops: Op[]) => {
-      for (const op of ops) if ((op.op === 'insert' || op.op === 'move') && op.after === cell) op.after = before
+      for (const op of ops)
+        if ((op.op === 'insert' || op.op === 'move') && op.after === cell) op.after = before
     }
     const back: Op | null = shown
-      ? { op: 'insert', cell, after: before, kind: shown.kind, source: shown.source, content: { cell: { cell, outputs: true } } }
+      ? {
+          op: 'insert',
+          cell,
+          after: before,
+          kind: shown.kind,
+          source: shown.source,
+          content: { cell: { cell, outputs: true } },
+        }
       : null
     if (inSent && back) {
       this.sent.unshift(back)

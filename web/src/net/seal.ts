@@ -7,7 +7,11 @@ const NONCE = 12
 
 export async function seal(text: string): Promise<ArrayBuffer> {
   const nonce = crypto.getRandomValues(new Uint8Array(NONCE))
-  const sealed = await crypto.subtle.encrypt({ name: 'AES-GCM', iv: nonce }, await sharedKey, encoder.encode(text))
+  const sealed = await crypto.subtle.encrypt(
+    { name: 'AES-GCM', iv: nonce },
+    await sharedKey,
+    encoder.encode(text),
+  )
   const whole = new Uint8Array(NONCE + sealed.byteLength)
   whole.set(nonce)
   whole.set(new Uint8Array(sealed), NONCE)
@@ -19,7 +23,9 @@ export async function unseal(message: unknown): Promise<string | null> {
   if (!(message instanceof ArrayBuffer) || message.byteLength < NONCE) return null
   const [nonce, sealed] = [new Uint8Array(message, 0, NONCE), new Uint8Array(message, NONCE)]
   try {
-    return new TextDecoder().decode(await crypto.subtle.decrypt({ name: 'AES-GCM', iv: nonce }, await sharedKey, sealed))
+    return new TextDecoder().decode(
+      await crypto.subtle.decrypt({ name: 'AES-GCM', iv: nonce }, await sharedKey, sealed),
+    )
   } catch {
     return null
   }

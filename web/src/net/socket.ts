@@ -12,7 +12,10 @@ export class Refused extends Error {
 /** The socket went away before the answer came. */
 export class Lost extends Error {}
 
-interface Waiting { resolve: (reply: Reply) => void; reject: (error: Error) => void }
+interface Waiting {
+  resolve: (reply: Reply) => void
+  reject: (error: Error) => void
+}
 
 export interface Listener {
   onOpen: () => void
@@ -33,7 +36,10 @@ export class Socket {
   /** Whether host and page have proven themselves on this socket. */
   private isProven = false
 
-  constructor(private readonly address: string, private readonly listener: Listener) {
+  constructor(
+    private readonly address: string,
+    private readonly listener: Listener,
+  ) {
     addEventListener('online', () => this.hurry())
     document.addEventListener('visibilitychange', () => {
       if (!document.hidden) this.hurry()
@@ -78,11 +84,14 @@ export class Socket {
     }
     socket.onmessage = (event) => {
       socket.onmessage = (next) => void signIn(next.data as string).then(opened, () => socket.close())
-      meeting.answer(event.data as string).then(({ standing, proof }) => {
-        if (standing === 'signed_out') return refused('locked')
-        socket.send(JSON.stringify({ proof }))
-        if (standing === 'signed_in') opened()
-      }, () => refused('stranger'))
+      meeting.answer(event.data as string).then(
+        ({ standing, proof }) => {
+          if (standing === 'signed_out') return refused('locked')
+          socket.send(JSON.stringify({ proof }))
+          if (standing === 'signed_in') opened()
+        },
+        () => refused('stranger'),
+      )
     }
     socket.onclose = () => this.lose(socket)
   }

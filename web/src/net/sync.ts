@@ -8,7 +8,17 @@ import { say } from '../state/view'
 import type { Op } from './cells'
 import { toJSON } from './change'
 import { keep, leftBehind, stayAlive } from './keep'
-import type { Actor, Change, ChatReply, NotebookAsk, NotebookNews, NotebookReply, NotebookWhole, Reply, Request } from './protocol'
+import type {
+  Actor,
+  Change,
+  ChatReply,
+  NotebookAsk,
+  NotebookNews,
+  NotebookReply,
+  NotebookWhole,
+  Reply,
+  Request,
+} from './protocol'
 import { type Kept, Replica, type Shift } from './replica'
 import { Lost, Refused, Socket } from './socket'
 
@@ -37,7 +47,8 @@ export function connect(wanted: string, others: typeof onOthers): void {
       isOpened = false
       replica?.unsent()
       // Why nothing was sent stays true until the host is there.
-      if (!['stranger', 'locked'].includes(doc.connection.peek())) doc.connection.value = replica ? 'lost' : 'connecting'
+      if (!['stranger', 'locked'].includes(doc.connection.peek()))
+        doc.connection.value = replica ? 'lost' : 'connecting'
     },
     onRefused: (why) => (doc.connection.value = why),
   })
@@ -129,7 +140,10 @@ function takeChanges(changes: Change[]): void {
     }
     show(shift)
     if (change.tag?.client !== client && change.effects.length > 0) {
-      onOthers(change.actor, change.effects.flatMap((effect) => (effect.cell ? [effect.cell] : [])))
+      onOthers(
+        change.actor,
+        change.effects.flatMap((effect) => (effect.cell ? [effect.cell] : [])),
+      )
     }
   }
   doc.version.value = replica.version
@@ -239,12 +253,17 @@ function within(reply: Reply): AnyReply {
 /** The value of a reply of one kind. */
 function under<K extends KeyOf<AnyReply>>(reply: Reply, kind: K): Under<AnyReply, K> {
   const inner = within(reply)
-  if (typeof inner !== 'object' || !(kind in inner)) throw new Error(`unexpected reply instead of ${kind}: ${JSON.stringify(inner)}`)
+  if (typeof inner !== 'object' || !(kind in inner))
+    throw new Error(`unexpected reply instead of ${kind}: ${JSON.stringify(inner)}`)
   return (inner as Record<K, Under<AnyReply, K>>)[kind]
 }
 
 /** Makes a request that has this kind of reply; `null` when the host cannot answer, which is then said unless it is quiet. */
-export async function ask<K extends KeyOf<AnyReply>>(request: Request, kind: K, isQuiet = false): Promise<Under<AnyReply, K> | null> {
+export async function ask<K extends KeyOf<AnyReply>>(
+  request: Request,
+  kind: K,
+  isQuiet = false,
+): Promise<Under<AnyReply, K> | null> {
   const reply = await answered(request, isQuiet)
   return reply && under(reply, kind)
 }
@@ -257,7 +276,8 @@ async function answered(request: Request, isQuiet: boolean): Promise<Reply | nul
     return await socket.ask(request)
   } catch (error) {
     if (error instanceof Refused && isQuiet) return null
-    if (error instanceof Refused) say(error.failure.hint ? `${error.message}. ${error.failure.hint}` : error.message)
+    if (error instanceof Refused)
+      say(error.failure.hint ? `${error.message}. ${error.failure.hint}` : error.message)
     else if (!(error instanceof Lost)) throw error
     return null
   }

@@ -9,7 +9,13 @@ import { active } from '../state/view'
 
 function Graves({ after }: { after: string | null }) {
   const here = graves.value.get(after)
-  return here ? <>{here.map(({ id, what }) => <Grave key={id} id={id} what={what} />)}</> : null
+  return here ? (
+    <>
+      {here.map(({ id, what }) => (
+        <Grave key={id} id={id} what={what} />
+      ))}
+    </>
+  ) : null
 }
 
 function Between({ after }: { after: string | null }) {
@@ -24,8 +30,12 @@ function Between({ after }: { after: string | null }) {
     <div class="between" onPointerEnter={() => (isMet.value = true)}>
       {isMet.value && (
         <>
-          <button tabIndex={-1} onClick={() => add('code')}>+ Code</button>
-          <button tabIndex={-1} onClick={() => add('markdown')}>+ Markdown</button>
+          <button tabIndex={-1} onClick={() => add('code')}>
+            + Code
+          </button>
+          <button tabIndex={-1} onClick={() => add('markdown')}>
+            + Markdown
+          </button>
         </>
       )}
     </div>
@@ -47,7 +57,9 @@ export function Notebook() {
           </div>
         ))}
         {ids.length === 0 && connection.value === 'open' && (
-          <button class="first" onClick={() => insert('below', 'code', true)}>Add the first cell</button>
+          <button class="first" onClick={() => insert('below', 'code', true)}>
+            Add the first cell
+          </button>
         )}
       </div>
     </main>

@@ -13,18 +13,37 @@ export function ReviewDock() {
     <aside class="dock" aria-label="Changes to review">
       {several.map(({ turn, actor, count }, at) => (
         <div class="turn" key={turn} role="group" aria-label={`Turn ${at + 1} of ${actor.name}`}>
-          <strong>{actor.name}</strong> <span>turn {at + 1}, {cells(count)}</span>
+          <strong>{actor.name}</strong>{' '}
+          <span>
+            turn {at + 1}, {cells(count)}
+          </span>
           <span class="spring" />
-          <button class="quiet" onClick={() => void judge('undo', { turn: { turn } })}>Undo turn</button>
-          <button class="quiet" onClick={() => void judge('keep', { turn: { turn } })}>Keep turn</button>
+          <button class="quiet" onClick={() => void judge('undo', { turn: { turn } })}>
+            Undo turn
+          </button>
+          <button class="quiet" onClick={() => void judge('keep', { turn: { turn } })}>
+            Keep turn
+          </button>
         </div>
       ))}
       <div class="all">
         <strong>{count === 1 ? '1 change' : `${count} changes`}</strong>
-        <button aria-label="Previous change" title="Previous change ([)" onClick={() => toChange(-1)}>↑</button>
-        <button aria-label="Next change" title="Next change (])" onClick={() => toChange(1)}>↓</button>
-        <button title="Undo all changes (Alt+Shift+N)" onClick={() => void judge('undo', 'all')}>Undo all</button>
-        <button class="primary" title="Keep all changes (Alt+Shift+Y)" onClick={() => void judge('keep', 'all')}>Keep all</button>
+        <button aria-label="Previous change" title="Previous change ([)" onClick={() => toChange(-1)}>
+          ↑
+        </button>
+        <button aria-label="Next change" title="Next change (])" onClick={() => toChange(1)}>
+          ↓
+        </button>
+        <button title="Undo all changes (Alt+Shift+N)" onClick={() => void judge('undo', 'all')}>
+          Undo all
+        </button>
+        <button
+          class="primary"
+          title="Keep all changes (Alt+Shift+Y)"
+          onClick={() => void judge('keep', 'all')}
+        >
+          Keep all
+        </button>
       </div>
     </aside>
   )

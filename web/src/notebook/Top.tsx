@@ -7,21 +7,35 @@ import { connection, file, isSaved, isSettled, kernel, present, status } from '.
 import { follows, setTheme, theme } from '../state/view'
 
 const KERNEL: Record<string, string> = {
-  none: 'not started', starting: 'starting', idle: 'idle', busy: 'busy', silent: 'does not answer', dead: 'gone',
+  none: 'not started',
+  starting: 'starting',
+  idle: 'idle',
+  busy: 'busy',
+  silent: 'does not answer',
+  dead: 'gone',
 }
 
-const ASSISTANT = { rests: 'Assistant (Ctrl+J)', works: 'The assistant works (Ctrl+J)', asks: 'The assistant waits for you (Ctrl+J)' }
+const ASSISTANT = {
+  rests: 'Assistant (Ctrl+J)',
+  works: 'The assistant works (Ctrl+J)',
+  asks: 'The assistant waits for you (Ctrl+J)',
+}
 
 function Saved() {
   const words = useComputed(() => {
-    if (connection.value === 'lost') return isSettled.value ? 'Reconnecting…' : 'Reconnecting; what you type is kept'
+    if (connection.value === 'lost')
+      return isSettled.value ? 'Reconnecting…' : 'Reconnecting; what you type is kept'
     if (connection.value === 'locked') return 'Signed out; run cellist open'
     if (connection.value === 'stranger') return 'Another program answers; nothing is sent to it'
     if (connection.value === 'connecting') return 'Opening…'
     if (status.value.problem) return 'Not saved'
     return isSaved.value ? 'Saved' : 'Saving…'
   })
-  return <span class={`saved ${connection.value}`} title={status.value.problem ?? undefined} role="status">{words}</span>
+  return (
+    <span class={`saved ${connection.value}`} title={status.value.problem ?? undefined} role="status">
+      {words}
+    </span>
+  )
 }
 
 export function Top() {
@@ -31,8 +45,15 @@ export function Top() {
   const agents = present.value.some((one) => one.actor.kind === 'agent')
   return (
     <header>
-      <button class="quiet files" title="Notebooks" aria-label="Notebooks" onClick={() => toggleSheet('files')}>
-        <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><path d="M2 4h12M2 8h12M2 12h12" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" /></svg>
+      <button
+        class="quiet files"
+        title="Notebooks"
+        aria-label="Notebooks"
+        onClick={() => toggleSheet('files')}
+      >
+        <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+          <path d="M2 4h12M2 8h12M2 12h12" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" />
+        </svg>
       </button>
       <h1>{file.value?.name ?? 'cellist'}</h1>
       {file.value && <Saved />}
@@ -40,31 +61,101 @@ export function Top() {
       {file.value && (
         <>
           {(agents || follows.value) && (
-            <button class={follows.value ? 'agent' : ''} aria-pressed={follows.value} title="Follow the agent (F)" onClick={toggleFollow}>Follow</button>
+            <button
+              class={follows.value ? 'agent' : ''}
+              aria-pressed={follows.value}
+              title="Follow the agent (F)"
+              onClick={toggleFollow}
+            >
+              Follow
+            </button>
           )}
           <button onClick={runAll}>Run all</button>
-          <button onClick={interrupt} disabled={!isBusy} title="Interrupt the kernel (I, I)">Stop</button>
-          <button class="restart" onClick={restart} disabled={state === 'none'} title="Restart the kernel (0, 0)">Restart</button>
+          <button onClick={interrupt} disabled={!isBusy} title="Interrupt the kernel (I, I)">
+            Stop
+          </button>
+          <button
+            class="restart"
+            onClick={restart}
+            disabled={state === 'none'}
+            title="Restart the kernel (0, 0)"
+          >
+            Restart
+          </button>
           <span class={`kernel ${state}`} title={aboutKernel()}>
-            <span class="dot" aria-hidden="true" />{name ? `${name} · ${kernelWords()}` : kernelWords()}
+            <span class="dot" aria-hidden="true" />
+            {name ? `${name} · ${kernelWords()}` : kernelWords()}
           </span>
           <span class="avatars">
-            {people().map(({ id, letter, kind, title }) => <span key={id} class={`avatar ${kind}`} title={title}>{letter}</span>)}
+            {people().map(({ id, letter, kind, title }) => (
+              <span key={id} class={`avatar ${kind}`} title={title}>
+                {letter}
+              </span>
+            ))}
           </span>
         </>
       )}
-      <button class="quiet" title={`Theme: ${theme.value}`} aria-label={`Theme: ${theme.value}`} onClick={() => setTheme(next[theme.value])}>
-        <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><circle cx="8" cy="8" r="5.5" fill="none" stroke="currentColor" stroke-width="1.5" /><path d="M8 2.5a5.5 5.5 0 0 1 0 11z" fill="currentColor" /></svg>
+      <button
+        class="quiet"
+        title={`Theme: ${theme.value}`}
+        aria-label={`Theme: ${theme.value}`}
+        onClick={() => setTheme(next[theme.value])}
+      >
+        <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+          <circle cx="8" cy="8" r="5.5" fill="none" stroke="currentColor" stroke-width="1.5" />
+          <path d="M8 2.5a5.5 5.5 0 0 1 0 11z" fill="currentColor" />
+        </svg>
       </button>
       {file.value && (
-        <button class="quiet" title="Changes (Shift+H)" aria-label="Changes" onClick={() => toggleSheet('changes')}>
-          <svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" aria-hidden="true"><circle cx="8" cy="8" r="5.5" /><path d="M8 5v3.2l2.1 1.3" /></svg>
+        <button
+          class="quiet"
+          title="Changes (Shift+H)"
+          aria-label="Changes"
+          onClick={() => toggleSheet('changes')}
+        >
+          <svg
+            viewBox="0 0 16 16"
+            width="16"
+            height="16"
+            fill="none"
+            stroke="currentColor"
+            stroke-width="1.5"
+            stroke-linecap="round"
+            aria-hidden="true"
+          >
+            <circle cx="8" cy="8" r="5.5" />
+            <path d="M8 5v3.2l2.1 1.3" />
+          </svg>
         </button>
       )}
-      <button class="quiet keys" title="Keyboard shortcuts (H)" aria-label="Keyboard shortcuts" onClick={() => toggleSheet('help')}>?</button>
+      <button
+        class="quiet keys"
+        title="Keyboard shortcuts (H)"
+        aria-label="Keyboard shortcuts"
+        onClick={() => toggleSheet('help')}
+      >
+        ?
+      </button>
       {file.value && (
-        <button class={`quiet assistant-button ${standing.value}`} title={ASSISTANT[standing.value]} aria-label="Assistant" aria-pressed={isOpen.value} onClick={toggleAssistant}>
-          <svg viewBox="0 0 16 16" width="16" height="16" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linejoin="round" aria-hidden="true"><path d="M2.5 4.5a1.5 1.5 0 0 1 1.5-1.5h8a1.5 1.5 0 0 1 1.5 1.5v5a1.5 1.5 0 0 1-1.5 1.5H7.5L4.5 13.5V11H4a1.5 1.5 0 0 1-1.5-1.5z" /></svg>
+        <button
+          class={`quiet assistant-button ${standing.value}`}
+          title={ASSISTANT[standing.value]}
+          aria-label="Assistant"
+          aria-pressed={isOpen.value}
+          onClick={toggleAssistant}
+        >
+          <svg
+            viewBox="0 0 16 16"
+            width="16"
+            height="16"
+            fill="none"
+            stroke="currentColor"
+            stroke-width="1.5"
+            stroke-linejoin="round"
+            aria-hidden="true"
+          >
+            <path d="M2.5 4.5a1.5 1.5 0 0 1 1.5-1.5h8a1.5 1.5 0 0 1 1.5 1.5v5a1.5 1.5 0 0 1-1.5 1.5H7.5L4.5 13.5V11H4a1.5 1.5 0 0 1-1.5-1.5z" />
+          </svg>
         </button>
       )}
     </header>
@@ -75,13 +166,14 @@ export function Top() {
 function kernelWords(): string {
   const { state, stuck, gone } = kernel.value
   if (stuck) return 'does not stop'
-  return gone ? `no kernel: ${gone}` : KERNEL[state] ?? state
+  return gone ? `no kernel: ${gone}` : (KERNEL[state] ?? state)
 }
 
 /** The same with an explanation. */
 function aboutKernel(): string {
   const { stuck, stays } = kernel.value
-  if (stuck) return 'The code was interrupted and has not stopped. Stop asks again; Restart ends it, and its variables are lost.'
+  if (stuck)
+    return 'The code was interrupted and has not stopped. Stop asks again; Restart ends it, and its variables are lost.'
   if (!stays) return kernelWords()
   return `${kernelWords()}; stays for ${Math.round(stays / 60_000)} minutes after the last page, agent or terminal has left`
 }
@@ -92,7 +184,12 @@ function people() {
     const name = actor.kind === 'person' ? 'You' : actor.name
     // One agent may be here over several connections.
     const key = actor.kind === 'person' ? actor.id : `${actor.kind} ${actor.name}`
-    seen.set(key, { id: key, letter: name.slice(0, 1).toUpperCase(), kind: actor.kind, title: `${name} · ${doing}` })
+    seen.set(key, {
+      id: key,
+      letter: name.slice(0, 1).toUpperCase(),
+      kind: actor.kind,
+      title: `${name} · ${doing}`,
+    })
   }
   return [...seen.values()].slice(0, 6)
 }

@@ -15,7 +15,8 @@ const TITLES: Record<string, string> = {
 }
 
 const ADVICE: Record<string, string> = {
-  invalid_json: 'Open it as text to see the error at that place. Fix it in an editor, or restore an earlier version, for example with git restore or from a backup. Then try again.',
+  invalid_json:
+    'Open it as text to see the error at that place. Fix it in an editor, or restore an earlier version, for example with git restore or from a backup. Then try again.',
   invalid_notebook: 'Open it as text to see its content.',
 }
 
@@ -37,11 +38,27 @@ export function Trouble({ path }: { path: string }) {
     <main class="alone trouble" aria-label="Notebook">
       <h2>{TITLES[kind] ?? 'This notebook cannot be opened'}</h2>
       <p class="path">{path}</p>
-      <p role="alert">{sentence}{kind !== 'not_found' && hint ? `: ${hint}` : ''}.</p>
+      <p role="alert">
+        {sentence}
+        {kind !== 'not_found' && hint ? `: ${hint}` : ''}.
+      </p>
       {ADVICE[kind] && <p>{ADVICE[kind]}</p>}
       <div class="row">
-        {kind === 'not_found' && name && <button class="primary" onClick={() => void create()}>Create it here</button>}
-        {READABLE.has(kind) && <a class="button primary" href={`/raw?path=${encodeURIComponent(path)}`} target="_blank" rel="noreferrer">Open as text</a>}
+        {kind === 'not_found' && name && (
+          <button class="primary" onClick={() => void create()}>
+            Create it here
+          </button>
+        )}
+        {READABLE.has(kind) && (
+          <a
+            class="button primary"
+            href={`/raw?path=${encodeURIComponent(path)}`}
+            target="_blank"
+            rel="noreferrer"
+          >
+            Open as text
+          </a>
+        )}
         <button onClick={() => location.reload()}>Try again</button>
       </div>
       <h3>Notebooks nearby</h3>

@@ -46,7 +46,13 @@ export function Outputs({ cell, isNear }: { cell: CellModel; isNear: boolean }) 
   const isCut = isTall.value && !isWhole.value
   return (
     <>
-      <div ref={host} class={`outputs${isCut ? ' cut' : ''}`} role="group" aria-label="Outputs" {...(isCut ? { tabIndex: 0 } : {})} />
+      <div
+        ref={host}
+        class={`outputs${isCut ? ' cut' : ''}`}
+        role="group"
+        aria-label="Outputs"
+        {...(isCut ? { tabIndex: 0 } : {})}
+      />
       {isTall.value && (
         <button class="whole" aria-expanded={isWhole.value} onClick={() => (isWhole.value = !isWhole.value)}>
           {isWhole.value ? 'Show less' : 'Show all'}
@@ -63,13 +69,21 @@ const FIX = 'Fix the error that this cell raises.'
 function Help({ id }: { id: string }) {
   return (
     <div class="error-help" role="group" aria-label="Help with the error">
-      <button title="Propose a change of this cell" onClick={() => talkInline(id, FIX, [id])}>Fix</button>
-      <button title="Explain the error; changes nothing" onClick={() => explain(id)}>Explain</button>
+      <button title="Propose a change of this cell" onClick={() => talkInline(id, FIX, [id])}>
+        Fix
+      </button>
+      <button title="Explain the error; changes nothing" onClick={() => explain(id)}>
+        Explain
+      </button>
     </div>
   )
 }
 
-function draw(host: HTMLElement, drawn: { said: string; element: HTMLElement }[], outputs: PageOutput[]): void {
+function draw(
+  host: HTMLElement,
+  drawn: { said: string; element: HTMLElement }[],
+  outputs: PageOutput[],
+): void {
   outputs.forEach((output, at) => {
     const said = JSON.stringify(output)
     const known = drawn[at]

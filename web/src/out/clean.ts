@@ -4,7 +4,19 @@ import DOMPurify, { type Config } from 'dompurify'
 
 const RULES: Config = {
   RETURN_DOM_FRAGMENT: true,
-  FORBID_TAGS: ['style', 'form', 'input', 'button', 'textarea', 'select', 'dialog', 'link', 'meta', 'base', 'title'],
+  FORBID_TAGS: [
+    'style',
+    'form',
+    'input',
+    'button',
+    'textarea',
+    'select',
+    'dialog',
+    'link',
+    'meta',
+    'base',
+    'title',
+  ],
   FORBID_ATTR: ['style', 'id', 'name', 'target', 'ping', 'srcset', 'poster', 'background'],
   ALLOW_DATA_ATTR: false,
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|#|data:image\/(?:png|jpeg|gif|webp);)/i,
@@ -46,7 +58,9 @@ type Removed = (typeof DOMPurify.removed)[number]
 
 function acts(removed: Removed): boolean {
   if ('element' in removed && removed.element) {
-    return /^(script|iframe|frame|object|embed|form|input|button|select|textarea|canvas|video|audio|svg|math|applet|link)$/i.test(removed.element.nodeName)
+    return /^(script|iframe|frame|object|embed|form|input|button|select|textarea|canvas|video|audio|svg|math|applet|link)$/i.test(
+      removed.element.nodeName,
+    )
   }
   const attribute = 'attribute' in removed ? removed.attribute : null
   return attribute !== null && /^on/i.test(attribute.name)

@@ -26,7 +26,8 @@ function formula(name: string, level: 'block' | 'inline', rule: RegExp): Tokeniz
       const found = rule.exec(source)
       return found ? { type: name, raw: found[0], text: found[1]!.trim() } : undefined
     },
-    renderer: (token) => `<span class="formula${display ? ' display' : ''}">${escaped(String(token['text']))}</span>${level === 'block' ? '\n' : ''}`,
+    renderer: (token) =>
+      `<span class="formula${display ? ' display' : ''}">${escaped(String(token['text']))}</span>${level === 'block' ? '\n' : ''}`,
   }
 }
 
@@ -56,7 +57,13 @@ export async function setFormulas(places: HTMLElement[]): Promise<void> {
   for (const place of places) {
     const text = place.textContent ?? ''
     try {
-      katex.render(text, place, { displayMode: place.classList.contains('display'), output: 'mathml', throwOnError: true, trust: false, maxExpand: 1000 })
+      katex.render(text, place, {
+        displayMode: place.classList.contains('display'),
+        output: 'mathml',
+        throwOnError: true,
+        trust: false,
+        maxExpand: 1000,
+      })
     } catch {
       place.classList.add('wrong')
       place.textContent = text

@@ -90,7 +90,10 @@ async function text(value: PageValue): Promise<string> {
 function later(value: PageValue, draw: (text: string) => Node): Node {
   if ('text' in value) return draw(value.text)
   const place = wrapped('loading')
-  text(value).then((all) => place.replaceWith(draw(all)), (error: Error) => place.replaceWith(pre('text faint', error.message)))
+  text(value).then(
+    (all) => place.replaceWith(draw(all)),
+    (error: Error) => place.replaceWith(pre('text faint', error.message)),
+  )
   return place
 }
 
@@ -120,17 +123,21 @@ function plotly(value: PageValue, all: Record<string, PageValue>): Node {
     delete rest[PLOTLY]
     place.replaceChildren(data(rest))
   }
-  plotlyProgram ??= opened().then(() => fetch(`/plotly.js${location.search}`)).then((answer) => {
-    if (!answer.ok) throw new Error('the kernel has no plotly')
-    return answer.text()
-  })
-  plotlyProgram.then(async (program) => {
-    const figure: unknown = 'json' in value ? value.json : JSON.parse(await text(value))
-    place.replaceChildren(frame(() => Promise.resolve({ plotly: { figure, program } })))
-  }).catch(() => {
-    plotlyProgram = null
-    fallback()
-  })
+  plotlyProgram ??= opened()
+    .then(() => fetch(`/plotly.js${location.search}`))
+    .then((answer) => {
+      if (!answer.ok) throw new Error('the kernel has no plotly')
+      return answer.text()
+    })
+  plotlyProgram
+    .then(async (program) => {
+      const figure: unknown = 'json' in value ? value.json : JSON.parse(await text(value))
+      place.replaceChildren(frame(() => Promise.resolve({ plotly: { figure, program } })))
+    })
+    .catch(() => {
+      plotlyProgram = null
+      fallback()
+    })
   return place
 }
 
@@ -143,7 +150,10 @@ function latex(source: string): Node {
   const isDisplay = /^\s*(\$\$|\\\[|\\begin)/.test(source)
   const place = document.createElement('span')
   place.className = `formula${isDisplay ? ' display' : ''}`
-  place.textContent = source.trim().replace(/^\$\$?|\$\$?$|^\\\[|\\\]$/g, '').trim()
+  place.textContent = source
+    .trim()
+    .replace(/^\$\$?|\$\$?$|^\\\[|\\\]$/g, '')
+    .trim()
   void setFormulas([place])
   return place
 }

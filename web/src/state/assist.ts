@@ -13,7 +13,9 @@ export const [NARROWEST, USUAL, WIDEST] = [300, 372, 560]
 const stored = localStorage.getItem('cellist:assistant')
 /** What was fetched. */
 export const parts = signal<Parts | null>(null)
-export const isOpen = signal(innerWidth > NARROW && (stored === null ? innerWidth >= 1100 : stored === 'open'))
+export const isOpen = signal(
+  innerWidth > NARROW && (stored === null ? innerWidth >= 1100 : stored === 'open'),
+)
 export const width = signal(bounded(Number(localStorage.getItem('cellist:assistant-width')) || USUAL))
 /** The cell that is talked about in place, and what is said at once. */
 export const inline = signal<{ cell: string; words: string; outputs: string[]; number: number } | null>(null)

@@ -1,6 +1,8 @@
 // Pictures that are embedded in cells. Two cells may use one name for different pictures, above all `image.png`.
 
-interface Whole { attachments?: Record<string, unknown> }
+interface Whole {
+  attachments?: Record<string, unknown>
+}
 
 /** The names of each further cell's pictures once it is merged into the first, as the host names them. */
 export function renamed(cells: readonly (string | null)[]): Map<string, string>[] {

@@ -4,9 +4,15 @@ import type { CellText } from '../net/protocol'
 import { seal, unseal } from '../net/seal'
 
 /** A cell that was copied. Without `json` only the host that it came from knows all of it. */
-export interface Copied extends CellText { json: string | null }
+export interface Copied extends CellText {
+  json: string | null
+}
 /** Cells of one notebook, as they were when they were copied. */
-export interface Clip { stamp: string; path: string; cells: Copied[] }
+export interface Clip {
+  stamp: string
+  path: string
+  cells: Copied[]
+}
 
 /** The type of cells on the system's clipboard. */
 export const TYPE = 'application/x-cellist-cells+json'
@@ -83,12 +89,18 @@ export function read(text: string): Clip | null {
   return { stamp: found['stamp'], path: found['path'], cells }
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
 
 function isCopied(value: unknown): value is Copied {
   if (!isRecord(value)) return false
   const { id, kind, source, json } = value
-  return typeof id === 'string' && /^(code|markdown|raw)$/.test(String(kind)) && typeof source === 'string' && (json === null || typeof json === 'string')
+  return (
+    typeof id === 'string' &&
+    /^(code|markdown|raw)$/.test(String(kind)) &&
+    typeof source === 'string' &&
+    (json === null || typeof json === 'string')
+  )
 }
 
 /** The id that the file stores, where another notebook may store it too. */
@@ -102,15 +114,28 @@ export function storedId({ json }: Copied): string | null {
 }
 
 /** Begins to listen; `paste` gets the content that a user pastes while no text is edited. */
-export function listen(takesText: (target: EventTarget | null) => boolean, paste: (clip: Clip | string) => void): void {
+export function listen(
+  takesText: (target: EventTarget | null) => boolean,
+  paste: (clip: Clip | string) => void,
+): void {
   listenToTabs()
-  addEventListener('paste', (event) => {
-    // Text that is still marked in an editor that was left makes that editor the target.
-    if (event.defaultPrevented || takesText(document.activeElement) || document.querySelector('dialog[open]')) return
-    const found = read(event.clipboardData?.getData(TYPE) ?? '') ?? event.clipboardData?.getData('text/plain')
-    if (!found) return
-    event.preventDefault()
-    event.stopPropagation()
-    paste(found)
-  }, { capture: true })
+  addEventListener(
+    'paste',
+    (event) => {
+      // Text that is still marked in an editor that was left makes that editor the target.
+      if (
+        event.defaultPrevented ||
+        takesText(document.activeElement) ||
+        document.querySelector('dialog[open]')
+      )
+        return
+      const found =
+        read(event.clipboardData?.getData(TYPE) ?? '') ?? event.clipboardData?.getData('text/plain')
+      if (!found) return
+      event.preventDefault()
+      event.stopPropagation()
+      paste(found)
+    },
+    { capture: true },
+  )
 }

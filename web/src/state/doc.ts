@@ -3,8 +3,20 @@
 import { batch, computed, type Signal, signal } from '@preact/signals'
 import type { ChangeSet } from '@codemirror/state'
 import type {
-  Actor, CellCondition, CellOutputs, CellText, CellType, Failure, NotebookKernel, NotebookNews, NotebookStatus, NotebookWhole, PageOutput,
-  Participant, Review, Unreviewed,
+  Actor,
+  CellCondition,
+  CellOutputs,
+  CellText,
+  CellType,
+  Failure,
+  NotebookKernel,
+  NotebookNews,
+  NotebookStatus,
+  NotebookWhole,
+  PageOutput,
+  Participant,
+  Review,
+  Unreviewed,
 } from '../net/protocol'
 
 /** A cell. Its text is a plain value: editors take part in its changes, all others look at `textVersion`. */
@@ -54,7 +66,14 @@ export const file = signal<{ path: string; name: string; language: string } | nu
 export const status = signal<NotebookStatus>({ saved: 0, problem: null, notices: [] })
 export const version = signal(0)
 export const isSettled = signal(true)
-export const kernel = signal<NotebookKernel>({ state: 'none', name: '', id: null, stuck: false, stays: null, gone: null })
+export const kernel = signal<NotebookKernel>({
+  state: 'none',
+  name: '',
+  id: null,
+  stuck: false,
+  stays: null,
+  gone: null,
+})
 export const present = signal<Participant[]>([])
 export const review = signal<Review>({ is_on: true, cells: {} })
 
@@ -215,7 +234,8 @@ export function take(news: NotebookNews): void {
 }
 
 /** The form of outputs that a page asks for. */
-const bounded = (outputs: CellOutputs['outputs']): PageOutput[] => ('bounded' in outputs ? outputs.bounded : [])
+const bounded = (outputs: CellOutputs['outputs']): PageOutput[] =>
+  'bounded' in outputs ? outputs.bounded : []
 
 function setState(cell: CellModel, state: CellCondition): void {
   const isRunning = state.activity === 'running'

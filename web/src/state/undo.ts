@@ -13,7 +13,8 @@ export type Step =
 
 /** The operation that a step sends to the host. */
 export function asOp(step: Step): Op {
-  if (step.op === 'write') return { op: 'change', cell: step.cell, change: toJSON(between(step.from, step.to)) }
+  if (step.op === 'write')
+    return { op: 'change', cell: step.cell, change: toJSON(between(step.from, step.to)) }
   return step.op === 'refit' ? { op: 'refit', cell: step.cell } : step
 }
 
@@ -40,11 +41,17 @@ export function reversed(cells: Cell[], steps: readonly Step[], hasRun: (cell: s
         back.push({ op: 'move', cell: step.cell, after })
         break
       case 'retype':
-        if (cell.kind === 'code' && hasRun(step.cell)) back.push({ op: 'refit', cell: step.cell, undoes: null })
+        if (cell.kind === 'code' && hasRun(step.cell))
+          back.push({ op: 'refit', cell: step.cell, undoes: null })
         back.push({ op: 'retype', cell: step.cell, kind: cell.kind })
         break
       case 'change':
-        back.push({ op: 'write', cell: step.cell, from: apply(fromJSON(step.change), cell.source), to: cell.source })
+        back.push({
+          op: 'write',
+          cell: step.cell,
+          from: apply(fromJSON(step.change), cell.source),
+          to: cell.source,
+        })
         break
       case 'write':
         back.push({ op: 'write', cell: step.cell, from: step.to, to: step.from })

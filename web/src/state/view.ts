@@ -21,7 +21,10 @@ export const theme = signal<Theme>((localStorage.getItem('cellist:theme') as The
 
 /** The cells that are selected, in order; at least the active one. */
 export const selected = computed<string[]>(() => {
-  const [from, to] = [order.value.indexOf(anchor.value ?? active.value ?? ''), order.value.indexOf(active.value ?? '')]
+  const [from, to] = [
+    order.value.indexOf(anchor.value ?? active.value ?? ''),
+    order.value.indexOf(active.value ?? ''),
+  ]
   if (to < 0) return []
   const start = from < 0 ? to : from
   return order.value.slice(Math.min(start, to), Math.max(start, to) + 1)

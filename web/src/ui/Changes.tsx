@@ -18,7 +18,9 @@ function ago(milliseconds: number): string {
 
 /** Cells by their index, where they are still there. */
 function numbered(deed: string): string {
-  return deed.replace(/\bcell (\S+)/, (said, id: string) => (cells.has(id) ? `cell ${places.peek().get(id) ?? 0}` : said))
+  return deed.replace(/\bcell (\S+)/, (said, id: string) =>
+    cells.has(id) ? `cell ${places.peek().get(id) ?? 0}` : said,
+  )
 }
 
 export function Changes() {
@@ -29,12 +31,17 @@ export function Changes() {
   }, [newest])
   const undo = async ({ turn, actor }: TurnSummary) => {
     await settled()
-    if (await tell(notebook({ undo: { undo: { turn }, author: null } }))) said.value = `Turn of ${actor.name} undone`
+    if (await tell(notebook({ undo: { undo: { turn }, author: null } })))
+      said.value = `Turn of ${actor.name} undone`
   }
   return (
     <Dialog title="Changes" onClose={() => (sheet.value = null)}>
       <label class="switch">
-        <input type="checkbox" checked={review.value.is_on} onChange={(event) => void tell(notebook({ set_review: event.currentTarget.checked }))} />
+        <input
+          type="checkbox"
+          checked={review.value.is_on}
+          onChange={(event) => void tell(notebook({ set_review: event.currentTarget.checked }))}
+        />
         Review agent changes in this notebook
       </label>
       {turns.value?.length === 0 && <p class="faint">No changes yet.</p>}
@@ -42,13 +49,19 @@ export function Changes() {
         {turns.value?.map((turn) => (
           <li key={turn.turn} class={turn.is_undone ? 'undone' : ''}>
             <div class="who">
-              <strong class={turn.actor.kind}>{turn.actor.kind === 'disk' ? 'Another program' : turn.actor.name}</strong>
+              <strong class={turn.actor.kind}>
+                {turn.actor.kind === 'disk' ? 'Another program' : turn.actor.name}
+              </strong>
               <span class="faint">{ago(Date.now() - turn.until)}</span>
             </div>
             <div class="deeds">{turn.deeds.map(numbered).join(', ')}</div>
-            {turn.is_undone
-              ? <span class="faint">undone</span>
-              : <button onClick={() => void undo(turn)} aria-label={`Undo this turn of ${turn.actor.name}`}>Undo</button>}
+            {turn.is_undone ? (
+              <span class="faint">undone</span>
+            ) : (
+              <button onClick={() => void undo(turn)} aria-label={`Undo this turn of ${turn.actor.name}`}>
+                Undo
+              </button>
+            )}
           </li>
         ))}
       </ol>

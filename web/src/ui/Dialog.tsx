@@ -24,12 +24,19 @@ export function Dialog({ title, onClose, onClosed, children }: Properties) {
     }
   }, [])
   return (
-    <dialog ref={element} aria-label={title} onCancel={onClose} onClick={(event) => event.target === element.current && onClose()}>
+    <dialog
+      ref={element}
+      aria-label={title}
+      onCancel={onClose}
+      onClick={(event) => event.target === element.current && onClose()}
+    >
       <div class="sheet">
         <div class="sheet-head">
           <h2>{title}</h2>
           <span class="spring" />
-          <button class="quiet" aria-label="Close" onClick={onClose}>×</button>
+          <button class="quiet" aria-label="Close" onClick={onClose}>
+            ×
+          </button>
         </div>
         {children}
       </div>

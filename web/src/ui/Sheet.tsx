@@ -18,7 +18,10 @@ function Help() {
   const groups = new Map<string, Map<string, string[]>>()
   for (const binding of table) {
     const lines = groups.get(binding.group) ?? new Map<string, string[]>()
-    groups.set(binding.group, lines.set(lineOf(binding), [...(lines.get(lineOf(binding)) ?? []), binding.keys]))
+    groups.set(
+      binding.group,
+      lines.set(lineOf(binding), [...(lines.get(lineOf(binding)) ?? []), binding.keys]),
+    )
   }
   return (
     <Dialog title="Keyboard shortcuts" onClose={() => (sheet.value = null)}>
@@ -29,7 +32,11 @@ function Help() {
             <dl>
               {[...lines].map(([name, all]) => (
                 <div key={name}>
-                  <dt>{all.map((keys) => <kbd key={keys}>{shownKeys(keys)}</kbd>)}</dt>
+                  <dt>
+                    {all.map((keys) => (
+                      <kbd key={keys}>{shownKeys(keys)}</kbd>
+                    ))}
+                  </dt>
                   <dd>{name}</dd>
                 </div>
               ))}
@@ -56,7 +63,10 @@ export function FileList({ start = null }: { start?: string | null }) {
   const create = async (event: Event) => {
     event.preventDefault()
     if (!folder.value) return
-    const created = await ask({ create: { folder: folder.value.path, name: name.value.trim() || 'untitled' } }, 'created')
+    const created = await ask(
+      { create: { folder: folder.value.path, name: name.value.trim() || 'untitled' } },
+      'created',
+    )
     if (created !== null) location.href = address(created)
   }
   const at = folder.value
@@ -66,17 +76,39 @@ export function FileList({ start = null }: { start?: string | null }) {
     <div class="file-list">
       <p class="path">{at.path}</p>
       <ul>
-        {at.parent !== null && <li><button class="quiet" onClick={() => void look(at.parent)}>↑ Parent folder</button></li>}
-        {at.folders.map((inner) => <li key={inner}><button class="quiet" onClick={() => void look(join(inner))}>{inner}/</button></li>)}
+        {at.parent !== null && (
+          <li>
+            <button class="quiet" onClick={() => void look(at.parent)}>
+              ↑ Parent folder
+            </button>
+          </li>
+        )}
+        {at.folders.map((inner) => (
+          <li key={inner}>
+            <button class="quiet" onClick={() => void look(join(inner))}>
+              {inner}/
+            </button>
+          </li>
+        ))}
         {at.notebooks.map((inner) => (
           <li key={inner}>
-            <a href={address(join(inner))} aria-current={file.value?.path === join(inner) ? 'page' : undefined}>{inner}</a>
+            <a
+              href={address(join(inner))}
+              aria-current={file.value?.path === join(inner) ? 'page' : undefined}
+            >
+              {inner}
+            </a>
           </li>
         ))}
       </ul>
       {at.notebooks.length === 0 && <p class="faint">No notebooks here.</p>}
       <form onSubmit={(event) => void create(event)}>
-        <input aria-label="Name of a new notebook" placeholder="untitled" value={name.value} onInput={(event) => (name.value = event.currentTarget.value)} />
+        <input
+          aria-label="Name of a new notebook"
+          placeholder="untitled"
+          value={name.value}
+          onInput={(event) => (name.value = event.currentTarget.value)}
+        />
         <button class="primary">New notebook</button>
       </form>
     </div>
@@ -93,7 +125,16 @@ function Question() {
       <div class="row">
         <span class="spring" />
         <button onClick={close}>Cancel</button>
-        <button class="primary" autofocus onClick={() => { close(); asked.then() }}>{asked.yes}</button>
+        <button
+          class="primary"
+          autofocus
+          onClick={() => {
+            close()
+            asked.then()
+          }}
+        >
+          {asked.yes}
+        </button>
       </div>
     </Dialog>
   )
@@ -107,16 +148,29 @@ export function Over() {
       {sheet.value === 'changes' && <Changes />}
       {sheet.value === 'palette' && <Palette />}
       {sheet.value === 'files' && (
-        <Dialog title="Notebooks" onClose={() => (sheet.value = null)}><FileList /></Dialog>
+        <Dialog title="Notebooks" onClose={() => (sheet.value = null)}>
+          <FileList />
+        </Dialog>
       )}
       <Question />
       {word && (
         <div class="toast">
           <span>{word.text}</span>
-          {word.action && <button onClick={() => { toast.value = null; word.action?.then() }}>{word.action.name}</button>}
+          {word.action && (
+            <button
+              onClick={() => {
+                toast.value = null
+                word.action?.then()
+              }}
+            >
+              {word.action.name}
+            </button>
+          )}
         </div>
       )}
-      <div class="only-heard" role="status" aria-live="polite">{said.value}</div>
+      <div class="only-heard" role="status" aria-live="polite">
+        {said.value}
+      </div>
     </>
   )
 }

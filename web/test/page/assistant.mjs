@@ -18,8 +18,20 @@ const config = () => join(bed.home, 'config.toml')
 
 /** Names a provider in the user's settings, which are read with each message. */
 export function account(more = {}) {
-  const chat = { provider: 'anthropic', model: 'scripted', base_url: models.url, api_key: KEY, run_code: 'allow', ...more }
-  writeFileSync(config(), `[chat]\n${Object.entries(chat).map(([name, value]) => `${name} = ${JSON.stringify(value)}\n`).join('')}`)
+  const chat = {
+    provider: 'anthropic',
+    model: 'scripted',
+    base_url: models.url,
+    api_key: KEY,
+    run_code: 'allow',
+    ...more,
+  }
+  writeFileSync(
+    config(),
+    `[chat]\n${Object.entries(chat)
+      .map(([name, value]) => `${name} = ${JSON.stringify(value)}\n`)
+      .join('')}`,
+  )
 }
 
 export const noAccount = () => rmSync(config(), { force: true })
@@ -37,7 +49,10 @@ afterEach(async () => {
 /** What was asked since, as one list; a test begins with it. */
 export async function listen() {
   const from = await models.count()
-  return { request: async (number) => (await models.request(from + number)).body, count: async () => (await models.count()) - from }
+  return {
+    request: async (number) => (await models.request(from + number)).body,
+    count: async () => (await models.count()) - from,
+  }
 }
 
 /** A window with a new notebook and the assistant beside it. */
@@ -76,18 +91,27 @@ export async function answered(page, words) {
 /** What a model reads in a request: instructions, the last message, and the names of its tools. */
 export const told = (body) => ({
   instructions: body.system[0].text,
-  message: body.messages.at(-1).content.map((part) => part.text ?? '').join(''),
+  message: body.messages
+    .at(-1)
+    .content.map((part) => part.text ?? '')
+    .join(''),
   tools: (body.tools ?? []).map(({ name }) => name),
 })
 
 /** What came of the calls that a request tells of. */
 export const results = (body) =>
-  body.messages.at(-1).content.filter(({ type }) => type === 'tool_result').map(({ content, is_error }) => ({
-    text: typeof content === 'string' ? content : content.map((part) => part.text ?? '').join(''), isFailure: is_error === true,
-  }))
+  body.messages
+    .at(-1)
+    .content.filter(({ type }) => type === 'tool_result')
+    .map(({ content, is_error }) => ({
+      text: typeof content === 'string' ? content : content.map((part) => part.text ?? '').join(''),
+      isFailure: is_error === true,
+    }))
 
 /** Whether an answer gave a model tools that change or run a notebook, or those that look at it. */
 export function offers(tools, { look, change }) {
-  for (const name of ['get_notebook_cells', 'get_cell_outputs']) assert.equal(tools.includes(name), look, `${name} of ${tools}`)
-  for (const name of ['run_notebook_cells', 'add_notebook_cell', 'update_notebook_cell']) assert.equal(tools.includes(name), change, `${name} of ${tools}`)
+  for (const name of ['get_notebook_cells', 'get_cell_outputs'])
+    assert.equal(tools.includes(name), look, `${name} of ${tools}`)
+  for (const name of ['run_notebook_cells', 'add_notebook_cell', 'update_notebook_cell'])
+    assert.equal(tools.includes(name), change, `${name} of ${tools}`)
 }

@@ -26,19 +26,30 @@ async function squat(port) {
   })
   server.on('upgrade', (request, socket) => {
     heard.push(`UPGRADE ${request.url} ${JSON.stringify(request.headers)}`)
-    const key = createHash('sha1').update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
-    socket.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${key}\r\n\r\n`)
+    const key = createHash('sha1')
+      .update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+      .digest('base64')
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${key}\r\n\r\n`,
+    )
     // It says what a host would say, as well as it can.
-    const said = JSON.stringify({ host: { challenge: randomBytes(16).toString('hex'), standing: 'signed_in', proof: randomBytes(16).toString('hex') } })
+    const said = JSON.stringify({
+      host: {
+        challenge: randomBytes(16).toString('hex'),
+        standing: 'signed_in',
+        proof: randomBytes(16).toString('hex'),
+      },
+    })
     assert.ok(said.length < 126)
     socket.write(Buffer.concat([Buffer.from([0x81, said.length]), Buffer.from(said)]))
     socket.on('data', (frame) => heard.push(unmasked(frame)))
   })
   await new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve))
-  const close = () => new Promise((resolve) => {
-    for (const socket of sockets) socket.destroy()
-    server.close(() => resolve())
-  })
+  const close = () =>
+    new Promise((resolve) => {
+      for (const socket of sockets) socket.destroy()
+      server.close(() => resolve())
+    })
   return { heard, close }
 }
 
@@ -51,9 +62,24 @@ function unmasked(frame) {
 }
 
 test('a program that takes the port of a host gets nothing from an open page but a worthless cookie', async (context) => {
-  const picture = { output_type: 'display_data', metadata: {}, data: { 'image/png': 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==' } }
+  const picture = {
+    output_type: 'display_data',
+    metadata: {},
+    data: {
+      'image/png':
+        'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    },
+  }
   const far = Array.from({ length: 40 }, (_, at) => code(`f${at}`, '#\n'.repeat(8)))
-  bed.write('squatted.ipynb', notebook(code('a', 'private = 1'), ...far, { ...code('p', ''), outputs: [picture] }, markdown('m', 'Text')))
+  bed.write(
+    'squatted.ipynb',
+    notebook(
+      code('a', 'private = 1'),
+      ...far,
+      { ...code('p', ''), outputs: [picture] },
+      markdown('m', 'Text'),
+    ),
+  )
   const page = await bed.open('squatted.ipynb')
   bed.wasKilled = true
   bed.run('stop')
@@ -82,7 +108,12 @@ test('a program that takes the port of a host gets nothing from an open page but
   await until(() => squatter.heard.length > before, 'another attempt')
   assert.notEqual(await page.title(), 'owned')
   const heard = squatter.heard.filter(Boolean)
-  for (const line of heard) assert.match(line, /^UPGRADE \/socket\?browser=[0-9a-f]{8}&salt=[0-9a-f]{32}&challenge=[0-9a-f]{32} /, line)
+  for (const line of heard)
+    assert.match(
+      line,
+      /^UPGRADE \/socket\?browser=[0-9a-f]{8}&salt=[0-9a-f]{32}&challenge=[0-9a-f]{32} /,
+      line,
+    )
   const challenges = heard.map((line) => /challenge=(\w+)/.exec(line)[1])
   assert.equal(new Set(challenges).size, challenges.length, 'a challenge is never used twice')
   const all = heard.join('\n')
@@ -102,30 +133,51 @@ test('a program that takes the port of a host gets nothing from an open page but
   await until(async () => (await text(page, 'a')).endsWith('4711'), 'the text')
   await bed.saved('squatted.ipynb', (cells) => source(cells[0].source).endsWith('4711'))
   await cell(page, 'p').scrollIntoViewIfNeeded()
-  await until(() => cell(page, 'p').locator('img').evaluate((image) => image.complete && image.naturalWidth > 0), 'the picture')
+  await until(
+    () =>
+      cell(page, 'p')
+        .locator('img')
+        .evaluate((image) => image.complete && image.naturalWidth > 0),
+    'the picture',
+  )
   // Neither outputs nor saved text stay in the browser.
   const address = await cell(page, 'p').locator('img').getAttribute('src')
   assert.match(address, /^\/output\?/)
-  const isCached = await page.evaluate((address) => fetch(address, { cache: 'only-if-cached', mode: 'same-origin' }).then(({ ok }) => ok, () => false), address)
+  const isCached = await page.evaluate(
+    (address) =>
+      fetch(address, { cache: 'only-if-cached', mode: 'same-origin' }).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    address,
+  )
   assert.equal(isCached, false)
-  await until(async () => !JSON.stringify(await stored(page)).includes('4711'), async () => `${JSON.stringify(await stored(page))} is in the store, which`)
+  await until(
+    async () => !JSON.stringify(await stored(page)).includes('4711'),
+    async () => `${JSON.stringify(await stored(page))} is in the store, which`,
+  )
 })
 
 /** All that the browser keeps for the page. */
-const stored = (page) => page.evaluate(async () => {
-  const cached = []
-  for (const name of await caches.keys()) {
-    const cache = await caches.open(name)
-    for (const request of await cache.keys()) cached.push(request.url, await (await cache.match(request)).text())
-  }
-  return [{ ...localStorage }, { ...sessionStorage }, cached, await indexedDB.databases()]
-})
+const stored = (page) =>
+  page.evaluate(async () => {
+    const cached = []
+    for (const name of await caches.keys()) {
+      const cache = await caches.open(name)
+      for (const request of await cache.keys())
+        cached.push(request.url, await (await cache.match(request)).text())
+    }
+    return [{ ...localStorage }, { ...sessionStorage }, cached, await indexedDB.databases()]
+  })
 
 test('a file leads the browser to the page, and goes', async () => {
   bed.write('filed.ipynb', notebook(code('a', 'x = 1')))
   const desktop = join(bed.folder, 'desktop')
   mkdirSync(desktop)
-  writeFileSync(join(desktop, 'xdg-open'), `#!/bin/sh\nprintf %s "$1" > ${desktop}/given.new && mv ${desktop}/given.new ${desktop}/given\n`)
+  writeFileSync(
+    join(desktop, 'xdg-open'),
+    `#!/bin/sh\nprintf %s "$1" > ${desktop}/given.new && mv ${desktop}/given.new ${desktop}/given\n`,
+  )
   chmodSync(join(desktop, 'xdg-open'), 0o755)
   const before = { ...bed.environment }
   Object.assign(bed.environment, { DISPLAY: ':99', PATH: `${desktop}:${before.PATH}` })
@@ -169,25 +221,40 @@ test('a page of another origin reads nothing, sends nothing and frames nothing',
           found[name] = 'blocked'
         }
       }
-      const element = (tag, name, value) => new Promise((resolve, reject) => {
-        const made = document.createElement(tag)
-        made[name] = value
-        made.onload = () => resolve('reached')
-        made.onerror = reject
-        document.body.append(made)
-      })
+      const element = (tag, name, value) =>
+        new Promise((resolve, reject) => {
+          const made = document.createElement(tag)
+          made[name] = value
+          made.onload = () => resolve('reached')
+          made.onerror = reject
+          document.body.append(made)
+        })
       for (const path of ['/', '/session', '/raw?path=target.ipynb', '/main.js']) {
-        await attempt(`fetch ${path}`, async () => (await fetch(`http://${base}${path}`, { credentials: 'include' })).status)
+        await attempt(
+          `fetch ${path}`,
+          async () => (await fetch(`http://${base}${path}`, { credentials: 'include' })).status,
+        )
       }
-      await attempt('post', async () => (await fetch(`http://${base}/session`, { method: 'POST', body: 'x', credentials: 'include' })).status)
+      await attempt(
+        'post',
+        async () =>
+          (await fetch(`http://${base}/session`, { method: 'POST', body: 'x', credentials: 'include' }))
+            .status,
+      )
       await attempt('picture', () => element('img', 'src', `http://${base}/icon.svg`))
       await attempt('script', () => element('script', 'src', `http://${base}/main.js`))
-      await attempt('socket', () => new Promise((resolve, reject) => {
-        const zeros = '0'.repeat(32)
-        const socket = new WebSocket(`ws://${base}/socket?browser=00000000&salt=${zeros}&challenge=${zeros}`)
-        socket.onmessage = () => resolve('reached')
-        socket.onerror = reject
-      }))
+      await attempt(
+        'socket',
+        () =>
+          new Promise((resolve, reject) => {
+            const zeros = '0'.repeat(32)
+            const socket = new WebSocket(
+              `ws://${base}/socket?browser=00000000&salt=${zeros}&challenge=${zeros}`,
+            )
+            socket.onmessage = () => resolve('reached')
+            socket.onerror = reject
+          }),
+      )
       await attempt('frame', async () => {
         const frame = document.createElement('iframe')
         frame.src = `http://${base}/`
@@ -204,7 +271,10 @@ test('a page of another origin reads nothing, sends nothing and frames nothing',
   const [answer] = await Promise.all([
     page.waitForResponse((response) => response.request().method() === 'POST'),
     page.evaluate((port) => {
-      const form = Object.assign(document.createElement('form'), { method: 'post', action: `http://127.0.0.1:${port}/session` })
+      const form = Object.assign(document.createElement('form'), {
+        method: 'post',
+        action: `http://127.0.0.1:${port}/session`,
+      })
       document.body.append(form)
       form.submit()
     }, bed.port),

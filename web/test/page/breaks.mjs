@@ -26,7 +26,9 @@ test('a host that is killed while someone types, and comes back, has every lette
 test('two windows type while the host is killed and comes back, and both have every letter of both', async () => {
   bed.write('both-kill.ipynb', notebook(code('a', ''), code('b', ''), code('c', 'shared = []\n\n# end')))
   const windows = [await bed.open('both-kill.ipynb'), await bed.open('both-kill.ipynb')]
-  const words = ['one', 'other'].map((who) => Array.from({ length: 24 }, (_, number) => `${who}${number} é😀 `))
+  const words = ['one', 'other'].map((who) =>
+    Array.from({ length: 24 }, (_, number) => `${who}${number} é😀 `),
+  )
   const shared = ['first', 'second']
   for (const [which, page] of windows.entries()) {
     // Both have typed in the same cell, at different ends of it.
@@ -42,7 +44,9 @@ test('two windows type while the host is killed and comes back, and both have ev
   }
   for (const page of windows) await page.locator('.saved.open').waitFor()
   const whole = [...words.map((all) => all.join('')), 'first shared = []\n\n# endsecond ']
-  const { cells } = await bed.saved('both-kill.ipynb', (cells) => cells.every((one, at) => source(one.source).length >= whole[at].length))
+  const { cells } = await bed.saved('both-kill.ipynb', (cells) =>
+    cells.every((one, at) => source(one.source).length >= whole[at].length),
+  )
   assert.deepEqual(sources(cells), whole)
   for (const page of windows) {
     const now = async () => [await text(page, 'a'), await text(page, 'b'), await text(page, 'c')]

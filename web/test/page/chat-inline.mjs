@@ -5,7 +5,20 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { cell, code, edit, notebook, text, until } from '../kit.mjs'
 import { calls as asks, held, says } from '../models.mjs'
-import { answered, calls, choose, field, listen, models, offers, pane, results, talkAbout, told, turns } from './assistant.mjs'
+import {
+  answered,
+  calls,
+  choose,
+  field,
+  listen,
+  models,
+  offers,
+  pane,
+  results,
+  talkAbout,
+  told,
+  turns,
+} from './assistant.mjs'
 import { axe, faults } from './axe.mjs'
 import { bed, sources } from './bed.mjs'
 
@@ -20,11 +33,18 @@ async function sayInline(page, id, words) {
 }
 
 test('inline chat proposes a change in place, which is made when it is accepted', async () => {
-  const page = await talkAbout('inline.ipynb', [code('a', 'before = 1'), code('b', 'total = 1\nprint(total)')])
+  const page = await talkAbout('inline.ipynb', [
+    code('a', 'before = 1'),
+    code('b', 'total = 1\nprint(total)'),
+  ])
   await choose(page, 'Agent')
   const heard = await listen()
   await models.say(
-    asks(['update_notebook_cell', { cell: 'b', content: 'by force' }], ['run_notebook_cells', {}], ['get_notebook_cells', {}]),
+    asks(
+      ['update_notebook_cell', { cell: 'b', content: 'by force' }],
+      ['run_notebook_cells', {}],
+      ['get_notebook_cells', {}],
+    ),
     { ...says('So it is clearer.'), calls: [['propose_change', { source: 'total = 42\nprint(total)' }]] },
     says('Done.'),
   )
@@ -34,14 +54,25 @@ test('inline chat proposes a change in place, which is made when it is accepted'
   assert.deepEqual(sources(bed.read('inline.ipynb').cells), ['before = 1', 'total = 1\nprint(total)'])
   const first = told(await heard.request(0))
   offers(first.tools, { look: true, change: false })
-  assert.ok(first.tools.includes('propose_change') && !first.tools.includes('python') && !first.tools.includes('edit'), String(first.tools))
+  assert.ok(
+    first.tools.includes('propose_change') &&
+      !first.tools.includes('python') &&
+      !first.tools.includes('edit'),
+    String(first.tools),
+  )
   assert.match(first.message, /selected: 1 \(id b\)/)
   const tried = results(await heard.request(1))
-  assert.deepEqual(tried.map(({ isFailure }) => isFailure), [true, true, false])
+  assert.deepEqual(
+    tried.map(({ isFailure }) => isFailure),
+    [true, true, false],
+  )
   await inline(page).getByRole('button', { name: 'Accept' }).click()
   await inline(page).waitFor({ state: 'detached' })
   await until(async () => (await text(page, 'b')) === 'total = 42\nprint(total)', 'the change')
-  const { cells } = await bed.saved('inline.ipynb', (cells) => sources(cells)[1] === 'total = 42\nprint(total)')
+  const { cells } = await bed.saved(
+    'inline.ipynb',
+    (cells) => sources(cells)[1] === 'total = 42\nprint(total)',
+  )
   assert.equal(sources(cells)[0], 'before = 1')
   // It is a change of the person's own, and nothing of it is in the pane.
   assert.equal(await page.locator('.dock').count(), 0)
@@ -90,7 +121,10 @@ test('a proposal outlives a reload without the text of its cell in the browser, 
 
 test('a proposal for a place that was changed meanwhile is not mixed with it, and the keyboard stays where it can be seen', async () => {
   const page = await talkAbout('meanwhile.ipynb', [code('a', 'x = 1')])
-  await models.say({ ...held(says('I think ', 'on')), calls: [['propose_change', { source: 'x = 2' }]] }, says('So.'))
+  await models.say(
+    { ...held(says('I think ', 'on')), calls: [['propose_change', { source: 'x = 2' }]] },
+    says('So.'),
+  )
   await sayInline(page, 'a', 'make it two')
   await inline(page).getByText('I think').waitFor()
   await edit(page, 'a')
@@ -101,7 +135,13 @@ test('a proposal for a place that was changed meanwhile is not mixed with it, an
   assert.ok(await accept.isDisabled())
   await inline(page).getByText('has changed here since').first().waitFor()
   // What is typed next is not lost, and the cell is as it was.
-  await until(() => inline(page).locator('input').evaluate((element) => element === document.activeElement), 'the keyboard')
+  await until(
+    () =>
+      inline(page)
+        .locator('input')
+        .evaluate((element) => element === document.activeElement),
+    'the keyboard',
+  )
   await page.keyboard.press('Alt+y')
   await page.keyboard.type('ten it is')
   assert.equal(await inline(page).locator('input').inputValue(), 'ten it is')
@@ -113,7 +153,11 @@ test('a proposal for a place that was changed meanwhile is not mixed with it, an
 
 test('the keyboard comes back when the pane is hidden, and does nothing behind what lies over the page', async () => {
   const page = await talkAbout('keyboard.ipynb', [code('a', 'x = 1')])
-  const isIn = (where) => until(() => page.evaluate((where) => document.activeElement?.closest(where) != null, where), `the keyboard in ${where}`)
+  const isIn = (where) =>
+    until(
+      () => page.evaluate((where) => document.activeElement?.closest(where) != null, where),
+      `the keyboard in ${where}`,
+    )
   await edit(page, 'a')
   await page.keyboard.press('Control+l')
   await isIn('.assistant')
@@ -153,7 +197,10 @@ test('Fix proposes a change for the cell that failed, with its error', async () 
   await cell(page, 'a').locator('.run').click({ force: true })
   await cell(page, 'a').getByRole('button', { name: 'Fix' }).waitFor()
   const heard = await listen()
-  await models.say(asks(['propose_change', { source: 'penguin_count = 0\npenguin_count + 1' }]), says('It was never set.'))
+  await models.say(
+    asks(['propose_change', { source: 'penguin_count = 0\npenguin_count + 1' }]),
+    says('It was never set.'),
+  )
   await cell(page, 'a').getByRole('button', { name: 'Fix' }).click()
   await inline(page).getByRole('button', { name: 'Accept' }).waitFor()
   const { message, tools } = told(await heard.request(0))
@@ -171,14 +218,18 @@ test('Explain tells about an error in Ask mode, whatever the selector says, and 
   await choose(page, 'Agent')
   await cell(page, 'a').locator('.run').click({ force: true })
   const heard = await listen()
-  await models.say(asks(['update_notebook_cell', { cell: 'a', content: 'gone' }], ['run_notebook_cells', {}]), says('The name was never set.'))
+  await models.say(
+    asks(['update_notebook_cell', { cell: 'a', content: 'gone' }], ['run_notebook_cells', {}]),
+    says('The name was never set.'),
+  )
   await cell(page, 'a').getByRole('button', { name: 'Explain' }).click()
   await answered(page, 'The name was never set.')
   const { instructions, message, tools } = told(await heard.request(0))
   assert.match(instructions, /You are in Ask mode/)
   offers(tools, { look: true, change: false })
   assert.ok(message.includes('NameError') && message.includes('selected: 0 (id a)'), message)
-  for (const { text, isFailure } of results(await heard.request(1))) assert.ok(isFailure && text.includes('needs Agent mode'), text)
+  for (const { text, isFailure } of results(await heard.request(1)))
+    assert.ok(isFailure && text.includes('needs Agent mode'), text)
   await calls(page, 'update_notebook_cell').and(page.locator('.failed')).waitFor()
   assert.deepEqual(sources(bed.read('explain.ipynb').cells), ['penguin_count + 1'])
   assert.equal(await page.getByRole('radio', { name: 'Agent' }).getAttribute('aria-checked'), 'true')

@@ -9,16 +9,31 @@ import { account, answered, calls, field, models, pane, press, say, talkAbout, t
 import { axe, faults } from './axe.mjs'
 import { bed } from './bed.mjs'
 
-for (const [theme, size] of [['light', { width: 1360, height: 1000 }], ['dark', { width: 1360, height: 1000 }], ['light', { width: 640, height: 900 }]]) {
+for (const [theme, size] of [
+  ['light', { width: 1360, height: 1000 }],
+  ['dark', { width: 1360, height: 1000 }],
+  ['light', { width: 640, height: 900 }],
+]) {
   const wide = size.width > 860 ? 'wide' : 'narrow'
   test(`nothing of the assistant is in the way of anyone, in ${theme} and ${wide}`, async () => {
     account({ run_code: 'ask' })
     const cells = [code('a', 'mass = 52 * 190 - 5600'), code('b', 'print(mass)')]
-    const page = await talkAbout(`everyone-${theme}-${wide}.ipynb`, cells, { dark: theme === 'dark', size, isHidden: wide === 'narrow' })
+    const page = await talkAbout(`everyone-${theme}-${wide}.ipynb`, cells, {
+      dark: theme === 'dark',
+      size,
+      isHidden: wide === 'narrow',
+    })
     await page.evaluate(readFileSync(axe, 'utf8'))
     await models.say(
-      { ...says('I change cell `a`:\n\n```python\nmass = 4280\n```\n\n| species | mass |\n| --- | --- |\n| Gentoo | 5092 |\n\n'), calls: [['update_notebook_cell', { cell: 'a', content: 'mass = 52 * 190 - 5600\nassert mass > 0' }]] },
-      asks(['run_notebook_cells', { cells: ['a', 'nowhere'] }]), asks(['run_notebook_cells', { cells: ['b'] }]), refuses(400, 'too many penguins'),
+      {
+        ...says(
+          'I change cell `a`:\n\n```python\nmass = 4280\n```\n\n| species | mass |\n| --- | --- |\n| Gentoo | 5092 |\n\n',
+        ),
+        calls: [['update_notebook_cell', { cell: 'a', content: 'mass = 52 * 190 - 5600\nassert mass > 0' }]],
+      },
+      asks(['run_notebook_cells', { cells: ['a', 'nowhere'] }]),
+      asks(['run_notebook_cells', { cells: ['b'] }]),
+      refuses(400, 'too many penguins'),
     )
     await say(page, 'Agent', 'Check the *mass*, please')
     const question = pane(page).getByRole('group', { name: 'May this run?' })
@@ -30,7 +45,8 @@ for (const [theme, size] of [['light', { width: 1360, height: 1000 }], ['dark', 
     await turns(page).last().getByRole('group', { name: 'The provider failed' }).waitFor()
     await calls(page, 'update_notebook_cell').locator('.call-name').click()
     assert.deepEqual(await faults(page), [], 'rows, and a provider that failed')
-    if (SHOTS) await page.screenshot({ path: `${SHOTS}/assistant-${theme}-${wide}.png`, animations: 'disabled' })
+    if (SHOTS)
+      await page.screenshot({ path: `${SHOTS}/assistant-${theme}-${wide}.png`, animations: 'disabled' })
     await models.say(held(says('One moment', '.')), says('Then.'))
     await say(page, 'Ask', 'And now?')
     await turns(page).last().getByText('One moment').waitFor()

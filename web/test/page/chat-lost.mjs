@@ -4,7 +4,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { code, edit, notebook, until } from '../kit.mjs'
 import { held, says } from '../models.mjs'
-import { answered, choose, field, listen, models, offers, pane, say, talkAbout, told, turns } from './assistant.mjs'
+import {
+  answered,
+  choose,
+  field,
+  listen,
+  models,
+  offers,
+  pane,
+  say,
+  talkAbout,
+  told,
+  turns,
+} from './assistant.mjs'
 import { bed } from './bed.mjs'
 
 /** Kills the host and starts it again. */
@@ -14,7 +26,11 @@ async function again(meanwhile = async () => {}) {
   await bed.serve()
 }
 
-const written = (page, words) => until(async () => (await field(page).inputValue()) === words, async () => `${words} for ${await field(page).inputValue()}`)
+const written = (page, words) =>
+  until(
+    async () => (await field(page).inputValue()) === words,
+    async () => `${words} for ${await field(page).inputValue()}`,
+  )
 
 test('what a killed host was to answer is given back once, though the same was said before, also after a reload', async () => {
   const page = await talkAbout('lost.ipynb', [code('a', 'x = 1')])
@@ -60,16 +76,18 @@ test('what was said at a cell and not answered is given back when the host was k
 /** Whether the next window has told the host that someone types in it, and the host has taken that in. */
 function reports() {
   let [asked, isTaken] = [null, false]
-  bed.context.once('page', (page) => page.on('websocket', (socket) => {
-    socket.on('framesent', ({ payload }) => {
-      const { ask } = JSON.parse(String(payload))
-      if (ask?.request.notebook?.ask.present?.editing) asked = ask.id
-    })
-    socket.on('framereceived', ({ payload }) => {
-      const { done } = JSON.parse(String(payload))
-      if (asked !== null && done?.id === asked) isTaken = true
-    })
-  }))
+  bed.context.once('page', (page) =>
+    page.on('websocket', (socket) => {
+      socket.on('framesent', ({ payload }) => {
+        const { ask } = JSON.parse(String(payload))
+        if (ask?.request.notebook?.ask.present?.editing) asked = ask.id
+      })
+      socket.on('framereceived', ({ payload }) => {
+        const { done } = JSON.parse(String(payload))
+        if (asked !== null && done?.id === asked) isTaken = true
+      })
+    }),
+  )
   return () => isTaken
 }
 
@@ -93,9 +111,18 @@ test('a window with another notebook does not switch notebook mode off, nor does
 test('a notebook that was not sent is not sent by a switch of the mode, and a switch that is pressed twice is sent once', async () => {
   const page = await talkAbout('removed.ipynb', [code('a', 'x = 1')])
   const heard = await listen()
-  await models.say(says('That needs Agent mode.'), says('That needs Agent mode too.'), held(says('Here ', 'I am.')))
+  await models.say(
+    says('That needs Agent mode.'),
+    says('That needs Agent mode too.'),
+    held(says('Here ', 'I am.')),
+  )
   await pane(page).getByRole('button', { name: 'Remove removed.ipynb' }).click()
-  assert.equal(await pane(page).getByRole('button', { name: /^Attach (selection|output)/ }).count(), 0)
+  assert.equal(
+    await pane(page)
+      .getByRole('button', { name: /^Attach (selection|output)/ })
+      .count(),
+    0,
+  )
   await say(page, 'Ask', 'change it')
   const turn = await answered(page, 'That needs Agent mode.')
   await turn.locator('.restore').waitFor()
@@ -107,6 +134,10 @@ test('a notebook that was not sent is not sent by a switch of the mode, and a sw
   await turns(page).last().getByText('Here').waitFor()
   await models.release()
   await answered(page, 'I am.')
-  assert.deepEqual(await turns(page).locator('.bubble').allTextContents(), ['change it', 'change it now', 'change it now'])
+  assert.deepEqual(await turns(page).locator('.bubble').allTextContents(), [
+    'change it',
+    'change it now',
+    'change it now',
+  ])
   assert.equal(await heard.count(), 3)
 })

@@ -6,7 +6,22 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { cell, code, notebook, source, until } from '../kit.mjs'
 import { calls as asks, cut, garbled, held, Models, paced, refuses, says } from '../models.mjs'
-import { account, answered, calls, field, KEY, listen, models, noAccount, pane, results, say, talkAbout, told, turns } from './assistant.mjs'
+import {
+  account,
+  answered,
+  calls,
+  field,
+  KEY,
+  listen,
+  models,
+  noAccount,
+  pane,
+  results,
+  say,
+  talkAbout,
+  told,
+  turns,
+} from './assistant.mjs'
 import { bed } from './bed.mjs'
 
 const failed = (page) => turns(page).last().getByRole('group', { name: 'The provider failed' })
@@ -76,11 +91,13 @@ test('markup in an answer fetches nothing, runs nothing and looks like no part o
   const page = await talkAbout('markup.ipynb', [code('a', 'x = 1')])
   const fetched = []
   page.on('request', (request) => fetched.push(request.url()))
-  await models.say(says(
-    'Look:\n\n![far away](http://evil.test/p.png)\n\n[press](javascript:document.title=1)\n\n',
-    '<svg><a href="https://evil.test/"><text>drawn link</text></a><image href="http://evil.test/q.png" /></svg>\n\n',
-    '<div class="call done toast">receipt</div>\n\n<video poster="http://evil.test/v.png" src="http://evil.test/v.mp4"></video>\n\nThe end.',
-  ))
+  await models.say(
+    says(
+      'Look:\n\n![far away](http://evil.test/p.png)\n\n[press](javascript:document.title=1)\n\n',
+      '<svg><a href="https://evil.test/"><text>drawn link</text></a><image href="http://evil.test/q.png" /></svg>\n\n',
+      '<div class="call done toast">receipt</div>\n\n<video poster="http://evil.test/v.png" src="http://evil.test/v.mp4"></video>\n\nThe end.',
+    ),
+  )
   await say(page, 'Ask', 'show me')
   for (const isAgain of [false, true]) {
     if (isAgain) await page.reload()
@@ -91,7 +108,10 @@ test('markup in an answer fetches nothing, runs nothing and looks like no part o
     assert.equal(await answer.locator('img, [src], [poster], image[href], a[href^=javascript]').count(), 0)
   }
   assert.equal(await page.title(), 'markup.ipynb · cellist')
-  assert.deepEqual(fetched.filter((url) => url.includes('evil.test')), [])
+  assert.deepEqual(
+    fetched.filter((url) => url.includes('evil.test')),
+    [],
+  )
 })
 
 test('without a model the pane says what to do, and a model that is set up then is asked', async () => {
@@ -107,10 +127,19 @@ test('without a model the pane says what to do, and a model that is set up then 
 })
 
 /** All files below a folder. */
-const files = (folder) => readdirSync(folder, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+const files = (folder) =>
+  readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
 
 test('no key, token or file that is kept from models is in any request, log, notebook or page', async () => {
-  const kept = { environment: 'sk-environment-4711', gateway: 'gateway-token-4711', dotenv: 'dotenv-word-4711', notebook: 'excluded-word-4711', key: KEY }
+  const kept = {
+    environment: 'sk-environment-4711',
+    gateway: 'gateway-token-4711',
+    dotenv: 'dotenv-word-4711',
+    notebook: 'excluded-word-4711',
+    key: KEY,
+  }
   writeFileSync(join(bed.work, '.env'), `PASSWORD=${kept.dotenv}\n`)
   writeFileSync(join(bed.work, 'careless.txt'), `the key is ${KEY}, or so\n`)
   bed.write('private.ipynb', notebook(code('p', `word = "${kept.notebook}"`)))
@@ -118,9 +147,11 @@ test('no key, token or file that is kept from models is in any request, log, not
   account({ exclude: ['private.ipynb'] })
   Object.assign(bed.environment, { OPENAI_API_KEY: kept.environment, PI_PYTHON_GATEWAY_TOKEN: kept.gateway })
   const frames = []
-  const onPage = (page) => page.on('websocket', (socket) => {
-    for (const event of ['framesent', 'framereceived']) socket.on(event, ({ payload }) => frames.push(String(payload)))
-  })
+  const onPage = (page) =>
+    page.on('websocket', (socket) => {
+      for (const event of ['framesent', 'framereceived'])
+        socket.on(event, ({ payload }) => frames.push(String(payload)))
+    })
   bed.context.once('page', onPage)
   const page = await talkAbout('hushed.ipynb', [code('a', 'import os\nprint(sorted(os.environ.items()))')])
   delete bed.environment.OPENAI_API_KEY
@@ -131,14 +162,21 @@ test('no key, token or file that is kept from models is in any request, log, not
   const from = await models.count()
   const read = (path) => ['read', { path }]
   await models.say(
-    asks(read('.env'), read('private.ipynb'), ['get_notebook_cells', { notebook: 'private.ipynb' }], read(join(bed.home, 'config.toml')), read('~/.cellist/config.toml')),
+    asks(
+      read('.env'),
+      read('private.ipynb'),
+      ['get_notebook_cells', { notebook: 'private.ipynb' }],
+      read(join(bed.home, 'config.toml')),
+      read('~/.cellist/config.toml'),
+    ),
     asks(['run_notebook_cells', { cells: ['a'] }], ['get_cell_outputs', { cell: 'a' }], read('careless.txt')),
     says('I was not let in.'),
   )
   await say(page, 'Agent', 'read @.env and @private.ipynb')
   await answered(page, 'I was not let in.')
   await cell(page, 'a').locator('.outputs').getByText('PATH').waitFor()
-  for (const { text, isFailure } of results((await models.request(from + 1)).body)) assert.ok(isFailure && !text.includes('4711'), text)
+  for (const { text, isFailure } of results((await models.request(from + 1)).body))
+    assert.ok(isFailure && !text.includes('4711'), text)
   // What someone has written down carelessly is read without the key.
   assert.ok(results((await models.request(from + 2)).body)[2].text.includes('the key is ['))
   // A provider that says the key back, as some do.
@@ -151,23 +189,40 @@ test('no key, token or file that is kept from models is in any request, log, not
   assert.equal(await page.getByRole('option', { name: 'private.ipynb' }).count(), 0)
   await models.count()
   const requests = models.asked.slice(from)
-  assert.ok(requests.length === 4 && requests.every(({ headers }) => headers.some(([name, value]) => name === 'x-api-key' && value === KEY)))
+  assert.ok(
+    requests.length === 4 &&
+      requests.every(({ headers }) => headers.some(([name, value]) => name === 'x-api-key' && value === KEY)),
+  )
   await bed.saved('hushed.ipynb', (cells) => cells[0].outputs.length > 0)
   assert.ok(source(bed.read('hushed.ipynb').cells[0].outputs[0].text).includes('PATH'))
   await until(() => frames.some((frame) => frame.includes('once more')), 'the frames')
-  const storage = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]))
+  const storage = await page.evaluate(() =>
+    JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]),
+  )
   // The user's settings have the key, and the host keeps what lets in at itself, for nobody else to read.
-  const own = files(join(bed.home, 'run')).filter((path) => [kept.host, kept.page].some((token) => readFileSync(path, 'latin1').includes(token)))
-  assert.ok(own.every((path) => (statSync(path).mode & 0o077) === 0), String(own))
-  const others = files(bed.home).filter((path) => !own.includes(path) && path !== join(bed.home, 'config.toml'))
+  const own = files(join(bed.home, 'run')).filter((path) =>
+    [kept.host, kept.page].some((token) => readFileSync(path, 'latin1').includes(token)),
+  )
+  assert.ok(
+    own.every((path) => (statSync(path).mode & 0o077) === 0),
+    String(own),
+  )
+  const others = files(bed.home).filter(
+    (path) => !own.includes(path) && path !== join(bed.home, 'config.toml'),
+  )
   const state = others.map((path) => [path, readFileSync(path, 'latin1')])
   const places = [
     ['the requests', requests.map(({ path, body }) => path + JSON.stringify(body)).join('\n')],
-    ['the log', bed.log], ['the notebook', JSON.stringify(bed.read('hushed.ipynb'))], ['the page', (await page.content()).replace(/nonce\S*=?"[^>]*>/g, '>')],
-    ['the frames', frames.join('\n')], ['the storage', storage], ...state,
+    ['the log', bed.log],
+    ['the notebook', JSON.stringify(bed.read('hushed.ipynb'))],
+    ['the page', (await page.content()).replace(/nonce\S*=?"[^>]*>/g, '>')],
+    ['the frames', frames.join('\n')],
+    ['the storage', storage],
+    ...state,
   ]
   for (const [place, text] of places) {
-    for (const [name, secret] of Object.entries(kept)) assert.ok(!text.includes(secret), `${name} is in ${place}`)
+    for (const [name, secret] of Object.entries(kept))
+      assert.ok(!text.includes(secret), `${name} is in ${place}`)
   }
   // Nor anything that looks like what lets code in at the tools.
   for (const [place, text] of places.slice(0, 5)) assert.doesNotMatch(text, /\b[0-9a-f]{64}\b/, place)

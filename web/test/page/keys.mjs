@@ -32,7 +32,10 @@ test('everything is done by the keyboard alone', async () => {
   await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
   await press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
-  const { cells } = await bed.saved('keys.ipynb', (cells) => cells.length === 3 && sources(cells)[1].includes('Title'))
+  const { cells } = await bed.saved(
+    'keys.ipynb',
+    (cells) => cells.length === 3 && sources(cells)[1].includes('Title'),
+  )
   assert.deepEqual(sources(cells), ['a = 1', 'b = a + 1\n\n# Title print(b)', '# Title print(b)'])
 })
 
@@ -49,7 +52,8 @@ test('notebooks are listed and made', async () => {
 test('commands are found by their names, and cells are split, merged, undone and redone', async () => {
   bed.write('commands.ipynb', notebook(code('a', 'one = 1\ntwo = 2')))
   const page = await bed.open('commands.ipynb')
-  const count = (wanted) => until(async () => (await page.locator('[data-cell]').count()) === wanted, `${wanted} cells`)
+  const count = (wanted) =>
+    until(async () => (await page.locator('[data-cell]').count()) === wanted, `${wanted} cells`)
   await page.keyboard.press('Enter')
   await page.keyboard.press('Control+End')
   await page.keyboard.press('Home')

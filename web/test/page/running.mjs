@@ -9,7 +9,9 @@ test('a cell is edited and run, and what it prints is seen while it runs', async
   bed.write('run.ipynb', notebook(code('a', 'import os, time'), code('b', '')))
   const page = await bed.open('run.ipynb')
   await edit(page, 'b')
-  await page.keyboard.insertText('print("first", flush=True)\nwhile not os.path.exists("go"): time.sleep(0.01)\nprint("last")')
+  await page.keyboard.insertText(
+    'print("first", flush=True)\nwhile not os.path.exists("go"): time.sleep(0.01)\nprint("last")',
+  )
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'Run all' }).click()
   const output = cell(page, 'b').locator('.outputs')
@@ -19,7 +21,10 @@ test('a cell is edited and run, and what it prints is seen while it runs', async
   bed.write('go', {})
   await output.getByText('last').waitFor()
   await cell(page, 'b').locator('.standing.ok').waitFor()
-  const { cells } = await bed.saved('run.ipynb', (cells) => cells[1].outputs.length > 0 && cells[1].execution_count !== null)
+  const { cells } = await bed.saved(
+    'run.ipynb',
+    (cells) => cells[1].outputs.length > 0 && cells[1].execution_count !== null,
+  )
   assert.equal(source(cells[1].outputs[0].text), 'first\nlast\n')
 })
 

@@ -8,7 +8,9 @@ import { bed, sources } from './bed.mjs'
 
 /** The time at which something is to be seen in a cell, by the clock that everyone has. */
 const seen = async (page, id, what) => {
-  const look = ({ id, what }) => document.querySelector(`[data-cell="${id}"]`)?.textContent.includes(what) && performance.timeOrigin + performance.now()
+  const look = ({ id, what }) =>
+    document.querySelector(`[data-cell="${id}"]`)?.textContent.includes(what) &&
+    performance.timeOrigin + performance.now()
   const found = await page.waitForFunction(look, { id, what }, { polling: 'raf' })
   return await found.jsonValue()
 }
@@ -16,34 +18,51 @@ const seen = async (page, id, what) => {
 /** Measures again and again until it was quick, mostly: a machine with other work has moments in which nothing is. */
 async function quickly(t, most, what, measure) {
   const took = []
-  await until(async () => {
-    took.push(await measure(took.length))
-    const last = took.slice(-5).sort((one, other) => one - other)
-    return last.length === 5 && last[2] <= most
-  }, () => `${what} within ${most} ms (it took ${took.map(Math.round).join(', ')})`)
+  await until(
+    async () => {
+      took.push(await measure(took.length))
+      const last = took.slice(-5).sort((one, other) => one - other)
+      return last.length === 5 && last[2] <= most
+    },
+    () => `${what} within ${most} ms (it took ${took.map(Math.round).join(', ')})`,
+  )
   t.diagnostic(`${what} after ${took.map(Math.round).join(', ')} ms`)
 }
 
 for (const over of ['stdio', 'http']) {
   test(`what an agent does over MCP is seen at once (${over})`, async (t) => {
-    const path = bed.write(`seen-${over}.ipynb`, notebook(code('a', 'first = 1'), code('b', 'import time\nprint("at", time.time(), flush=True)')))
+    const path = bed.write(
+      `seen-${over}.ipynb`,
+      notebook(code('a', 'first = 1'), code('b', 'import time\nprint("at", time.time(), flush=True)')),
+    )
     const page = await bed.open(`seen-${over}.ipynb`)
     const agent = await Agent.join(bed, 'Robot', over)
     await agent.read(path)
     await quickly(t, 200, 'an edit is seen', async (round) => {
       const begun = Date.now()
-      const [at] = await Promise.all([seen(page, 'a', `round = ${round};`), agent.update(path, 'a', `round = ${round};`)])
+      const [at] = await Promise.all([
+        seen(page, 'a', `round = ${round};`),
+        agent.update(path, 'a', `round = ${round};`),
+      ])
       return at - begun
     })
     await agent.call('run_notebook_cells', { notebook: path, cells: ['b'] })
     await quickly(t, 200, 'what a run prints is seen', async () => {
       const before = await cell(page, 'b').locator('.outputs').textContent()
       const ran = agent.call('run_notebook_cells', { notebook: path, cells: ['b'] })
-      const shown = await page.waitForFunction((before) => {
-        const now = document.querySelector('[data-cell="b"] .outputs')?.textContent ?? ''
-        const printed = /at ([\d.]+)\n/.exec(now)
-        return printed && now !== before && performance.timeOrigin + performance.now() - Number(printed[1]) * 1000
-      }, before, { polling: 'raf' })
+      const shown = await page.waitForFunction(
+        (before) => {
+          const now = document.querySelector('[data-cell="b"] .outputs')?.textContent ?? ''
+          const printed = /at ([\d.]+)\n/.exec(now)
+          return (
+            printed &&
+            now !== before &&
+            performance.timeOrigin + performance.now() - Number(printed[1]) * 1000
+          )
+        },
+        before,
+        { polling: 'raf' },
+      )
       await ran
       return await shown.jsonValue()
     })
@@ -81,14 +100,23 @@ test('two windows come to the same cells, whatever is done in both at once', asy
   await one.keyboard.press('b')
   await other.keyboard.press('Escape')
   await other.keyboard.press('a')
-  const seen = (page) => page.evaluate(() => [...document.querySelectorAll('[data-cell]')].map((cell) => {
-    const lines = cell.querySelectorAll('.cm-line')
-    return lines.length ? [...lines].map((line) => line.textContent).join('\n') : cell.querySelector('.still').textContent.replace(/\n$/, '')
-  }))
+  const seen = (page) =>
+    page.evaluate(() =>
+      [...document.querySelectorAll('[data-cell]')].map((cell) => {
+        const lines = cell.querySelectorAll('.cm-line')
+        return lines.length
+          ? [...lines].map((line) => line.textContent).join('\n')
+          : cell.querySelector('.still').textContent.replace(/\n$/, '')
+      }),
+    )
   const both = await until(async () => {
     const [left, right] = [await seen(one), await seen(other)]
     const file = sources(bed.read('two.ipynb').cells)
-    return left.length === 4 && JSON.stringify(left) === JSON.stringify(right) && JSON.stringify(left) === JSON.stringify(file) ? left : null
+    return left.length === 4 &&
+      JSON.stringify(left) === JSON.stringify(right) &&
+      JSON.stringify(left) === JSON.stringify(file)
+      ? left
+      : null
   }, 'the same cells')
   const letters = (word) => both.join('').split(word).length - 1
   assert.equal(both.join('').replaceAll(/\s/g, '').length, 8 * 3 + 8 * 5)
@@ -117,13 +145,19 @@ test('who follows an agent sees what it does, wherever that is', async () => {
   const path = bed.write('follow.ipynb', notebook(...cells))
   const page = await bed.open('follow.ipynb')
   // Time goes on quickly for the pause after a key.
-  await page.evaluate(() => { const now = performance.now.bind(performance); performance.now = () => now() + 60_000 * Number(window.isLater ?? 0) })
+  await page.evaluate(() => {
+    const now = performance.now.bind(performance)
+    performance.now = () => now() + 60_000 * Number(window.isLater ?? 0)
+  })
   await page.keyboard.press('f')
   await page.evaluate(() => (window.isLater = 1))
   const agent = await Agent.join(bed, 'Robot')
   await agent.read(path, 'c29')
   await agent.update(path, 'c29', 'last = 1')
-  await until(() => cell(page, 'c29').evaluate((element) => element.getBoundingClientRect().top < innerHeight), 'the cell')
+  await until(
+    () => cell(page, 'c29').evaluate((element) => element.getBoundingClientRect().top < innerHeight),
+    'the cell',
+  )
   // What has the keyboard is another thing.
   assert.equal(await page.evaluate(() => document.activeElement.dataset.cell), 'c0')
 })

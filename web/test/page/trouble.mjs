@@ -25,7 +25,10 @@ test('a notebook that cannot be opened shows the error and the next steps', asyn
   await page.getByRole('alert').getByText('line 4 column 1').waitFor()
   assert.equal(await page.title(), 'broken.ipynb · cellist')
   if (SHOTS) await page.screenshot({ path: join(SHOTS, 'trouble.png') })
-  const [opened] = await Promise.all([page.context().waitForEvent('page'), page.getByRole('link', { name: 'Open as text' }).click()])
+  const [opened] = await Promise.all([
+    page.context().waitForEvent('page'),
+    page.getByRole('link', { name: 'Open as text' }).click(),
+  ])
   await opened.waitForLoadState()
   assert.match(await opened.locator('body').textContent(), /"cell_type":/)
   await opened.close()
@@ -51,7 +54,9 @@ test('a notebook that cannot be opened shows the error and the next steps', asyn
   await visit(page, at('no/such/folder/x.ipynb'))
   await page.getByRole('heading', { name: 'There is no such notebook' }).waitFor()
   await page.getByRole('link', { name: 'near.ipynb' }).waitFor()
-  const answer = await page.request.get(`http://127.0.0.1:${bed.port}/raw?path=${encodeURIComponent('/etc/passwd')}`)
+  const answer = await page.request.get(
+    `http://127.0.0.1:${bed.port}/raw?path=${encodeURIComponent('/etc/passwd')}`,
+  )
   assert.equal(answer.status(), 404)
 })
 
@@ -68,18 +73,27 @@ test('a kernel that lives is not said to be gone after a reload', async () => {
 })
 
 test('a run that stops names its cell and the cells not run, and shows it', async () => {
-  const many = Array.from({ length: 30 }, (_, at) => code(`c${at}`, at === 2 ? '{}["missing"]' : `print(${at})\n${'#\n'.repeat(8)}`))
+  const many = Array.from({ length: 30 }, (_, at) =>
+    code(`c${at}`, at === 2 ? '{}["missing"]' : `print(${at})\n${'#\n'.repeat(8)}`),
+  )
   bed.write('stops.ipynb', notebook(...many))
   const page = await bed.open('stops.ipynb')
-  await page.locator('[data-cell]').last().evaluate((element) => element.focus())
+  await page
+    .locator('[data-cell]')
+    .last()
+    .evaluate((element) => element.focus())
   await page.getByRole('button', { name: 'Run all' }).click()
   const toast = page.locator('.toast')
   await toast.getByText("Stopped at cell 2: KeyError: 'missing'; 27 cells not run").waitFor()
   await toast.getByRole('button', { name: 'Show' }).click()
-  await until(() => cell(page, 'c2').evaluate((element) => {
-    const { top, bottom } = element.getBoundingClientRect()
-    return element.classList.contains('active') && top >= 0 && bottom <= innerHeight
-  }), 'the cell')
+  await until(
+    () =>
+      cell(page, 'c2').evaluate((element) => {
+        const { top, bottom } = element.getBoundingClientRect()
+        return element.classList.contains('active') && top >= 0 && bottom <= innerHeight
+      }),
+    'the cell',
+  )
   // Nothing is said where all ran.
   await edit(page, 'c2')
   await page.keyboard.press('Control+a')
@@ -104,7 +118,14 @@ test('a cell without code does not wait', async () => {
 })
 
 test('cells that were interrupted or took too long have not failed, and cells that a stopped run left out are counted', async () => {
-  bed.write('stopped.ipynb', notebook(code('a', 'print("begun", flush=True)\nimport time; time.sleep(600)'), code('b', '2'), code('c', '3')))
+  bed.write(
+    'stopped.ipynb',
+    notebook(
+      code('a', 'print("begun", flush=True)\nimport time; time.sleep(600)'),
+      code('b', '2'),
+      code('c', '3'),
+    ),
+  )
   const page = await bed.open('stopped.ipynb')
   const told = (id) => cell(page, id).locator('.standing.stopped')
   await cell(page, 'a').locator('.run').click({ force: true })
@@ -113,32 +134,44 @@ test('cells that were interrupted or took too long have not failed, and cells th
   await page.getByRole('button', { name: 'Run all' }).click()
   await cell(page, 'b').locator('.standing.queued').waitFor()
   await page.getByRole('button', { name: 'Stop', exact: true }).click()
-  await told('a').getByText(/^interrupted after \d/).waitFor()
+  await told('a')
+    .getByText(/^interrupted after \d/)
+    .waitFor()
   assert.equal(await cell(page, 'a').getAttribute('aria-label'), 'Cell 1 of 3, code, interrupted')
   assert.equal(await cell(page, 'a').locator('.count.stopped').count(), 1)
   assert.equal(await page.locator('.count.failed, .standing.failed').count(), 0)
   await page.locator('.toast').getByText('Stopped: interrupted; 3 cells not run').waitFor()
   // A time limit of another client.
   assert.throws(() => bed.run('run', 'stopped.ipynb', '--timeout', '1'), /run stopped\.ipynb --timeout 1/)
-  await told('a').getByText(/^timed out after \d/).waitFor()
+  await told('a')
+    .getByText(/^timed out after \d/)
+    .waitFor()
   assert.equal(await cell(page, 'a').getAttribute('aria-label'), 'Cell 1 of 3, code, timed out')
 })
 
 test('the kernel is said to stay, to be stuck and to be gone, and why', async () => {
-  const stubborn = 'import os, time\nwhile not os.path.exists("stuck-go"):\n    try: time.sleep(0.02)\n    except KeyboardInterrupt: print("no", flush=True)'
+  const stubborn =
+    'import os, time\nwhile not os.path.exists("stuck-go"):\n    try: time.sleep(0.02)\n    except KeyboardInterrupt: print("no", flush=True)'
   bed.write('stuck.ipynb', notebook(code('a', stubborn)))
   const page = await bed.open('stuck.ipynb')
   const pill = page.locator('.kernel')
-  const says = (words, title) => until(async () => {
-    const [said, why] = [await pill.textContent(), await pill.getAttribute('title')]
-    return words.test(said) && title.test(why)
-  }, async () => `${words}, not ${await pill.textContent()} (${await pill.getAttribute('title')}),`)
+  const says = (words, title) =>
+    until(
+      async () => {
+        const [said, why] = [await pill.textContent(), await pill.getAttribute('title')]
+        return words.test(said) && title.test(why)
+      },
+      async () => `${words}, not ${await pill.textContent()} (${await pill.getAttribute('title')}),`,
+    )
   await says(/not started$/, /not started$/)
   await cell(page, 'a').locator('.run').click({ force: true })
   await says(/busy$/, /^busy; stays for 60 minutes after the last page, agent or terminal has left$/)
   await page.getByRole('button', { name: 'Stop', exact: true }).click()
   await cell(page, 'a').locator('.outputs').getByText('no').first().waitFor()
-  await says(/does not stop$/, /^The code was interrupted and has not stopped\. Stop asks again; Restart ends it, and its variables are lost\.$/)
+  await says(
+    /does not stop$/,
+    /^The code was interrupted and has not stopped\. Stop asks again; Restart ends it, and its variables are lost\.$/,
+  )
   bed.write('stuck-go', {})
   await says(/idle$/, /^idle; stays for 60 minutes /)
   bed.run('sessions', 'stop', 'stuck.ipynb')

@@ -1,6 +1,6 @@
 //! What can be judged without running the product: format, lints, documentation, and the gates.
 
-use super::{deny, no_arguments};
+use super::{deny, format, no_arguments};
 use crate::failure::Failure;
 use crate::gate;
 use crate::metadata::Metadata;
@@ -10,6 +10,9 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
     no_arguments(arguments)?;
     let mut failed: Vec<&str> =
         CHECKS.iter().filter(|check| !passes(check)).map(|check| check.name).collect();
+    if !format::passes() {
+        failed.push(format::NAME);
+    }
     if !deny::passes() {
         failed.push(deny::NAME);
     }

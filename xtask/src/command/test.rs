@@ -6,7 +6,7 @@ use std::{fs, io, thread};
 use testkit::{NeededBy, PARTS, TALLY};
 
 use super::check::{CHECKS, passes};
-use super::{deny, no_arguments, setup, web};
+use super::{deny, format, no_arguments, setup, web};
 use crate::failure::Failure;
 use crate::follow::follow;
 use crate::process::cargo;
@@ -21,6 +21,7 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
         return Err(Failure::told());
     }
     let mut checks: Vec<_> = CHECKS.iter().map(|check| (check.name, passes(check))).collect();
+    checks.push((format::NAME, format::passes()));
     checks.push((deny::NAME, deny::passes()));
     checks.push(("page", web::is_current()));
     let tally = testkit::target_dir().join("cellist-tally");

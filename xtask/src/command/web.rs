@@ -35,7 +35,7 @@ fn node() -> Result<Command, Failure> {
 }
 
 /// Makes sure that the packages of the lock file are there, and no others.
-fn install() -> Result<(), Failure> {
+pub(super) fn install() -> Result<(), Failure> {
     let lock = text(&folder().join("package-lock.json"))?;
     let stamp = folder().join("node_modules").join("cellist-stamp");
     if fs::read_to_string(&stamp).is_ok_and(|found| found == lock) {
