@@ -13,6 +13,7 @@ mod process;
 mod product;
 mod prose;
 mod report;
+mod size;
 mod svg;
 mod tokens;
 
