@@ -1,4 +1,4 @@
-// Makes web/dist: one entry, parts that are fetched when needed, and nothing that differs from build to build.
+// Builds web/dist: one entry and chunks that are loaded when needed. Builds are reproducible.
 
 import { build } from 'esbuild'
 import { copyFile, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
@@ -38,7 +38,7 @@ await copyFile(
   join(dist, 'mono.woff2'),
 )
 
-// Whose work is in it.
+// The licences of all bundled packages.
 const packages = new Set(['@fontsource-variable/inter', '@fontsource-variable/jetbrains-mono'])
 for (const input of Object.keys(metafile.inputs)) {
   const found = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)

@@ -1,4 +1,4 @@
-// Everything that a person can do, by name. Keys, buttons and menus call these.
+// The actions of the user. Keys, buttons and the palette call these.
 
 import { ChangeSet, Text } from '@codemirror/state'
 import { batch } from '@preact/signals'
@@ -29,7 +29,7 @@ import {
 const index = () => doc.order.peek().indexOf(active.peek() ?? '')
 const before = (id: string): string | null => doc.order.peek()[doc.order.peek().indexOf(id) - 1] ?? null
 
-/** Looks at a cell: it is active, and the keyboard is on it. */
+/** Makes a cell active and gives it the keyboard focus. */
 export function select(id: string | null, edits = false): void {
   batch(() => {
     active.value = id
@@ -76,7 +76,7 @@ export function insert(
   return cell
 }
 
-/** What undoes and what redoes operations on cells, the newest last. */
+/** Steps that undo and redo cell operations, newest last. */
 const undoable: Step[][] = []
 const undone: Step[][] = []
 
@@ -106,7 +106,7 @@ export function remove(): void {
   if (gone.length === 0) return
   const at = doc.order.peek().indexOf(gone[0]!)
   const ops = gone.map((cell): Op => ({ op: 'delete', cell }))
-  // A notebook always has a cell to go on with.
+  // Keep at least one cell in the notebook.
   if (gone.length === doc.order.peek().length)
     ops.push({ op: 'insert', cell: freshName(), after: null, kind: 'code', source: '' })
   remember(...ops)
@@ -117,7 +117,10 @@ export function remove(): void {
   })
 }
 
-/** Copies the selected cells: at once for this tab, and with all that they hold as soon as the host has told that. */
+/**
+ * Copies the selected cells: at once for this tab, and whole for other tabs when the host has sent their
+ * JSON.
+ */
 export function copy(): void {
   const path = doc.file.peek()?.path
   const cells = doc.list().filter(({ id }) => selected.peek().includes(id))
@@ -126,7 +129,7 @@ export function copy(): void {
     path,
     cells.map((cell): Copied => ({ ...cell, json: null })),
   )
-  said.value = `${cells.length} copied`
+  said.value = cells.length === 1 ? '1 cell copied' : `${cells.length} cells copied`
   void complete(clip)
 }
 
@@ -141,7 +144,7 @@ export function cut(): void {
   remove()
 }
 
-/** Pastes cells that were copied here or in another tab, or the content of the system's clipboard. */
+/** Pastes cells copied here or in another tab, or the text of the system clipboard. */
 export function paste(place: 'above' | 'below', clip: Clip | string | null = copied()): void {
   if (clip === null) return
   const here = active.peek()
@@ -172,7 +175,7 @@ export function paste(place: 'above' | 'below', clip: Clip | string | null = cop
   select(ops.at(-1)!.cell)
 }
 
-/** The ends of lines are those of notebooks. */
+/** Normalizes line endings to those of notebooks. */
 const plain = (text: string) => text.replace(/\r\n?/g, '\n').replace(/\n$/, '')
 
 function contentOf({ id, json }: Copied, isHere: boolean): Content | null {
@@ -206,7 +209,7 @@ export function heading(level: number): void {
   remember(...ops)
 }
 
-/** Makes the text of a cell another, as an edit that merges with what others type. */
+/** Replaces the text of a cell, as an edit that merges with edits of other clients. */
 export function write(id: string, text: string): void {
   const source = sourceOf(id)
   if (source === text) return
@@ -217,12 +220,12 @@ export function write(id: string, text: string): void {
   act({ op: 'change', cell: id, change: toJSON(change) })
 }
 
-/** Changes the text of a cell in a way that can be undone. */
+/** Changes the text of a cell; cell undo can revert it. */
 export function change(id: string, changes: ChangeSet): void {
   if (!changes.empty) remember({ op: 'change', cell: id, change: toJSON(changes) })
 }
 
-/** Splits the active cell. The lower part is the old cell with its outputs, the upper part gets metadata and attachments too. */
+/** Splits the active cell. The lower part keeps the outputs; both parts keep metadata and attachments. */
 export function split(at: number): void {
   const id = active.peek()
   const cell = id ? doc.cells.get(id) : null
@@ -247,7 +250,7 @@ export async function merge(): Promise<void> {
   mergeCells(cells, whole ? renamed(whole) : [])
 }
 
-/** Merges cells into the first of them. `names` are those that pictures of the others get. */
+/** Merges cells into the first of them. `names` maps the attachments of the others to their new names. */
 function mergeCells(cells: string[], names: Map<string, string>[]): void {
   const [first, ...rest] = cells as [string, ...string[]]
   const source = sourceOf(first)
@@ -277,9 +280,9 @@ export const clearAll = () =>
       .map((cell): Op => ({ op: 'clear', cell })),
   )
 
-/** Runs cells, from what they say when all that was typed has arrived. */
+/** Runs cells once the host has all edits. */
 export async function runCells(cells: string[]): Promise<void> {
-  // A cell without code has nothing to wait for.
+  // An empty cell would stay queued.
   const runs = (id: string) => doc.cells.get(id)?.kind.peek() === 'code' && sourceOf(id).trim() !== ''
   const code = cells.filter(runs)
   if (code.length === 0) return
@@ -288,7 +291,7 @@ export async function runCells(cells: string[]): Promise<void> {
   if (code.length > 1 && stopped) tellStopped(stopped)
 }
 
-/** Says where a run of several cells ended before its end. That cell may be off the screen. */
+/** Reports the cell that stopped a run of several cells; it may be off screen. */
 function tellStopped({ cell, error, not_run }: RunStop): void {
   const rest = not_run === 0 ? '' : `; ${not_run} ${not_run === 1 ? 'cell' : 'cells'} not run`
   if (cell === null) return say(`Stopped: ${error}${rest}`)
@@ -314,7 +317,7 @@ export const interrupt = () => void tell(notebook('interrupt'))
 
 export function restart(): void {
   question.value = {
-    text: 'Restart the kernel? Everything that it has in memory is lost.',
+    text: 'Restart the kernel? All variables will be lost.',
     yes: 'Restart',
     then: () => void tell(notebook('restart')),
   }
@@ -342,10 +345,10 @@ export function toggleFollow(): void {
   said.value = follows.value ? 'Following the agent' : 'Not following the agent'
 }
 
-/** Goes to the next or the previous cell that waits for review. */
+/** Selects the next or the previous cell under review. */
 export function toChange(by: -1 | 1): void {
   const all = doc.waiting.peek().filter((id) => doc.cells.has(id))
-  if (all.length === 0) return say('No changes wait for review')
+  if (all.length === 0) return say('No changes to review')
   const here = index()
   const places = all.map((id) => doc.order.peek().indexOf(id))
   const next = by > 0 ? places.find((place) => place > here) : places.findLast((place) => place < here)
@@ -366,14 +369,14 @@ export function judgeActive(verdict: Verdict, isAll: boolean): void {
   if (cell && doc.review.peek().cells[cell]) void judge(verdict, { cell: { cell } })
 }
 
-/** Shows the assistant, or hides it; a keyboard that was there goes back to the notebook. */
+/** Shows or hides the assistant. Focus inside it returns to the notebook. */
 export function toggleAssistant(): void {
   const hadKeyboard = document.activeElement?.closest('.assistant') != null
   assist.setOpen(!assist.isOpen.peek())
   if (hadKeyboard && !assist.isOpen.peek()) refocus()
 }
 
-/** Opens a line below the active cell for a word about it. */
+/** Opens the inline chat below the active cell. */
 export function talkInline(): void {
   const cell = active.peek()
   if (cell) assist.talkInline(cell)

@@ -1,11 +1,11 @@
-// What others do, shown without taking the reader's place: a tint, a word, and the way there for those who follow.
+// Changes by other clients: a tint, an announcement and, in follow mode, scrolling to the cell.
 
 import { elementOf } from './cell/focus'
 import type { Actor } from './net/protocol'
 import { cells, order } from './state/doc'
 import { follows, said } from './state/view'
 
-/** How long those who scroll or type are left alone. */
+/** Pause of follow mode after the user scrolls or types, in milliseconds. */
 const PAUSE = 10_000
 const TINT = 700
 let lastMoved = -PAUSE
@@ -31,7 +31,7 @@ export function others(actor: Actor, ids: string[]): void {
   if (follows.peek() && performance.now() - lastMoved > PAUSE) requestAnimationFrame(() => goTo(first))
 }
 
-/** Shows where a cell is: it comes into view, with a tint. */
+/** Scrolls to a cell and tints it. */
 export function point(id: string): void {
   const cell = cells.get(id)
   if (!cell) return
@@ -43,7 +43,7 @@ export function point(id: string): void {
   }, TINT)
 }
 
-/** Scrolls to a cell unless half of it is to be seen. */
+/** Scrolls to a cell unless half of it is visible. */
 function goTo(id: string): void {
   const [element, main] = [elementOf(id), document.querySelector('main')]
   if (!element || !main) return

@@ -1,4 +1,4 @@
-// Where the page begins.
+// The entry point of the page.
 
 import { effect } from '@preact/signals'
 import { render } from 'preact'
@@ -31,11 +31,11 @@ function Locked() {
   return (
     <main class="alone">
       <h2>
-        {connection.value === 'stranger' ? 'Another program answers here' : 'This browser is signed out'}
+        {connection.value === 'stranger' ? 'Another program uses this address' : 'This browser is signed out'}
       </h2>
       <p>
-        {connection.value === 'stranger' && 'It is not the host of this page, and nothing was sent to it. '}
-        Run <code>cellist open</code> to get a new link. What you typed is kept in this page.
+        {connection.value === 'stranger' && 'It is not the host of this page; nothing was sent to it. '}
+        Run <code>cellist open</code> to get a new link. This page keeps your unsaved edits.
       </p>
     </main>
   )
@@ -103,7 +103,7 @@ effect(() => {
   const name = file.value?.name ?? (trouble.value ? path.slice(path.lastIndexOf('/') + 1) : null)
   if (name) document.title = `${name} · cellist`
 })
-// The active cell may be deleted by someone else; its neighbour takes its place, without taking the keyboard.
+// When another client deletes the active cell, its neighbour becomes active without taking the focus.
 let place = 0
 effect(() => {
   const ids = order.value

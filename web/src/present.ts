@@ -1,4 +1,4 @@
-// What is in front of the person is told to the host, for agents that ask and for what is said to the assistant.
+// Reports the active cell and selection to the host, for agents and the assistant.
 
 import { effect } from '@preact/signals'
 import { notebook, tell } from './net/sync'
@@ -7,7 +7,7 @@ import { active, isEditing, selected } from './state/view'
 
 let telling: ReturnType<typeof setTimeout> | undefined
 
-/** Tells it now: of several windows, the one that is used is in front. */
+/** Reports at once: the window in use is the active one. */
 export async function tellPresent(): Promise<void> {
   clearTimeout(telling)
   const present = { cell: active.peek(), selected: selected.peek(), editing: isEditing.peek() }
@@ -21,7 +21,7 @@ export function listen(): void {
     isEditing.value
     if (connection.value !== 'open' || !file.value) return
     clearTimeout(telling)
-    // What others change in a window that nobody uses does not bring it to the front.
+    // Changes by other clients do not make an unused window the active one.
     telling = setTimeout(() => document.hasFocus() && void tellPresent(), 80)
   })
   addEventListener('focus', () => void tellPresent())

@@ -1,4 +1,4 @@
-// One cell: its gutter, its source, what it showed, and how it stands.
+// One cell: gutter, source, outputs and the state of its last run.
 
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
@@ -64,7 +64,7 @@ function Known({ cell }: { cell: CellModel }) {
     cell.kind.value
     slot.current?.draw()
   })
-  // What waits for review is shown as a difference, which needs an editor.
+  // Changes under review are shown as a diff, which needs an editor.
   useSignalEffect(() => {
     if (cell.review.value?.was.was === 'there' && isNear.value) slot.current?.edit()
   })
@@ -133,7 +133,7 @@ function Known({ cell }: { cell: CellModel }) {
   )
 }
 
-/** The line for the assistant, once it is fetched. */
+/** The inline chat, once its script is loaded. */
 function Talked({ cell }: { cell: CellModel }) {
   const Inline = parts.value?.Inline
   return Inline ? <Inline cell={cell} /> : null

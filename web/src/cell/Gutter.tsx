@@ -1,4 +1,4 @@
-// The left margin of a cell: its number, how it stands, who is at it, and the button that runs it.
+// The left margin of a cell: execution count, run state, participants and the Run button.
 
 import { useComputed, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -8,9 +8,8 @@ import type { CellModel } from '../state/doc'
 
 export interface Standing {
   word: 'idle' | 'queued' | 'running' | 'ok' | 'failed' | 'stopped' | 'stale'
-  /** For those who do not see the colours. */
+  /** Read by screen readers, which do not show the colours. */
   label: string
-  /** Shown below the outputs. */
   note: string
 }
 
@@ -22,7 +21,7 @@ export function inWords(milliseconds: number): string {
   return `${minutes} min ${Math.round((milliseconds % 60_000) / 1000)} s`
 }
 
-/** How a run that did not come to its end is shown. An interrupt or a time limit is no failure. */
+/** Run states other than success. An interrupt or a timeout is not a failure. */
 const ENDED: Record<Exclude<Status, 'ok'>, Pick<Standing, 'word' | 'label'> & { took: string }> = {
   error: { word: 'failed', label: 'failed', took: 'failed in' },
   timeout: { word: 'stopped', label: 'timed out', took: 'timed out after' },
@@ -119,15 +118,15 @@ export function Gutter({
   )
 }
 
-/** A dot for an agent that reads; those who do something have a letter. */
+/** A dot for an agent that reads the cell, a letter for any other activity. */
 function Badge({ one }: { one: Participant }) {
   if (one.doing === 'reading')
     return (
       <span
         class="reads"
         role="img"
-        aria-label={`${one.actor.name} reads this`}
-        title={`${one.actor.name} reads this`}
+        aria-label={`${one.actor.name} is reading this cell`}
+        title={`${one.actor.name} is reading this cell`}
       />
     )
   return (

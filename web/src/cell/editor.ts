@@ -1,4 +1,4 @@
-// The live editor of one cell: CodeMirror with Jupyter's habits, whose changes are the notebook's.
+// The editor of one cell: CodeMirror with the key bindings of Jupyter.
 
 import {
   acceptCompletion,
@@ -49,10 +49,10 @@ import { highlighters, languageOf } from './language'
 import { ReviewPart } from './reviewed'
 
 const fromOthers = Annotation.define<boolean>()
-/** What styles of editors show to the page's policy. */
+/** The nonce that the content security policy requires for styles of editors. */
 export const nonce = document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content ?? ''
 
-/** Offsets of the kernel count characters, those of the page UTF-16 units. */
+/** Kernels count code points, editors count UTF-16 units. */
 const toCharacters = (text: string, unit: number) => [...text.slice(0, unit)].length
 const toUnits = (text: string, character: number) => [...text].slice(0, character).join('').length
 
@@ -66,7 +66,7 @@ async function complete(context: CompletionContext): Promise<CompletionResult | 
   if (!found || found.matches.length === 0) return null
   const { matches, start, end } = found
   const [from, to] = [toUnits(code, start), toUnits(code, end)]
-  // A kernel may name whole paths where only the last part is to be seen.
+  // Order the matches as the kernel sent them.
   const options = matches.slice(0, 200).map((label, index) => ({ label, boost: -index / 1000 }))
   return { from, to, options, validFor: /^[\w.]*$/ }
 }
@@ -130,7 +130,7 @@ function leave(): boolean {
   return true
 }
 
-/** Goes to the neighbour when the cursor is on the first or the last line. */
+/** Moves to the neighbouring cell from the first or the last line. */
 function past(by: -1 | 1): (view: EditorView) => boolean {
   return (view) => {
     const { main } = view.state.selection
@@ -240,7 +240,7 @@ export class CellEditor {
     return language ? [language.extension] : []
   }
 
-  /** Others changed the text. */
+  /** Applies a change by another client. */
   private take(changes: ChangeSet): void {
     if (changes.length !== this.view.state.doc.length) return this.reset(this.cell.source)
     this.view.dispatch({
@@ -255,7 +255,7 @@ export class CellEditor {
     this.view.dispatch({ changes, annotations: [fromOthers.of(true), Transaction.addToHistory.of(false)] })
   }
 
-  /** Puts the cursor where someone clicked. */
+  /** Places the cursor at a click. */
   pointAt(x: number, y: number): void {
     const at = this.view.posAtCoords({ x, y })
     if (at !== null) this.view.dispatch({ selection: { anchor: at } })

@@ -1,11 +1,11 @@
-// How a cell's source is drawn: plain while it is far away, highlighted when it comes near, in an editor when it is
-// worked on or under review. Few cells have an editor at once.
+// The source of a cell: plain text off screen, highlighted near the viewport, an editor while it is edited or
+// reviewed. The number of editors is limited.
 
 import { type CellModel, file } from '../state/doc'
 import { CellEditor } from './editor'
 import { highlighted, languageOf } from './language'
 
-/** Editors that are kept though nobody works in them. */
+/** The most editors that are kept. */
 const MOST = 30
 const recent: Slot[] = []
 
@@ -19,7 +19,7 @@ const observer = new IntersectionObserver(
 )
 const nearby = new Map<Element, () => void>()
 
-/** Calls back once, when the element first comes near. */
+/** Calls back once, when the element first comes near the viewport. */
 export function whenNear(element: Element, then: () => void): () => void {
   const stop = () => {
     nearby.delete(element)
@@ -48,7 +48,7 @@ export class Slot {
     this.draw()
   }
 
-  /** Draws the text where there is no editor. */
+  /** Draws the text when there is no editor. */
   draw(): void {
     if (this.editor) return
     if (this.isNear) {
@@ -65,7 +65,7 @@ export class Slot {
     this.draw()
   }
 
-  /** An editor, at once: the next key press must find it. */
+  /** Returns an editor synchronously: the next key press needs it. */
   edit(): CellEditor {
     const at = recent.indexOf(this)
     if (at >= 0) recent.splice(at, 1)
@@ -82,7 +82,7 @@ export class Slot {
     return this.editor !== null
   }
 
-  /** Goes back to plain drawing, unless someone works in it. */
+  /** Replaces an unused editor by plain text. */
   rest(): void {
     if (!this.editor || this.editor.view.hasFocus || this.cell.review.peek()) return
     recent.splice(recent.indexOf(this), 1)

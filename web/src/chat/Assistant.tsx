@@ -1,4 +1,4 @@
-// The pane beside the notebook: the conversation, and where it goes on.
+// The pane beside the notebook: transcript and composer.
 
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
@@ -62,14 +62,14 @@ export function Assistant() {
   )
 }
 
-/** How near to its end a list counts as read to the end. */
+/** Distance from the end, in pixels, within which new text is followed. */
 const NEAR = 48
 
 function Conversation() {
   const host = useRef<HTMLDivElement>(null)
   const isAway = useSignal(false)
   const turns = talk.turns.value
-  // Whoever reads the end goes on reading it; whoever has scrolled up is left there.
+  // Follow new text at the end; stay in place when the user has scrolled up.
   useLayoutEffect(() => {
     const element = host.current!
     let [isAtEnd, before] = [true, 0]
@@ -77,7 +77,7 @@ function Conversation() {
     const grow = new ResizeObserver(() => isAtEnd && end())
     const onScroll = () => {
       const { scrollHeight, scrollTop, clientHeight } = element
-      // What comes meanwhile also makes the end go away; only a person goes up.
+      // New text also increases the distance to the end; only a decreasing position is a user's scroll.
       if (scrollHeight - scrollTop - clientHeight < NEAR) isAtEnd = true
       else if (scrollTop < before) isAtEnd = false
       before = scrollTop
@@ -116,8 +116,8 @@ function Conversation() {
       {isAway.value && (
         <button
           class="to-end"
-          aria-label="To the end"
-          title="To the end"
+          aria-label="Scroll to the end"
+          title="Scroll to the end"
           onClick={() => (host.current!.scrollTop = host.current!.scrollHeight)}
         >
           ↓
@@ -127,13 +127,13 @@ function Conversation() {
   )
 }
 
-/** Stands where the first message will. */
+/** Shown before the first message. */
 function First() {
   const known = setup.value
   if (!known) return <p class="first-word faint">…</p>
   if ('problem' in known.account) {
     return (
-      <div class="first-word problem" role="group" aria-label="No model is set up">
+      <div class="first-word problem" role="group" aria-label="No AI model configured">
         <strong>{known.account.problem}</strong>
         <p>{withCode(known.account.hint)}</p>
       </div>
@@ -143,15 +143,14 @@ function First() {
     <div class="first-word">
       <strong>Ask about {file.value?.name ?? 'the notebook'}</strong>
       <p>
-        In Agent mode the assistant changes and runs cells
-        {known.run_code === 'ask' ? ', and asks before it runs code' : ''}. What it changes waits for your
-        review.
+        In Agent mode the assistant edits and runs cells
+        {known.run_code === 'ask' ? ', and asks before it runs code' : ''}. You review its changes.
       </p>
     </div>
   )
 }
 
-/** The edge that makes the pane wider or narrower. */
+/** The draggable edge that resizes the pane. */
 function Edge() {
   const onPointerDown = (event: PointerEvent) => {
     const edge = event.currentTarget as HTMLElement
@@ -176,7 +175,7 @@ function Edge() {
       role="separator"
       tabIndex={0}
       aria-orientation="vertical"
-      aria-label="Width of the assistant"
+      aria-label="Assistant width"
       aria-valuenow={width.value}
       aria-valuemin={NARROWEST}
       aria-valuemax={WIDEST}

@@ -1,4 +1,4 @@
-// What goes along with a message: the notebook, cells, outputs, other notebooks; what is selected is offered.
+// Attachments of a message: notebooks, cells and outputs. The selection is offered.
 
 import { useComputed } from '@preact/signals'
 import { cells, file } from '../state/doc'
@@ -10,7 +10,7 @@ function Chip({ label, title, onRemove }: { label: string; title?: string; onRem
   return (
     <span class="chip" title={title}>
       <span class="chip-label">{label}</span>
-      <button aria-label={`Remove ${label}`} title="Do not send it" onClick={onRemove}>
+      <button aria-label={`Remove ${label}`} title="Remove" onClick={onRemove}>
         ×
       </button>
     </span>
@@ -27,12 +27,12 @@ function Offer({ label, title, onTake }: { label: string; title: string; onTake:
 
 const several = (ids: string[]) => (ids.length === 1 ? nameOf(ids[0]!) : `${ids.length} cells`)
 
-/** Cells that have a chip each. */
+/** The most cells with a chip each; more share one. */
 const MOST = 4
 
 export function Chips() {
   const name = file.value?.name ?? 'notebook'
-  // Without the notebook, nothing of it goes along.
+  // Cells and outputs are sent only with their notebook.
   const [whole, shown] = isAttached.value
     ? [selected.value.filter(isThere), outputs.value.filter(isThere)]
     : [[], []]
@@ -46,9 +46,9 @@ export function Chips() {
     ),
   )
   return (
-    <div class="chips" role="group" aria-label="Goes along">
+    <div class="chips" role="group" aria-label="Attachments">
       {isAttached.value ? (
-        <Chip label={name} title="Attached: its cells go along" onRemove={() => (isAttached.value = false)} />
+        <Chip label={name} title="Attached notebook" onRemove={() => (isAttached.value = false)} />
       ) : (
         <Offer label={name} title="Attach the notebook" onTake={() => (isAttached.value = true)} />
       )}
@@ -61,10 +61,10 @@ export function Chips() {
         />
       ))}
       {whole.length > MOST ? (
-        <Chip label={`${whole.length} cells`} title="Sent whole" onRemove={() => (selected.value = [])} />
+        <Chip label={`${whole.length} cells`} title="Attached whole" onRemove={() => (selected.value = [])} />
       ) : (
         whole.map((id) => (
-          <Chip key={id} label={nameOf(id)} title="Sent whole" onRemove={() => without(selected, id)} />
+          <Chip key={id} label={nameOf(id)} title="Attached whole" onRemove={() => without(selected, id)} />
         ))
       )}
       {shown.map((id) => (
@@ -73,14 +73,14 @@ export function Chips() {
       {offered.value.length > 0 && (
         <Offer
           label={`selection: ${several(offered.value)}`}
-          title="Send what is selected, whole"
+          title="Attach the selected cells"
           onTake={() => include(selected, ...offered.value)}
         />
       )}
       {shows.value.length > 0 && (
         <Offer
           label="output"
-          title={`Send the output of ${several(shows.value)}`}
+          title={`Attach the output of ${several(shows.value)}`}
           onTake={() => include(outputs, ...shows.value)}
         />
       )}
@@ -88,7 +88,7 @@ export function Chips() {
   )
 }
 
-/** Why the notebook's tools are not there. */
+/** The reason that notebook tools are off. */
 export function Missing() {
   const why = missing.value
   return why ? (

@@ -1,4 +1,4 @@
-// Where a message is written: what goes along, the words, how far the answer may go, and sending or stopping.
+// The composer: attachments, text, mode, Send and Stop.
 
 import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
@@ -17,7 +17,7 @@ export function Composer({ onLook }: { onLook: () => void }) {
   const field = useRef<HTMLTextAreaElement>(null)
   const cursor = useSignal(words.peek().length)
   const isClosed = useSignal(false)
-  /** The place that the arrow keys chose, or none. */
+  /** The index chosen by the arrow keys; -1 for none. */
   const chosen = useSignal(-1)
   const isAnswering = talk.isAnswering.value
   const canStop = isAnswering || (runsOn.value && !words.value.trim())
@@ -28,11 +28,11 @@ export function Composer({ onLook }: { onLook: () => void }) {
   const at = chosen.value < 0 && isMeant ? 0 : Math.min(chosen.value, found.length - 1)
 
   useLayoutEffect(() => registerComposer(field.current!), [])
-  // Notebooks come and go while the page is open.
+  // The list of notebooks may have changed.
   useEffect(() => {
     if (trigger?.sign === '@') void lookAgain()
   }, [trigger?.sign])
-  // As high as what is written, up to a bound that the style sets.
+  // Grow with the text, up to the limit in the style sheet.
   useLayoutEffect(() => {
     const element = field.current!
     element.style.height = 'auto'
@@ -128,8 +128,8 @@ export function Composer({ onLook }: { onLook: () => void }) {
               aria-label={interrupts ? 'Interrupt the kernel' : 'Stop'}
               title={
                 interrupts
-                  ? 'Interrupt what the answer began'
-                  : 'Stop the answer; a second press interrupts what it began'
+                  ? 'Interrupt the code that the answer started'
+                  : 'Stop the answer; press again to interrupt its code'
               }
               onClick={stop}
             >
@@ -166,7 +166,7 @@ export function Composer({ onLook }: { onLook: () => void }) {
   )
 }
 
-/** The keyboard goes back to the notebook. */
+/** Returns the focus to the notebook. */
 function back(): void {
   isEditing.value = false
   elementOf(active.peek() ?? '')?.focus({ preventScroll: true })
@@ -240,7 +240,7 @@ function Menu({
   )
 }
 
-/** What the person should know or decide before the next message. */
+/** Notices above the composer: running code, queued messages, changes to review, missing tools. */
 function Above() {
   const count = reviews.value.length
   const out = beyond(words.value, mode.value, setup.value)
@@ -248,18 +248,18 @@ function Above() {
     <div class="above">
       {runsOn.value && (
         <p class="notice">
-          What the answer began still runs. <button onClick={stop}>Interrupt</button>
+          Code that the answer started is still running. <button onClick={stop}>Interrupt</button>
         </p>
       )}
       {talk.waiting.value.length > 0 && (
-        <ol class="queued-messages" aria-label="Messages that wait">
+        <ol class="queued-messages" aria-label="Queued messages">
           {talk.waiting.value.map(({ message, words }) => (
             <li key={message}>
               <span class="words">{words}</span>
               <button
                 class="quiet"
-                aria-label={`Remove the waiting message ${words.slice(0, 40)}`}
-                title="Do not send it"
+                aria-label={`Remove the queued message ${words.slice(0, 40)}`}
+                title="Remove from the queue"
                 onClick={() => withdraw(message)}
               >
                 ×
@@ -270,7 +270,7 @@ function Above() {
       )}
       {count > 0 && (
         <button class="to-review" title="Go to the next change (])" onClick={() => toChange(1)}>
-          {count === 1 ? '1 change waiting for review' : `${count} changes waiting for review`}
+          {count === 1 ? '1 change to review' : `${count} changes to review`}
         </button>
       )}
       <Missing />

@@ -1,5 +1,4 @@
-// A line below a cell for a word with the assistant about it. What it proposes is shown in place, and done only if
-// the person accepts it.
+// The inline chat below a cell. A proposed change is shown in place and applied only if the user accepts it.
 
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
@@ -14,11 +13,11 @@ import { Proposal } from './proposal'
 import { ToolCall } from './ToolCall'
 import { Again, End, Prose } from './Turn'
 
-const CHANGED = 'The cell has changed here since; ask again'
+const CHANGED = 'This part of the cell has changed; ask again'
 
 let judging: ((accepts: boolean) => void) | null = null
 
-/** Decides on the proposal that is to be seen; `false` when there is none. */
+/** Accepts or rejects the visible proposal; returns `false` when there is none. */
 export function judgeProposal(accepts: boolean): boolean {
   if (!judging) return false
   judging(accepts)
@@ -53,15 +52,14 @@ export function Inline({ cell }: { cell: CellModel }) {
   }
   useLayoutEffect(() => {
     begin(cell.id)
-    // One that a reload has interrupted does not take the keyboard.
+    // A chat restored after a reload does not take the focus.
     if (asked?.number !== 0) field.current?.focus()
-    // What is being written stays where it is.
     if (asked?.words) void send(outputs.current, asked.words)
   }, [])
   useLayoutEffect(() => {
     if (text === null) return
     proposal.current = new Proposal(cell, base(), text, host.current!, fits)
-    // The text of the cell goes out of sight, and must not take the keyboard along.
+    // The source is about to be hidden; move the focus out of it first.
     if (host.current!.closest('.body')?.querySelector('.source')?.contains(document.activeElement))
       field.current?.focus()
     proposed.value = cell.id
@@ -92,7 +90,7 @@ export function Inline({ cell }: { cell: CellModel }) {
     <div
       class="inline-chat"
       role="group"
-      aria-label={`Inline chat on ${nameOf(cell.id)}`}
+      aria-label={`Inline chat about ${nameOf(cell.id)}`}
       onKeyDown={onKeyDown}
     >
       <div ref={host} class="proposal" hidden={text === null} />
@@ -100,12 +98,12 @@ export function Inline({ cell }: { cell: CellModel }) {
         <div class="proposal-bar">
           <strong>Assistant</strong> <span>{fits.value ? 'proposes this change' : CHANGED}</span>
           <span class="spring" />
-          <button class="quiet" title="Drop it (Alt+N)" onClick={() => judge(false)}>
+          <button class="quiet" title="Reject the change (Alt+N)" onClick={() => judge(false)}>
             Reject
           </button>
           <button
             class="primary"
-            title="Change the cell (Alt+Y)"
+            title="Apply the change (Alt+Y)"
             disabled={!fits.value}
             onClick={() => judge(true)}
           >
@@ -129,9 +127,9 @@ export function Inline({ cell }: { cell: CellModel }) {
       <div class="inline-line">
         <input
           ref={field}
-          aria-label={`Say how to change ${nameOf(cell.id)}`}
+          aria-label={`Describe the change to ${nameOf(cell.id)}`}
           value={words.value}
-          placeholder={text === null ? 'How should this cell change?' : 'Say what should be different'}
+          placeholder={text === null ? 'Describe the change' : 'Refine the proposal'}
           onInput={(event) => (words.value = event.currentTarget.value)}
         />
         {isBusy && <span class="spinner" role="img" aria-label="Waiting for the model" />}

@@ -1,4 +1,4 @@
-// What the model sees, to the letter: what would be sent if the message went now.
+// A preview of the prompt, exactly as it would be sent now.
 
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -16,8 +16,8 @@ export function Seen({ onClose }: { onClose: () => void }) {
   const [earlier, last] = [messages.slice(0, -1), messages.at(-1)]
   return (
     <Dialog title="What the model sees" onClose={onClose}>
-      {all === 'looking' && <p class="faint">Looking…</p>}
-      {all === null && <p class="faint">That cannot be told now.</p>}
+      {all === 'looking' && <p class="faint">Loading…</p>}
+      {all === null && <p class="faint">The preview is not available now.</p>}
       {all !== null && all !== 'looking' && (
         <div class="seen">
           <p class="faint">
@@ -31,16 +31,9 @@ export function Seen({ onClose }: { onClose: () => void }) {
           <Section title="Instructions" text={all.instructions} isOpen={false} />
           {earlier.length > 0 && (
             <details>
-              <summary>
-                Said before ({earlier.length === 1 ? '1 message' : `${earlier.length} messages`})
-              </summary>
+              <summary>Earlier messages ({earlier.length})</summary>
               {earlier.map(({ role, text }, at) => (
-                <Section
-                  key={at}
-                  title={role === 'person' ? 'From you' : 'From the model'}
-                  text={text}
-                  isOpen={false}
-                />
+                <Section key={at} title={role === 'person' ? 'You' : 'Model'} text={text} isOpen={false} />
               ))}
             </details>
           )}

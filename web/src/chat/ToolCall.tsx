@@ -1,5 +1,4 @@
-// A call of a tool as one row: how it stands, what the host really did, how long it took; opened, what was asked and
-// what came of it.
+// A tool call as one row: state, effects and duration. Expanded, it shows arguments and output.
 
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -16,11 +15,11 @@ type Standing = 'asks' | 'running' | 'done' | 'failed' | 'ended'
 
 const GLYPHS: Record<Standing, string> = { asks: '?', running: '', done: '✓', failed: '×', ended: '–' }
 const STATES: Record<Standing, string> = {
-  asks: 'waits for you',
-  running: 'is under way',
+  asks: 'needs approval',
+  running: 'running',
   done: 'done',
   failed: 'failed',
-  ended: 'did not come to an end',
+  ended: 'did not finish',
 }
 
 export function ToolCall({ call, isOver }: { call: Call; isOver: boolean }) {
@@ -44,7 +43,7 @@ export function ToolCall({ call, isOver }: { call: Call; isOver: boolean }) {
   const about = [...new Set(deeds.length > 0 ? deeds.map(({ cell }) => cell) : named(call.arguments))]
   const verb = verbOf(call.tool, deeds)
   const most = verb ? 1 : 2
-  // Whoever decides sees the code.
+  // Show the code that the user is asked to approve.
   const hasBody =
     isOpen.value ||
     (asks && Object.entries(call.arguments ?? {}).some(([name, value]) => codeIn(name, value) !== null))
@@ -59,7 +58,7 @@ export function ToolCall({ call, isOver }: { call: Call; isOver: boolean }) {
         <button
           class="call-name"
           aria-expanded={hasBody}
-          title={hasBody ? 'Close' : 'Arguments and output'}
+          title={hasBody ? 'Hide details' : 'Show arguments and output'}
           onClick={() => (isOpen.value = !isOpen.value)}
         >
           {standing === 'running' ? (
@@ -103,7 +102,7 @@ const SAID: Record<Deed['deed'], string> = {
   ran: 'run',
 }
 
-/** What was done, where the tool's name does not say it. */
+/** The effect of a call, when the tool's name does not tell it. */
 function verbOf(tool: string, deeds: Deed[]): string {
   const [first] = deeds
   if (!first || deeds.some(({ deed }) => deed !== first.deed) || first.deed === 'changed') return ''
@@ -116,7 +115,7 @@ function Running({ begun }: { begun: number }) {
     const timer = setInterval(() => (now.value = Date.now()), 250)
     return () => clearInterval(timer)
   }, [])
-  // What is over at once needs no clock.
+  // Calls that end at once show no timer.
   return now.value - begun < 400 ? null : <span class="took">{inWords(now.value - begun)}</span>
 }
 
@@ -140,10 +139,14 @@ function Approval({ call }: { call: Call }) {
     isBusy.value = false
   }
   return (
-    <div class="approval" role="group" aria-label={path === null ? 'May this run?' : `May ${path} change?`}>
+    <div
+      class="approval"
+      role="group"
+      aria-label={path === null ? 'Run this code?' : `Allow changes to ${path}?`}
+    >
       {path !== null && (
         <p>
-          Other programs run or obey <code>{path}</code>. May it change?
+          Other programs run <code>{path}</code> or take settings from it. Allow the change?
         </p>
       )}
       {(path === null ? CHOICES : FILE_CHOICES).map(([verdict, name]) => (
@@ -188,7 +191,7 @@ function Body({ call }: { call: Call }) {
         />
       )}
       {result && result.images > 0 && (
-        <p class="faint">{result.images === 1 ? 'and a picture' : `and ${result.images} pictures`}</p>
+        <p class="faint">{result.images === 1 ? '1 image' : `${result.images} images`}</p>
       )}
     </div>
   )
@@ -217,7 +220,7 @@ function Value({ name, value }: { name: string; value: unknown }) {
   )
 }
 
-/** What is code in an argument. */
+/** The code in an argument, if any. */
 function codeIn(name: string, value: unknown): string | null {
   if (typeof value === 'string')
     return /^(content|code|command|new|old|source)$/.test(name) || value.includes('\n') ? value : null
@@ -228,7 +231,7 @@ function codeIn(name: string, value: unknown): string | null {
   return codes.length === 0 ? null : codes.join('\n\n')
 }
 
-/** Cells that the arguments name. */
+/** The cells that the arguments name. */
 function named(all: unknown): string[] {
   if (all === null || typeof all !== 'object') return []
   const { cell, cells } = all as { cell?: unknown; cells?: unknown }

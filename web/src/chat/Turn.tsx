@@ -1,4 +1,4 @@
-// A message of the person, and what was answered to it.
+// A message of the user and its answer.
 
 import { useComputed, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
@@ -18,7 +18,7 @@ export function Turn({ turn, isLast }: { turn: Told; isLast: boolean }) {
   const { asked } = turn
   const parts = turn.parts.value
   const ended = turn.ended.value
-  // A host that was killed has left an answer without an end.
+  // A killed host leaves an answer without an end.
   const isLost = !ended && connection.value === 'open' && talk.answering.value !== asked.message
   const isOver = ended !== null || isLost
   const isSilent = !isOver && !turn.again.value && (parts.length === 0 || isWaiting(parts))
@@ -47,7 +47,7 @@ export function Turn({ turn, isLast }: { turn: Told; isLast: boolean }) {
           </p>
         )}
         {!isOver && <Again turn={turn} />}
-        {isLost && <p class="ending lost">Broken off: the host was ended</p>}
+        {isLost && <p class="ending lost">Interrupted: the host stopped</p>}
         {ended && (
           <End
             ending={ended.ending}
@@ -61,23 +61,23 @@ export function Turn({ turn, isLast }: { turn: Told; isLast: boolean }) {
   )
 }
 
-/** Whether the model is at work after a call that is over. */
+/** Whether the model is working on the result of a call. */
 function isWaiting(parts: Told['parts']['value']): boolean {
   const last = parts.at(-1)
   return last?.kind === 'call' && last.result.value !== null
 }
 
-/** The message again, as it was. */
+/** The same message, to be sent again. */
 function message({ asked }: Told): Omit<ChatMessage, 'id'> {
   const { words, mode, selected, outputs } = asked
   return { words, mode, is_attached: isAttached(asked), attached: others(asked), selected, outputs }
 }
 
 const isAttached = ({ attached }: Asked) => attached.includes(file.peek()?.path ?? '')
-/** Notebooks beside the one of this page. */
+/** Attached notebooks other than the one on this page. */
 const others = ({ attached }: Asked) => attached.filter((path) => path !== file.peek()?.path)
 
-/** Cells that are named one by one. */
+/** The most cells with a chip each; more are counted. */
 const MOST = 4
 
 function Mine({ turn }: { turn: Told }) {
@@ -85,11 +85,11 @@ function Mine({ turn }: { turn: Told }) {
   const off = notebook_mode
     ? ''
     : isAttached(turn.asked)
-      ? ' · notebook mode off: not in front'
+      ? ' · notebook mode off: not active'
       : ' · notebook mode off: not attached'
   const ask = () => {
     question.value = {
-      text: 'Take back what this answer and all later ones changed in notebooks? What you and others changed stays.',
+      text: 'Undo all notebook changes by this answer and later ones? Your own edits and those of others stay.',
       yes: 'Restore',
       then: () => void restore(name),
     }
@@ -102,7 +102,11 @@ function Mine({ turn }: { turn: Told }) {
           <span class="meta">restored</span>
         ) : (
           turn.ended.value && (
-            <button class="quiet restore" title="Take back what was changed from here on" onClick={ask}>
+            <button
+              class="quiet restore"
+              title="Undo the changes by this answer and later ones"
+              onClick={ask}
+            >
               Restore to here
             </button>
           )
@@ -135,12 +139,12 @@ function Mine({ turn }: { turn: Told }) {
   )
 }
 
-/** What stands in backticks is set as code. */
+/** Formats text in backticks as code. */
 export function withCode(text: string) {
   return text.split('`').map((piece, at) => (at % 2 === 1 ? <code key={at}>{piece}</code> : piece))
 }
 
-/** References stand out. */
+/** Highlights references to tools and files. */
 function tinted(words: string) {
   return words.split(/((?<![\w/])[#@][\w./-]*\w)/).map((piece, at) =>
     at % 2 === 1 ? (
@@ -179,7 +183,7 @@ export function Prose({ part, isWhole }: { part: Words; isWhole: boolean }) {
   return <div ref={host} class="prose" />
 }
 
-/** Gives code what one does with code. */
+/** Adds Copy and Insert buttons to code blocks. */
 function equip(fragment: DocumentFragment): void {
   for (const pre of fragment.querySelectorAll('pre')) {
     const text = (pre.textContent ?? '').replace(/\n$/, '')
@@ -196,7 +200,7 @@ function equip(fragment: DocumentFragment): void {
       () =>
         void navigator.clipboard.writeText(text).then(
           () => say('Copied'),
-          () => say('The browser does not let the page copy'),
+          () => say('The browser blocked copying'),
         ),
     )
     if (/^(language-(python|py))?$/.test(pre.querySelector('code')?.className ?? '')) {
@@ -226,7 +230,7 @@ export function Again({ turn }: { turn: Told }) {
   return (
     <p class="ending again">
       <span class="spinner" aria-hidden="true" />
-      {again.message}. {seconds > 0 ? `Asked again in ${seconds} s` : 'Asked again'}
+      {again.message}. {seconds > 0 ? `Retrying in ${seconds} s` : 'Retrying…'}
     </p>
   )
 }
@@ -234,8 +238,8 @@ export function Again({ turn }: { turn: Told }) {
 const SAID: Record<Exclude<Ending, object>, string> = {
   done: '',
   stopped: 'Stopped',
-  too_long: 'Cut off: the answer reached the length that is allowed',
-  too_many_steps: 'Ended: the model was asked as often as it may be in one answer',
+  too_long: 'Cut off at the maximum length',
+  too_many_steps: 'Stopped: too many steps in one answer',
   refused: 'The provider refused to answer',
 }
 
@@ -252,7 +256,7 @@ export function End({
   return (
     <>
       {failed && (
-        <div class="ending failed" role="group" aria-label="The provider failed">
+        <div class="ending failed" role="group" aria-label="Provider error">
           <strong>{failed.message}</strong>
           {failed.hint && <p>{withCode(failed.hint)}</p>}
           {again && <button onClick={again}>Try again</button>}
@@ -268,14 +272,14 @@ function used({ input, cached, output, cost }: Usage): string {
   if (input + output === 0) return ''
   const count = (tokens: number) => tokens.toLocaleString('en')
   const price = cost === null ? '' : ` · $${cost.toFixed(cost < 0.1 ? 4 : 2)}`
-  return `${count(input)} tokens read${cached > 0 ? ` (${count(cached)} known)` : ''} · ${count(output)} written${price}`
+  return `${count(input)} tokens in${cached > 0 ? ` (${count(cached)} cached)` : ''} · ${count(output)} out${price}`
 }
 
-/** The way on where the mode was in the way. */
+/** Offers the mode that the answer needed. */
 function Switch({ turn }: { turn: Told }) {
   const needs = useComputed(() => needed(turn))
   const mode = needs.value
-  // A notebook that was not sent does not go along with a switch.
+  // Do not offer a switch for a notebook that was not attached.
   if (mode === null || !file.value || !isAttached(turn.asked)) return null
   const go = () => {
     setMode(mode)

@@ -1,4 +1,4 @@
-// The small conversation about one cell. It outlives a reload of the page, with what is being written.
+// The inline conversation about one cell. It survives a reload, including the unsent text.
 
 import { effect, signal } from '@preact/signals'
 import { digest } from '../net/seal'
@@ -13,25 +13,25 @@ import { Talk } from './told'
 
 interface Kept {
   cell: string
-  /** Its name, once something was said. */
+  /** The conversation, once a message was sent. */
   chat: string | null
-  /** The digest of the text that was talked about last. The text itself stays out of the browser's store. */
+  /** The digest of the text that the last message was about. The text itself is not stored in the browser. */
   mark: string
   words: string
-  /** What was said last, until it is answered. */
+  /** The last message, until it is answered. */
   said: string
 }
 
 const notebook = new URLSearchParams(location.search).get('path') ?? ''
 const name = `cellist:inline:${notebook}`
 export const talk = new Talk(announce)
-/** Whether something is on its way to the host. */
+/** Whether a message is being sent. */
 export const isSending = signal(false)
 let kept = recall()
-/** The text of the cell that was talked about last; null when the page does not know it any more. */
+/** The cell's text at the last message; null when the page does not know it. */
 let text: string | null = null
 export const words = signal(kept?.words ?? '')
-/** Counts how often the conversation was listened to: what comes for an earlier time is not taken. */
+/** Counts subscriptions; events of an earlier one are dropped. */
 let times = 0
 
 function recall(): Kept | null {
@@ -52,11 +52,11 @@ function keep(): void {
     if (kept) sessionStorage.setItem(name, JSON.stringify({ ...kept, words: words.peek() }))
     else sessionStorage.removeItem(name)
   } catch {
-    // A full store keeps nothing more; the page itself still has it.
+    // The store is full; the page keeps the text in memory.
   }
 }
 
-/** Begins anew at a cell. */
+/** Starts a conversation about a cell. */
 export function begin(cell: string): void {
   if (kept?.cell === cell) return
   end()
@@ -65,7 +65,7 @@ export function begin(cell: string): void {
   keep()
 }
 
-/** Hears what is told. What was told up to `old`, or in the first piece, is not new. */
+/** Follows the conversation. Entries up to `old`, or in the first batch, are not new. */
 async function follow(mine: Kept, chat: string, old: number | null): Promise<void> {
   const time = ++times
   const isWanted = () => kept === mine && time === times
@@ -80,14 +80,14 @@ async function follow(mine: Kept, chat: string, old: number | null): Promise<voi
   keep()
 }
 
-/** Says what is written about the cell, or something else. */
+/** Sends the typed text, or the given text. */
 export async function send(outputs: string[], said = words.peek().trim()): Promise<void> {
   const mine = kept
   if (!mine || !said) return
-  // What cannot be said now is there to be said later.
+  // Keep text that cannot be sent now in the field.
   if (!words.peek()) words.value = said
   if (talk.isAnswering.peek() || isSending.peek() || mine.said) return
-  if (connection.peek() !== 'open') return say('The host is not there; the message is kept')
+  if (connection.peek() !== 'open') return say('Not connected; the message is kept')
   isSending.value = true
   await settled()
   const before = text
@@ -105,7 +105,7 @@ export async function send(outputs: string[], said = words.peek().trim()): Promi
   const isTaken = opened && (await ask({ chat: { say: { chat: opened.chat, message } } }, 'done'))
   isSending.value = false
   if (!isTaken) {
-    // What was proposed before still stands.
+    // The earlier proposal is still valid.
     if (kept === mine) text = before
     return
   }
@@ -119,7 +119,7 @@ export async function send(outputs: string[], said = words.peek().trim()): Promi
   if (!isHeard) void follow(mine, opened.chat, opened.told)
 }
 
-/** Ends it; nothing of it is applied. */
+/** Ends the conversation and discards its proposal. */
 export function end(): void {
   const chat = kept?.chat
   ;[kept, text] = [null, null]
@@ -133,7 +133,7 @@ effect(() => {
   keep()
 })
 effect(() => {
-  // Whether an answer is still under way is told again when the host is back.
+  // The host reports again after a reconnect whether it is answering.
   if (connection.value !== 'open') {
     talk.answering.value = null
     times += 1
@@ -142,16 +142,16 @@ effect(() => {
   }
 })
 
-/** A host that was killed knows nothing of what it was to answer: that is there to be said again. */
+/** A killed host does not know the message. Put it back into the field. */
 function giveBack(mine: Kept): void {
   if (!mine.said) return
   words.value = [mine.said, words.peek()].filter(Boolean).join(' ')
   mine.said = ''
   talk.clear()
-  say('The host was ended before it answered; what you said is where you wrote it')
+  say('The host stopped before it answered; your message is back in the field')
 }
 
-/** Takes up what a reload has interrupted. A cell that says the same as then has the text that was talked about. */
+/** Resumes after a reload. If the cell's text is unchanged, it is the text that the proposal was made for. */
 export async function takeUp(): Promise<void> {
   const mine = kept
   if (!mine || !cells.has(mine.cell)) return end()

@@ -1,11 +1,11 @@
-// Proposals carried over to what a cell says meanwhile.
+// Rebases a proposal onto the current text of its cell.
 
 import { type Change, presentableDiff } from '@codemirror/merge'
 import { ChangeSet, Text } from '@codemirror/state'
 
 /**
- * What a proposal for one text comes to for the text that the cell has now: what was typed since stays. `null` where
- * both changed the same place, and together would say what nobody wrote.
+ * Returns the changes that a proposal for `base` makes to the text `now`, keeping edits made since. Returns
+ * `null` when both changed the same place.
  */
 export function carried(base: string, proposed: string, now: string): ChangeSet | null {
   const [theirs, ours, rest] = [
@@ -13,14 +13,14 @@ export function carried(base: string, proposed: string, now: string): ChangeSet 
     presentableDiff(base, now),
     presentableDiff(now, proposed),
   ]
-  // The model has seen what was typed, and went on from there.
+  // The model has seen the edits and built on them.
   if (ours.every((one) => isKept(one, theirs, rest))) return asChanges(rest, now.length, proposed)
   if (ours.some((one) => theirs.some((other) => one.fromA <= other.toA && other.fromA <= one.toA)))
     return null
   return asChanges(theirs, base.length, proposed).map(asChanges(ours, base.length, now))
 }
 
-/** Whether a proposal also takes away what a change took away, and leaves what it added. */
+/** Whether a proposal keeps an edit: it removes the same text and leaves the inserted text. */
 function isKept(one: Change, theirs: readonly Change[], rest: readonly Change[]): boolean {
   const isGone =
     one.fromA === one.toA || theirs.some(({ fromA, toA }) => fromA <= one.fromA && one.toA <= toA)

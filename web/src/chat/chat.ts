@@ -1,4 +1,4 @@
-// What is fetched when the assistant is first needed, and how it takes part.
+// The lazily loaded script of the assistant: its components, and the effects that connect it to the page.
 
 import { effect } from '@preact/signals'
 import { inline, isOpen, standing } from '../state/assist'

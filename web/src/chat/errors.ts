@@ -1,10 +1,10 @@
-// What is said about an error at the press of a button.
+// Explain, the button below an error.
 
 import { press } from './talk'
 
-/** Asks for an explanation, which may not change anything. */
+/** Asks for an explanation in Ask mode, which changes nothing. */
 export function explain(cell: string): Promise<void> {
-  const words = 'Explain this error: what it means, and what in the cell brings it about.'
+  const words = 'Explain this error: its meaning, and its cause in this cell.'
   return press(`explain-${cell}`, {
     words,
     mode: 'ask',

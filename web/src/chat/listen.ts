@@ -1,12 +1,13 @@
-// Hears what is told in a conversation, as it comes.
+// Follows the transcript of a conversation.
 
 import type { Heard } from '../net/protocol'
 import { ask } from '../net/sync'
 import type { Talk } from './told'
 
 /**
- * Hears a conversation from the beginning on, for as long as it is wanted. All that was told up to `old`, or in the first piece, was told
- * before the page looked. Resolves when another conversation has taken its place, or the host does not know it.
+ * Follows a conversation from its beginning while `isWanted` holds. Entries before `old`, or in the first
+ * batch, are older than the page. Resolves when another conversation replaces it, or when the host does not
+ * know it.
  */
 export async function listen(
   talk: Talk,

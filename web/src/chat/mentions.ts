@@ -1,4 +1,4 @@
-// What a message can point at: tools by `#`, as far as the mode gives them; cells, outputs and notebooks by `@`.
+// Mentions in a message: `#` for tools that the mode allows, `@` for cells, outputs and notebooks.
 
 import type { ChatSetup, Mode } from '../net/protocol'
 import { cells, file, order } from '../state/doc'
@@ -8,12 +8,12 @@ export interface Mention {
   key: string
   label: string
   about: string
-  /** What is written in place of what was typed; an attachment writes nothing. */
+  /** The text that replaces the typed text; empty for an attachment. */
   text: string
   take?: () => void
 }
 
-/** What is being pointed at, up to the cursor. */
+/** The sign and the text between it and the cursor. */
 export interface Trigger {
   sign: '#' | '@'
   query: string
@@ -40,7 +40,7 @@ const ABOUT: Record<string, string> = {
 }
 const MOST = 40
 
-/** What can be chosen now. Tools of the notebook need it attached. */
+/** Mentions that match. Notebook tools need the notebook attached. */
 export function mentions({ sign, query }: Trigger, mode: Mode, chat: ChatSetup | null): Mention[] {
   const wanted = query.toLowerCase()
   const all = sign === '#' ? (isAttached.value ? tools(mode, chat) : []) : [...attachable(chat)]
@@ -51,7 +51,7 @@ export function mentions({ sign, query }: Trigger, mode: Mode, chat: ChatSetup |
   return [...found.filter(isMeant), ...found.filter((mention) => !isMeant(mention))].slice(0, MOST)
 }
 
-/** Whether what is typed is how something is called, and not merely a word of it: `@dataclass` may be meant as it stands. */
+/** Whether the query begins a name. Enter takes such a mention; `@dataclass` may be plain text. */
 export function means(query: string, { label, key, text }: Mention): boolean {
   const names = [label, key.slice(key.indexOf(':') + 1), label.slice(label.lastIndexOf('/') + 1)]
   return text !== '' || names.some((name) => name.toLowerCase().startsWith(query.toLowerCase()))
@@ -97,7 +97,7 @@ function* attachable(chat: ChatSetup | null): Generator<Mention> {
   }
 }
 
-/** Tools that the words name and the mode does not give. */
+/** Tools that the text mentions and the mode does not allow. */
 export function beyond(words: string, mode: Mode, chat: ChatSetup | null): string[] {
   const named = new Set(
     [...words.matchAll(/(?:^|[\s([{"'`,;:])#(\w+)/g)].map(([, name]) => name!.toLowerCase()),

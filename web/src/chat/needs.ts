@@ -1,13 +1,13 @@
-// The mode that an answer would have needed.
+// The mode that a request needed.
 
 import type { Mode } from '../net/protocol'
 import { gives } from './draft'
 import type { Turn } from './told'
 
-/** A model that says so, and not that it does without. */
+/** The model names Agent mode, and does not say that it is not needed. */
 const SAYS_SO = /(?<!(?:n['’]t|\bnot|\bno|\bwithout)\s+(?:\w+\s+){0,3})\bagent mode\b/i
 
-/** The highest mode that a call was refused for or, where nothing was called, that the words name. */
+/** The highest mode that a call was refused for or, without calls, that the answer names. */
 export function needed({ asked, parts }: Turn): Mode | null {
   const calls = parts.value.filter((part) => part.kind === 'call')
   let most: Mode | null = null

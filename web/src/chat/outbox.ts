@@ -1,11 +1,11 @@
-// Messages that are not answered yet, kept beside the page: a host that is killed knows nothing of them.
+// Unanswered messages, kept in the browser's store: a killed host does not know them.
 
 import type { ChatMessage } from '../net/protocol'
 import type { Talk } from './told'
 
 export class Outbox {
   private messages: ChatMessage[]
-  /** Messages that the host was heard to know. */
+  /** Messages that the host has reported as queued or under way. */
   private readonly known = new Set<string>()
 
   constructor(
@@ -30,7 +30,7 @@ export class Outbox {
       if (messages.length > 0) this.store.setItem(this.name, JSON.stringify(messages))
       else this.store.removeItem(this.name)
     } catch {
-      // A full store keeps nothing more; the page itself still has it.
+      // The store is full; the page keeps the messages in memory.
     }
   }
 
@@ -38,7 +38,7 @@ export class Outbox {
     this.set([...this.messages, message])
   }
 
-  /** Leaves out a message that the host has not taken, or that was withdrawn. */
+  /** Removes a message that the host refused or the user withdrew. */
   remove(id: string): void {
     this.set(this.messages.filter((message) => message.id !== id))
   }
@@ -47,22 +47,25 @@ export class Outbox {
     this.set([])
   }
 
-  /** Whether a message of this button is still to be answered. */
+  /** Whether a message of this button is unanswered. */
   holds(button: string): boolean {
     return this.messages.some(({ id }) => id.startsWith(`${button}.`))
   }
 
-  /** Leaves out the messages that are done with, after something was heard of a host that was there all the time. */
+  /** Removes finished messages, after an event from a host that did not restart. */
   heard(): void {
     const left = this.messages.filter(({ id }) => {
       if (this.isOpen(id)) this.known.add(id)
-      // The host has not taken a message that it never knew.
+      // The host has not accepted the message yet.
       return this.isOpen(id) || !(this.known.has(id) || this.isAnswered(id))
     })
     if (left.length < this.messages.length) this.set(left)
   }
 
-  /** The words of which a host that came back knows nothing, after it has told everything; they are told once. */
+  /**
+   * Returns and removes the messages that a restarted host does not know. Call it once the transcript is
+   * complete.
+   */
   lost(): string[] {
     const gone = this.messages.filter(({ id }) => !this.isOpen(id) && !this.isAnswered(id))
     this.set(this.messages.filter(({ id }) => this.isOpen(id)))

@@ -1,4 +1,4 @@
-// A change that is proposed for a cell, shown where its text stands. The cell itself is as it was.
+// A proposed change, shown as a diff in place of the cell's text. The cell itself is unchanged.
 
 import { syntaxHighlighting } from '@codemirror/language'
 import { unifiedMergeView } from '@codemirror/merge'
@@ -15,7 +15,10 @@ export class Proposal {
   private readonly view: EditorView
   private readonly stop: () => void
 
-  /** `base` is the text that it was made for, null when it is not known any more; `fits` says whether it can still be done. */
+  /**
+   * `base` is the text that the proposal was made for, or null when it is unknown. `fits` tells whether it
+   * still applies.
+   */
   constructor(
     private readonly cell: CellModel,
     private readonly base: string | null,
@@ -27,7 +30,7 @@ export class Proposal {
     this.stop = cell.textVersion.subscribe(() => this.view.setState(this.state()))
   }
 
-  /** What would be done to the cell now; `null` when the cell has changed where the proposal changes it. */
+  /** The changes to the current text; `null` when the cell has changed in the same place. */
   change(): ChangeSet | null {
     return this.base === null ? null : carried(this.base, this.proposed, this.cell.source)
   }

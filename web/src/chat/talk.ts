@@ -1,4 +1,4 @@
-// The conversation of the pane: what is said in it, and what is asked of the host about it.
+// The conversation in the pane: its transcript, its messages and its requests to the host.
 
 import { computed, effect, signal } from '@preact/signals'
 import type { Approval, ChatMessage, ChatSetup, Ending, Mode, Seen } from '../net/protocol'
@@ -14,36 +14,34 @@ import { Talk } from './told'
 const WORDS: Record<string, string> = {
   done: 'The assistant has answered',
   stopped: 'The answer was stopped',
-  too_long: 'The answer was cut',
-  too_many_steps: 'The answer had to end',
+  too_long: 'The answer was cut off',
+  too_many_steps: 'The answer reached its step limit',
   refused: 'The provider refused to answer',
 }
 export const announce = (ending: Ending) => {
   const words = typeof ending === 'string' ? (WORDS[ending] ?? '') : 'The assistant could not answer'
-  // What is said twice is read out twice only if it differs.
+  // A live region announces a text again only if it differs.
   announced.value = announced.peek() === words ? `${words}.` : words
 }
 
-/** The conversation of the pane. */
-export const talk = new Talk(announce, () => (announced.value = 'The assistant asks whether it may run code'))
-/** What was said here and is not answered yet. */
+export const talk = new Talk(announce, () => (announced.value = 'The assistant asks for approval'))
 const notebook = new URLSearchParams(location.search).get('path') ?? ''
 const outbox = new Outbox(`cellist:outbox:${notebook}`, talk)
-/** What a message can use; `null` until the host has told it. */
+/** The models, tools and notebooks available; `null` until the host has sent them. */
 export const setup = signal<ChatSetup | null>(null)
-/** Whether the answer that is under way was told to stop. */
+/** Whether the user has stopped the current answer. */
 export const isStopped = signal(false)
-/** Whether the code that an answer began goes on without it. */
+/** Whether code that an answer started still runs after the answer. */
 export const runsOn = computed(() => talk.runsOn.value && !talk.isAnswering.value)
 
 effect(() => {
-  // A wish to stop was for the answer before.
+  // A new answer has not been stopped yet.
   talk.turns.value
   isStopped.value = false
 })
 
 let opening: Promise<void> | null = null
-/** The conversation, and how often it was opened: what comes for an earlier time is not taken. */
+/** The conversation, and the number of times it was opened; events of an earlier subscription are dropped. */
 let [chat, times] = ['', 0]
 
 async function open(isNew: boolean): Promise<void> {
@@ -70,23 +68,23 @@ async function follow(mine: number, told: number): Promise<void> {
       if (!isOld) giveBack()
     },
   )
-  // Another window has begun a new conversation.
+  // Another window has started a new conversation.
   if (mine === times) opening = open(false)
 }
 
-/** Makes sure that there is a conversation. */
+/** Opens the conversation if it is not open. */
 export function opened(): Promise<void> {
   opening ??= open(false)
   return opening
 }
 
-/** Asks anew what a message can point at and who answers it. */
+/** Refreshes the available models, tools and notebooks. */
 export async function lookAgain(): Promise<void> {
   if (setup.peek() === null || connection.peek() !== 'open') return
   setup.value = (await ask({ chat: { setup: { notebook } } }, 'setup')) ?? setup.peek()
 }
 
-/** The host is gone; when it is back, all is told again. */
+/** Handles a lost connection. The host sends everything again after a reconnect. */
 export function lost(): void {
   if (!opening) return
   opening = null
@@ -96,12 +94,12 @@ export function lost(): void {
   talk.waiting.value = []
 }
 
-/** A host that was killed knows nothing of the message that it was to answer: it is there to be sent again. */
+/** A killed host does not know the unanswered messages. Put them back into the composer. */
 function giveBack(): void {
   const gone = outbox.lost()
   if (gone.length === 0) return
   draft.words.value = [...gone, draft.words.peek()].filter(Boolean).join('\n\n')
-  say('The host was ended before it answered; what you said is where you wrote it')
+  say('The host stopped before it answered; your message is back in the field')
 }
 
 export function begin(): void {
@@ -112,7 +110,7 @@ export function begin(): void {
 
 let sending: Promise<boolean> | null = null
 
-/** Says something, one thing at a time; tells whether it was taken. */
+/** Sends a message, one at a time; returns whether the host accepted it. */
 async function send(message: ChatMessage): Promise<boolean> {
   if (sending) return false
   sending = deliver(message)
@@ -123,35 +121,35 @@ async function deliver(message: ChatMessage): Promise<boolean> {
   await opened()
   await settled()
   isStopped.value = false
-  // Of several windows, the one in which something is said is in front.
+  // The window that sends is the active one.
   await tellPresent()
   outbox.add(message)
   if (!(await ask({ chat: { say: { chat, message } } }, 'done'))) {
     outbox.remove(message.id)
     return false
   }
-  // A model that was missing is there now.
+  // A model may have been configured meanwhile.
   if (setup.peek() && 'problem' in setup.peek()!.account) void lookAgain()
   return true
 }
 
-/** Says what a button stands for; pressed twice, it is said once. */
+/** Sends the message of a button; pressed twice, it is sent once. */
 export async function press(button: string, message: Omit<ChatMessage, 'id'>): Promise<void> {
-  if (connection.peek() !== 'open') return say('The host is not there')
+  if (connection.peek() !== 'open') return say('Not connected')
   if (!outbox.holds(button)) await send({ id: draft.messageId(button), ...message })
 }
 
-/** Sends what is written, which stays written until it has arrived. */
+/** Sends the draft, which stays in the composer until the host has accepted it. */
 export async function sendDraft(as?: Mode): Promise<void> {
   if (as) draft.setMode(as)
   const written = draft.words.peek()
   const message = draft.message()
   if (!message.words || sending) return
-  if (connection.peek() !== 'open') return say('The host is not there; the message is kept')
+  if (connection.peek() !== 'open') return say('Not connected; the message is kept')
   if (await send(message)) draft.said(written, message)
 }
 
-/** Ends the answer, also of a message that is on its way; the second time also what it began. */
+/** Stops the answer; the second time also interrupts the code that it started. */
 export async function stop(): Promise<void> {
   const stop = isStopped.peek() || runsOn.peek() ? 'kernel' : 'answer'
   isStopped.value = true
@@ -162,12 +160,12 @@ export async function stop(): Promise<void> {
 export async function withdraw(message: string): Promise<void> {
   const isWithdrawn = await ask({ chat: { withdraw: { chat, message } } }, 'done')
   if (isWithdrawn) outbox.remove(message)
-  else if (isWithdrawn === false) say('The message does not wait any more')
+  else if (isWithdrawn === false) say('The message is no longer queued')
 }
 
 export async function approve(call: string, verdict: Approval): Promise<void> {
   if ((await ask({ chat: { approve: { chat, call, verdict } } }, 'done')) === false)
-    say('That is not asked any more')
+    say('This approval is no longer needed')
 }
 
 export async function restore(turn: string): Promise<void> {
@@ -176,7 +174,7 @@ export async function restore(turn: string): Promise<void> {
   if (restored) say(restored.summary)
 }
 
-/** What would be sent now. */
+/** The prompt that would be sent now. */
 export async function preview(): Promise<Seen | null> {
   await opened()
   await settled()

@@ -1,4 +1,4 @@
-// A conversation as signals, made of what is told of it: one answer after the other, each of words and calls.
+// A conversation as signals, built from its transcript: turns of text and tool calls.
 
 import { batch, computed, type Signal, signal } from '@preact/signals'
 import type { Approval, Ending, Heard, Told, Usage } from '../net/protocol'
@@ -18,11 +18,11 @@ export interface Call {
   id: string
   tool: string
   arguments: unknown
-  /** When it was heard of, if that was when it was made. */
+  /** The time of the call; null if the call is older than the page. */
   begun: number | null
-  /** Whether a person is asked, or what they said. */
+  /** Whether the user is asked for approval, and the verdict. */
   question: Signal<'asked' | Approval | null>
-  /** The file that it would change, where that is the question. */
+  /** The file that needs approval. */
   path: Signal<string | null>
   result: Signal<Result | null>
 }
@@ -33,7 +33,7 @@ export interface Turn {
   key: number
   asked: Asked
   parts: Signal<Part[]>
-  /** The provider failed, and is asked again at this time. */
+  /** The error of the provider, and the time of the next attempt. */
   again: Signal<{ message: string; at: number } | null>
   ended: Signal<{ ending: Ending; usage: Usage } | null>
   isUndone: Signal<boolean>
@@ -41,16 +41,16 @@ export interface Turn {
 
 export class Talk {
   readonly turns = signal<Turn[]>([])
-  /** The message whose answer is under way. */
+  /** The message that is being answered. */
   readonly answering = signal<string | null>(null)
   readonly isAnswering = computed(() => this.answering.value !== null)
   readonly waiting = signal<Heard['waiting']>([])
-  /** Whether code that the last answer began still runs. */
+  /** Whether code that the last answer started still runs. */
   readonly runsOn = signal(false)
   readonly proposal = signal<string | null>(null)
   private keys = 0
 
-  /** `onEnd` is told of each answer that ends while the page looks on. */
+  /** `onEnd` is called for each answer that ends while the page is open. */
   constructor(
     private readonly onEnd: (ending: Ending) => void,
     private readonly onQuestion: () => void = () => {},
@@ -64,7 +64,7 @@ export class Talk {
     this.proposal.value = null
   }
 
-  /** Takes in what was heard from a place on; what was told before `old` was told before the page looked. */
+  /** Applies entries that begin at `from`. Entries before `old` are older than the page. */
   take(heard: Heard, from: number, old: number): void {
     batch(() => {
       if (from === 0) this.clear()
@@ -138,7 +138,7 @@ export class Talk {
     }
     if (!turn) return
     if ('again' in told) {
-      // The words since the last call do not count.
+      // The provider repeats the text since the last call.
       const parts = turn.parts.peek()
       turn.parts.value = parts.slice(0, parts.findLastIndex((part) => part.kind === 'call') + 1)
       turn.again.value = { message: told.again.message, at: Date.now() + told.again.after_ms }

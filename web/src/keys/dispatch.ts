@@ -1,4 +1,4 @@
-// From key presses to what they do. In an editor CodeMirror comes first; keys of both modes are taken before it.
+// Dispatches key presses. In an editor CodeMirror comes first, except for keys of both modes.
 
 import { isEditing, question, sheet } from '../state/view'
 import { type Binding, table } from './table'
@@ -6,10 +6,10 @@ import { type Binding, table } from './table'
 const isMac = /Mac|iP(hone|ad)/.test(navigator.platform)
 const CHORD = 800
 
-/** The name of a key with its modifiers, as the table has it. */
+/** The name of a key with its modifiers, as in the table. */
 export function nameOf(event: KeyboardEvent): string {
   const physical = /^Key([A-Z])$/.exec(event.code)?.[1]?.toLowerCase()
-  // With Alt some layouts write other characters.
+  // With Alt some layouts produce other characters.
   let key = event.altKey && physical ? physical : event.key
   if (key === ' ') key = 'Space'
   if (key.length === 1) key = key.toLowerCase()
@@ -51,7 +51,7 @@ export function takesText(target: EventTarget | null): boolean {
   )
 }
 
-/** Whether the keyboard is where the assistant is talked to. */
+/** Whether the focus is in the assistant or the inline chat. */
 function isBeside(target: EventTarget | null): boolean {
   return isWithin(target, '.assistant, .inline-chat')
 }
@@ -65,14 +65,14 @@ export function listen(): void {
     'keydown',
     (event) => {
       if (event.defaultPrevented || event.isComposing || question.peek() || sheet.peek()) return
-      // Whatever lies over the page has the keyboard alone.
+      // Open dialogs handle their own keys.
       if (document.querySelector('dialog[open]')) return
       const beside = isBeside(event.target)
       const inEditor = isEditing.peek() && !beside
       if (beside) {
         begun = null
       } else if (inEditor) {
-        // The editor itself takes Escape, after what it has open, and so do other fields.
+        // Editors and other fields handle Escape themselves.
         if (event.key === 'Escape' && (takesText(event.target) || isWithin(event.target, '.cm-editor')))
           return
       } else if (takesText(event.target)) {

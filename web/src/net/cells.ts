@@ -1,10 +1,10 @@
-// Lists of cells, and what operations and their effects make of them. Nothing here remembers anything.
+// Pure functions on lists of cells: apply operations and effects, compute differences.
 
 import type { ChangeSet } from '@codemirror/state'
 import { apply, between as textBetween, fromJSON, toJSON } from './change'
 import type { CellText as Cell, Effect, Op as AnyOp } from './protocol'
 
-/** An operation of a page, which names the cells that it puts in, and changes texts by change sets. */
+/** An operation of a page. Inserts name their cell; texts change by change sets. */
 export type Op =
   Exclude<AnyOp, { op: 'insert' | 'write' }> | (Extract<AnyOp, { op: 'insert' }> & { cell: string })
 
@@ -15,7 +15,7 @@ export function isSameList(old: readonly Cell[], now: readonly Cell[]): boolean 
   )
 }
 
-/** What turns the texts of one list into those of another. */
+/** The changes between the texts of two lists. */
 export function differences(
   old: readonly Cell[],
   now: readonly Cell[],
@@ -27,7 +27,7 @@ export function differences(
   })
 }
 
-/** What an operation is called once it is done. */
+/** The effect of each operation. */
 const DONE = {
   insert: 'inserted',
   delete: 'deleted',
@@ -43,7 +43,7 @@ export function asEffect({ op, ...about }: Op): Effect {
   return { effect: DONE[op], ...about } as Effect
 }
 
-/** Whether an operation brings this very cell back. */
+/** Whether an operation restores this deleted cell. */
 export function restores(op: Op, cell: string): boolean {
   return (
     op.op === 'insert' &&
@@ -71,11 +71,11 @@ function set(cells: Cell[], id: string, change: (cell: Cell) => Cell): Cell[] {
   return changed
 }
 
-/** Does to a copy what was done to the notebook. */
+/** Applies an effect to a list. */
 export function follow(cells: Cell[], effect: Effect): Cell[] {
   switch (effect.effect) {
     case 'inserted':
-      // One that others had deleted and that came back here may still be there in a list that has not heard of that.
+      // A cell restored here may still be in a list that lacks its deletion.
       return put(
         at(cells, effect.cell) < 0 ? cells : cells.filter(({ id }) => id !== effect.cell),
         { id: effect.cell, kind: effect.kind, source: effect.source },
@@ -105,12 +105,12 @@ export function follow(cells: Cell[], effect: Effect): Cell[] {
   }
 }
 
-/** Does to a copy what an operation asks for. */
+/** Applies an operation to a list. */
 export function carryOut(cells: Cell[], op: Op): Cell[] {
   return follow(cells, asEffect(op))
 }
 
-/** What turns one list of cells into another. */
+/** The effects that turn one list into another. */
 export function between(old: readonly Cell[], now: readonly Cell[]): Effect[] {
   const there = new Set(now.map((cell) => cell.id))
   const effects: Effect[] = old
@@ -119,7 +119,7 @@ export function between(old: readonly Cell[], now: readonly Cell[]): Effect[] {
   let order = old.filter((cell) => there.has(cell.id))
   now.forEach((cell, index) => {
     const after = index > 0 ? now[index - 1]!.id : null
-    // Mostly a cell is where it was.
+    // Most cells keep their place.
     const known = order[index]?.id === cell.id ? index : at(order, cell.id)
     if (known < 0) {
       effects.push({ effect: 'inserted', cell: cell.id, after, kind: cell.kind, source: cell.source })

@@ -1,7 +1,7 @@
-// How the page makes sure of the host, and the host of the page, on each socket, before either says anything.
+// Mutual authentication of page and host on each socket, before any request.
 // crates/serve/src/page/handshake.rs describes the protocol.
 
-/** How the host says that this browser stands with it. */
+/** The state of this browser's session, as the host reports it. */
 export type Standing = 'signed_in' | 'returning' | 'signed_out'
 
 interface HostGreeting {
@@ -24,7 +24,10 @@ interface Keys {
   shared: Promise<CryptoKey>
 }
 
-/** The key of this page, and the key that all pages of the user share. The host put them into the page, and they stay in memory, where no other program finds them. */
+/**
+ * The key of this page, and the key that all pages of the user share. The host puts them into the page. They
+ * stay in memory, out of reach of other programs.
+ */
 const { browser, salt, key, shared } = takeKeys()
 export { shared as sharedKey }
 
@@ -45,7 +48,7 @@ function takeKeys(): Keys {
   return { browser, salt, key, shared }
 }
 
-/** Takes the code of the opening link out of the address: it was used, and says nothing to a reader. */
+/** Removes the used code of the opening link from the address bar. */
 export function tidyAddress(): void {
   const address = new URL(location.href)
   if (!address.searchParams.has('code')) return
@@ -53,16 +56,16 @@ export function tidyAddress(): void {
   history.replaceState(history.state, '', address)
 }
 
-/** One attempt to meet the host. */
+/** One handshake. */
 export class Meeting {
   private readonly challenge = hex(crypto.getRandomValues(new Uint8Array(16)))
 
-  /** The words that go with the request for a socket; none of them is secret. */
+  /** The parameters of the socket's URL; none is secret. */
   get hello(): string {
     return new URLSearchParams({ browser, salt, challenge: this.challenge }).toString()
   }
 
-  /** Checks the first message of a socket, and answers it; throws when it is not the host's. */
+  /** Verifies the host's greeting and returns the page's proof; throws when another program sent it. */
   async answer(message: string): Promise<{ standing: Standing; proof: string }> {
     const { challenge, standing, proof } = greeting(message)
     const prove = async (side: 'host' | 'page') => {
@@ -82,14 +85,14 @@ function greeting(message: string): HostGreeting {
     if ([challenge, standing, proof].every((part) => typeof part === 'string'))
       return { challenge, standing, proof }
   } catch {
-    // Another program may say anything.
+    // Another program may send anything.
   }
   throw new Stranger('another program answers at the address of the host')
 }
 
-/** Exchanges a ticket for a cookie of the host that runs now. */
+/** Exchanges a ticket for a cookie of the running host. */
 export async function signIn(message: string): Promise<void> {
   const { ticket } = JSON.parse(message) as { ticket: string }
   const answer = await fetch('/session', { method: 'POST', body: ticket })
-  if (!answer.ok) throw new Error(`the host gives no cookie: ${answer.status}`)
+  if (!answer.ok) throw new Error(`the host refused a cookie: ${answer.status}`)
 }

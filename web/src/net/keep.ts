@@ -1,4 +1,4 @@
-// What was typed and is not known to have arrived, kept beside the page, so that it outlives it.
+// Edits that are not known to be on disk, stored in the browser so that they survive the page.
 
 import type { Kept } from './replica'
 
@@ -14,7 +14,7 @@ export function keep(path: string, client: string, kept: Kept | null): void {
   }
 }
 
-/** A full store may still take typed text, without the outputs of pasted cells. */
+/** A full store may still have room for typed text, without the outputs of pasted cells. */
 function keepTexts(name: string, kept: Kept | null): void {
   const isLarge = (key: string, value: unknown) =>
     key === 'content' && typeof value === 'object' && value !== null && 'json' in value
@@ -24,11 +24,11 @@ function keepTexts(name: string, kept: Kept | null): void {
       JSON.stringify(kept, (key, value: unknown) => (isLarge(key, value) ? undefined : value)),
     )
   } catch {
-    // The page itself still has it.
+    // The page keeps the edits in memory.
   }
 }
 
-/** What pages that are gone have left behind. */
+/** The edits of pages that are gone. */
 export async function leftBehind(path: string, mine: string): Promise<Kept[]> {
   const alive = new Set((await navigator.locks.query()).held?.map((lock) => lock.name))
   const found: Kept[] = []
@@ -48,7 +48,7 @@ export async function leftBehind(path: string, mine: string): Promise<Kept[]> {
 
 const lockName = (client: string) => `cellist:${client}`
 
-/** Says for as long as the page lives that it takes care of its own. */
+/** Holds a lock while the page lives, so that no other page adopts its edits. */
 export function stayAlive(client: string): void {
   void navigator.locks.request(lockName(client), () => new Promise(() => {}))
 }

@@ -1,26 +1,27 @@
-// The page's copy of an open notebook: shows what is typed at once, sends it when it may, and comes to the same cells as
-// everyone else, whatever arrives late, twice or not at all. The host's own copy is the model for it.
+// The page's replica of an open notebook. It shows edits at once, sends them when possible, and converges
+// with all other clients although messages may be late, repeated or lost. The model is
+// `live/tests/it/replica.rs`.
 
 import { ChangeSet, Text } from '@codemirror/state'
 import { between, carryOut, differences, follow, isSameList, type Op, restores } from './cells'
 import { between as textBetween, fromJSON, toJSON } from './change'
 import type { CellText as Cell, Change, Effect, Submission } from './protocol'
 
-/** What the page has to show anew. */
+/** The visible effect of a change. */
 export interface Shift {
-  /** Changes of texts that are shown, in order. */
+  /** Changes to shown texts, in order. */
   texts: { cell: string; change: ChangeSet }[]
-  /** Whether cells came, went, moved or changed their type. */
+  /** Whether cells were added, removed, moved or retyped. */
   isListChanged: boolean
 }
 
-/** What was done here under one number. */
+/** Operations of this page under one submission number. */
 interface Own {
   number: number
   ops: Op[]
 }
 
-/** A change of the notebook. Changes made here keep their operations, which may hold more than the effects. */
+/** A change of the notebook. Own changes keep their operations, which may hold more than the effects. */
 interface Logged {
   version: number
   number: number
@@ -28,18 +29,20 @@ interface Logged {
   ops: Op[] | null
 }
 
-/** What has to be kept so that nothing typed is lost when the page goes. */
+/** Edits to store so that nothing typed is lost with the page. */
 export interface Kept {
   client: string
   own: Own[]
-  /** The cells that it is about, as they were before. */
+  /** The edited cells, as they were before. */
   cells: Cell[]
 }
 
 export class Replica {
   private confirmed: Cell[]
   private shown: Cell[]
-  /** The cells as they are on disk, as far as is known, and all that was taken since: a host that dies loses that. */
+  /**
+   * The cells last known to be on disk. The log has the changes since, which a crash of the host would lose.
+   */
   private safe: Cell[]
   private log: Logged[] = []
   private sent: Op[] = []
@@ -62,7 +65,7 @@ export class Replica {
     return this.shown
   }
 
-  /** Whether all that was done here is known to be in the notebook. */
+  /** Whether the notebook has all operations of this page. */
   isSettled(): boolean {
     return this.sent.length === 0 && this.waiting.length === 0
   }
@@ -72,7 +75,7 @@ export class Replica {
     return `${this.client}-${this.names}`
   }
 
-  /** Does something here. It must fit what is shown. */
+  /** Applies an operation locally. It must fit the shown cells. */
   act(op: Op): void {
     this.shown = carryOut(this.shown, op)
     const last = this.waiting.at(-1)
@@ -84,7 +87,9 @@ export class Replica {
     }
   }
 
-  /** What to send now, if anything: one submission at a time, the same again after a lost connection. */
+  /**
+   * The next submission, if any. One is under way at a time; after a lost connection the same is sent again.
+   */
   outgoing(): Submission | null {
     if (this.isSent) return null
     if (this.sent.length === 0) {
@@ -97,12 +102,12 @@ export class Replica {
     return { base: this.version, tag: { client: this.client, number: this.number }, ops: this.sent }
   }
 
-  /** The connection is gone, or the submission was refused: what was sent is sent again. */
+  /** Marks the submission as not sent: the connection is lost, or the host refused its base version. */
   unsent(): void {
     this.isSent = false
   }
 
-  /** The host will never take what was sent. It is given up, and returned. */
+  /** Drops and returns all operations that the host will never accept. */
   refused(): Op[] {
     const lost = [...this.sent, ...this.waiting]
     this.sent = []
@@ -112,7 +117,7 @@ export class Replica {
     return lost
   }
 
-  /** Reduces cells that were to come in whole to their sources. Whether there were any. */
+  /** Reduces pasted cells to their sources; returns whether there were any. */
   simplify(): boolean {
     const whole = [...this.sent, ...this.waiting].filter(
       (op) => op.op === 'insert' && op.content && !restores(op, op.cell),
@@ -122,7 +127,7 @@ export class Replica {
     return whole.length > 0
   }
 
-  /** Takes in a change; `null` when changes before it are missing here. */
+  /** Applies a change; returns `null` when an earlier change is missing. */
   receive(change: Change): Shift | null {
     if (change.version <= this.version) return { texts: [], isListChanged: false }
     if (change.version > this.version + 1) return null
@@ -139,7 +144,7 @@ export class Replica {
     return shift
   }
 
-  /** All up to a version is on disk. */
+  /** Records that everything up to a version is on disk. */
   saved(version: number): void {
     const end = this.log.findIndex((logged) => logged.version > version)
     for (const { effects } of this.log.splice(0, end < 0 ? this.log.length : end)) {
@@ -148,8 +153,8 @@ export class Replica {
   }
 
   /**
-   * Takes the whole notebook in, as it is on disk. `heard` is the number of the last submission of this page that is in it;
-   * what was taken by a host that did not live to save it is sent again.
+   * Replaces the replica by the notebook on disk. `heard` is the last submission number of this page in it.
+   * Later submissions, which a host accepted and lost, are sent again.
    */
   resync(version: number, newest: Cell[], heard: number | undefined): Shift {
     const old = this.shown
@@ -173,8 +178,8 @@ export class Replica {
   }
 
   /**
-   * Waiting operations, as far as their cells are there. A host may have died with cells that others had just put in; text
-   * typed here in those comes back with them.
+   * The waiting operations whose cells exist. A crashed host may have lost cells of other clients; text typed
+   * in them here brings them back.
    */
   private fitting(old: readonly Cell[]): Op[] {
     let cells = this.confirmed
@@ -201,7 +206,7 @@ export class Replica {
     return fitting
   }
 
-  /** What another page left behind is done here, after all that was done since. */
+  /** Applies the stored edits of another page after all changes since. */
   adopt(kept: Kept, heard: number | undefined): void {
     const newest = this.confirmed
     const known = new Map(kept.cells.map((cell) => [cell.id, cell]))
@@ -214,7 +219,7 @@ export class Replica {
     for (const op of other.waiting) this.act(op)
   }
 
-  /** What has to be kept, if anything. */
+  /** The edits to store, if any. */
   kept(): Kept | null {
     const own = this.own()
     if (own.length === 0) return null
@@ -222,7 +227,9 @@ export class Replica {
     return { client: this.client, own, cells: this.safe.filter((cell) => about.has(cell.id)) }
   }
 
-  /** All that was done here and is not known to be on disk, as if others had done nothing meanwhile. */
+  /**
+   * All own operations that are not known to be on disk, rebased as if no other client had changed anything.
+   */
   private own(): Own[] {
     const all: Pick<Logged, 'number' | 'effects' | 'ops'>[] = [
       ...this.log,
@@ -231,7 +238,7 @@ export class Replica {
     ]
     const own: Own[] = []
     let cells = this.safe
-    /** What others did to a text, behind what was done here. */
+    /** Changes by other clients to each text, after the own ones. */
     const others = new Map<string, ChangeSet>()
     const known = (cell: string) => {
       const text = cells.find(({ id }) => id === cell)?.source
@@ -283,7 +290,7 @@ export class Replica {
     this.shown = shown
   }
 
-  /** Changes what was done here so that it fits behind something that was done elsewhere. */
+  /** Rebases own operations onto an effect of another client. */
   private rebase(effect: Effect, shift: Shift): void {
     if (effect.effect === 'changed') {
       this.joinRestored(effect.cell)
@@ -296,7 +303,7 @@ export class Replica {
           theirs = theirs.map(mine, true)
         }
       }
-      // What someone has just typed there is not deleted by someone who had not seen it.
+      // A client that had not seen the new text does not delete it.
       const keeps = (op: Op) => op.op !== 'delete' || op.cell !== effect.cell
       this.sent = this.sent.filter(keeps)
       this.waiting = this.waiting.filter(keeps)
@@ -308,7 +315,7 @@ export class Replica {
     }
   }
 
-  /** A cell that is deleted here and brought back counts as a change of text for clients that edit it meanwhile. */
+  /** For other editors of the cell, deleting and restoring it counts as a change of text. */
   private joinRestored(cell: string): void {
     if (![...this.sent, ...this.waiting].some((op) => restores(op, cell))) return
     let cells = this.confirmed
@@ -325,7 +332,10 @@ export class Replica {
     this.waiting = this.waiting.map(joined)
   }
 
-  /** A cell came in elsewhere. One that is brought back here too is back once; a new one here gets another name. */
+  /**
+   * Another client inserted a cell. If it is the same restored cell, drop the own insert; otherwise rename
+   * the own cell.
+   */
   private rebaseOnInserted({ cell, kind, source }: Extract<Effect, { effect: 'inserted' }>): void {
     const all = [...this.sent, ...this.waiting]
     const first = all.findIndex((op) => op.op === 'insert' && op.cell === cell)
@@ -341,7 +351,7 @@ export class Replica {
     for (const later of all.slice(first)) rename(later, cell, name, later === op)
   }
 
-  /** A cell was deleted elsewhere. What was typed here is not deleted with it: the cell comes back. */
+  /** Another client deleted a cell. If text was typed here, the cell comes back. */
   private rebaseOnDeleted(cell: string): void {
     const at = this.confirmed.findIndex(({ id }) => id === cell)
     const before = at > 0 ? this.confirmed[at - 1]!.id : null
@@ -377,7 +387,7 @@ export class Replica {
   }
 }
 
-/** Gives a cell of this page another name. The operation that inserts it still finds its content under the old one. */
+/** Renames a cell of this page. The operation that inserts it still finds its content under the old name. */
 function rename(op: Op, old: string, name: string, inserts: boolean): void {
   if ((op.op === 'insert' || op.op === 'move') && op.after === old) op.after = name
   if (op.op === 'insert' && !inserts && op.content && 'cell' in op.content && op.content.cell.cell === old) {

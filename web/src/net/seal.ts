@@ -1,8 +1,8 @@
-// Messages that only pages of our own host write and read, and digests of texts that are kept nowhere.
+// Encryption for messages between pages of one host, and digests.
 
 import { encoder, hex, sharedKey } from './handshake'
 
-/** The bytes of a nonce, which stand before the sealed text. */
+/** The length of the nonce that precedes the ciphertext. */
 const NONCE = 12
 
 export async function seal(text: string): Promise<ArrayBuffer> {
@@ -18,7 +18,7 @@ export async function seal(text: string): Promise<ArrayBuffer> {
   return whole.buffer
 }
 
-/** The text of a sealed message; null when a page without the key wrote it. */
+/** The decrypted text; null when a page without the key sent the message. */
 export async function unseal(message: unknown): Promise<string | null> {
   if (!(message instanceof ArrayBuffer) || message.byteLength < NONCE) return null
   const [nonce, sealed] = [new Uint8Array(message, 0, NONCE), new Uint8Array(message, NONCE)]

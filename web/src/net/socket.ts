@@ -1,4 +1,4 @@
-// The one socket to the host: requests with numbers, and coming back after the host or the laptop slept.
+// The socket to the host: numbered requests, and reconnection after the host restarts or the machine sleeps.
 
 import { Meeting, signIn } from './handshake'
 import type { Down, Failure, Reply, Request, Up } from './protocol'
@@ -9,7 +9,7 @@ export class Refused extends Error {
   }
 }
 
-/** The socket went away before the answer came. */
+/** The socket closed before the reply came. */
 export class Lost extends Error {}
 
 interface Waiting {
@@ -20,7 +20,7 @@ interface Waiting {
 export interface Listener {
   onOpen: () => void
   onLost: () => void
-  /** The socket is closed: another program answers, or the host does not let this browser in any more. */
+  /** The handshake failed: another program answers, or this browser is signed out. */
   onRefused: (why: 'stranger' | 'locked') => void
 }
 
@@ -33,7 +33,7 @@ export class Socket {
   private next = 1
   private pause = SHORTEST
   private timer: ReturnType<typeof setTimeout> | undefined
-  /** Whether host and page have proven themselves on this socket. */
+  /** Whether the handshake on this socket is complete. */
   private isProven = false
 
   constructor(
@@ -53,7 +53,7 @@ export class Socket {
 
   ask(request: Request): Promise<Reply> {
     const socket = this.socket
-    if (!socket || !this.isOpen) return Promise.reject(new Lost('the host is not there'))
+    if (!socket || !this.isOpen) return Promise.reject(new Lost('not connected to the host'))
     const id = this.next++
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject })
@@ -79,7 +79,7 @@ export class Socket {
       this.pause = LONGEST
       this.listener.onRefused(why)
       socket.close()
-      // A program that is not the host may leave the socket half closed for as long as it likes.
+      // Another program may keep the socket half closed for any time.
       this.lose(socket)
     }
     socket.onmessage = (event) => {
@@ -96,20 +96,20 @@ export class Socket {
     socket.onclose = () => this.lose(socket)
   }
 
-  /** The socket is done with; the next one comes after a pause. */
+  /** Drops the socket; the next attempt follows after a pause. */
   private lose(socket: WebSocket): void {
     if (socket !== this.socket) return
     this.socket = null
     this.isProven = false
     const waiting = [...this.waiting.values()]
     this.waiting.clear()
-    for (const { reject } of waiting) reject(new Lost('the host is gone'))
+    for (const { reject } of waiting) reject(new Lost('connection to the host lost'))
     this.listener.onLost()
     this.timer = setTimeout(() => this.connect(), this.pause)
     this.pause = Math.min(this.pause * 1.6, LONGEST)
   }
 
-  /** Someone is back: there is no reason to wait any longer. */
+  /** The network or the user is back: reconnect at once. */
   private hurry(): void {
     if (this.socket) return
     clearTimeout(this.timer)

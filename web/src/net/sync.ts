@@ -1,5 +1,5 @@
-// Keeps the page and the host's notebook one: sends what is done here, takes in what others do, and comes back with
-// everything after a break.
+// Synchronizes the page with the host: sends local edits, applies remote ones, and resynchronizes after a
+// lost connection.
 
 import type { ChangeSet } from '@codemirror/state'
 import { batch } from '@preact/signals'
@@ -29,11 +29,11 @@ let path = ''
 let replica: Replica | null = null
 let isOpened = false
 let keeping: ReturnType<typeof setTimeout> | undefined
-/** Told of each change that someone else made. */
+/** Called for each change by another client. */
 let onOthers: (actor: Actor, cells: string[]) => void = () => {}
-/** How long a host that could not tell what is new is left alone. */
+/** Pause before the notebook is opened again after a failed request, in milliseconds. */
 const AGAIN = 1000
-/** Counts how often the notebook was opened: what comes for an earlier time is not taken. */
+/** Counts how often the notebook was opened; replies of an earlier time are dropped. */
 let times = 0
 
 export function connect(wanted: string, others: typeof onOthers): void {
@@ -46,7 +46,7 @@ export function connect(wanted: string, others: typeof onOthers): void {
     onLost: () => {
       isOpened = false
       replica?.unsent()
-      // Why nothing was sent stays true until the host is there.
+      // A failed handshake stays the reason until the host is back.
       if (!['stranger', 'locked'].includes(doc.connection.peek()))
         doc.connection.value = replica ? 'lost' : 'connecting'
     },
@@ -72,13 +72,13 @@ async function open(): Promise<void> {
   } catch (error) {
     if (error instanceof Lost) return
     if (!(error instanceof Refused)) throw error
-    // One that was open and cannot be read now is still shown, with the typed text.
+    // A notebook that was open stays visible, with the typed text.
     if (replica) say(error.message)
     else doc.trouble.value = error.failure
   }
 }
 
-/** Takes in what is new for as long as the notebook is followed. */
+/** Applies events while the notebook is followed. */
 async function listen(mine: number): Promise<void> {
   while (mine === times) {
     const reply = await answered(notebook('news'), false)
@@ -156,14 +156,14 @@ function show(shift: Shift): void {
     const now = new Map(replica.cells().map((cell) => [cell.id, cell.source]))
     for (const { cell, change } of shift.texts) {
       const source = now.get(cell)
-      // Of several changes of one cell the last one's text stands; editors take each.
+      // The shown text is that after the last change; editors apply each change.
       if (source !== undefined) doc.showText(cell, source, change)
     }
   }
   if (shift.isListChanged || shift.texts.length > 0) doc.showList(replica.cells())
 }
 
-/** Does something to the cells, here and, as soon as may be, in the notebook. */
+/** Applies operations here and submits them. */
 export function act(...ops: Op[]): void {
   if (!replica) return
   for (const op of ops) replica.act(op)
@@ -174,7 +174,7 @@ export function act(...ops: Op[]): void {
   flush()
 }
 
-/** Someone typed in the editor of a cell. */
+/** Records a change made in the editor of a cell. */
 export function typed(cell: string, change: ChangeSet, text: string): void {
   if (!replica) return
   replica.act({ op: 'change', cell, change: toJSON(change) })
@@ -225,32 +225,32 @@ function submitted(reply: Reply): void {
     batch(() => takeChanges(changes))
     flush()
   }
-  // A version that is taken comes with the news.
+  // An accepted submission comes back as an event.
 }
 
-/** The host cannot do what was asked: that is shown, and what was typed is at hand. */
+/** The host refused the operations. Report it, and log the lost edits. */
 function refused(error: Refused): void {
   if (replica?.simplify()) {
     say(`Only the text was pasted: ${error.message}`)
     return flush()
   }
   const lost = replica?.refused() ?? []
-  console.error('not taken', error.failure, lost)
+  console.error('edit rejected', error.failure, lost)
   doc.showList(replica?.cells() ?? [])
   settle()
-  say(`Not taken: ${error.message}`)
+  say(`Edit rejected: ${error.message}`)
 }
 
 type AnyReply = NotebookReply | ChatReply | Exclude<Reply, { notebook: unknown } | { chat: unknown }>
 type KeyOf<T> = T extends object ? keyof T : never
-/** The value under a key, in those of several kinds of objects that have it. */
+/** The value under a key, for those members of a union that have it. */
 export type Under<T, K extends PropertyKey> = T extends Record<K, infer V> ? V : never
 
 function within(reply: Reply): AnyReply {
   return 'notebook' in reply ? reply.notebook : 'chat' in reply ? reply.chat : reply
 }
 
-/** The value of a reply of one kind. */
+/** The content of a reply of one kind. */
 function under<K extends KeyOf<AnyReply>>(reply: Reply, kind: K): Under<AnyReply, K> {
   const inner = within(reply)
   if (typeof inner !== 'object' || !(kind in inner))
@@ -258,7 +258,10 @@ function under<K extends KeyOf<AnyReply>>(reply: Reply, kind: K): Under<AnyReply
   return (inner as Record<K, Under<AnyReply, K>>)[kind]
 }
 
-/** Makes a request that has this kind of reply; `null` when the host cannot answer, which is then said unless it is quiet. */
+/**
+ * Sends a request with this kind of reply. Returns `null` when the host refuses it or is gone; a refusal is
+ * shown unless it is quiet.
+ */
 export async function ask<K extends KeyOf<AnyReply>>(
   request: Request,
   kind: K,
@@ -268,7 +271,7 @@ export async function ask<K extends KeyOf<AnyReply>>(
   return reply && under(reply, kind)
 }
 
-/** Makes a request; whether the host has carried it out. */
+/** Sends a request; returns whether the host carried it out. */
 export const tell = async (request: Request): Promise<boolean> => (await answered(request, false)) !== null
 
 async function answered(request: Request, isQuiet: boolean): Promise<Reply | null> {
@@ -283,7 +286,7 @@ async function answered(request: Request, isQuiet: boolean): Promise<Reply | nul
   }
 }
 
-/** Resolves when all that was done here is in the notebook. */
+/** Resolves when the notebook has all local edits. */
 export function settled(): Promise<void> {
   if (doc.isSettled.peek()) return Promise.resolve()
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-// The list of cells, with what agents deleted between them.
+// The list of cells, with placeholders for cells that agents deleted.
 
 import { useSignal } from '@preact/signals'
 import { insert } from '../actions'
@@ -24,7 +24,7 @@ function Between({ after }: { after: string | null }) {
     if (after === null) insert('above', kind, true)
     else insert('below', kind, true)
   }
-  // A thousand cells have a thousand of these, and the mouse comes to few.
+  // Draw the buttons on first hover only: a large notebook has a thousand of these.
   const isMet = useSignal(false)
   return (
     <div class="between" onPointerEnter={() => (isMet.value = true)}>

@@ -1,4 +1,4 @@
-// What waits for review in the whole notebook, at the bottom; turn by turn where there are several.
+// The review dock at the bottom: all changes, and one row per turn when there are several.
 
 import { judge, toChange } from '../actions'
 import { turns, waiting } from '../state/doc'
@@ -12,7 +12,7 @@ export function ReviewDock() {
   return (
     <aside class="dock" aria-label="Changes to review">
       {several.map(({ turn, actor, count }, at) => (
-        <div class="turn" key={turn} role="group" aria-label={`Turn ${at + 1} of ${actor.name}`}>
+        <div class="turn" key={turn} role="group" aria-label={`Turn ${at + 1} by ${actor.name}`}>
           <strong>{actor.name}</strong>{' '}
           <span>
             turn {at + 1}, {cells(count)}

@@ -1,4 +1,4 @@
-// The bar at the top: the notebook's name and whether it is saved, running and stopping, the kernel, who is here.
+// The toolbar: notebook, save state, run buttons, kernel and participants.
 
 import { useComputed } from '@preact/signals'
 import { interrupt, restart, runAll, toggleAssistant, toggleFollow, toggleSheet } from '../actions'
@@ -11,22 +11,21 @@ const KERNEL: Record<string, string> = {
   starting: 'starting',
   idle: 'idle',
   busy: 'busy',
-  silent: 'does not answer',
-  dead: 'gone',
+  silent: 'not responding',
+  dead: 'exited',
 }
 
 const ASSISTANT = {
   rests: 'Assistant (Ctrl+J)',
-  works: 'The assistant works (Ctrl+J)',
-  asks: 'The assistant waits for you (Ctrl+J)',
+  works: 'Assistant is working (Ctrl+J)',
+  asks: 'Assistant needs approval (Ctrl+J)',
 }
 
 function Saved() {
   const words = useComputed(() => {
-    if (connection.value === 'lost')
-      return isSettled.value ? 'Reconnecting…' : 'Reconnecting; what you type is kept'
+    if (connection.value === 'lost') return isSettled.value ? 'Reconnecting…' : 'Reconnecting; edits are kept'
     if (connection.value === 'locked') return 'Signed out; run cellist open'
-    if (connection.value === 'stranger') return 'Another program answers; nothing is sent to it'
+    if (connection.value === 'stranger') return 'Another program uses this address; nothing is sent'
     if (connection.value === 'connecting') return 'Opening…'
     if (status.value.problem) return 'Not saved'
     return isSaved.value ? 'Saved' : 'Saving…'
@@ -42,6 +41,7 @@ export function Top() {
   const { state, name } = kernel.value
   const isBusy = state === 'busy' || state === 'starting'
   const next = { auto: 'light', light: 'dark', dark: 'auto' } as const
+  const themeName = `Theme: ${theme.value === 'auto' ? 'system' : theme.value}`
   const agents = present.value.some((one) => one.actor.kind === 'agent')
   return (
     <header>
@@ -97,8 +97,8 @@ export function Top() {
       )}
       <button
         class="quiet"
-        title={`Theme: ${theme.value}`}
-        aria-label={`Theme: ${theme.value}`}
+        title={themeName}
+        aria-label={themeName}
         onClick={() => setTheme(next[theme.value])}
       >
         <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
@@ -165,24 +165,24 @@ export function Top() {
 /** The state of the kernel, in a few words. */
 function kernelWords(): string {
   const { state, stuck, gone } = kernel.value
-  if (stuck) return 'does not stop'
+  if (stuck) return 'not stopping'
   return gone ? `no kernel: ${gone}` : (KERNEL[state] ?? state)
 }
 
-/** The same with an explanation. */
+/** The state of the kernel with an explanation. */
 function aboutKernel(): string {
   const { stuck, stays } = kernel.value
   if (stuck)
-    return 'The code was interrupted and has not stopped. Stop asks again; Restart ends it, and its variables are lost.'
+    return 'The interrupted code has not stopped. Stop interrupts again; Restart ends the kernel and loses its variables.'
   if (!stays) return kernelWords()
-  return `${kernelWords()}; stays for ${Math.round(stays / 60_000)} minutes after the last page, agent or terminal has left`
+  return `${kernelWords()}; kept for ${Math.round(stays / 60_000)} minutes after the last page, agent or terminal disconnects`
 }
 
 function people() {
   const seen = new Map([['page', { id: 'page', letter: 'Y', kind: 'person', title: 'You' }]])
   for (const { actor, doing } of present.value) {
     const name = actor.kind === 'person' ? 'You' : actor.name
-    // One agent may be here over several connections.
+    // One agent may have several connections.
     const key = actor.kind === 'person' ? actor.id : `${actor.kind} ${actor.name}`
     seen.set(key, {
       id: key,

@@ -1,26 +1,26 @@
-// A notebook that cannot be opened: the error, and the next steps.
+// The page of a notebook that cannot be opened: the error and the next steps.
 
 import { ask } from '../net/sync'
 import { trouble } from '../state/doc'
 import { address, FileList } from '../ui/Sheet'
 
 const TITLES: Record<string, string> = {
-  not_found: 'There is no such notebook',
+  not_found: 'Notebook not found',
   invalid_json: 'This file is damaged',
   invalid_notebook: 'This file is not a notebook',
   too_new: 'This notebook needs a newer cellist',
   too_old: 'This notebook has an old format',
-  not_permitted: 'This notebook may not be read',
+  not_permitted: 'No permission to read this notebook',
   is_folder: 'This is a folder',
 }
 
 const ADVICE: Record<string, string> = {
   invalid_json:
-    'Open it as text to see the error at that place. Fix it in an editor, or restore an earlier version, for example with git restore or from a backup. Then try again.',
+    'Open it as text to find the error. Fix it in an editor, or restore an earlier version, for example with git restore or from a backup. Then try again.',
   invalid_notebook: 'Open it as text to see its content.',
 }
 
-/** Kinds whose file can be looked at as text. */
+/** Errors of files that can be shown as text. */
 const READABLE = new Set(['invalid_json', 'invalid_notebook', 'too_new', 'too_old'])
 
 export function Trouble({ path }: { path: string }) {
@@ -46,7 +46,7 @@ export function Trouble({ path }: { path: string }) {
       <div class="row">
         {kind === 'not_found' && name && (
           <button class="primary" onClick={() => void create()}>
-            Create it here
+            Create this notebook
           </button>
         )}
         {READABLE.has(kind) && (
@@ -61,7 +61,7 @@ export function Trouble({ path }: { path: string }) {
         )}
         <button onClick={() => location.reload()}>Try again</button>
       </div>
-      <h3>Notebooks nearby</h3>
+      <h3>Other notebooks</h3>
       <FileList start={kind === 'is_folder' ? path : folder} />
     </main>
   )

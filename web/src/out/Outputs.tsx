@@ -1,4 +1,4 @@
-// What a cell showed. An output that stays the same is not drawn again.
+// The outputs of a cell. Unchanged outputs are not drawn again.
 
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
@@ -63,16 +63,16 @@ export function Outputs({ cell, isNear }: { cell: CellModel; isNear: boolean }) 
   )
 }
 
-const FIX = 'Fix the error that this cell raises.'
+const FIX = 'Fix the error in this cell.'
 
-/** What the assistant can do about an error. */
+/** Help with an error, by the assistant. */
 function Help({ id }: { id: string }) {
   return (
     <div class="error-help" role="group" aria-label="Help with the error">
-      <button title="Propose a change of this cell" onClick={() => talkInline(id, FIX, [id])}>
+      <button title="Propose a change to this cell" onClick={() => talkInline(id, FIX, [id])}>
         Fix
       </button>
-      <button title="Explain the error; changes nothing" onClick={() => explain(id)}>
+      <button title="Explain the error without changing the cell" onClick={() => explain(id)}>
         Explain
       </button>
     </div>

@@ -1,4 +1,4 @@
-// A tree of values whose branches are drawn when they are opened.
+// A JSON tree. Branches are drawn when they are opened.
 
 const MOST = 200
 

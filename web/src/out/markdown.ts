@@ -1,11 +1,11 @@
-// Markdown with mathematics. What sets formulas is fetched when the first one is met.
+// Markdown with formulas. KaTeX is loaded with the first formula.
 
 import { Marked, type TokenizerAndRendererExtension } from 'marked'
 import { highlighted, languageOf } from '../cell/language'
 import { opened } from '../state/doc'
 import { clean } from './clean'
 
-/** Formulas become marked places, which survive cleaning as plain text. */
+/** Formulas become spans of plain text, which survive sanitizing. */
 const formulas: TokenizerAndRendererExtension[] = [
   formula('display', 'block', /^ {0,3}\$\$([\s\S]+?)\$\$[ \t]*(?:\n|$)/),
   formula('environment', 'block', /^ {0,3}(\\begin\{([a-z]+\*?)\}[\s\S]+?\\end\{\2\})[ \t]*(?:\n|$)/),
@@ -35,7 +35,7 @@ const escaped = (text: string) => text.replace(/[&<>"]/g, (character) => `&#${ch
 
 const marked = new Marked({ gfm: true, extensions: formulas, async: false })
 
-/** The blocks that a text is made of, as they are written. */
+/** The blocks of a text, unrendered. */
 export function blocks(source: string): string[] {
   return marked.lexer(source).map(({ raw }) => raw)
 }

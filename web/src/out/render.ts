@@ -1,5 +1,5 @@
-// From an output to what is seen of it: of several kinds of the same thing, the best that the page can show.
-// The order is that of `output/preference.rs`, and a test compares the two.
+// Renders an output in the first MIME type that the page supports. The order is that of
+// `output/preference.rs`; a test compares the two.
 
 import type { FoldedText, PageOutput, PageValue } from '../net/protocol'
 import { opened, whenOpen } from '../state/doc'
@@ -82,11 +82,11 @@ async function text(value: PageValue): Promise<string> {
   if ('json' in value) return JSON.stringify(value.json)
   await opened()
   const answer = await fetch(value.stored.address)
-  if (!answer.ok) throw new Error(`the output cannot be fetched: ${answer.status}`)
+  if (!answer.ok) throw new Error(`Could not load the output (status ${answer.status})`)
   return await answer.text()
 }
 
-/** Draws at once what is there, and what has to be fetched when it came. */
+/** Draws a value at once, or when it is fetched. */
 function later(value: PageValue, draw: (text: string) => Node): Node {
   if ('text' in value) return draw(value.text)
   const place = wrapped('loading')
@@ -102,7 +102,7 @@ function image(value: PageValue, all: Record<string, PageValue>): Node {
   element.loading = 'lazy'
   element.decoding = 'async'
   const plain = all['text/plain']
-  element.alt = plain && 'text' in plain ? plain.text.slice(0, 200) : 'Picture that the cell made'
+  element.alt = plain && 'text' in plain ? plain.text.slice(0, 200) : 'Image output'
   if ('stored' in value) whenOpen(() => (element.src = value.stored.address))
   return element
 }

@@ -1,4 +1,5 @@
-// What a terminal would show of a text: colours, carriage returns, backspaces, erased lines and a cursor that goes up.
+// Interprets terminal control sequences: colours, carriage returns, backspaces, erased lines, cursor
+// movement.
 
 interface Style {
   color: string
@@ -12,7 +13,7 @@ interface Glyph {
 
 const PLAIN: Style | null = null
 const NAMES = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white']
-/** Lines and columns that are kept; more would only be made to hurt. */
+/** A limit on lines and columns, against hostile output. */
 const WIDEST = 20_000
 
 class Pen {
@@ -86,7 +87,7 @@ class Pen {
   }
 }
 
-/** A colour of the large palette, or one that is mixed. */
+/** A colour of the 256-colour palette, or an RGB colour. */
 function extended(codes: number[]): [string, number] {
   if (codes[0] === 2)
     return [
@@ -107,10 +108,9 @@ function extended(codes: number[]): [string, number] {
   return [`#${level(Math.floor(cube / 36))}${level(Math.floor(cube / 6) % 6)}${level(cube % 6)}`, 2]
 }
 
-// deno-fmt-ignore
 const ESCAPE = /\x1b(?:\[([0-9;:?]*)([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])/y
 
-/** The lines that a text leaves on a terminal. */
+/** The lines on the screen after the text. */
 function lines(text: string): Glyph[][] {
   const screen: Glyph[][] = [[]]
   const pen = new Pen()
@@ -181,7 +181,7 @@ function styled(text: string, style: Style): HTMLElement {
   const paint = (color: string, what: 'color' | 'background') => {
     if (!color) return
     if (color.startsWith('#')) {
-      // Mixed with the ink, so that it can be read on both grounds.
+      // Mixed with the text colour, to stay readable in both themes.
       if (what === 'color') span.style.color = `color-mix(in srgb, ${color} 70%, var(--ink))`
       else span.style.backgroundColor = color
     } else {
@@ -196,8 +196,7 @@ function styled(text: string, style: Style): HTMLElement {
 
 export function terminal(text: string): DocumentFragment {
   const out = document.createDocumentFragment()
-  // Mostly there is nothing to interpret.
-  // eslint-disable-next-line no-control-regex
+  // Most text has no control characters.
   if (!/[\x1b\r\b]/.test(text)) {
     out.append(text)
     return out

@@ -1,4 +1,4 @@
-// The open notebook as signals: each cell is told apart, so that what changes in one is drawn in that one alone.
+// The open notebook as signals, one set per cell, so that a change redraws its cell alone.
 
 import { batch, computed, type Signal, signal } from '@preact/signals'
 import type { ChangeSet } from '@codemirror/state'
@@ -19,7 +19,7 @@ import type {
   Unreviewed,
 } from '../net/protocol'
 
-/** A cell. Its text is a plain value: editors take part in its changes, all others look at `textVersion`. */
+/** A cell. Its text is a plain value: its editor applies changes, all other views follow `textVersion`. */
 export interface CellModel {
   id: string
   kind: Signal<CellType>
@@ -29,12 +29,12 @@ export interface CellModel {
   count: Signal<number | null>
   state: Signal<CellCondition>
   review: Signal<Unreviewed | null>
-  /** When it began to run, by this page's clock. */
+  /** The start of its run, by this page's clock. */
   begun: Signal<number | null>
-  /** Who changed it a moment ago. */
+  /** The author of a change a moment ago. */
   touched: Signal<Actor | null>
   isFolded: Signal<boolean>
-  /** Takes changes that others made into the editor, where there is one. */
+  /** Applies changes by other clients to the editor, if there is one. */
   editor: { take: (change: ChangeSet) => void; reset: (text: string) => void } | null
 }
 
@@ -43,13 +43,13 @@ export type Connection = 'connecting' | 'open' | 'lost' | 'locked' | 'stranger'
 const REST: CellCondition = { activity: 'idle', last: null, stale: [] }
 
 export const cells = new Map<string, CellModel>()
-/** Cells that were deleted a while ago. One that comes back shows its outputs at once, until the host sends them. */
+/** Recently deleted cells. A restored cell shows its outputs at once, until the host sends them. */
 const gone = new Map<string, CellModel>()
 const MOST_GONE = 200
 export const order = signal<string[]>([])
 export const connection = signal<Connection>('connecting')
 
-/** Does something at the host's address, at once or when the host is there: another program may have taken its port. */
+/** Calls back when the connection is verified: without it another program may own the port. */
 export function whenOpen(then: () => void): void {
   if (connection.peek() === 'open') return then()
   const stop = connection.subscribe((now) => {
@@ -60,7 +60,7 @@ export function whenOpen(then: () => void): void {
 }
 
 export const opened = () => new Promise<void>((resolve) => whenOpen(resolve))
-/** Why the notebook could not be opened. */
+/** The reason that the notebook cannot be opened. */
 export const trouble = signal<Failure | null>(null)
 export const file = signal<{ path: string; name: string; language: string } | null>(null)
 export const status = signal<NotebookStatus>({ saved: 0, problem: null, notices: [] })
@@ -78,19 +78,19 @@ export const present = signal<Participant[]>([])
 export const review = signal<Review>({ is_on: true, cells: {} })
 
 export const isSaved = computed(() => isSettled.value && status.value.saved >= version.value)
-/** Cells that wait for review: those that are there in their order, then those that are gone. */
+/** Cells under review: existing ones in order, then deleted ones. */
 export const waiting = computed(() => {
   const all = review.value.cells
   const there = order.value.filter((id) => all[id])
   return [...there, ...Object.keys(all).filter((id) => all[id]!.was.was === 'deleted')]
 })
-/** Cells that an agent deleted, by the cell that they stood behind. */
+/** Cells deleted by agents, by the cell that they followed. */
 export const graves = computed(() => {
   const graves = new Map<string | null, { id: string; what: Unreviewed }[]>()
   for (const [id, what] of Object.entries(review.value.cells)) {
     if (what.was.was !== 'deleted') continue
     let after = what.was.after
-    // Its neighbour may be gone too.
+    // The neighbour may be deleted too.
     for (let depth = 0; after !== null && !cells.has(after) && depth < 1000; depth++) {
       const before: Unreviewed | undefined = review.value.cells[after]
       after = before?.was.was === 'deleted' ? before.was.after : null
@@ -100,15 +100,15 @@ export const graves = computed(() => {
   return graves
 })
 
-/** Where each cell stands. */
+/** The index of each cell. */
 export const places = computed(() => new Map(order.value.map((id, at) => [id, at])))
-/** Who is at which cell. */
+/** The participants at each cell. */
 export const presentAt = computed(() => {
   const at = new Map<string, Participant[]>()
   for (const one of present.value) for (const id of one.cells) at.set(id, [...(at.get(id) ?? []), one])
   return at
 })
-/** The turns of agents that wait for review, with how many cells each changed. */
+/** The turns under review, with the number of cells that each changed. */
 export const turns = computed(() => {
   const turns = new Map<string, { turn: string; actor: Actor; count: number }>()
   for (const { actor, turns: of } of Object.values(review.value.cells)) {
@@ -152,7 +152,7 @@ function fresh(cell: CellText): CellModel {
   }
 }
 
-/** Shows these cells. Texts of cells that were there before are left to those who change them. */
+/** Shows a list of cells. An editor is reset only if its text differs. */
 export function showList(list: readonly CellText[]): void {
   batch(() => {
     const there = new Set(list.map((cell) => cell.id))
@@ -187,7 +187,7 @@ export function showList(list: readonly CellText[]): void {
   })
 }
 
-/** Shows a change of a text, made by someone else or by an editor here. */
+/** Shows a change of a text, by another client or by the editor here. */
 export function showText(id: string, source: string, change: ChangeSet | null): void {
   const cell = cells.get(id)
   if (!cell) return
@@ -210,7 +210,7 @@ export function takeWhole(whole: NotebookWhole): void {
   })
 }
 
-/** Takes in what is new beside the cells' texts. */
+/** Applies all news other than texts. */
 export function take(news: NotebookNews): void {
   batch(() => {
     for (const [id, { outputs, count }] of Object.entries(news.outputs ?? {})) {
@@ -233,7 +233,7 @@ export function take(news: NotebookNews): void {
   })
 }
 
-/** The form of outputs that a page asks for. */
+/** The bounded form of outputs, which a page requests. */
 const bounded = (outputs: CellOutputs['outputs']): PageOutput[] =>
   'bounded' in outputs ? outputs.bounded : []
 
@@ -244,7 +244,7 @@ function setState(cell: CellModel, state: CellCondition): void {
   cell.state.value = state
 }
 
-/** Tells each cell what waits for review in it. */
+/** Updates the review of each cell. */
 function spread(): void {
   const all = review.peek().cells
   for (const [id, cell] of cells) {

@@ -1,11 +1,11 @@
-// Taking back what was done to cells here. What others did meanwhile stays; a text that they changed is left alone.
+// Undo of cell operations. Changes by other clients stay; a text that they changed is left alone.
 
 import { apply, between, fromJSON, toJSON } from '../net/change'
 import { carryOut } from '../net/cells'
 import type { Op } from '../net/cells'
 import type { CellText as Cell } from '../net/protocol'
 
-/** An operation; a text that becomes another if it is still the first; or restoring the values that an operation removed from a cell. */
+/** An operation, a conditional change of text, or the restoration of values that an operation removed. */
 export type Step =
   | Op
   | { op: 'write'; cell: string; from: string; to: string }
@@ -18,7 +18,9 @@ export function asOp(step: Step): Op {
   return step.op === 'refit' ? { op: 'refit', cell: step.cell } : step
 }
 
-/** The steps that take `steps` back, in the order to apply them. `hasRun` tells whether a cell has outputs or a count. */
+/**
+ * The steps that revert `steps`, in order. `hasRun` tells whether a cell has outputs or an execution count.
+ */
 export function reversed(cells: Cell[], steps: readonly Step[], hasRun: (cell: string) => boolean): Step[] {
   const back: Step[] = []
   for (const step of steps) {
@@ -63,7 +65,7 @@ export function reversed(cells: Cell[], steps: readonly Step[], hasRun: (cell: s
         back.push({ op: 'refit', cell: step.cell, undoes: step })
         break
       case 'refit':
-        // The loss by a change of type comes again with that change.
+        // Changing the type again removes the values again.
         if ('undoes' in step && step.undoes) back.push(step.undoes)
         break
     }
@@ -72,7 +74,7 @@ export function reversed(cells: Cell[], steps: readonly Step[], hasRun: (cell: s
   return back.reverse()
 }
 
-/** The steps that apply now: steps on cells that others deleted, restored or edited meanwhile are left out. */
+/** The steps that still apply. Steps on cells that other clients deleted, restored or edited are dropped. */
 export function applicable(cells: Cell[], steps: readonly Step[]): Step[] {
   return steps.filter((step) => {
     const cell = cells.find(({ id }) => id === step.cell)

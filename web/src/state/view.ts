@@ -1,4 +1,4 @@
-// What this window alone knows: the active cell, the mode, what is selected, what is open, how it looks.
+// State of this window: active cell, mode, selection, open dialogs, theme.
 
 import { computed, signal } from '@preact/signals'
 import { order } from './doc'
@@ -8,18 +8,18 @@ export type Theme = 'light' | 'dark' | 'auto'
 
 export const active = signal<string | null>(null)
 export const isEditing = signal(false)
-/** Where a selection of several cells began. */
+/** The start of a selection of several cells. */
 export const anchor = signal<string | null>(null)
 export const follows = signal(false)
 export const hasNumbers = signal(localStorage.getItem('cellist:numbers') === 'on')
 export const sheet = signal<Sheet | null>(null)
 export const question = signal<{ text: string; yes: string; then: () => void } | null>(null)
 export const toast = signal<{ text: string; action?: { name: string; then: () => void } } | null>(null)
-/** Read out to those who do not see. */
+/** The announcement in the live region, for screen readers. */
 export const said = signal('')
 export const theme = signal<Theme>((localStorage.getItem('cellist:theme') as Theme | null) ?? 'auto')
 
-/** The cells that are selected, in order; at least the active one. */
+/** The selected cells in order; at least the active one. */
 export const selected = computed<string[]>(() => {
   const [from, to] = [
     order.value.indexOf(anchor.value ?? active.value ?? ''),

@@ -1,4 +1,4 @@
-// Who did what to the notebook, turn by turn: what an agent did in one go is taken back in one go.
+// The history of the notebook, turn by turn, with Undo for each.
 
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -16,7 +16,7 @@ function ago(milliseconds: number): string {
   return new Date(Date.now() - milliseconds).toLocaleDateString()
 }
 
-/** Cells by their index, where they are still there. */
+/** Replaces cell ids by indexes. */
 function numbered(deed: string): string {
   return deed.replace(/\bcell (\S+)/, (said, id: string) =>
     cells.has(id) ? `cell ${places.peek().get(id) ?? 0}` : said,
@@ -32,7 +32,7 @@ export function Changes() {
   const undo = async ({ turn, actor }: TurnSummary) => {
     await settled()
     if (await tell(notebook({ undo: { undo: { turn }, author: null } })))
-      said.value = `Turn of ${actor.name} undone`
+      said.value = `Turn by ${actor.name} undone`
   }
   return (
     <Dialog title="Changes" onClose={() => (sheet.value = null)}>
@@ -58,7 +58,7 @@ export function Changes() {
             {turn.is_undone ? (
               <span class="faint">undone</span>
             ) : (
-              <button onClick={() => void undo(turn)} aria-label={`Undo this turn of ${turn.actor.name}`}>
+              <button onClick={() => void undo(turn)} aria-label={`Undo this turn by ${turn.actor.name}`}>
                 Undo
               </button>
             )}

@@ -1,4 +1,4 @@
-// A sheet over the page that has the keyboard until it is closed, and then gives it back.
+// A modal dialog, which returns the focus when it closes.
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
@@ -6,7 +6,7 @@ import { useEffect, useRef } from 'preact/hooks'
 interface Properties {
   title: string
   onClose: () => void
-  /** Called when it is gone and the keyboard is back. */
+  /** Called when the dialog is closed and the focus is back. */
   onClosed?: () => void
   children: ComponentChildren
 }

@@ -1,4 +1,4 @@
-// Everything that keys do, found by its name.
+// The command palette: all key bindings, found by name.
 
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
@@ -6,7 +6,7 @@ import { type Binding, shownKeys, table } from '../keys/table'
 import { sheet } from '../state/view'
 import { Dialog } from './Dialog'
 
-/** Whether all words occur in the name. */
+/** Whether the name contains all words. */
 const fits = (name: string, wanted: string) =>
   wanted
     .toLowerCase()
@@ -16,7 +16,7 @@ const fits = (name: string, wanted: string) =>
 export function Palette() {
   const wanted = useSignal('')
   const chosen = useSignal(0)
-  /** What is done when the keyboard is back where it was. */
+  /** The command to run when the focus is back. */
   const wish = useRef<Binding | null>(null)
   const commands = [
     ...new Map(table.filter(({ run }) => run).map((binding) => [binding.name, binding])).values(),
@@ -70,7 +70,7 @@ export function Palette() {
             </li>
           ))}
         </ul>
-        {found.length === 0 && <p class="faint">No such command.</p>}
+        {found.length === 0 && <p class="faint">No matching command.</p>}
       </div>
     </Dialog>
   )

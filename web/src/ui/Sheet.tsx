@@ -1,4 +1,4 @@
-// What lies over the page: the notebooks of a folder, the keys, a question, a word about what happened.
+// Overlays: dialogs, the toast and the live region.
 
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -11,8 +11,8 @@ import { Changes } from './Changes'
 import { Dialog } from './Dialog'
 import { Palette } from './Palette'
 
-/** What stands in the help: bindings that do almost the same share a line. */
-const lineOf = (binding: Binding) => binding.name.replace(/ of level \d$/, '')
+/** The name in the help; similar bindings share a line. */
+const lineOf = (binding: Binding) => binding.name.replace(/ \d$/, '')
 
 function Help() {
   const groups = new Map<string, Map<string, string[]>>()
@@ -50,7 +50,10 @@ function Help() {
 
 export const address = (path: string) => `/?path=${encodeURIComponent(path)}`
 
-/** The notebooks of a folder; without one, or where it does not exist, of the folder that the page was opened from. */
+/**
+ * The notebooks of a folder; by default, or if it does not exist, of the folder that the page was opened
+ * from.
+ */
 export function FileList({ start = null }: { start?: string | null }) {
   const folder = useSignal<FolderListing | null>(null)
   const name = useSignal('')
@@ -70,7 +73,7 @@ export function FileList({ start = null }: { start?: string | null }) {
     if (created !== null) location.href = address(created)
   }
   const at = folder.value
-  if (!at) return <p class="faint">Looking…</p>
+  if (!at) return <p class="faint">Loading…</p>
   const join = (inner: string) => `${at.path.replace(/\/$/, '')}/${inner}`
   return (
     <div class="file-list">
@@ -101,10 +104,10 @@ export function FileList({ start = null }: { start?: string | null }) {
           </li>
         ))}
       </ul>
-      {at.notebooks.length === 0 && <p class="faint">No notebooks here.</p>}
+      {at.notebooks.length === 0 && <p class="faint">No notebooks in this folder.</p>}
       <form onSubmit={(event) => void create(event)}>
         <input
-          aria-label="Name of a new notebook"
+          aria-label="Name of the new notebook"
           placeholder="untitled"
           value={name.value}
           onInput={(event) => (name.value = event.currentTarget.value)}

@@ -113,7 +113,7 @@ test('a proposal outlives a reload without the text of its cell in the browser, 
   bed.write('kept.ipynb', notebook(code('a', 'private = 4711\nx = 1\ny = 3')))
   await page.goBack()
   await accept.waitFor()
-  await inline(page).getByText('has changed here since').first().waitFor()
+  await inline(page).getByText('This part of the cell has changed').first().waitFor()
   assert.ok(await accept.isDisabled())
   await inline(page).getByRole('button', { name: 'Reject' }).click()
   assert.equal(await text(page, 'a'), 'private = 4711\nx = 1\ny = 3')
@@ -133,7 +133,7 @@ test('a proposal for a place that was changed meanwhile is not mixed with it, an
   const accept = inline(page).getByRole('button', { name: 'Accept' })
   await accept.waitFor()
   assert.ok(await accept.isDisabled())
-  await inline(page).getByText('has changed here since').first().waitFor()
+  await inline(page).getByText('This part of the cell has changed').first().waitFor()
   // What is typed next is not lost, and the cell is as it was.
   await until(
     () =>

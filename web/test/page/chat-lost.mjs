@@ -41,7 +41,7 @@ test('what a killed host was to answer is given back once, though the same was s
   await turns(page).last().getByText('Half').waitFor()
   await field(page).fill('waits')
   await field(page).press('Enter')
-  await page.getByRole('list', { name: 'Messages that wait' }).getByText('waits').waitFor()
+  await page.getByRole('list', { name: 'Queued messages' }).getByText('waits').waitFor()
   await again()
   await written(page, 'continue\n\nwaits')
   assert.equal(await turns(page).count(), 1)

@@ -98,7 +98,7 @@ test('in Agent mode a model changes, adds, runs and deletes, and the rows say wh
   assert.deepEqual(sources(cells), ['# Sum', 'one = 1\ntwo = 41\nthree = 3', 'print(one + two)'])
   // Cells that an answer names are ways to them.
   await flashes(page, 'b', () => turn.locator('.prose button.cell-chip[data-chip=b]').click())
-  assert.equal(await pane(page).locator('.to-review').textContent(), '3 changes waiting for review')
+  assert.equal(await pane(page).locator('.to-review').textContent(), '3 changes to review')
 })
 
 /** Does something that has a cell tinted for a moment. */

@@ -24,7 +24,7 @@ import {
 } from './assistant.mjs'
 import { bed } from './bed.mjs'
 
-const failed = (page) => turns(page).last().getByRole('group', { name: 'The provider failed' })
+const failed = (page) => turns(page).last().getByRole('group', { name: 'Provider error' })
 
 test('a provider that wants fewer requests is asked again when it says so, or named when that is too long', async () => {
   const page = await talkAbout('limited.ipynb', [code('a', 'x = 1')])
@@ -117,7 +117,7 @@ test('markup in an answer fetches nothing, runs nothing and looks like no part o
 test('without a model the pane says what to do, and a model that is set up then is asked', async () => {
   noAccount()
   const page = await talkAbout('none.ipynb', [code('a', 'x = 1')])
-  const problem = page.getByRole('group', { name: 'No model is set up' })
+  const problem = page.getByRole('group', { name: 'No AI model configured' })
   await problem.getByText('config.toml').waitFor()
   account()
   await models.say(says('Here.'))

@@ -155,13 +155,10 @@ test('messages wait for their turn, and one that waits can be withdrawn', async 
   for (const words of ['second', 'third']) {
     await field(page).fill(words)
     await field(page).press('Enter')
-    await page.getByRole('list', { name: 'Messages that wait' }).getByText(words).waitFor()
+    await page.getByRole('list', { name: 'Queued messages' }).getByText(words).waitFor()
   }
-  await page.getByRole('button', { name: 'Remove the waiting message third' }).click()
-  await page
-    .getByRole('list', { name: 'Messages that wait' })
-    .getByText('third')
-    .waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Remove the queued message third' }).click()
+  await page.getByRole('list', { name: 'Queued messages' }).getByText('third').waitFor({ state: 'detached' })
   await models.release()
   await answered(page, 'Two.')
   assert.deepEqual(await turns(page).locator('.bubble').allTextContents(), ['first', 'second'])
@@ -182,7 +179,7 @@ test('code runs once, always or not at all, as the person says', async () => {
     code('a', 'ran = 1 + globals().get("ran", 0)\nprint("ran", ran)'),
   ])
   const run = ['run_notebook_cells', { cells: ['a'] }]
-  const question = pane(page).getByRole('group', { name: 'May this run?' })
+  const question = pane(page).getByRole('group', { name: 'Run this code?' })
   await models.say(asks(run), says('Not run.'))
   await say(page, 'Agent', 'run it')
   await question.getByRole('button', { name: /Don.t run/ }).click()
@@ -217,7 +214,7 @@ test('a file that other programs run changes only after a question that names it
   const path = join(bed.work, '.vscode/tasks.json')
   mkdirSync(join(bed.work, '.vscode'))
   const write = (content) => ['write', { path: '.vscode/tasks.json', content }]
-  const question = pane(page).getByRole('group', { name: `May ${path} change?` })
+  const question = pane(page).getByRole('group', { name: `Allow changes to ${path}?` })
   const content = () => (existsSync(path) ? readFileSync(path, 'utf8') : null)
   await models.say(asks(write('{"first": 1}')), says('Not changed.'))
   await say(page, 'Agent', 'write the tasks')

@@ -41,7 +41,7 @@ test('everything is done by the keyboard alone', async () => {
 
 test('notebooks are listed and made', async () => {
   const page = await bed.open()
-  await page.getByRole('textbox', { name: 'Name of a new notebook' }).fill('fresh')
+  await page.getByRole('textbox', { name: 'Name of the new notebook' }).fill('fresh')
   await page.getByRole('button', { name: 'New notebook' }).click()
   await page.getByRole('heading', { name: 'fresh.ipynb' }).waitFor()
   await page.locator('[data-cell]').waitFor()

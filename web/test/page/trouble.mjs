@@ -45,14 +45,14 @@ test('a notebook that cannot be opened shows the error and the next steps', asyn
   await page.getByRole('heading', { name: 'This is a folder' }).waitFor()
 
   await visit(page, at('missing.ipynb'))
-  await page.getByRole('heading', { name: 'There is no such notebook' }).waitFor()
+  await page.getByRole('heading', { name: 'Notebook not found' }).waitFor()
   await page.getByRole('link', { name: 'near.ipynb' }).waitFor()
   if (SHOTS) await page.screenshot({ path: join(SHOTS, 'missing.png') })
-  await page.getByRole('button', { name: 'Create it here' }).click()
+  await page.getByRole('button', { name: 'Create this notebook' }).click()
   await page.locator('[data-cell]').waitFor()
   await page.getByRole('heading', { name: 'missing.ipynb' }).waitFor()
   await visit(page, at('no/such/folder/x.ipynb'))
-  await page.getByRole('heading', { name: 'There is no such notebook' }).waitFor()
+  await page.getByRole('heading', { name: 'Notebook not found' }).waitFor()
   await page.getByRole('link', { name: 'near.ipynb' }).waitFor()
   const answer = await page.request.get(
     `http://127.0.0.1:${bed.port}/raw?path=${encodeURIComponent('/etc/passwd')}`,
@@ -169,7 +169,7 @@ test('the kernel is said to stay, to be stuck and to be gone, and why', async ()
   await page.getByRole('button', { name: 'Stop', exact: true }).click()
   await cell(page, 'a').locator('.outputs').getByText('no').first().waitFor()
   await says(
-    /does not stop$/,
+    /not stopping$/,
     /^The code was interrupted and has not stopped\. Stop asks again; Restart ends it, and its variables are lost\.$/,
   )
   bed.write('stuck-go', {})

@@ -359,7 +359,7 @@ test('cells and plain text come through the system clipboard, and other content 
   await hearTabs(from)
   await from.keyboard.press('Shift+J')
   await from.keyboard.press('Control+c')
-  await from.getByText('2 copied').waitFor({ state: 'attached' })
+  await from.getByText('2 cells copied').waitFor({ state: 'attached' })
   await until(async () => (await heard(from)) > 0, 'the clipboard')
   const to = await bed.open('to.ipynb')
   await to.keyboard.press('Control+v')
