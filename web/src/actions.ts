@@ -3,11 +3,11 @@
 import { ChangeSet, Text } from '@codemirror/state'
 import { batch } from '@preact/signals'
 import { refocus } from './cell/focus'
-import { toJSON } from './net/change'
 import type { Op } from './net/cells'
+import { toJSON } from './net/change'
 import type { CellType, Content, RunStop, Scope, Verdict } from './net/protocol'
 import { act, ask, freshName, notebook, settled, sourceOf, tell } from './net/sync'
-import * as assist from './state/assist'
+import * as assistant from './state/assistant'
 import { renamed, withNames } from './state/attachments'
 import { type Clip, type Copied, copied, hold, share, storedId } from './state/clipboard'
 import * as doc from './state/doc'
@@ -15,12 +15,12 @@ import { applicable, asOp, reversed, type Step } from './state/undo'
 import {
   active,
   anchor,
+  announcement,
   follows,
   hasNumbers,
   isEditing,
+  notify,
   question,
-  said,
-  say,
   selected,
   type Sheet,
   sheet,
@@ -89,7 +89,7 @@ function remember(...ops: Op[]): void {
 
 function step(from: Step[][], to: Step[][], nothing: string): void {
   const steps = from.pop()
-  if (!steps) return say(nothing)
+  if (!steps) return notify(nothing)
   const possible = applicable(doc.list(), steps)
   to.push(reversed(doc.list(), possible, doc.hasRun))
   act(...possible.map(asOp))
@@ -111,7 +111,7 @@ export function remove(): void {
     ops.push({ op: 'insert', cell: freshName(), after: null, kind: 'code', source: '' })
   remember(...ops)
   select(doc.order.peek()[Math.min(at, doc.order.peek().length - 1)] ?? null)
-  say(gone.length === 1 ? 'Cell deleted' : `${gone.length} cells deleted`, {
+  notify(gone.length === 1 ? 'Cell deleted' : `${gone.length} cells deleted`, {
     name: 'Restore',
     then: undoCells,
   })
@@ -129,7 +129,7 @@ export function copy(): void {
     path,
     cells.map((cell): Copied => ({ ...cell, json: null })),
   )
-  said.value = cells.length === 1 ? '1 cell copied' : `${cells.length} cells copied`
+  announcement.value = cells.length === 1 ? '1 cell copied' : `${cells.length} cells copied`
   void complete(clip)
 }
 
@@ -294,9 +294,9 @@ export async function runCells(cells: string[]): Promise<void> {
 /** Reports the cell that stopped a run of several cells; it may be off screen. */
 function tellStopped({ cell, error, not_run }: RunStop): void {
   const rest = not_run === 0 ? '' : `; ${not_run} ${not_run === 1 ? 'cell' : 'cells'} not run`
-  if (cell === null) return say(`Stopped: ${error}${rest}`)
+  if (cell === null) return notify(`Stopped: ${error}${rest}`)
   const place = doc.order.peek().indexOf(cell)
-  say(`Stopped at cell ${place}: ${error}${rest}`, { name: 'Show', then: () => select(cell) })
+  notify(`Stopped at cell ${place}: ${error}${rest}`, { name: 'Show', then: () => select(cell) })
 }
 
 export function run(then: 'stay' | 'next' | 'insert'): void {
@@ -325,7 +325,7 @@ export function restart(): void {
 
 export async function save(): Promise<void> {
   await settled()
-  if (await tell(notebook('save'))) said.value = 'Saved'
+  if (await tell(notebook('save'))) announcement.value = 'Saved'
 }
 
 export function toggleOutput(): void {
@@ -342,13 +342,13 @@ export function toggleNumbers(): void {
 
 export function toggleFollow(): void {
   follows.value = !follows.value
-  said.value = follows.value ? 'Following the agent' : 'Not following the agent'
+  announcement.value = follows.value ? 'Following the agent' : 'Not following the agent'
 }
 
 /** Selects the next or the previous cell under review. */
 export function toChange(by: -1 | 1): void {
   const all = doc.waiting.peek().filter((id) => doc.cells.has(id))
-  if (all.length === 0) return say('No changes to review')
+  if (all.length === 0) return notify('No changes to review')
   const here = index()
   const places = all.map((id) => doc.order.peek().indexOf(id))
   const next = by > 0 ? places.find((place) => place > here) : places.findLast((place) => place < here)
@@ -359,27 +359,27 @@ export function toChange(by: -1 | 1): void {
 export async function judge(verdict: Verdict, scope: Scope): Promise<void> {
   await settled()
   if (!(await tell(notebook({ judge: { verdict, scope, author: null } })))) return
-  said.value = verdict === 'keep' ? 'Kept' : 'Undone'
+  announcement.value = verdict === 'keep' ? 'Kept' : 'Undone'
 }
 
 export function judgeActive(verdict: Verdict, isAll: boolean): void {
   if (isAll) return void judge(verdict, 'all')
   const cell = active.peek()
-  if (assist.proposed.peek() === cell && assist.parts.peek()?.judgeProposal(verdict === 'keep')) return
+  if (assistant.proposed.peek() === cell && assistant.parts.peek()?.judgeProposal(verdict === 'keep')) return
   if (cell && doc.review.peek().cells[cell]) void judge(verdict, { cell: { cell } })
 }
 
 /** Shows or hides the assistant. Focus inside it returns to the notebook. */
 export function toggleAssistant(): void {
   const hadKeyboard = document.activeElement?.closest('.assistant') != null
-  assist.setOpen(!assist.isOpen.peek())
-  if (hadKeyboard && !assist.isOpen.peek()) refocus()
+  assistant.setOpen(!assistant.isOpen.peek())
+  if (hadKeyboard && !assistant.isOpen.peek()) refocus()
 }
 
 /** Opens the inline chat below the active cell. */
-export function talkInline(): void {
+export function openInlineChat(): void {
   const cell = active.peek()
-  if (cell) assist.talkInline(cell)
+  if (cell) assistant.openInlineChat(cell)
 }
 
 export function scroll(by: -1 | 1): void {

@@ -3,7 +3,7 @@
 import { elementOf } from './cell/focus'
 import type { Actor } from './net/protocol'
 import { cells, order } from './state/doc'
-import { follows, said } from './state/view'
+import { announcement, follows } from './state/view'
 
 /** Pause of follow mode after the user scrolls or types, in milliseconds. */
 const PAUSE = 10_000
@@ -16,7 +16,7 @@ export function listen(): void {
   }
 }
 
-export function others(actor: Actor, ids: string[]): void {
+export function showRemoteChange(actor: Actor, ids: string[]): void {
   const known = [...new Set(ids)].filter((id) => cells.has(id))
   for (const id of known) {
     const touched = cells.get(id)!.touched
@@ -27,12 +27,12 @@ export function others(actor: Actor, ids: string[]): void {
   }
   const first = known[0]
   if (actor.kind !== 'agent' || first === undefined) return
-  said.value = `${actor.name} changed cell ${order.peek().indexOf(first)}`
+  announcement.value = `${actor.name} changed cell ${order.peek().indexOf(first)}`
   if (follows.peek() && performance.now() - lastMoved > PAUSE) requestAnimationFrame(() => goTo(first))
 }
 
 /** Scrolls to a cell and tints it. */
-export function point(id: string): void {
+export function revealCell(id: string): void {
   const cell = cells.get(id)
   if (!cell) return
   goTo(id)

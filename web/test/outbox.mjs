@@ -1,4 +1,4 @@
-// What was said and is not answered yet, and the mode that an answer would have needed.
+// Unanswered messages, and the mode that an answer would have needed.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -17,9 +17,9 @@ Object.assign(globalThis, { location: { search: '' }, localStorage: store, sessi
 
 const here = dirname(fileURLToPath(import.meta.url))
 const contents = `
-  export { Talk } from './chat/told'
+  export { Transcript } from './chat/transcript'
   export { Outbox } from './chat/outbox'
-  export { needed } from './chat/needs'
+  export { neededMode } from './chat/neededMode'
 `
 const built = await build({
   stdin: { contents, resolveDir: join(here, '../src'), loader: 'ts' },
@@ -28,7 +28,7 @@ const built = await build({
   write: false,
   platform: 'node',
 })
-const { Talk, Outbox, needed } = await import(
+const { Transcript, Outbox, neededMode } = await import(
   `data:text/javascript;base64,${Buffer.from(built.outputFiles[0].text).toString('base64')}`
 )
 
@@ -70,16 +70,16 @@ const waiting = (...ids) => ids.map((id) => ({ message: id, words: id }))
 
 /** A conversation with what was told in it, and its outbox, as after a reload when it is of a known name. */
 function begin(told = [], name = String(Math.random())) {
-  const talk = new Talk(() => {})
-  talk.take(news(told), 0, 0)
-  const outbox = new Outbox(name, talk, store)
+  const transcript = new Transcript(() => {})
+  transcript.receive(news(told), 0, 0)
+  const outbox = new Outbox(name, transcript, store)
   const hear = (told, more) => {
-    talk.take(news(told, more), 0, 0)
-    outbox.heard()
+    transcript.receive(news(told, more), 0, 0)
+    outbox.removeFinished()
   }
   const back = (told, more) => {
-    talk.take(news(told, more), 0, told.length)
-    return outbox.lost()
+    transcript.receive(news(told, more), 0, told.length)
+    return outbox.takeLost()
   }
   return { name, outbox, hear, back }
 }
@@ -143,9 +143,9 @@ test('an answer that ends before the host has said that it took the message is n
 
 /** The mode that an answer of this needs. */
 function needs(mode, ...told) {
-  const talk = new Talk(() => {})
-  talk.take(news([asked('t', 't', mode), ...told]), 0, 0)
-  return needed(talk.turns.value[0])
+  const transcript = new Transcript(() => {})
+  transcript.receive(news([asked('t', 't', mode), ...told]), 0, 0)
+  return neededMode(transcript.turns.value[0])
 }
 const call = (id, needs_mode) => [
   { call: { id, tool: 'write', arguments: {} } },

@@ -341,7 +341,7 @@ test('what a page left behind is done by the next one, without what had arrived'
   first.send()
   first.hear(Infinity)
   host.save()
-  const kept = () => JSON.parse(JSON.stringify(first.replica.kept()))
+  const kept = () => JSON.parse(JSON.stringify(first.replica.unsaved()))
   first.type('a', '2', 9)
   first.send()
   first.type('a', '3', 9)

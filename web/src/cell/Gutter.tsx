@@ -6,14 +6,14 @@ import { runCells } from '../actions'
 import type { Participant, Status } from '../net/protocol'
 import type { CellModel } from '../state/doc'
 
-export interface Standing {
+export interface RunState {
   word: 'idle' | 'queued' | 'running' | 'ok' | 'failed' | 'stopped' | 'stale'
   /** Read by screen readers, which do not show the colours. */
   label: string
   note: string
 }
 
-export function inWords(milliseconds: number): string {
+export function durationText(milliseconds: number): string {
   if (milliseconds < 1) return 'under 1 ms'
   if (milliseconds < 100) return `${Math.round(milliseconds)} ms`
   if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(1)} s`
@@ -22,19 +22,19 @@ export function inWords(milliseconds: number): string {
 }
 
 /** Run states other than success. An interrupt or a timeout is not a failure. */
-const ENDED: Record<Exclude<Status, 'ok'>, Pick<Standing, 'word' | 'label'> & { took: string }> = {
+const ENDED: Record<Exclude<Status, 'ok'>, Pick<RunState, 'word' | 'label'> & { took: string }> = {
   error: { word: 'failed', label: 'failed', took: 'failed in' },
   timeout: { word: 'stopped', label: 'timed out', took: 'timed out after' },
   cancelled: { word: 'stopped', label: 'interrupted', took: 'interrupted after' },
 }
 
-export function useStanding(cell: CellModel): Standing {
-  return useComputed((): Standing => {
+export function useRunState(cell: CellModel): RunState {
+  return useComputed((): RunState => {
     const { activity, last, stale } = cell.state.value
     if (activity === 'pending') return { word: 'queued', label: 'queued', note: 'queued' }
     if (activity === 'running') return { word: 'running', label: 'running', note: '' }
     if (!last) return { word: 'idle', label: '', note: '' }
-    const took = inWords(last.duration_ms)
+    const took = durationText(last.duration_ms)
     const isStale = stale.length > 0
     if (last.status !== 'ok') {
       const ended = ENDED[last.status]
@@ -52,13 +52,13 @@ export function useStanding(cell: CellModel): Standing {
 
 const why = (stale: string[]) => stale[0] ?? 'stale'
 
-function Elapsed({ begun }: { begun: number }) {
+function Elapsed({ startedAt }: { startedAt: number }) {
   const now = useSignal(Date.now())
   useEffect(() => {
     const timer = setInterval(() => (now.value = Date.now()), 100)
     return () => clearInterval(timer)
   }, [])
-  return <span class="elapsed">{inWords(Math.max(100, now.value - begun))}</span>
+  return <span class="elapsed">{durationText(Math.max(100, now.value - startedAt))}</span>
 }
 
 export function Gutter({
@@ -70,7 +70,7 @@ export function Gutter({
   others: Participant[]
   isNear: boolean
 }) {
-  const standing = useStanding(cell)
+  const runState = useRunState(cell)
   const count = cell.state.value.last?.order ?? cell.count.value
   if (cell.kind.value !== 'code')
     return (
@@ -96,19 +96,19 @@ export function Gutter({
           </svg>
         </button>
       )}
-      {standing.word === 'running' ? (
+      {runState.word === 'running' ? (
         <span class="running">
           <span class="spinner" aria-hidden="true" />
-          {cell.begun.value !== null && <Elapsed begun={cell.begun.value} />}
+          {cell.startedAt.value !== null && <Elapsed startedAt={cell.startedAt.value} />}
         </span>
-      ) : standing.word === 'queued' ? (
+      ) : runState.word === 'queued' ? (
         <span class="queued" title="queued">
           ○
         </span>
       ) : (
-        <span class={`count ${standing.word}`} title={standing.label}>
+        <span class={`count ${runState.word}`} title={runState.label}>
           {count ?? ' '}
-          {standing.word === 'failed' && <span aria-hidden="true"> ×</span>}
+          {runState.word === 'failed' && <span aria-hidden="true"> ×</span>}
         </span>
       )}
       {others.map((one) => (

@@ -19,7 +19,7 @@ export function ReviewBar({ cell, review }: { cell: CellModel; review: Unreviewe
   cell.textVersion.value
   const { was } = review
   const { added, removed } = counted(was.was === 'absent' ? '' : was.source, cell.source)
-  const what = [
+  const summary = [
     was.was === 'absent' ? 'added this cell' : added + removed > 0 ? 'edited' : '',
     was.was === 'there' && was.place ? 'moved it here' : '',
     was.was === 'there' && was.kind !== cell.kind.value ? `changed its type to ${cell.kind.value}` : '',
@@ -29,7 +29,7 @@ export function ReviewBar({ cell, review }: { cell: CellModel; review: Unreviewe
   const scope = { cell: { cell: cell.id } }
   return (
     <div class="review-bar">
-      <strong>{review.actor.name}</strong> <span>{what}</span>
+      <strong>{review.actor.name}</strong> <span>{summary}</span>
       <span class="counts">
         {added > 0 && <ins>+{added}</ins>} {removed > 0 && <del>−{removed}</del>}
       </span>
@@ -53,12 +53,17 @@ export function ReviewBar({ cell, review }: { cell: CellModel; review: Unreviewe
 }
 
 /** A placeholder for a cell that an agent deleted, until the user keeps or restores it. */
-export function Grave({ id, what }: { id: string; what: Unreviewed }) {
-  const text = what.was.was === 'deleted' ? what.was.source : ''
+export function DeletedCell({ id, change }: { id: string; change: Unreviewed }) {
+  const text = change.was.was === 'deleted' ? change.was.source : ''
   const scope = { cell: { cell: id } }
   return (
-    <div class="grave" role="group" aria-label={`Cell deleted by ${what.actor.name}`} data-grave={id}>
-      <strong>{what.actor.name}</strong> deleted <del>{text.split('\n')[0] || 'an empty cell'}</del>
+    <div
+      class="deleted-cell"
+      role="group"
+      aria-label={`Cell deleted by ${change.actor.name}`}
+      data-deleted-cell={id}
+    >
+      <strong>{change.actor.name}</strong> deleted <del>{text.split('\n')[0] || 'an empty cell'}</del>
       {text.includes('\n') && <span class="more">and {text.split('\n').length - 1} more lines</span>}
       <span class="spring" />
       <button class="quiet" title="Restore the cell" onClick={() => void judge('undo', scope)}>

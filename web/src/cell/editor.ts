@@ -5,10 +5,10 @@ import {
   autocompletion,
   closeBrackets,
   closeBracketsKeymap,
-  completionKeymap,
-  completionStatus,
   type CompletionContext,
+  completionKeymap,
   type CompletionResult,
+  completionStatus,
   startCompletion,
 } from '@codemirror/autocomplete'
 import {
@@ -46,7 +46,7 @@ import { ask, notebook, typed } from '../net/sync'
 import { type CellModel, file } from '../state/doc'
 import { hasNumbers, isEditing } from '../state/view'
 import { highlighters, languageOf } from './language'
-import { ReviewPart } from './reviewed'
+import { ReviewDiff } from './reviewDiff'
 
 const fromOthers = Annotation.define<boolean>()
 /** The nonce that the content security policy requires for styles of editors. */
@@ -131,7 +131,7 @@ function leave(): boolean {
 }
 
 /** Moves to the neighbouring cell from the first or the last line. */
-function past(by: -1 | 1): (view: EditorView) => boolean {
+function moveFromEdge(by: -1 | 1): (view: EditorView) => boolean {
   return (view) => {
     const { main } = view.state.selection
     const edge = by < 0 ? view.state.doc.line(1) : view.state.doc.line(view.state.doc.lines)
@@ -162,8 +162,8 @@ const keys = Prec.highest(
       shift: (view) =>
         view.state.selection.main.empty && view.state.doc.length > 0 ? showDocs(view) : indentLess(view),
     },
-    { key: 'ArrowUp', run: past(-1) },
-    { key: 'ArrowDown', run: past(1) },
+    { key: 'ArrowUp', run: moveFromEdge(-1) },
+    { key: 'ArrowDown', run: moveFromEdge(1) },
     { key: 'Mod-/', run: toggleComment },
     {
       key: 'Mod-Shift--',
@@ -180,13 +180,13 @@ export class CellEditor {
   private readonly numbers = new Compartment()
   private readonly language = new Compartment()
   private readonly stops: (() => void)[] = []
-  private readonly review: ReviewPart
+  private readonly review: ReviewDiff
 
   constructor(
     private readonly cell: CellModel,
     parent: HTMLElement,
   ) {
-    this.review = new ReviewPart(cell)
+    this.review = new ReviewDiff(cell)
     const state = EditorState.create({
       doc: cell.source,
       extensions: [

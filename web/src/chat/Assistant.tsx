@@ -3,20 +3,20 @@
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { toggleAssistant } from '../actions'
-import { NARROWEST, setWidth, WIDEST, width } from '../state/assist'
+import { NARROWEST, setWidth, WIDEST, width } from '../state/assistant'
 import { file } from '../state/doc'
 import { Composer } from './Composer'
-import { Seen } from './Seen'
-import { begin, setup, talk } from './talk'
+import { setup, startNew, transcript } from './conversation'
+import { PromptPreview } from './PromptPreview'
 import { Turn, withCode } from './Turn'
 
 export function Assistant() {
-  const looks = useSignal(false)
+  const isPreviewOpen = useSignal(false)
   const account = setup.value?.account
   const model = account && 'model' in account ? account.model : ''
   return (
     <>
-      <Edge />
+      <ResizeHandle />
       <div class="assistant-head">
         <h2>Assistant</h2>
         <span
@@ -26,7 +26,7 @@ export function Assistant() {
           {model}
         </span>
         <span class="spring" />
-        <button class="quiet" title="New conversation" aria-label="New conversation" onClick={begin}>
+        <button class="quiet" title="New conversation" aria-label="New conversation" onClick={startNew}>
           <svg
             viewBox="0 0 16 16"
             width="16"
@@ -56,8 +56,8 @@ export function Assistant() {
         </button>
       </div>
       <Conversation />
-      <Composer onLook={() => (looks.value = true)} />
-      {looks.value && <Seen onClose={() => (looks.value = false)} />}
+      <Composer onPreview={() => (isPreviewOpen.value = true)} />
+      {isPreviewOpen.value && <PromptPreview onClose={() => (isPreviewOpen.value = false)} />}
     </>
   )
 }
@@ -68,7 +68,7 @@ const NEAR = 48
 function Conversation() {
   const host = useRef<HTMLDivElement>(null)
   const isAway = useSignal(false)
-  const turns = talk.turns.value
+  const turns = transcript.turns.value
   // Follow new text at the end; stay in place when the user has scrolled up.
   useLayoutEffect(() => {
     const element = host.current!
@@ -104,10 +104,10 @@ function Conversation() {
         role="group"
         aria-label="Conversation"
         tabIndex={0}
-        aria-busy={talk.isAnswering.value}
+        aria-busy={transcript.isAnswering.value}
       >
-        <div class="turns-told">
-          {turns.length === 0 && <First />}
+        <div class="turn-list">
+          {turns.length === 0 && <Welcome />}
           {turns.map((turn, at) => (
             <Turn key={turn.key} turn={turn} isLast={at === turns.length - 1} />
           ))}
@@ -128,19 +128,19 @@ function Conversation() {
 }
 
 /** Shown before the first message. */
-function First() {
+function Welcome() {
   const known = setup.value
-  if (!known) return <p class="first-word faint">…</p>
+  if (!known) return <p class="welcome faint">…</p>
   if ('problem' in known.account) {
     return (
-      <div class="first-word problem" role="group" aria-label="No AI model configured">
+      <div class="welcome problem" role="group" aria-label="No AI model configured">
         <strong>{known.account.problem}</strong>
         <p>{withCode(known.account.hint)}</p>
       </div>
     )
   }
   return (
-    <div class="first-word">
+    <div class="welcome">
       <strong>Ask about {file.value?.name ?? 'the notebook'}</strong>
       <p>
         In Agent mode the assistant edits and runs cells
@@ -151,7 +151,7 @@ function First() {
 }
 
 /** The draggable edge that resizes the pane. */
-function Edge() {
+function ResizeHandle() {
   const onPointerDown = (event: PointerEvent) => {
     const edge = event.currentTarget as HTMLElement
     edge.setPointerCapture(event.pointerId)

@@ -3,8 +3,8 @@
 import { useComputed } from '@preact/signals'
 import { cells, file } from '../state/doc'
 import { selected as chosen } from '../state/view'
-import { isThere, nameOf } from './cells'
-import { attached, include, isAttached, missing, outputs, selected, without } from './draft'
+import { isThere, nameOf } from './cellLinks'
+import { attached, include, isAttached, notebookModeOff, outputs, selected, without } from './draft'
 
 function Chip({ label, title, onRemove }: { label: string; title?: string; onRemove: () => void }) {
   return (
@@ -89,8 +89,8 @@ export function Chips() {
 }
 
 /** The reason that notebook tools are off. */
-export function Missing() {
-  const why = missing.value
+export function NotebookModeNotice() {
+  const why = notebookModeOff.value
   return why ? (
     <p class="missing" role="note">
       Notebook mode is off: {why}.

@@ -4,24 +4,31 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { toChange } from '../actions'
 import { elementOf } from '../cell/focus'
-import { tellPresent } from '../present'
-import { registerComposer } from '../state/assist'
+import { reportPresence } from '../presence'
+import { registerComposer } from '../state/assistant'
 import { waiting as reviews } from '../state/doc'
 import { active, isEditing } from '../state/view'
-import { Chips, Missing } from './Chips'
+import { Chips, NotebookModeNotice } from './Chips'
+import {
+  isCodeRunning,
+  isStopped,
+  refreshSetup,
+  sendDraft,
+  setup,
+  stop,
+  transcript,
+  withdraw,
+} from './conversation'
 import { mode, MODES, setMode, words } from './draft'
 import { beyond, means, type Mention, mentions, triggerAt } from './mentions'
-import { setup, isStopped, lookAgain, runsOn, sendDraft, stop, talk, withdraw } from './talk'
 
-export function Composer({ onLook }: { onLook: () => void }) {
+export function Composer({ onPreview }: { onPreview: () => void }) {
   const field = useRef<HTMLTextAreaElement>(null)
   const cursor = useSignal(words.peek().length)
   const isClosed = useSignal(false)
   /** The index chosen by the arrow keys; -1 for none. */
   const chosen = useSignal(-1)
-  const isAnswering = talk.isAnswering.value
-  const canStop = isAnswering || (runsOn.value && !words.value.trim())
-  const interrupts = isStopped.value || runsOn.value
+  const isAnswering = transcript.isAnswering.value
   const trigger = isClosed.value ? null : triggerAt(words.value, cursor.value)
   const found = trigger ? mentions(trigger, mode.value, setup.value) : []
   const isMeant = found[0] !== undefined && means(trigger!.query, found[0])
@@ -30,7 +37,7 @@ export function Composer({ onLook }: { onLook: () => void }) {
   useLayoutEffect(() => registerComposer(field.current!), [])
   // The list of notebooks may have changed.
   useEffect(() => {
-    if (trigger?.sign === '@') void lookAgain()
+    if (trigger?.sign === '@') void refreshSetup()
   }, [trigger?.sign])
   // Grow with the text, up to the limit in the style sheet.
   useLayoutEffect(() => {
@@ -60,7 +67,7 @@ export function Composer({ onLook }: { onLook: () => void }) {
     else if (found[0] && event.key === 'Tab' && !event.shiftKey) take(found[at] ?? found[0])
     else if (trigger && event.key === 'Escape') isClosed.value = true
     else if (event.key === 'Enter' && !event.shiftKey && !event.altKey) void sendDraft()
-    else if (event.key === 'Escape') back()
+    else if (event.key === 'Escape') returnFocus()
     else return
     event.preventDefault()
     event.stopPropagation()
@@ -70,7 +77,7 @@ export function Composer({ onLook }: { onLook: () => void }) {
   }
   return (
     <div class="composer">
-      <Above />
+      <Notices />
       {trigger && <Menu sign={trigger.sign} found={found} at={at} onTake={take} />}
       <div class="box">
         <Chips />
@@ -87,7 +94,7 @@ export function Composer({ onLook }: { onLook: () => void }) {
           onKeyDown={onKeyDown}
           onKeyUp={follow}
           onClick={follow}
-          onFocus={tellPresent}
+          onFocus={reportPresence}
           onInput={(event) => {
             words.value = event.currentTarget.value
             isClosed.value = false
@@ -95,79 +102,97 @@ export function Composer({ onLook }: { onLook: () => void }) {
             follow()
           }}
         />
-        <div class="tools">
-          <Modes />
-          <span class="spring" />
-          <button
-            class="quiet look"
-            title="What the model sees"
-            aria-label="What the model sees"
-            onClick={onLook}
-          >
-            <svg
-              viewBox="0 0 16 16"
-              width="16"
-              height="16"
-              fill="none"
-              stroke="currentColor"
-              stroke-width="1.4"
-              aria-hidden="true"
-            >
-              <path d="M1.5 8S4 3.5 8 3.5 14.5 8 14.5 8 12 12.5 8 12.5 1.5 8 1.5 8z" />
-              <circle cx="8" cy="8" r="2" />
-            </svg>
-          </button>
-          {isAnswering && words.value.trim() && (
-            <button class="queue" onClick={() => void sendDraft()}>
-              Queue
-            </button>
-          )}
-          {canStop ? (
-            <button
-              class="send stop"
-              aria-label={interrupts ? 'Interrupt the kernel' : 'Stop'}
-              title={
-                interrupts
-                  ? 'Interrupt the code that the answer started'
-                  : 'Stop the answer; press again to interrupt its code'
-              }
-              onClick={stop}
-            >
-              <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
-                <rect x="2" y="2" width="8" height="8" rx="1.5" fill="currentColor" />
-              </svg>
-            </button>
-          ) : (
-            <button
-              class="send"
-              aria-label="Send"
-              title="Send (Enter)"
-              disabled={!words.value.trim()}
-              onClick={() => void sendDraft()}
-            >
-              <svg
-                viewBox="0 0 12 12"
-                width="13"
-                height="13"
-                fill="none"
-                stroke="currentColor"
-                stroke-width="1.8"
-                stroke-linecap="round"
-                stroke-linejoin="round"
-                aria-hidden="true"
-              >
-                <path d="M6 10.5v-9M2 5.3l4-3.8 4 3.8" />
-              </svg>
-            </button>
-          )}
-        </div>
+        <ComposerTools onPreview={onPreview} />
       </div>
     </div>
   )
 }
 
+/** The row below the text: mode, preview, Queue, and Send or Stop. */
+function ComposerTools({ onPreview }: { onPreview: () => void }) {
+  const isAnswering = transcript.isAnswering.value
+  const canStop = isAnswering || (isCodeRunning.value && !words.value.trim())
+  return (
+    <div class="tools">
+      <Modes />
+      <span class="spring" />
+      <button
+        class="quiet look"
+        title="What the model sees"
+        aria-label="What the model sees"
+        onClick={onPreview}
+      >
+        <svg
+          viewBox="0 0 16 16"
+          width="16"
+          height="16"
+          fill="none"
+          stroke="currentColor"
+          stroke-width="1.4"
+          aria-hidden="true"
+        >
+          <path d="M1.5 8S4 3.5 8 3.5 14.5 8 14.5 8 12 12.5 8 12.5 1.5 8 1.5 8z" />
+          <circle cx="8" cy="8" r="2" />
+        </svg>
+      </button>
+      {isAnswering && words.value.trim() && (
+        <button class="queue" onClick={() => void sendDraft()}>
+          Queue
+        </button>
+      )}
+      {canStop ? <StopButton /> : <SendButton />}
+    </div>
+  )
+}
+
+function StopButton() {
+  const interrupts = isStopped.value || isCodeRunning.value
+  return (
+    <button
+      class="send stop"
+      aria-label={interrupts ? 'Interrupt the kernel' : 'Stop'}
+      title={
+        interrupts
+          ? 'Interrupt the code that the answer started'
+          : 'Stop the answer; press again to interrupt its code'
+      }
+      onClick={stop}
+    >
+      <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
+        <rect x="2" y="2" width="8" height="8" rx="1.5" fill="currentColor" />
+      </svg>
+    </button>
+  )
+}
+
+function SendButton() {
+  return (
+    <button
+      class="send"
+      aria-label="Send"
+      title="Send (Enter)"
+      disabled={!words.value.trim()}
+      onClick={() => void sendDraft()}
+    >
+      <svg
+        viewBox="0 0 12 12"
+        width="13"
+        height="13"
+        fill="none"
+        stroke="currentColor"
+        stroke-width="1.8"
+        stroke-linecap="round"
+        stroke-linejoin="round"
+        aria-hidden="true"
+      >
+        <path d="M6 10.5v-9M2 5.3l4-3.8 4 3.8" />
+      </svg>
+    </button>
+  )
+}
+
 /** Returns the focus to the notebook. */
-function back(): void {
+function returnFocus(): void {
   isEditing.value = false
   elementOf(active.peek() ?? '')?.focus({ preventScroll: true })
 }
@@ -241,19 +266,19 @@ function Menu({
 }
 
 /** Notices above the composer: running code, queued messages, changes to review, missing tools. */
-function Above() {
+function Notices() {
   const count = reviews.value.length
   const out = beyond(words.value, mode.value, setup.value)
   return (
     <div class="above">
-      {runsOn.value && (
+      {isCodeRunning.value && (
         <p class="notice">
           Code that the answer started is still running. <button onClick={stop}>Interrupt</button>
         </p>
       )}
-      {talk.waiting.value.length > 0 && (
+      {transcript.waiting.value.length > 0 && (
         <ol class="queued-messages" aria-label="Queued messages">
-          {talk.waiting.value.map(({ message, words }) => (
+          {transcript.waiting.value.map(({ message, words }) => (
             <li key={message}>
               <span class="words">{words}</span>
               <button
@@ -273,7 +298,7 @@ function Above() {
           {count === 1 ? '1 change to review' : `${count} changes to review`}
         </button>
       )}
-      <Missing />
+      <NotebookModeNotice />
       {out.length > 0 && (
         <p class="notice">
           {out.join(', ')} {out.length === 1 ? 'needs' : 'need'} Agent mode.{' '}

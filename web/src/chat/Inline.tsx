@@ -4,14 +4,15 @@ import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { change } from '../actions'
 import { refocus } from '../cell/focus'
-import { inline, proposed } from '../state/assist'
+import { inline, proposed } from '../state/assistant'
 import type { CellModel } from '../state/doc'
-import { said } from '../state/view'
-import { base, begin, end, isSending, send, talk, words } from './about'
-import { nameOf } from './cells'
+import { announcement } from '../state/view'
+import { base, end, isSending, send, start, transcript, words } from './cellConversation'
+import { nameOf } from './cellLinks'
 import { Proposal } from './proposal'
 import { ToolCall } from './ToolCall'
-import { Again, End, Prose } from './Turn'
+import type { TurnModel } from './transcript'
+import { AnswerEnd, Prose, RetryNotice } from './Turn'
 
 const CHANGED = 'This part of the cell has changed; ask again'
 
@@ -37,21 +38,21 @@ export function Inline({ cell }: { cell: CellModel }) {
   const fits = useSignal(true)
   const asked = inline.peek()
   const outputs = useRef(asked?.outputs ?? [])
-  const turn = talk.turns.value.at(-1)
-  const text = talk.proposal.value
+  const turn = transcript.turns.value.at(-1)
+  const text = transcript.proposal.value
 
   const judge = (accepts: boolean) => {
     const changes = accepts ? proposal.current!.change() : null
     if (changes) change(cell.id, changes)
     else if (accepts) {
-      said.value = CHANGED
+      announcement.value = CHANGED
       return
     }
-    said.value = accepts ? 'Accepted' : 'Rejected'
+    announcement.value = accepts ? 'Accepted' : 'Rejected'
     close()
   }
   useLayoutEffect(() => {
-    begin(cell.id)
+    start(cell.id)
     // A chat restored after a reload does not take the focus.
     if (asked?.number !== 0) field.current?.focus()
     if (asked?.words) void send(outputs.current, asked.words)
@@ -64,7 +65,7 @@ export function Inline({ cell }: { cell: CellModel }) {
       field.current?.focus()
     proposed.value = cell.id
     judging = judge
-    said.value = 'The assistant proposes a change'
+    announcement.value = 'The assistant proposes a change'
     return () => {
       proposal.current?.destroy()
       proposal.current = null
@@ -83,9 +84,7 @@ export function Inline({ cell }: { cell: CellModel }) {
     event.preventDefault()
     event.stopPropagation()
   }
-  const isBusy = isSending.value || talk.isAnswering.value
-  const parts = turn?.parts.value ?? []
-  const ended = turn?.ended.value
+  const isBusy = isSending.value || transcript.isAnswering.value
   return (
     <div
       class="inline-chat"
@@ -94,36 +93,8 @@ export function Inline({ cell }: { cell: CellModel }) {
       onKeyDown={onKeyDown}
     >
       <div ref={host} class="proposal" hidden={text === null} />
-      {text !== null && (
-        <div class="proposal-bar">
-          <strong>Assistant</strong> <span>{fits.value ? 'proposes this change' : CHANGED}</span>
-          <span class="spring" />
-          <button class="quiet" title="Reject the change (Alt+N)" onClick={() => judge(false)}>
-            Reject
-          </button>
-          <button
-            class="primary"
-            title="Apply the change (Alt+Y)"
-            disabled={!fits.value}
-            onClick={() => judge(true)}
-          >
-            Accept
-          </button>
-        </div>
-      )}
-      {(parts.length > 0 || ended) && (
-        <div class="inline-answer answer" role="group" aria-label="Answer" tabIndex={0}>
-          {parts.map((part, at) =>
-            part.kind === 'words' ? (
-              <Prose key={part.key} part={part} isWhole={ended != null || at < parts.length - 1} />
-            ) : (
-              part.tool !== 'propose_change' && <ToolCall key={part.key} call={part} isOver={ended != null} />
-            ),
-          )}
-          {turn && <Again turn={turn} />}
-          {ended && <End ending={ended.ending} usage={null} again={null} />}
-        </div>
-      )}
+      {text !== null && <ProposalBar fits={fits.value} onJudge={judge} />}
+      {turn && <InlineAnswer turn={turn} />}
       <div class="inline-line">
         <input
           ref={field}
@@ -146,6 +117,40 @@ export function Inline({ cell }: { cell: CellModel }) {
           ×
         </button>
       </div>
+    </div>
+  )
+}
+
+function ProposalBar({ fits, onJudge }: { fits: boolean; onJudge: (accepts: boolean) => void }) {
+  return (
+    <div class="proposal-bar">
+      <strong>Assistant</strong> <span>{fits ? 'proposes this change' : CHANGED}</span>
+      <span class="spring" />
+      <button class="quiet" title="Reject the change (Alt+N)" onClick={() => onJudge(false)}>
+        Reject
+      </button>
+      <button class="primary" title="Apply the change (Alt+Y)" disabled={!fits} onClick={() => onJudge(true)}>
+        Accept
+      </button>
+    </div>
+  )
+}
+
+function InlineAnswer({ turn }: { turn: TurnModel }) {
+  const parts = turn.parts.value
+  const ended = turn.ended.value
+  if (parts.length === 0 && !ended) return null
+  return (
+    <div class="inline-answer answer" role="group" aria-label="Answer" tabIndex={0}>
+      {parts.map((part, at) =>
+        part.kind === 'text' ? (
+          <Prose key={part.key} part={part} isWhole={ended !== null || at < parts.length - 1} />
+        ) : (
+          part.tool !== 'propose_change' && <ToolCall key={part.key} call={part} isOver={ended !== null} />
+        ),
+      )}
+      <RetryNotice turn={turn} />
+      {ended && <AnswerEnd ending={ended.ending} usage={null} again={null} />}
     </div>
   )
 }

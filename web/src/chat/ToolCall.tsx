@@ -2,19 +2,19 @@
 
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { inWords } from '../cell/Gutter'
+import { durationText } from '../cell/Gutter'
 import { highlighted, languageOf } from '../cell/language'
 import type { Approval, Deed } from '../net/protocol'
 import { terminal } from '../out/term'
 import { file } from '../state/doc'
-import { CellChip, cellOf, nameOf } from './cells'
-import { approve } from './talk'
-import type { Call } from './told'
+import { CellChip, cellOf, nameOf } from './cellLinks'
+import { approve } from './conversation'
+import type { Call } from './transcript'
 
-type Standing = 'asks' | 'running' | 'done' | 'failed' | 'ended'
+type CallState = 'asks' | 'running' | 'done' | 'failed' | 'ended'
 
-const GLYPHS: Record<Standing, string> = { asks: '?', running: '', done: '✓', failed: '×', ended: '–' }
-const STATES: Record<Standing, string> = {
+const GLYPHS: Record<CallState, string> = { asks: '?', running: '', done: '✓', failed: '×', ended: '–' }
+const STATES: Record<CallState, string> = {
   asks: 'needs approval',
   running: 'running',
   done: 'done',
@@ -26,7 +26,7 @@ export function ToolCall({ call, isOver }: { call: Call; isOver: boolean }) {
   const isOpen = useSignal(false)
   const result = call.result.value
   const asks = call.question.value === 'asked' && !result && !isOver
-  const standing: Standing = result
+  const state: CallState = result
     ? result.is_failure
       ? 'failed'
       : 'done'
@@ -40,7 +40,7 @@ export function ToolCall({ call, isOver }: { call: Call; isOver: boolean }) {
     deeds.reduce((sum, one) => sum + one.added, 0),
     deeds.reduce((sum, one) => sum + one.removed, 0),
   ]
-  const about = [...new Set(deeds.length > 0 ? deeds.map(({ cell }) => cell) : named(call.arguments))]
+  const about = [...new Set(deeds.length > 0 ? deeds.map(({ cell }) => cell) : namedCells(call.arguments))]
   const verb = verbOf(call.tool, deeds)
   const most = verb ? 1 : 2
   // Show the code that the user is asked to approve.
@@ -49,9 +49,9 @@ export function ToolCall({ call, isOver }: { call: Call; isOver: boolean }) {
     (asks && Object.entries(call.arguments ?? {}).some(([name, value]) => codeIn(name, value) !== null))
   return (
     <div
-      class={`call ${standing}`}
+      class={`call ${state}`}
       role="group"
-      aria-label={`${call.tool} ${STATES[standing]}`}
+      aria-label={`${call.tool} ${STATES[state]}`}
       data-tool={call.tool}
     >
       <div class="call-row">
@@ -61,11 +61,11 @@ export function ToolCall({ call, isOver }: { call: Call; isOver: boolean }) {
           title={hasBody ? 'Hide details' : 'Show arguments and output'}
           onClick={() => (isOpen.value = !isOpen.value)}
         >
-          {standing === 'running' ? (
+          {state === 'running' ? (
             <span class="spinner" aria-hidden="true" />
           ) : (
             <span class="glyph" aria-hidden="true">
-              {GLYPHS[standing]}
+              {GLYPHS[state]}
             </span>
           )}
           <span class="name">{call.tool}</span>
@@ -83,9 +83,9 @@ export function ToolCall({ call, isOver }: { call: Call; isOver: boolean }) {
           </span>
         )}
         {result ? (
-          <span class="took">{result.duration_ms < 1 ? '<1 ms' : inWords(result.duration_ms)}</span>
+          <span class="took">{result.duration_ms < 1 ? '<1 ms' : durationText(result.duration_ms)}</span>
         ) : (
-          standing === 'running' && call.begun !== null && <Running begun={call.begun} />
+          state === 'running' && call.startedAt !== null && <Running startedAt={call.startedAt} />
         )}
       </div>
       {hasBody && <Body call={call} />}
@@ -94,7 +94,7 @@ export function ToolCall({ call, isOver }: { call: Call; isOver: boolean }) {
   )
 }
 
-const SAID: Record<Deed['deed'], string> = {
+const VERBS: Record<Deed['deed'], string> = {
   added: 'add',
   changed: 'update',
   deleted: 'delete',
@@ -106,17 +106,17 @@ const SAID: Record<Deed['deed'], string> = {
 function verbOf(tool: string, deeds: Deed[]): string {
   const [first] = deeds
   if (!first || deeds.some(({ deed }) => deed !== first.deed) || first.deed === 'changed') return ''
-  return tool.includes(SAID[first.deed]) ? '' : first.deed
+  return tool.includes(VERBS[first.deed]) ? '' : first.deed
 }
 
-function Running({ begun }: { begun: number }) {
+function Running({ startedAt }: { startedAt: number }) {
   const now = useSignal(Date.now())
   useEffect(() => {
     const timer = setInterval(() => (now.value = Date.now()), 250)
     return () => clearInterval(timer)
   }, [])
   // Calls that end at once show no timer.
-  return now.value - begun < 400 ? null : <span class="took">{inWords(now.value - begun)}</span>
+  return now.value - startedAt < 400 ? null : <span class="took">{durationText(now.value - startedAt)}</span>
 }
 
 const CHOICES: [Approval, string][] = [
@@ -180,7 +180,7 @@ function Body({ call }: { call: Call }) {
           ))}
         </dl>
       )}
-      {result && result.deeds.length > 0 && <p class="deeds">{result.deeds.map(inSentence).join(', ')}</p>}
+      {result && result.deeds.length > 0 && <p class="deeds">{result.deeds.map(effectText).join(', ')}</p>}
       {result && (
         <pre
           class="result"
@@ -232,13 +232,13 @@ function codeIn(name: string, value: unknown): string | null {
 }
 
 /** The cells that the arguments name. */
-function named(all: unknown): string[] {
+function namedCells(all: unknown): string[] {
   if (all === null || typeof all !== 'object') return []
   const { cell, cells } = all as { cell?: unknown; cells?: unknown }
   return [cell, ...(Array.isArray(cells) ? cells : [])].map(cellOf).filter((id) => id !== null)
 }
 
-function inSentence({ cell, deed, added, removed }: Deed): string {
+function effectText({ cell, deed, added, removed }: Deed): string {
   const counts = added + removed > 0 ? ` (+${added} −${removed})` : ''
   return `${deed} ${nameOf(cell)}${counts}`
 }

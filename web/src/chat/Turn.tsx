@@ -5,21 +5,21 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { insert } from '../actions'
 import type { ChatMessage, Ending, Usage } from '../net/protocol'
 import { connection, file } from '../state/doc'
-import { question, say } from '../state/view'
-import { CellChip } from './cells'
+import { notify, question } from '../state/view'
+import { CellChip } from './cellLinks'
+import { restore, sendOnce, transcript } from './conversation'
 import { modeName, setMode } from './draft'
-import { needed } from './needs'
-import { Streamed } from './stream'
-import { press, restore, talk } from './talk'
-import type { Asked, Turn as Told, Words } from './told'
+import { neededMode } from './neededMode'
+import { StreamedMarkdown } from './streamedMarkdown'
 import { ToolCall } from './ToolCall'
+import type { AskedMessage, TextPart, TurnModel } from './transcript'
 
-export function Turn({ turn, isLast }: { turn: Told; isLast: boolean }) {
+export function Turn({ turn, isLast }: { turn: TurnModel; isLast: boolean }) {
   const { asked } = turn
   const parts = turn.parts.value
   const ended = turn.ended.value
   // A killed host leaves an answer without an end.
-  const isLost = !ended && connection.value === 'open' && talk.answering.value !== asked.message
+  const isLost = !ended && connection.value === 'open' && transcript.answering.value !== asked.message
   const isOver = ended !== null || isLost
   const isSilent = !isOver && !turn.again.value && (parts.length === 0 || isWaiting(parts))
   return (
@@ -27,10 +27,10 @@ export function Turn({ turn, isLast }: { turn: Told; isLast: boolean }) {
       class={`turn${turn.isUndone.value ? ' undone' : ''}`}
       aria-label={`You: ${asked.words.slice(0, 80)}`}
     >
-      <Mine turn={turn} />
+      <UserMessage turn={turn} />
       <div class="answer">
         {parts.map((part, at) =>
-          part.kind === 'words' ? (
+          part.kind === 'text' ? (
             <Prose key={part.key} part={part} isWhole={isOver || at < parts.length - 1} />
           ) : (
             <ToolCall key={part.key} call={part} isOver={isOver} />
@@ -43,44 +43,44 @@ export function Turn({ turn, isLast }: { turn: Told; isLast: boolean }) {
               <i />
               <i />
             </span>
-            <span class="only-heard">Waiting for the model</span>
+            <span class="visually-hidden">Waiting for the model</span>
           </p>
         )}
-        {!isOver && <Again turn={turn} />}
+        {!isOver && <RetryNotice turn={turn} />}
         {isLost && <p class="ending lost">Interrupted: the host stopped</p>}
         {ended && (
-          <End
+          <AnswerEnd
             ending={ended.ending}
             usage={ended.usage}
-            again={isLast ? () => void press(`again-${asked.turn}`, message(turn)) : null}
+            again={isLast ? () => void sendOnce(`again-${asked.turn}`, message(turn)) : null}
           />
         )}
-        {ended && isLast && <Switch turn={turn} />}
+        {ended && isLast && <ModeSwitch turn={turn} />}
       </div>
     </article>
   )
 }
 
 /** Whether the model is working on the result of a call. */
-function isWaiting(parts: Told['parts']['value']): boolean {
+function isWaiting(parts: TurnModel['parts']['value']): boolean {
   const last = parts.at(-1)
   return last?.kind === 'call' && last.result.value !== null
 }
 
 /** The same message, to be sent again. */
-function message({ asked }: Told): Omit<ChatMessage, 'id'> {
+function message({ asked }: TurnModel): Omit<ChatMessage, 'id'> {
   const { words, mode, selected, outputs } = asked
   return { words, mode, is_attached: isAttached(asked), attached: others(asked), selected, outputs }
 }
 
-const isAttached = ({ attached }: Asked) => attached.includes(file.peek()?.path ?? '')
+const isAttached = ({ attached }: AskedMessage) => attached.includes(file.peek()?.path ?? '')
 /** Attached notebooks other than the one on this page. */
-const others = ({ attached }: Asked) => attached.filter((path) => path !== file.peek()?.path)
+const others = ({ attached }: AskedMessage) => attached.filter((path) => path !== file.peek()?.path)
 
 /** The most cells with a chip each; more are counted. */
 const MOST = 4
 
-function Mine({ turn }: { turn: Told }) {
+function UserMessage({ turn }: { turn: TurnModel }) {
   const { words, mode, turn: name, selected, outputs, notebook_mode, notes } = turn.asked
   const off = notebook_mode
     ? ''
@@ -96,7 +96,7 @@ function Mine({ turn }: { turn: Told }) {
   }
   return (
     <div class="mine">
-      <div class="bubble">{tinted(words)}</div>
+      <div class="bubble">{withReferences(words)}</div>
       <div class="with">
         {turn.isUndone.value ? (
           <span class="meta">restored</span>
@@ -145,7 +145,7 @@ export function withCode(text: string) {
 }
 
 /** Highlights references to tools and files. */
-function tinted(words: string) {
+function withReferences(words: string) {
   return words.split(/((?<![\w/])[#@][\w./-]*\w)/).map((piece, at) =>
     at % 2 === 1 ? (
       <span key={at} class="reference">
@@ -157,11 +157,11 @@ function tinted(words: string) {
   )
 }
 
-export function Prose({ part, isWhole }: { part: Words; isWhole: boolean }) {
+export function Prose({ part, isWhole }: { part: TextPart; isWhole: boolean }) {
   const host = useRef<HTMLDivElement>(null)
-  const state = useRef<{ streamed: Streamed; isWhole: boolean; frame: number } | null>(null)
+  const state = useRef<{ streamed: StreamedMarkdown; isWhole: boolean; frame: number } | null>(null)
   useLayoutEffect(() => {
-    const made = { streamed: new Streamed(host.current!, equip), isWhole, frame: 0 }
+    const made = { streamed: new StreamedMarkdown(host.current!, addCodeButtons), isWhole, frame: 0 }
     state.current = made
     const draw = () => {
       made.frame = 0
@@ -184,7 +184,7 @@ export function Prose({ part, isWhole }: { part: Words; isWhole: boolean }) {
 }
 
 /** Adds Copy and Insert buttons to code blocks. */
-function equip(fragment: DocumentFragment): void {
+function addCodeButtons(fragment: DocumentFragment): void {
   for (const pre of fragment.querySelectorAll('pre')) {
     const text = (pre.textContent ?? '').replace(/\n$/, '')
     const bar = document.createElement('div')
@@ -199,8 +199,8 @@ function equip(fragment: DocumentFragment): void {
       'Copy',
       () =>
         void navigator.clipboard.writeText(text).then(
-          () => say('Copied'),
-          () => say('The browser blocked copying'),
+          () => notify('Copied'),
+          () => notify('The browser blocked copying'),
         ),
     )
     if (/^(language-(python|py))?$/.test(pre.querySelector('code')?.className ?? '')) {
@@ -216,7 +216,7 @@ function equip(fragment: DocumentFragment): void {
   }
 }
 
-export function Again({ turn }: { turn: Told }) {
+export function RetryNotice({ turn }: { turn: TurnModel }) {
   const again = turn.again.value
   const now = useSignal(Date.now())
   useEffect(() => {
@@ -235,7 +235,7 @@ export function Again({ turn }: { turn: Told }) {
   )
 }
 
-const SAID: Record<Exclude<Ending, object>, string> = {
+const ENDINGS: Record<Exclude<Ending, object>, string> = {
   done: '',
   stopped: 'Stopped',
   too_long: 'Cut off at the maximum length',
@@ -243,7 +243,7 @@ const SAID: Record<Exclude<Ending, object>, string> = {
   refused: 'The provider refused to answer',
 }
 
-export function End({
+export function AnswerEnd({
   ending,
   usage,
   again,
@@ -262,13 +262,13 @@ export function End({
           {again && <button onClick={again}>Try again</button>}
         </div>
       )}
-      {typeof ending === 'string' && ending !== 'done' && <p class={`ending ${ending}`}>{SAID[ending]}</p>}
-      {usage && <p class="usage">{used(usage)}</p>}
+      {typeof ending === 'string' && ending !== 'done' && <p class={`ending ${ending}`}>{ENDINGS[ending]}</p>}
+      {usage && <p class="usage">{usageText(usage)}</p>}
     </>
   )
 }
 
-function used({ input, cached, output, cost }: Usage): string {
+function usageText({ input, cached, output, cost }: Usage): string {
   if (input + output === 0) return ''
   const count = (tokens: number) => tokens.toLocaleString('en')
   const price = cost === null ? '' : ` · $${cost.toFixed(cost < 0.1 ? 4 : 2)}`
@@ -276,14 +276,14 @@ function used({ input, cached, output, cost }: Usage): string {
 }
 
 /** Offers the mode that the answer needed. */
-function Switch({ turn }: { turn: Told }) {
-  const needs = useComputed(() => needed(turn))
+function ModeSwitch({ turn }: { turn: TurnModel }) {
+  const needs = useComputed(() => neededMode(turn))
   const mode = needs.value
   // Do not offer a switch for a notebook that was not attached.
   if (mode === null || !file.value || !isAttached(turn.asked)) return null
   const go = () => {
     setMode(mode)
-    void press(`switch-${turn.asked.turn}`, { ...message(turn), mode })
+    void sendOnce(`switch-${turn.asked.turn}`, { ...message(turn), mode })
   }
   return (
     <button class={`switch-mode ${mode}`} onClick={go}>

@@ -2,7 +2,7 @@
 
 import { computed, effect, signal } from '@preact/signals'
 import type { ChatMessage, Mode } from '../net/protocol'
-import { file, places } from '../state/doc'
+import { file, indexes } from '../state/doc'
 
 export const MODES: { mode: Mode; name: string; does: string }[] = [
   { mode: 'ask', name: 'Ask', does: 'Reads the notebook; changes nothing' },
@@ -48,7 +48,7 @@ export const selected = signal(kept.selected)
 export const outputs = signal(kept.outputs)
 
 /** The reason that notebook mode is off: it needs a notebook that is both attached and active. */
-export const missing = computed<string | null>(() => {
+export const notebookModeOff = computed<string | null>(() => {
   if (isAttached.value) return null
   const here = file.value?.name ?? 'the notebook'
   const [other] = attached.value
@@ -75,7 +75,7 @@ export const messageId = (button = 'page') => `${button}.${crypto.randomUUID()}`
 /** The message that would be sent now. */
 export function message(): ChatMessage {
   // Cells are attached only with their notebook.
-  const there = (ids: string[]) => ids.filter((id) => isAttached.peek() && places.peek().has(id))
+  const there = (ids: string[]) => ids.filter((id) => isAttached.peek() && indexes.peek().has(id))
   return {
     id: messageId(),
     words: words.peek().trim(),
@@ -88,7 +88,7 @@ export function message(): ChatMessage {
 }
 
 /** Clears the sent text and its attachments; text typed meanwhile stays. */
-export function said(written: string, message: ChatMessage): void {
+export function clearSent(written: string, message: ChatMessage): void {
   const now = words.peek()
   if (now.startsWith(written)) words.value = now.slice(written.length).trimStart()
   selected.value = selected.peek().filter((id) => !message.selected.includes(id))

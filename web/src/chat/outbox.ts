@@ -1,7 +1,7 @@
 // Unanswered messages, kept in the browser's store: a killed host does not know them.
 
 import type { ChatMessage } from '../net/protocol'
-import type { Talk } from './told'
+import type { Transcript } from './transcript'
 
 export class Outbox {
   private messages: ChatMessage[]
@@ -10,7 +10,7 @@ export class Outbox {
 
   constructor(
     private readonly name: string,
-    private readonly talk: Talk,
+    private readonly transcript: Transcript,
     private readonly store: Storage = sessionStorage,
   ) {
     this.messages = this.recall()
@@ -53,7 +53,7 @@ export class Outbox {
   }
 
   /** Removes finished messages, after an event from a host that did not restart. */
-  heard(): void {
+  removeFinished(): void {
     const left = this.messages.filter(({ id }) => {
       if (this.isOpen(id)) this.known.add(id)
       // The host has not accepted the message yet.
@@ -66,17 +66,22 @@ export class Outbox {
    * Returns and removes the messages that a restarted host does not know. Call it once the transcript is
    * complete.
    */
-  lost(): string[] {
+  takeLost(): string[] {
     const gone = this.messages.filter(({ id }) => !this.isOpen(id) && !this.isAnswered(id))
     this.set(this.messages.filter(({ id }) => this.isOpen(id)))
     return gone.map(({ words }) => words)
   }
 
   private isOpen(id: string): boolean {
-    return this.talk.answering.peek() === id || this.talk.waiting.peek().some(({ message }) => message === id)
+    return (
+      this.transcript.answering.peek() === id ||
+      this.transcript.waiting.peek().some(({ message }) => message === id)
+    )
   }
 
   private isAnswered(id: string): boolean {
-    return this.talk.turns.peek().some(({ asked, ended }) => asked.message === id && ended.peek() !== null)
+    return this.transcript.turns
+      .peek()
+      .some(({ asked, ended }) => asked.message === id && ended.peek() !== null)
   }
 }

@@ -9,7 +9,7 @@ import { nonce } from '../cell/editor'
 import { highlighters, languageOf } from '../cell/language'
 import { apply } from '../net/change'
 import { type CellModel, file } from '../state/doc'
-import { carried } from './carry'
+import { rebased } from './rebase'
 
 export class Proposal {
   private readonly view: EditorView
@@ -32,7 +32,7 @@ export class Proposal {
 
   /** The changes to the current text; `null` when the cell has changed in the same place. */
   change(): ChangeSet | null {
-    return this.base === null ? null : carried(this.base, this.proposed, this.cell.source)
+    return this.base === null ? null : rebased(this.base, this.proposed, this.cell.source)
   }
 
   private state(): EditorState {

@@ -56,8 +56,8 @@ function isBeside(target: EventTarget | null): boolean {
   return isWithin(target, '.assistant, .inline-chat')
 }
 
-function isWithin(target: EventTarget | null, what: string): boolean {
-  return target instanceof Element && target.closest(what) !== null
+function isWithin(target: EventTarget | null, selector: string): boolean {
+  return target instanceof Element && target.closest(selector) !== null
 }
 
 export function listen(): void {

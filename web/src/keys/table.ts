@@ -1,7 +1,7 @@
 // The table of key bindings: key, mode, action, and name in help and palette.
 
 import * as actions from '../actions'
-import { focusComposer } from '../state/assist'
+import { focusComposer } from '../state/assistant'
 import { active, isEditing } from '../state/view'
 
 export type Mode = 'command' | 'edit' | 'both'
@@ -272,7 +272,7 @@ export const table: Binding[] = [
     mode: 'both',
     group: 'Assistant',
     name: 'Open inline chat',
-    run: actions.talkInline,
+    run: actions.openInlineChat,
   },
   { keys: 'Enter', mode: 'both', group: 'Assistant', name: 'Send message' },
   { keys: 'f', mode: 'command', group: 'Agent', name: 'Follow agent', run: actions.toggleFollow },

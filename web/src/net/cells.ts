@@ -16,7 +16,7 @@ export function isSameList(old: readonly Cell[], now: readonly Cell[]): boolean 
 }
 
 /** The changes between the texts of two lists. */
-export function differences(
+export function textChanges(
   old: readonly Cell[],
   now: readonly Cell[],
 ): { cell: string; change: ChangeSet }[] {
@@ -72,7 +72,7 @@ function set(cells: Cell[], id: string, change: (cell: Cell) => Cell): Cell[] {
 }
 
 /** Applies an effect to a list. */
-export function follow(cells: Cell[], effect: Effect): Cell[] {
+export function applyEffect(cells: Cell[], effect: Effect): Cell[] {
   switch (effect.effect) {
     case 'inserted':
       // A cell restored here may still be in a list that lacks its deletion.
@@ -106,8 +106,8 @@ export function follow(cells: Cell[], effect: Effect): Cell[] {
 }
 
 /** Applies an operation to a list. */
-export function carryOut(cells: Cell[], op: Op): Cell[] {
-  return follow(cells, asEffect(op))
+export function applyOp(cells: Cell[], op: Op): Cell[] {
+  return applyEffect(cells, asEffect(op))
 }
 
 /** The effects that turn one list into another. */

@@ -2,16 +2,16 @@
 // crates/serve/src/page/handshake.rs describes the protocol.
 
 /** The state of this browser's session, as the host reports it. */
-export type Standing = 'signed_in' | 'returning' | 'signed_out'
+export type SessionState = 'signed_in' | 'returning' | 'signed_out'
 
 interface HostGreeting {
   challenge: string
-  standing: Standing
+  standing: SessionState
   proof: string
 }
 
 /** Another program answers at the host's address. */
-export class Stranger extends Error {}
+export class UnverifiedHost extends Error {}
 
 export const encoder = new TextEncoder()
 export const hex = (bytes: Uint8Array) =>
@@ -57,16 +57,16 @@ export function tidyAddress(): void {
 }
 
 /** One handshake. */
-export class Meeting {
+export class Handshake {
   private readonly challenge = hex(crypto.getRandomValues(new Uint8Array(16)))
 
   /** The parameters of the socket's URL; none is secret. */
-  get hello(): string {
+  get parameters(): string {
     return new URLSearchParams({ browser, salt, challenge: this.challenge }).toString()
   }
 
   /** Verifies the host's greeting and returns the page's proof; throws when another program sent it. */
-  async answer(message: string): Promise<{ standing: Standing; proof: string }> {
+  async answer(message: string): Promise<{ standing: SessionState; proof: string }> {
     const { challenge, standing, proof } = greeting(message)
     const prove = async (side: 'host' | 'page') => {
       const text = `cellist ${side} ${location.port || '80'} ${this.challenge} ${challenge} ${standing}`
@@ -74,7 +74,7 @@ export class Meeting {
       return hex(new Uint8Array(whole, 0, 16))
     }
     if (proof !== (await prove('host')))
-      throw new Stranger('another program answers at the address of the host')
+      throw new UnverifiedHost('another program answers at the address of the host')
     return { standing, proof: await prove('page') }
   }
 }
@@ -87,7 +87,7 @@ function greeting(message: string): HostGreeting {
   } catch {
     // Another program may send anything.
   }
-  throw new Stranger('another program answers at the address of the host')
+  throw new UnverifiedHost('another program answers at the address of the host')
 }
 
 /** Exchanges a ticket for a cookie of the running host. */

@@ -3,12 +3,12 @@
 // `live/tests/it/replica.rs`.
 
 import { ChangeSet, Text } from '@codemirror/state'
-import { between, carryOut, differences, follow, isSameList, type Op, restores } from './cells'
+import { applyEffect, applyOp, between, isSameList, type Op, restores, textChanges } from './cells'
 import { between as textBetween, fromJSON, toJSON } from './change'
 import type { CellText as Cell, Change, Effect, Submission } from './protocol'
 
 /** The visible effect of a change. */
-export interface Shift {
+export interface VisibleChange {
   /** Changes to shown texts, in order. */
   texts: { cell: string; change: ChangeSet }[]
   /** Whether cells were added, removed, moved or retyped. */
@@ -16,7 +16,7 @@ export interface Shift {
 }
 
 /** Operations of this page under one submission number. */
-interface Own {
+interface OwnOps {
   number: number
   ops: Op[]
 }
@@ -30,9 +30,9 @@ interface Logged {
 }
 
 /** Edits to store so that nothing typed is lost with the page. */
-export interface Kept {
+export interface UnsavedEdits {
   client: string
-  own: Own[]
+  own: OwnOps[]
   /** The edited cells, as they were before. */
   cells: Cell[]
 }
@@ -77,7 +77,7 @@ export class Replica {
 
   /** Applies an operation locally. It must fit the shown cells. */
   act(op: Op): void {
-    this.shown = carryOut(this.shown, op)
+    this.shown = applyOp(this.shown, op)
     const last = this.waiting.at(-1)
     if (op.op === 'change' && last?.op === 'change' && last.cell === op.cell) {
       const both = fromJSON(last.change).compose(fromJSON(op.change))
@@ -128,7 +128,7 @@ export class Replica {
   }
 
   /** Applies a change; returns `null` when an earlier change is missing. */
-  receive(change: Change): Shift | null {
+  receive(change: Change): VisibleChange | null {
     if (change.version <= this.version) return { texts: [], isListChanged: false }
     if (change.version > this.version + 1) return null
     const isMine =
@@ -148,7 +148,7 @@ export class Replica {
   saved(version: number): void {
     const end = this.log.findIndex((logged) => logged.version > version)
     for (const { effects } of this.log.splice(0, end < 0 ? this.log.length : end)) {
-      for (const effect of effects) this.safe = follow(this.safe, effect)
+      for (const effect of effects) this.safe = applyEffect(this.safe, effect)
     }
   }
 
@@ -156,12 +156,12 @@ export class Replica {
    * Replaces the replica by the notebook on disk. `heard` is the last submission number of this page in it.
    * Later submissions, which a host accepted and lost, are sent again.
    */
-  resync(version: number, newest: Cell[], heard: number | undefined): Shift {
+  resync(version: number, newest: Cell[], heard: number | undefined): VisibleChange {
     const old = this.shown
     const own = this.own()
     this.confirmed = this.safe
     for (const { number, ops } of own) {
-      if (number <= (heard ?? 0)) for (const op of ops) this.confirmed = carryOut(this.confirmed, op)
+      if (number <= (heard ?? 0)) for (const op of ops) this.confirmed = applyOp(this.confirmed, op)
     }
     this.sent = []
     this.waiting = own.filter(({ number }) => number > (heard ?? 0)).flatMap(({ ops }) => ops)
@@ -174,7 +174,7 @@ export class Replica {
     this.safe = this.confirmed
     this.log = []
     this.version = version
-    return { texts: differences(old, this.shown), isListChanged: !isSameList(old, this.shown) }
+    return { texts: textChanges(old, this.shown), isListChanged: !isSameList(old, this.shown) }
   }
 
   /**
@@ -200,14 +200,14 @@ export class Replica {
           source: was.source,
         }
       }
-      cells = carryOut(cells, op)
+      cells = applyOp(cells, op)
       fitting.push(op)
     }
     return fitting
   }
 
   /** Applies the stored edits of another page after all changes since. */
-  adopt(kept: Kept, heard: number | undefined): void {
+  adopt(kept: UnsavedEdits, heard: number | undefined): void {
     const newest = this.confirmed
     const known = new Map(kept.cells.map((cell) => [cell.id, cell]))
     const before = newest.map((cell) => known.get(cell.id) ?? cell)
@@ -220,7 +220,7 @@ export class Replica {
   }
 
   /** The edits to store, if any. */
-  kept(): Kept | null {
+  unsaved(): UnsavedEdits | null {
     const own = this.own()
     if (own.length === 0) return null
     const about = new Set(own.flatMap(({ ops }) => ops).map((op) => op.cell))
@@ -230,13 +230,13 @@ export class Replica {
   /**
    * All own operations that are not known to be on disk, rebased as if no other client had changed anything.
    */
-  private own(): Own[] {
+  private own(): OwnOps[] {
     const all: Pick<Logged, 'number' | 'effects' | 'ops'>[] = [
       ...this.log,
       { number: this.number, effects: [], ops: this.sent },
       { number: this.number + 1, effects: [], ops: this.waiting },
     ]
-    const own: Own[] = []
+    const own: OwnOps[] = []
     let cells = this.safe
     /** Changes by other clients to each text, after the own ones. */
     const others = new Map<string, ChangeSet>()
@@ -247,7 +247,7 @@ export class Replica {
     for (const { number, effects, ops } of all) {
       for (const effect of ops ? [] : effects) {
         if (effect.effect !== 'changed') {
-          cells = follow(cells, effect)
+          cells = applyEffect(cells, effect)
           continue
         }
         const before = known(effect.cell)
@@ -263,7 +263,7 @@ export class Replica {
           others.set(op.cell, before.theirs.map(change, true))
           mine = { ...op, change: toJSON(change) }
         }
-        cells = carryOut(cells, mine)
+        cells = applyOp(cells, mine)
         kept.push(mine)
       }
       if (kept.length > 0) own.push({ number, ops: kept })
@@ -271,11 +271,11 @@ export class Replica {
     return own
   }
 
-  private take(effects: Effect[], isMine: boolean): Shift {
-    const shift: Shift = { texts: [], isListChanged: false }
+  private take(effects: Effect[], isMine: boolean): VisibleChange {
+    const shift: VisibleChange = { texts: [], isListChanged: false }
     for (const effect of effects) {
       if (!isMine) this.rebase(effect, shift)
-      this.confirmed = follow(this.confirmed, effect)
+      this.confirmed = applyEffect(this.confirmed, effect)
     }
     const old = this.shown
     this.show()
@@ -285,13 +285,13 @@ export class Replica {
 
   private show(): void {
     let shown = this.confirmed
-    for (const op of this.sent) shown = carryOut(shown, op)
-    for (const op of this.waiting) shown = carryOut(shown, op)
+    for (const op of this.sent) shown = applyOp(shown, op)
+    for (const op of this.waiting) shown = applyOp(shown, op)
     this.shown = shown
   }
 
   /** Rebases own operations onto an effect of another client. */
-  private rebase(effect: Effect, shift: Shift): void {
+  private rebase(effect: Effect, shift: VisibleChange): void {
     if (effect.effect === 'changed') {
       this.joinRestored(effect.cell)
       let theirs = fromJSON(effect.change)
@@ -322,7 +322,7 @@ export class Replica {
     let deleted: string | undefined
     const joined = (op: Op): Op => {
       if (op.op === 'delete' && op.cell === cell) deleted = cells.find(({ id }) => id === cell)?.source
-      cells = carryOut(cells, op)
+      cells = applyOp(cells, op)
       if (op.op !== 'insert' || deleted === undefined || !restores(op, cell)) return op
       const change = textBetween(deleted, op.source)
       deleted = undefined

@@ -1,6 +1,6 @@
 // The socket to the host: numbered requests, and reconnection after the host restarts or the machine sleeps.
 
-import { Meeting, signIn } from './handshake'
+import { Handshake, signIn } from './handshake'
 import type { Down, Failure, Reply, Request, Up } from './protocol'
 
 export class Refused extends Error {
@@ -21,7 +21,7 @@ export interface Listener {
   onOpen: () => void
   onLost: () => void
   /** The handshake failed: another program answers, or this browser is signed out. */
-  onRefused: (why: 'stranger' | 'locked') => void
+  onRefused: (why: 'unverified' | 'locked') => void
 }
 
 const SHORTEST = 150
@@ -62,8 +62,8 @@ export class Socket {
   }
 
   private connect(): void {
-    const meeting = new Meeting()
-    const socket = new WebSocket(`${this.address}?${meeting.hello}`)
+    const handshake = new Handshake()
+    const socket = new WebSocket(`${this.address}?${handshake.parameters}`)
     this.socket = socket
     this.isProven = false
     const opened = () => {
@@ -75,7 +75,7 @@ export class Socket {
       }
       this.listener.onOpen()
     }
-    const refused = (why: 'stranger' | 'locked') => {
+    const refused = (why: 'unverified' | 'locked') => {
       this.pause = LONGEST
       this.listener.onRefused(why)
       socket.close()
@@ -84,13 +84,13 @@ export class Socket {
     }
     socket.onmessage = (event) => {
       socket.onmessage = (next) => void signIn(next.data as string).then(opened, () => socket.close())
-      meeting.answer(event.data as string).then(
+      handshake.answer(event.data as string).then(
         ({ standing, proof }) => {
           if (standing === 'signed_out') return refused('locked')
           socket.send(JSON.stringify({ proof }))
           if (standing === 'signed_in') opened()
         },
-        () => refused('stranger'),
+        () => refused('unverified'),
       )
     }
     socket.onclose = () => this.lose(socket)

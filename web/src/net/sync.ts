@@ -4,10 +4,9 @@
 import type { ChangeSet } from '@codemirror/state'
 import { batch } from '@preact/signals'
 import * as doc from '../state/doc'
-import { say } from '../state/view'
+import { notify } from '../state/view'
 import type { Op } from './cells'
 import { toJSON } from './change'
-import { keep, leftBehind, stayAlive } from './keep'
 import type {
   Actor,
   Change,
@@ -19,8 +18,9 @@ import type {
   Reply,
   Request,
 } from './protocol'
-import { type Kept, Replica, type Shift } from './replica'
+import { Replica, type UnsavedEdits, type VisibleChange } from './replica'
 import { Lost, Refused, Socket } from './socket'
+import { holdLock, orphanedEdits, storeUnsaved } from './unsaved'
 
 const client = `p${crypto.randomUUID().replaceAll('-', '').slice(0, 12)}`
 
@@ -28,7 +28,7 @@ let socket: Socket
 let path = ''
 let replica: Replica | null = null
 let isOpened = false
-let keeping: ReturnType<typeof setTimeout> | undefined
+let storing: ReturnType<typeof setTimeout> | undefined
 /** Called for each change by another client. */
 let onOthers: (actor: Actor, cells: string[]) => void = () => {}
 /** Pause before the notebook is opened again after a failed request, in milliseconds. */
@@ -39,7 +39,7 @@ let times = 0
 export function connect(wanted: string, others: typeof onOthers): void {
   path = wanted
   onOthers = others
-  stayAlive(client)
+  holdLock(client)
   const scheme = location.protocol === 'https:' ? 'wss' : 'ws'
   socket = new Socket(`${scheme}://${location.host}/socket`, {
     onOpen: () => void open(),
@@ -47,12 +47,12 @@ export function connect(wanted: string, others: typeof onOthers): void {
       isOpened = false
       replica?.unsent()
       // A failed handshake stays the reason until the host is back.
-      if (!['stranger', 'locked'].includes(doc.connection.peek()))
+      if (!['unverified', 'locked'].includes(doc.connection.peek()))
         doc.connection.value = replica ? 'lost' : 'connecting'
     },
     onRefused: (why) => (doc.connection.value = why),
   })
-  addEventListener('pagehide', keepNow)
+  addEventListener('pagehide', storeNow)
 }
 
 /** A request about the notebook of this page. */
@@ -64,17 +64,17 @@ async function open(): Promise<void> {
     return
   }
   const mine = ++times
-  const left = replica ? [] : await leftBehind(path, client)
-  const clients = [client, ...left.map((kept) => kept.client)]
+  const orphans = replica ? [] : await orphanedEdits(path, client)
+  const clients = [client, ...orphans.map((kept) => kept.client)]
   try {
-    begin(under(await socket.ask(notebook({ follow: { clients, outputs: 'bounded' } })), 'whole'), left)
+    begin(under(await socket.ask(notebook({ follow: { clients, outputs: 'bounded' } })), 'whole'), orphans)
     void listen(mine)
   } catch (error) {
     if (error instanceof Lost) return
     if (!(error instanceof Refused)) throw error
     // A notebook that was open stays visible, with the typed text.
-    if (replica) say(error.message)
-    else doc.trouble.value = error.failure
+    if (replica) notify(error.message)
+    else doc.openError.value = error.failure
   }
 }
 
@@ -88,21 +88,21 @@ async function listen(mine: number): Promise<void> {
   }
 }
 
-function begin(whole: NotebookWhole, left: Kept[]): void {
+function begin(whole: NotebookWhole, orphans: UnsavedEdits[]): void {
   batch(() => {
-    doc.trouble.value = null
+    doc.openError.value = null
     if (replica) {
       show(replica.resync(whole.version, whole.cells, whole.heard[client]))
     } else {
       replica = new Replica(client, whole.version, whole.cells)
-      for (const kept of left) {
+      for (const kept of orphans) {
         replica.adopt(kept, whole.heard[kept.client])
       }
-      keepNow()
-      for (const kept of left) keep(path, kept.client, null)
+      storeNow()
+      for (const kept of orphans) storeUnsaved(path, kept.client, null)
       doc.showList(replica.cells())
     }
-    doc.takeWhole(whole)
+    doc.receiveWhole(whole)
     doc.version.value = whole.version
     doc.connection.value = 'open'
   })
@@ -119,7 +119,7 @@ function receive(news: NotebookNews): void {
   }
   batch(() => {
     takeChanges(news.changes ?? [])
-    doc.take(news)
+    doc.receive(news)
     if (news.status) {
       replica?.saved(news.status.saved)
       settle()
@@ -150,7 +150,7 @@ function takeChanges(changes: Change[]): void {
   settle()
 }
 
-function show(shift: Shift): void {
+function show(shift: VisibleChange): void {
   if (!replica) return
   if (shift.texts.length > 0) {
     const now = new Map(replica.cells().map((cell) => [cell.id, cell.source]))
@@ -193,13 +193,13 @@ export function sourceOf(id: string): string {
 
 function settle(): void {
   doc.isSettled.value = replica?.isSettled() ?? true
-  keeping ??= setTimeout(keepNow, 60)
+  storing ??= setTimeout(storeNow, 60)
 }
 
-function keepNow(): void {
-  clearTimeout(keeping)
-  keeping = undefined
-  if (replica && path) keep(path, client, replica.kept())
+function storeNow(): void {
+  clearTimeout(storing)
+  storing = undefined
+  if (replica && path) storeUnsaved(path, client, replica.unsaved())
 }
 
 function flush(): void {
@@ -231,14 +231,14 @@ function submitted(reply: Reply): void {
 /** The host refused the operations. Report it, and log the lost edits. */
 function refused(error: Refused): void {
   if (replica?.simplify()) {
-    say(`Only the text was pasted: ${error.message}`)
+    notify(`Only the text was pasted: ${error.message}`)
     return flush()
   }
   const lost = replica?.refused() ?? []
   console.error('edit rejected', error.failure, lost)
   doc.showList(replica?.cells() ?? [])
   settle()
-  say(`Edit rejected: ${error.message}`)
+  notify(`Edit rejected: ${error.message}`)
 }
 
 type AnyReply = NotebookReply | ChatReply | Exclude<Reply, { notebook: unknown } | { chat: unknown }>
@@ -280,7 +280,7 @@ async function answered(request: Request, isQuiet: boolean): Promise<Reply | nul
   } catch (error) {
     if (error instanceof Refused && isQuiet) return null
     if (error instanceof Refused)
-      say(error.failure.hint ? `${error.message}. ${error.failure.hint}` : error.message)
+      notify(error.failure.hint ? `${error.message}. ${error.failure.hint}` : error.message)
     else if (!(error instanceof Lost)) throw error
     return null
   }

@@ -3,16 +3,16 @@
 import { useSignal } from '@preact/signals'
 import { insert } from '../actions'
 import { Cell } from '../cell/Cell'
-import { Grave } from '../cell/ReviewBar'
-import { connection, graves, order } from '../state/doc'
+import { DeletedCell } from '../cell/ReviewBar'
+import { connection, deletedCells, order } from '../state/doc'
 import { active } from '../state/view'
 
-function Graves({ after }: { after: string | null }) {
-  const here = graves.value.get(after)
+function DeletedCells({ after }: { after: string | null }) {
+  const here = deletedCells.value.get(after)
   return here ? (
     <>
-      {here.map(({ id, what }) => (
-        <Grave key={id} id={id} what={what} />
+      {here.map(({ id, change }) => (
+        <DeletedCell key={id} id={id} change={change} />
       ))}
     </>
   ) : null
@@ -47,12 +47,12 @@ export function Notebook() {
   return (
     <main aria-label="Notebook" aria-busy={connection.value === 'connecting'}>
       <div class="column">
-        <Graves after={null} />
+        <DeletedCells after={null} />
         <Between after={null} />
         {ids.map((id) => (
           <div class="place" key={id}>
             <Cell id={id} />
-            <Graves after={id} />
+            <DeletedCells after={id} />
             <Between after={id} />
           </div>
         ))}

@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { PageOutput } from '../net/protocol'
-import { explain, talkInline } from '../state/assist'
+import { explain, openInlineChat } from '../state/assistant'
 import type { CellModel } from '../state/doc'
 import { render } from './render'
 
@@ -11,7 +11,7 @@ const HIGHEST = 520
 
 export function Outputs({ cell, isNear }: { cell: CellModel; isNear: boolean }) {
   const host = useRef<HTMLDivElement>(null)
-  const drawn = useRef<{ said: string; element: HTMLElement }[]>([])
+  const drawn = useRef<{ key: string; element: HTMLElement }[]>([])
   const isTall = useSignal(false)
   const isWhole = useSignal(false)
   const outputs = cell.outputs.value
@@ -69,7 +69,7 @@ const FIX = 'Fix the error in this cell.'
 function Help({ id }: { id: string }) {
   return (
     <div class="error-help" role="group" aria-label="Help with the error">
-      <button title="Propose a change to this cell" onClick={() => talkInline(id, FIX, [id])}>
+      <button title="Propose a change to this cell" onClick={() => openInlineChat(id, FIX, [id])}>
         Fix
       </button>
       <button title="Explain the error without changing the cell" onClick={() => explain(id)}>
@@ -81,17 +81,17 @@ function Help({ id }: { id: string }) {
 
 function draw(
   host: HTMLElement,
-  drawn: { said: string; element: HTMLElement }[],
+  drawn: { key: string; element: HTMLElement }[],
   outputs: PageOutput[],
 ): void {
   outputs.forEach((output, at) => {
-    const said = JSON.stringify(output)
+    const key = JSON.stringify(output)
     const known = drawn[at]
-    if (known?.said === said && known.element.parentNode === host) return
+    if (known?.key === key && known.element.parentNode === host) return
     const element = render(output)
     if (known?.element.parentNode === host) known.element.replaceWith(element)
     else host.insertBefore(element, host.children[at] ?? null)
-    drawn[at] = { said, element }
+    drawn[at] = { key, element }
   })
   while (host.children.length > outputs.length) host.lastElementChild?.remove()
 }

@@ -178,14 +178,14 @@ function lines(text: string): Glyph[][] {
 function styled(text: string, style: Style): HTMLElement {
   const span = document.createElement('span')
   span.className = style.classes
-  const paint = (color: string, what: 'color' | 'background') => {
+  const paint = (color: string, layer: 'color' | 'background') => {
     if (!color) return
     if (color.startsWith('#')) {
       // Mixed with the text colour, to stay readable in both themes.
-      if (what === 'color') span.style.color = `color-mix(in srgb, ${color} 70%, var(--ink))`
+      if (layer === 'color') span.style.color = `color-mix(in srgb, ${color} 70%, var(--ink))`
       else span.style.backgroundColor = color
     } else {
-      span.classList.add(what === 'color' ? `ansi-${color}` : `ansi-on-${color}`)
+      span.classList.add(layer === 'color' ? `ansi-${color}` : `ansi-on-${color}`)
     }
   }
   paint(style.color, 'color')

@@ -1,7 +1,7 @@
 // The open notebook as signals, one set per cell, so that a change redraws its cell alone.
 
-import { batch, computed, type Signal, signal } from '@preact/signals'
 import type { ChangeSet } from '@codemirror/state'
+import { batch, computed, type Signal, signal } from '@preact/signals'
 import type {
   Actor,
   CellCondition,
@@ -30,7 +30,7 @@ export interface CellModel {
   state: Signal<CellCondition>
   review: Signal<Unreviewed | null>
   /** The start of its run, by this page's clock. */
-  begun: Signal<number | null>
+  startedAt: Signal<number | null>
   /** The author of a change a moment ago. */
   touched: Signal<Actor | null>
   isFolded: Signal<boolean>
@@ -38,7 +38,7 @@ export interface CellModel {
   editor: { take: (change: ChangeSet) => void; reset: (text: string) => void } | null
 }
 
-export type Connection = 'connecting' | 'open' | 'lost' | 'locked' | 'stranger'
+export type Connection = 'connecting' | 'open' | 'lost' | 'locked' | 'unverified'
 
 const REST: CellCondition = { activity: 'idle', last: null, stale: [] }
 
@@ -61,7 +61,7 @@ export function whenOpen(then: () => void): void {
 
 export const opened = () => new Promise<void>((resolve) => whenOpen(resolve))
 /** The reason that the notebook cannot be opened. */
-export const trouble = signal<Failure | null>(null)
+export const openError = signal<Failure | null>(null)
 export const file = signal<{ path: string; name: string; language: string } | null>(null)
 export const status = signal<NotebookStatus>({ saved: 0, problem: null, notices: [] })
 export const version = signal(0)
@@ -85,25 +85,25 @@ export const waiting = computed(() => {
   return [...there, ...Object.keys(all).filter((id) => all[id]!.was.was === 'deleted')]
 })
 /** Cells deleted by agents, by the cell that they followed. */
-export const graves = computed(() => {
-  const graves = new Map<string | null, { id: string; what: Unreviewed }[]>()
-  for (const [id, what] of Object.entries(review.value.cells)) {
-    if (what.was.was !== 'deleted') continue
-    let after = what.was.after
+export const deletedCells = computed(() => {
+  const deletedCells = new Map<string | null, { id: string; change: Unreviewed }[]>()
+  for (const [id, change] of Object.entries(review.value.cells)) {
+    if (change.was.was !== 'deleted') continue
+    let after = change.was.after
     // The neighbour may be deleted too.
     for (let depth = 0; after !== null && !cells.has(after) && depth < 1000; depth++) {
       const before: Unreviewed | undefined = review.value.cells[after]
       after = before?.was.was === 'deleted' ? before.was.after : null
     }
-    graves.set(after, [...(graves.get(after) ?? []), { id, what }])
+    deletedCells.set(after, [...(deletedCells.get(after) ?? []), { id, change }])
   }
-  return graves
+  return deletedCells
 })
 
 /** The index of each cell. */
-export const places = computed(() => new Map(order.value.map((id, at) => [id, at])))
+export const indexes = computed(() => new Map(order.value.map((id, at) => [id, at])))
 /** The participants at each cell. */
-export const presentAt = computed(() => {
+export const participantsAt = computed(() => {
   const at = new Map<string, Participant[]>()
   for (const one of present.value) for (const id of one.cells) at.set(id, [...(at.get(id) ?? []), one])
   return at
@@ -145,7 +145,7 @@ function fresh(cell: CellText): CellModel {
     count: signal(null),
     state: signal(REST),
     review: signal(null),
-    begun: signal(null),
+    startedAt: signal(null),
     touched: signal(null),
     isFolded: signal(false),
     editor: null,
@@ -183,7 +183,7 @@ export function showList(list: readonly CellText[]): void {
     const ids = list.map((cell) => cell.id)
     const old = order.peek()
     if (ids.length !== old.length || ids.some((id, index) => id !== old[index])) order.value = ids
-    spread()
+    updateReviews()
   })
 }
 
@@ -196,10 +196,10 @@ export function showText(id: string, source: string, change: ChangeSet | null): 
   cell.textVersion.value++
 }
 
-export function takeWhole(whole: NotebookWhole): void {
+export function receiveWhole(whole: NotebookWhole): void {
   batch(() => {
     file.value = { path: whole.path, name: whole.name, language: whole.language }
-    take(whole)
+    receive(whole)
     for (const [id, cell] of cells) {
       if (!whole.outputs[id]) {
         cell.outputs.value = []
@@ -211,7 +211,7 @@ export function takeWhole(whole: NotebookWhole): void {
 }
 
 /** Applies all news other than texts. */
-export function take(news: NotebookNews): void {
+export function receive(news: NotebookNews): void {
   batch(() => {
     for (const [id, { outputs, count }] of Object.entries(news.outputs ?? {})) {
       const cell = cells.get(id)
@@ -228,7 +228,7 @@ export function take(news: NotebookNews): void {
     if (news.participants) present.value = news.participants
     if (news.review) {
       review.value = news.review
-      spread()
+      updateReviews()
     }
   })
 }
@@ -239,13 +239,13 @@ const bounded = (outputs: CellOutputs['outputs']): PageOutput[] =>
 
 function setState(cell: CellModel, state: CellCondition): void {
   const isRunning = state.activity === 'running'
-  if (isRunning && cell.begun.peek() === null) cell.begun.value = Date.now()
-  if (!isRunning) cell.begun.value = null
+  if (isRunning && cell.startedAt.peek() === null) cell.startedAt.value = Date.now()
+  if (!isRunning) cell.startedAt.value = null
   cell.state.value = state
 }
 
 /** Updates the review of each cell. */
-function spread(): void {
+function updateReviews(): void {
   const all = review.peek().cells
   for (const [id, cell] of cells) {
     const now = all[id] ?? null

@@ -1,8 +1,8 @@
 // Undo of cell operations. Changes by other clients stay; a text that they changed is left alone.
 
-import { apply, between, fromJSON, toJSON } from '../net/change'
-import { carryOut } from '../net/cells'
+import { applyOp } from '../net/cells'
 import type { Op } from '../net/cells'
+import { apply, between, fromJSON, toJSON } from '../net/change'
 import type { CellText as Cell } from '../net/protocol'
 
 /** An operation, a conditional change of text, or the restoration of values that an operation removed. */
@@ -30,7 +30,7 @@ export function reversed(cells: Cell[], steps: readonly Step[], hasRun: (cell: s
     const content = { cell: { cell: step.cell, outputs: true } }
     if (step.op === 'insert') back.push({ op: 'delete', cell: step.cell })
     if (!cell) {
-      cells = carryOut(cells, asOp(step))
+      cells = applyOp(cells, asOp(step))
       continue
     }
     switch (step.op) {
@@ -69,7 +69,7 @@ export function reversed(cells: Cell[], steps: readonly Step[], hasRun: (cell: s
         if ('undoes' in step && step.undoes) back.push(step.undoes)
         break
     }
-    cells = carryOut(cells, asOp(step))
+    cells = applyOp(cells, asOp(step))
   }
   return back.reverse()
 }
@@ -80,7 +80,7 @@ export function applicable(cells: Cell[], steps: readonly Step[]): Step[] {
     const cell = cells.find(({ id }) => id === step.cell)
     if ((step.op === 'insert') !== (cell === undefined)) return false
     if (step.op === 'write' && cell?.source !== step.from) return false
-    cells = carryOut(cells, asOp(step))
+    cells = applyOp(cells, asOp(step))
     return true
   })
 }

@@ -16,7 +16,7 @@ export const sheet = signal<Sheet | null>(null)
 export const question = signal<{ text: string; yes: string; then: () => void } | null>(null)
 export const toast = signal<{ text: string; action?: { name: string; then: () => void } } | null>(null)
 /** The announcement in the live region, for screen readers. */
-export const said = signal('')
+export const announcement = signal('')
 export const theme = signal<Theme>((localStorage.getItem('cellist:theme') as Theme | null) ?? 'auto')
 
 /** The selected cells in order; at least the active one. */
@@ -32,10 +32,10 @@ export const selected = computed<string[]>(() => {
 
 let toastTimer: ReturnType<typeof setTimeout> | undefined
 
-export function say(text: string, action?: { name: string; then: () => void }): void {
+export function notify(text: string, action?: { name: string; then: () => void }): void {
   clearTimeout(toastTimer)
   toast.value = action ? { text, action } : { text }
-  said.value = text
+  announcement.value = text
   toastTimer = setTimeout(() => (toast.value = null), action ? 10_000 : 5_000)
 }
 

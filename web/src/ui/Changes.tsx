@@ -4,8 +4,8 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { TurnSummary } from '../net/protocol'
 import { ask, notebook, settled, tell } from '../net/sync'
-import { cells, places, review, version } from '../state/doc'
-import { said, sheet } from '../state/view'
+import { cells, indexes, review, version } from '../state/doc'
+import { announcement, sheet } from '../state/view'
 import { Dialog } from './Dialog'
 
 function ago(milliseconds: number): string {
@@ -18,8 +18,8 @@ function ago(milliseconds: number): string {
 
 /** Replaces cell ids by indexes. */
 function numbered(deed: string): string {
-  return deed.replace(/\bcell (\S+)/, (said, id: string) =>
-    cells.has(id) ? `cell ${places.peek().get(id) ?? 0}` : said,
+  return deed.replace(/\bcell (\S+)/, (whole, id: string) =>
+    cells.has(id) ? `cell ${indexes.peek().get(id) ?? 0}` : whole,
   )
 }
 
@@ -32,7 +32,7 @@ export function Changes() {
   const undo = async ({ turn, actor }: TurnSummary) => {
     await settled()
     if (await tell(notebook({ undo: { undo: { turn }, author: null } })))
-      said.value = `Turn by ${actor.name} undone`
+      announcement.value = `Turn by ${actor.name} undone`
   }
   return (
     <Dialog title="Changes" onClose={() => (sheet.value = null)}>
@@ -48,7 +48,7 @@ export function Changes() {
       <ol class="turns">
         {turns.value?.map((turn) => (
           <li key={turn.turn} class={turn.is_undone ? 'undone' : ''}>
-            <div class="who">
+            <div class="turn-head">
               <strong class={turn.actor.kind}>
                 {turn.actor.kind === 'disk' ? 'Another program' : turn.actor.name}
               </strong>

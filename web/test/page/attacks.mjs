@@ -89,7 +89,7 @@ test('a program that takes the port of a host gets nothing from an open page but
     await squatter.close()
     if (bed.host.exitCode !== null || bed.host.signalCode !== null) await bed.serve()
   })
-  await page.locator('.saved.stranger').waitFor()
+  await page.locator('.saved.unverified').waitFor()
   // All that a person may do meanwhile: typing, formulas, far pictures, the assistant, the clipboard, another look.
   await edit(page, 'a')
   await page.keyboard.type(' + 4711')

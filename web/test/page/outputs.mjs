@@ -10,7 +10,7 @@ async function ran(name, ...cells) {
   bed.write(name, notebook(...cells))
   const page = await bed.open(name)
   await page.getByRole('button', { name: 'Run all' }).click()
-  await cell(page, cells.at(-1).id).locator('.standing.ok').waitFor()
+  await cell(page, cells.at(-1).id).locator('.run-state.ok').waitFor()
   return page
 }
 

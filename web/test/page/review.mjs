@@ -33,7 +33,7 @@ test('changes of an agent wait for review, hunk by hunk, and survive a reload', 
   )
   await reviewed.locator('button.hunk.accept').first().click()
   await page.locator('.dock').getByText('2 changes').waitFor()
-  await page.locator('[data-grave="b"]').getByRole('button', { name: 'Restore' }).click()
+  await page.locator('[data-deleted-cell="b"]').getByRole('button', { name: 'Restore' }).click()
   await cell(page, 'b').waitFor()
   await page.getByText('1 change', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Undo all' }).click()

@@ -20,7 +20,7 @@ test('a cell is edited and run, and what it prints is seen while it runs', async
   assert.equal(await cell(page, 'b').getAttribute('aria-label'), 'Cell 2 of 2, code, running')
   bed.write('go', {})
   await output.getByText('last').waitFor()
-  await cell(page, 'b').locator('.standing.ok').waitFor()
+  await cell(page, 'b').locator('.run-state.ok').waitFor()
   const { cells } = await bed.saved(
     'run.ipynb',
     (cells) => cells[1].outputs.length > 0 && cells[1].execution_count !== null,
@@ -32,7 +32,7 @@ test('deleted cells are restored, and the kernel completes and explains', async 
   bed.write('help.ipynb', notebook(code('a', 'alphabet = 1'), code('b', 'alph')))
   const page = await bed.open('help.ipynb')
   await cell(page, 'a').locator('.run').click({ force: true })
-  await cell(page, 'a').locator('.standing.ok').waitFor()
+  await cell(page, 'a').locator('.run-state.ok').waitFor()
   await edit(page, 'b')
   await page.keyboard.press('Tab')
   await page.locator('.cm-tooltip-autocomplete').getByText('alphabet').waitFor()

@@ -64,12 +64,12 @@ test('a kernel that lives is not said to be gone after a reload', async () => {
   bed.write('alive.ipynb', notebook(code('a', 'b = 2'), code('b', 'print(b)')))
   const page = await bed.open('alive.ipynb')
   await page.getByRole('button', { name: 'Run all' }).click()
-  await cell(page, 'b').locator('.standing.ok').waitFor()
+  await cell(page, 'b').locator('.run-state.ok').waitFor()
   await page.goto(`http://127.0.0.1:${bed.port}/`)
   await visit(page, join(bed.work, 'alive.ipynb'))
-  await cell(page, 'b').locator('.standing').waitFor()
-  assert.match(await cell(page, 'a').locator('.standing').textContent(), /^ran in [^,]*$/)
-  assert.match(await cell(page, 'b').locator('.standing').textContent(), /^ran in [^,]*$/)
+  await cell(page, 'b').locator('.run-state').waitFor()
+  assert.match(await cell(page, 'a').locator('.run-state').textContent(), /^ran in [^,]*$/)
+  assert.match(await cell(page, 'b').locator('.run-state').textContent(), /^ran in [^,]*$/)
 })
 
 test('a run that stops names its cell and the cells not run, and shows it', async () => {
@@ -102,10 +102,10 @@ test('a run that stops names its cell and the cells not run, and shows it', asyn
   await page.keyboard.press('Control+Enter')
   await cell(page, 'c2').locator('.running').waitFor()
   // It failed before; a running cell does not show that.
-  assert.equal(await cell(page, 'c2').locator('.standing').count(), 0)
+  assert.equal(await cell(page, 'c2').locator('.run-state').count(), 0)
   assert.equal(await cell(page, 'c2').getAttribute('aria-label'), 'Cell 3 of 30, code, running')
   bed.write('stops-go', {})
-  await cell(page, 'c2').locator('.standing.ok').waitFor()
+  await cell(page, 'c2').locator('.run-state.ok').waitFor()
 })
 
 test('a cell without code does not wait', async () => {
@@ -113,8 +113,8 @@ test('a cell without code does not wait', async () => {
   const page = await bed.open('empty.ipynb')
   await page.keyboard.press('Control+Enter')
   await page.getByRole('button', { name: 'Run all' }).click()
-  await cell(page, 'b').locator('.standing.ok').waitFor()
-  assert.equal(await page.locator('.queued, .standing.queued').count(), 0)
+  await cell(page, 'b').locator('.run-state.ok').waitFor()
+  assert.equal(await page.locator('.queued, .run-state.queued').count(), 0)
 })
 
 test('cells that were interrupted or took too long have not failed, and cells that a stopped run left out are counted', async () => {
@@ -127,19 +127,19 @@ test('cells that were interrupted or took too long have not failed, and cells th
     ),
   )
   const page = await bed.open('stopped.ipynb')
-  const told = (id) => cell(page, id).locator('.standing.stopped')
+  const told = (id) => cell(page, id).locator('.run-state.stopped')
   await cell(page, 'a').locator('.run').click({ force: true })
   await cell(page, 'a').locator('.outputs').getByText('begun').waitFor()
   // A second run waits behind the first one; Stop ends both.
   await page.getByRole('button', { name: 'Run all' }).click()
-  await cell(page, 'b').locator('.standing.queued').waitFor()
+  await cell(page, 'b').locator('.run-state.queued').waitFor()
   await page.getByRole('button', { name: 'Stop', exact: true }).click()
   await told('a')
     .getByText(/^interrupted after \d/)
     .waitFor()
   assert.equal(await cell(page, 'a').getAttribute('aria-label'), 'Cell 1 of 3, code, interrupted')
   assert.equal(await cell(page, 'a').locator('.count.stopped').count(), 1)
-  assert.equal(await page.locator('.count.failed, .standing.failed').count(), 0)
+  assert.equal(await page.locator('.count.failed, .run-state.failed').count(), 0)
   await page.locator('.toast').getByText('Stopped: interrupted; 3 cells not run').waitFor()
   // A time limit of another client.
   assert.throws(() => bed.run('run', 'stopped.ipynb', '--timeout', '1'), /run stopped\.ipynb --timeout 1/)

@@ -62,10 +62,6 @@ const LARGE: &[&str] = &[
     "crates/live/src/task.rs",
     "crates/session/src/run.rs:run",
     "crates/store/tests/it/artifacts.rs",
-    "web/src/cell/Cell.tsx:Known",
-    "web/src/chat/Composer.tsx:Composer",
-    "web/src/chat/Inline.tsx:Inline",
-    "web/src/notebook/Top.tsx:Top",
 ];
 
 pub(super) fn problems(_: &Metadata) -> Result<Vec<String>, Failure> {

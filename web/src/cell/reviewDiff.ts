@@ -7,7 +7,7 @@ import { judge } from '../actions'
 import { between } from '../net/change'
 import type { CellModel } from '../state/doc'
 
-export class ReviewPart {
+export class ReviewDiff {
   private readonly part = new Compartment()
 
   constructor(private readonly cell: CellModel) {}

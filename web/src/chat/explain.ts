@@ -1,11 +1,11 @@
 // Explain, the button below an error.
 
-import { press } from './talk'
+import { sendOnce } from './conversation'
 
 /** Asks for an explanation in Ask mode, which changes nothing. */
 export function explain(cell: string): Promise<void> {
   const words = 'Explain this error: its meaning, and its cause in this cell.'
-  return press(`explain-${cell}`, {
+  return sendOnce(`explain-${cell}`, {
     words,
     mode: 'ask',
     is_attached: true,

@@ -2,7 +2,7 @@
 
 import { useComputed } from '@preact/signals'
 import { interrupt, restart, runAll, toggleAssistant, toggleFollow, toggleSheet } from '../actions'
-import { isOpen, standing } from '../state/assist'
+import { activity, isOpen } from '../state/assistant'
 import { connection, file, isSaved, isSettled, kernel, present, status } from '../state/doc'
 import { follows, setTheme, theme } from '../state/view'
 
@@ -16,16 +16,16 @@ const KERNEL: Record<string, string> = {
 }
 
 const ASSISTANT = {
-  rests: 'Assistant (Ctrl+J)',
-  works: 'Assistant is working (Ctrl+J)',
-  asks: 'Assistant needs approval (Ctrl+J)',
+  idle: 'Assistant (Ctrl+J)',
+  working: 'Assistant is working (Ctrl+J)',
+  asking: 'Assistant needs approval (Ctrl+J)',
 }
 
-function Saved() {
+function SaveState() {
   const words = useComputed(() => {
     if (connection.value === 'lost') return isSettled.value ? 'Reconnecting…' : 'Reconnecting; edits are kept'
     if (connection.value === 'locked') return 'Signed out; run cellist open'
-    if (connection.value === 'stranger') return 'Another program uses this address; nothing is sent'
+    if (connection.value === 'unverified') return 'Another program uses this address; nothing is sent'
     if (connection.value === 'connecting') return 'Opening…'
     if (status.value.problem) return 'Not saved'
     return isSaved.value ? 'Saved' : 'Saving…'
@@ -37,12 +37,9 @@ function Saved() {
   )
 }
 
-export function Top() {
-  const { state, name } = kernel.value
-  const isBusy = state === 'busy' || state === 'starting'
+export function Toolbar() {
   const next = { auto: 'light', light: 'dark', dark: 'auto' } as const
   const themeName = `Theme: ${theme.value === 'auto' ? 'system' : theme.value}`
-  const agents = present.value.some((one) => one.actor.kind === 'agent')
   return (
     <header>
       <button
@@ -56,45 +53,9 @@ export function Top() {
         </svg>
       </button>
       <h1>{file.value?.name ?? 'cellist'}</h1>
-      {file.value && <Saved />}
+      {file.value && <SaveState />}
       <span class="spring" />
-      {file.value && (
-        <>
-          {(agents || follows.value) && (
-            <button
-              class={follows.value ? 'agent' : ''}
-              aria-pressed={follows.value}
-              title="Follow the agent (F)"
-              onClick={toggleFollow}
-            >
-              Follow
-            </button>
-          )}
-          <button onClick={runAll}>Run all</button>
-          <button onClick={interrupt} disabled={!isBusy} title="Interrupt the kernel (I, I)">
-            Stop
-          </button>
-          <button
-            class="restart"
-            onClick={restart}
-            disabled={state === 'none'}
-            title="Restart the kernel (0, 0)"
-          >
-            Restart
-          </button>
-          <span class={`kernel ${state}`} title={aboutKernel()}>
-            <span class="dot" aria-hidden="true" />
-            {name ? `${name} · ${kernelWords()}` : kernelWords()}
-          </span>
-          <span class="avatars">
-            {people().map(({ id, letter, kind, title }) => (
-              <span key={id} class={`avatar ${kind}`} title={title}>
-                {letter}
-              </span>
-            ))}
-          </span>
-        </>
-      )}
+      {file.value && <NotebookControls />}
       <button
         class="quiet"
         title={themeName}
@@ -138,8 +99,8 @@ export function Top() {
       </button>
       {file.value && (
         <button
-          class={`quiet assistant-button ${standing.value}`}
-          title={ASSISTANT[standing.value]}
+          class={`quiet assistant-button ${activity.value}`}
+          title={ASSISTANT[activity.value]}
           aria-label="Assistant"
           aria-pressed={isOpen.value}
           onClick={toggleAssistant}
@@ -162,23 +123,62 @@ export function Top() {
   )
 }
 
+/** Run, stop and restart, the kernel and the participants. */
+function NotebookControls() {
+  const { state, name } = kernel.value
+  const isBusy = state === 'busy' || state === 'starting'
+  const agents = present.value.some((one) => one.actor.kind === 'agent')
+  return (
+    <>
+      {(agents || follows.value) && (
+        <button
+          class={follows.value ? 'agent' : ''}
+          aria-pressed={follows.value}
+          title="Follow the agent (F)"
+          onClick={toggleFollow}
+        >
+          Follow
+        </button>
+      )}
+      <button onClick={runAll}>Run all</button>
+      <button onClick={interrupt} disabled={!isBusy} title="Interrupt the kernel (I, I)">
+        Stop
+      </button>
+      <button class="restart" onClick={restart} disabled={state === 'none'} title="Restart the kernel (0, 0)">
+        Restart
+      </button>
+      <span class={`kernel ${state}`} title={kernelTitle()}>
+        <span class="dot" aria-hidden="true" />
+        {name ? `${name} · ${kernelLabel()}` : kernelLabel()}
+      </span>
+      <span class="avatars">
+        {avatars().map(({ id, letter, kind, title }) => (
+          <span key={id} class={`avatar ${kind}`} title={title}>
+            {letter}
+          </span>
+        ))}
+      </span>
+    </>
+  )
+}
+
 /** The state of the kernel, in a few words. */
-function kernelWords(): string {
+function kernelLabel(): string {
   const { state, stuck, gone } = kernel.value
   if (stuck) return 'not stopping'
   return gone ? `no kernel: ${gone}` : (KERNEL[state] ?? state)
 }
 
 /** The state of the kernel with an explanation. */
-function aboutKernel(): string {
+function kernelTitle(): string {
   const { stuck, stays } = kernel.value
   if (stuck)
     return 'The interrupted code has not stopped. Stop interrupts again; Restart ends the kernel and loses its variables.'
-  if (!stays) return kernelWords()
-  return `${kernelWords()}; kept for ${Math.round(stays / 60_000)} minutes after the last page, agent or terminal disconnects`
+  if (!stays) return kernelLabel()
+  return `${kernelLabel()}; kept for ${Math.round(stays / 60_000)} minutes after the last page, agent or terminal disconnects`
 }
 
-function people() {
+function avatars() {
   const seen = new Map([['page', { id: 'page', letter: 'Y', kind: 'person', title: 'You' }]])
   for (const { actor, doing } of present.value) {
     const name = actor.kind === 'person' ? 'You' : actor.name

@@ -4,11 +4,11 @@ import { batch, computed, type Signal, signal } from '@preact/signals'
 import type { Approval, Ending, Heard, Told, Usage } from '../net/protocol'
 import type { Under } from '../net/sync'
 
-export type Asked = Under<Told, 'asked'>
+export type AskedMessage = Under<Told, 'asked'>
 export type Result = Under<Told, 'result'>
 
-export interface Words {
-  kind: 'words'
+export interface TextPart {
+  kind: 'text'
   key: number
   text: Signal<string>
 }
@@ -19,19 +19,19 @@ export interface Call {
   tool: string
   arguments: unknown
   /** The time of the call; null if the call is older than the page. */
-  begun: number | null
+  startedAt: number | null
   /** Whether the user is asked for approval, and the verdict. */
   question: Signal<'asked' | Approval | null>
   /** The file that needs approval. */
   path: Signal<string | null>
   result: Signal<Result | null>
 }
-export type Part = Words | Call
+export type Part = TextPart | Call
 
 /** A message and its answer. */
-export interface Turn {
+export interface TurnModel {
   key: number
-  asked: Asked
+  asked: AskedMessage
   parts: Signal<Part[]>
   /** The error of the provider, and the time of the next attempt. */
   again: Signal<{ message: string; at: number } | null>
@@ -39,14 +39,14 @@ export interface Turn {
   isUndone: Signal<boolean>
 }
 
-export class Talk {
-  readonly turns = signal<Turn[]>([])
+export class Transcript {
+  readonly turns = signal<TurnModel[]>([])
   /** The message that is being answered. */
   readonly answering = signal<string | null>(null)
   readonly isAnswering = computed(() => this.answering.value !== null)
   readonly waiting = signal<Heard['waiting']>([])
   /** Whether code that the last answer started still runs. */
-  readonly runsOn = signal(false)
+  readonly isCodeRunning = signal(false)
   readonly proposal = signal<string | null>(null)
   private keys = 0
 
@@ -60,19 +60,19 @@ export class Talk {
     this.turns.value = []
     this.answering.value = null
     this.waiting.value = []
-    this.runsOn.value = false
+    this.isCodeRunning.value = false
     this.proposal.value = null
   }
 
   /** Applies entries that begin at `from`. Entries before `old` are older than the page. */
-  take(heard: Heard, from: number, old: number): void {
+  receive(received: Heard, from: number, old: number): void {
     batch(() => {
       if (from === 0) this.clear()
-      heard.told.forEach((told, at) => this.hear(told, from + at < old))
-      this.answering.value = heard.answering
-      this.runsOn.value = heard.runs_on
-      if (JSON.stringify(this.waiting.peek()) !== JSON.stringify(heard.waiting))
-        this.waiting.value = heard.waiting
+      received.told.forEach((entry, at) => this.apply(entry, from + at < old))
+      this.answering.value = received.answering
+      this.isCodeRunning.value = received.runs_on
+      if (JSON.stringify(this.waiting.peek()) !== JSON.stringify(received.waiting))
+        this.waiting.value = received.waiting
     })
   }
 
@@ -86,62 +86,62 @@ export class Talk {
     return parts.findLast((part): part is Call => part.kind === 'call' && part.id === id)
   }
 
-  private hear(told: Told, isOld: boolean): void {
+  private apply(entry: Told, isOld: boolean): void {
     const turn = this.turns.peek().at(-1)
     const key = ++this.keys
-    if ('asked' in told) {
+    if ('asked' in entry) {
       this.proposal.value = null
-      const asked: Turn = {
+      const asked: TurnModel = {
         key,
-        asked: told.asked,
+        asked: entry.asked,
         parts: signal([]),
         again: signal(null),
         ended: signal(null),
         isUndone: signal(false),
       }
       this.turns.value = [...this.turns.peek(), asked]
-    } else if ('text' in told) {
+    } else if ('text' in entry) {
       const last = turn?.parts.peek().at(-1)
-      if (last?.kind === 'words') last.text.value += told.text
-      else this.add({ kind: 'words', key, text: signal(told.text) })
-    } else if ('call' in told) {
+      if (last?.kind === 'text') last.text.value += entry.text
+      else this.add({ kind: 'text', key, text: signal(entry.text) })
+    } else if ('call' in entry) {
       this.add({
         kind: 'call',
         key,
-        ...told.call,
-        begun: isOld ? null : Date.now(),
+        ...entry.call,
+        startedAt: isOld ? null : Date.now(),
         question: signal(null),
         path: signal(null),
         result: signal(null),
       })
-    } else if ('question' in told) {
-      const call = this.call(told.question.id)
+    } else if ('question' in entry) {
+      const call = this.call(entry.question.id)
       if (call) {
-        call.path.value = told.question.path ?? null
+        call.path.value = entry.question.path ?? null
         call.question.value = 'asked'
       }
       if (!isOld) this.onQuestion()
-    } else if ('verdict' in told) {
-      const call = this.call(told.verdict.id)
-      if (call) call.question.value = told.verdict.verdict
-    } else if ('result' in told) {
-      const call = this.call(told.result.id)
-      if (call) call.result.value = told.result
-    } else if ('ended' in told) {
-      if (turn) turn.ended.value = told.ended
-      if (!isOld) this.onEnd(told.ended.ending)
-    } else if ('undone' in told) {
-      const undone = this.turns.peek().find(({ asked }) => asked.turn === told.undone.turn)
+    } else if ('verdict' in entry) {
+      const call = this.call(entry.verdict.id)
+      if (call) call.question.value = entry.verdict.verdict
+    } else if ('result' in entry) {
+      const call = this.call(entry.result.id)
+      if (call) call.result.value = entry.result
+    } else if ('ended' in entry) {
+      if (turn) turn.ended.value = entry.ended
+      if (!isOld) this.onEnd(entry.ended.ending)
+    } else if ('undone' in entry) {
+      const undone = this.turns.peek().find(({ asked }) => asked.turn === entry.undone.turn)
       if (undone) undone.isUndone.value = true
-    } else if ('proposal' in told) {
-      this.proposal.value = told.proposal.source
+    } else if ('proposal' in entry) {
+      this.proposal.value = entry.proposal.source
     }
     if (!turn) return
-    if ('again' in told) {
+    if ('again' in entry) {
       // The provider repeats the text since the last call.
       const parts = turn.parts.peek()
       turn.parts.value = parts.slice(0, parts.findLastIndex((part) => part.kind === 'call') + 1)
-      turn.again.value = { message: told.again.message, at: Date.now() + told.again.after_ms }
+      turn.again.value = { message: entry.again.message, at: Date.now() + entry.again.after_ms }
     } else if (turn.again.peek()) {
       turn.again.value = null
     }

@@ -5,11 +5,11 @@ import { notebook, tell } from './net/sync'
 import { connection, file } from './state/doc'
 import { active, isEditing, selected } from './state/view'
 
-let telling: ReturnType<typeof setTimeout> | undefined
+let reporting: ReturnType<typeof setTimeout> | undefined
 
 /** Reports at once: the window in use is the active one. */
-export async function tellPresent(): Promise<void> {
-  clearTimeout(telling)
+export async function reportPresence(): Promise<void> {
+  clearTimeout(reporting)
   const present = { cell: active.peek(), selected: selected.peek(), editing: isEditing.peek() }
   if (connection.peek() === 'open' && file.peek() && !document.hidden) await tell(notebook({ present }))
 }
@@ -20,9 +20,9 @@ export function listen(): void {
     selected.value
     isEditing.value
     if (connection.value !== 'open' || !file.value) return
-    clearTimeout(telling)
+    clearTimeout(reporting)
     // Changes by other clients do not make an unused window the active one.
-    telling = setTimeout(() => document.hasFocus() && void tellPresent(), 80)
+    reporting = setTimeout(() => document.hasFocus() && void reportPresence(), 80)
   })
-  addEventListener('focus', () => void tellPresent())
+  addEventListener('focus', () => void reportPresence())
 }

@@ -60,7 +60,7 @@ export function setWidth(wide: number): void {
 }
 
 /** The state of the assistant, for the button in the toolbar. */
-export const standing = signal<'rests' | 'works' | 'asks'>('rests')
+export const activity = signal<'idle' | 'working' | 'asking'>('idle')
 
 /** The composer, and whether it gets the focus as soon as it exists. */
 let composer: HTMLElement | null = null
@@ -85,7 +85,7 @@ export function registerComposer(element: HTMLElement, isStandIn = false): () =>
 let inlines = 0
 
 /** Opens the inline chat of a cell; given a text, sends it. */
-export function talkInline(cell: string, words = '', outputs: string[] = []): void {
+export function openInlineChat(cell: string, words = '', outputs: string[] = []): void {
   inlines += 1
   inline.value = { cell, words, outputs, number: inlines }
   void load()
@@ -98,7 +98,7 @@ export function explain(cell: string): void {
 }
 
 /** Loads the assistant once the notebook is open. */
-export function begin(): void {
+export function loadWhenOpen(): void {
   const later = window.requestIdleCallback ?? ((then: () => void) => setTimeout(then, 50))
   effect(() => {
     if (file.value && connection.value === 'open') later(() => void load(), { timeout: 1000 })

@@ -3,15 +3,15 @@
 import { effect, signal } from '@preact/signals'
 import { digest } from '../net/seal'
 import { ask, settled, sourceOf, tell } from '../net/sync'
-import { inline } from '../state/assist'
+import { inline } from '../state/assistant'
 import { cells, connection } from '../state/doc'
-import { say } from '../state/view'
+import { notify } from '../state/view'
+import { announce } from './conversation'
 import { messageId } from './draft'
-import { listen } from './listen'
-import { announce } from './talk'
-import { Talk } from './told'
+import { followTranscript } from './followTranscript'
+import { Transcript } from './transcript'
 
-interface Kept {
+interface StoredChat {
   cell: string
   /** The conversation, once a message was sent. */
   chat: string | null
@@ -24,19 +24,19 @@ interface Kept {
 
 const notebook = new URLSearchParams(location.search).get('path') ?? ''
 const name = `cellist:inline:${notebook}`
-export const talk = new Talk(announce)
+export const transcript = new Transcript(announce)
 /** Whether a message is being sent. */
 export const isSending = signal(false)
-let kept = recall()
+let stored = readStored()
 /** The cell's text at the last message; null when the page does not know it. */
 let text: string | null = null
-export const words = signal(kept?.words ?? '')
+export const words = signal(stored?.words ?? '')
 /** Counts subscriptions; events of an earlier one are dropped. */
-let times = 0
+let subscriptions = 0
 
-function recall(): Kept | null {
+function readStored(): StoredChat | null {
   try {
-    const found = JSON.parse(sessionStorage.getItem(name) ?? 'null') as Kept | null
+    const found = JSON.parse(sessionStorage.getItem(name) ?? 'null') as StoredChat | null
     return (
       found && { cell: found.cell, chat: found.chat, mark: found.mark, words: found.words, said: found.said }
     )
@@ -47,9 +47,9 @@ function recall(): Kept | null {
 
 export const base = (): string | null => text
 
-function keep(): void {
+function store(): void {
   try {
-    if (kept) sessionStorage.setItem(name, JSON.stringify({ ...kept, words: words.peek() }))
+    if (stored) sessionStorage.setItem(name, JSON.stringify({ ...stored, words: words.peek() }))
     else sessionStorage.removeItem(name)
   } catch {
     // The store is full; the page keeps the text in memory.
@@ -57,37 +57,37 @@ function keep(): void {
 }
 
 /** Starts a conversation about a cell. */
-export function begin(cell: string): void {
-  if (kept?.cell === cell) return
+export function start(cell: string): void {
+  if (stored?.cell === cell) return
   end()
-  kept = { cell, chat: null, mark: '', words: '', said: '' }
+  stored = { cell, chat: null, mark: '', words: '', said: '' }
   words.value = ''
-  keep()
+  store()
 }
 
 /** Follows the conversation. Entries up to `old`, or in the first batch, are not new. */
-async function follow(mine: Kept, chat: string, old: number | null): Promise<void> {
-  const time = ++times
-  const isWanted = () => kept === mine && time === times
-  await listen(talk, chat, old, isWanted, () => {
-    if (talk.isAnswering.peek() || !talk.turns.peek().at(-1)?.ended.peek()) return
+async function follow(mine: StoredChat, chat: string, old: number | null): Promise<void> {
+  const time = ++subscriptions
+  const isWanted = () => stored === mine && time === subscriptions
+  await followTranscript(transcript, chat, old, isWanted, () => {
+    if (transcript.isAnswering.peek() || !transcript.turns.peek().at(-1)?.ended.peek()) return
     mine.said = ''
-    keep()
+    store()
   })
   if (!isWanted()) return
   mine.chat = null
-  giveBack(mine)
-  keep()
+  returnLost(mine)
+  store()
 }
 
 /** Sends the typed text, or the given text. */
 export async function send(outputs: string[], said = words.peek().trim()): Promise<void> {
-  const mine = kept
+  const mine = stored
   if (!mine || !said) return
   // Keep text that cannot be sent now in the field.
   if (!words.peek()) words.value = said
-  if (talk.isAnswering.peek() || isSending.peek() || mine.said) return
-  if (connection.peek() !== 'open') return say('Not connected; the message is kept')
+  if (transcript.isAnswering.peek() || isSending.peek() || mine.said) return
+  if (connection.peek() !== 'open') return notify('Not connected; the message is kept')
   isSending.value = true
   await settled()
   const before = text
@@ -106,58 +106,58 @@ export async function send(outputs: string[], said = words.peek().trim()): Promi
   isSending.value = false
   if (!isTaken) {
     // The earlier proposal is still valid.
-    if (kept === mine) text = before
+    if (stored === mine) text = before
     return
   }
   mine.mark = await digest(source)
-  if (kept !== mine) return void tell({ chat: { end: { chat: opened.chat } } })
-  const isHeard = mine.chat === opened.chat
+  if (stored !== mine) return void tell({ chat: { end: { chat: opened.chat } } })
+  const isFollowed = mine.chat === opened.chat
   mine.chat = opened.chat
   mine.said = said
   if (words.peek().trim() === said) words.value = ''
-  keep()
-  if (!isHeard) void follow(mine, opened.chat, opened.told)
+  store()
+  if (!isFollowed) void follow(mine, opened.chat, opened.told)
 }
 
 /** Ends the conversation and discards its proposal. */
 export function end(): void {
-  const chat = kept?.chat
-  ;[kept, text] = [null, null]
-  talk.clear()
-  keep()
+  const chat = stored?.chat
+  ;[stored, text] = [null, null]
+  transcript.clear()
+  store()
   if (chat) void tell({ chat: { end: { chat } } })
 }
 
 effect(() => {
   words.value
-  keep()
+  store()
 })
 effect(() => {
   // The host reports again after a reconnect whether it is answering.
   if (connection.value !== 'open') {
-    talk.answering.value = null
-    times += 1
-  } else if (kept?.chat) {
-    void follow(kept, kept.chat, null)
+    transcript.answering.value = null
+    subscriptions += 1
+  } else if (stored?.chat) {
+    void follow(stored, stored.chat, null)
   }
 })
 
 /** A killed host does not know the message. Put it back into the field. */
-function giveBack(mine: Kept): void {
+function returnLost(mine: StoredChat): void {
   if (!mine.said) return
   words.value = [mine.said, words.peek()].filter(Boolean).join(' ')
   mine.said = ''
-  talk.clear()
-  say('The host stopped before it answered; your message is back in the field')
+  transcript.clear()
+  notify('The host stopped before it answered; your message is back in the field')
 }
 
 /** Resumes after a reload. If the cell's text is unchanged, it is the text that the proposal was made for. */
-export async function takeUp(): Promise<void> {
-  const mine = kept
+export async function resume(): Promise<void> {
+  const mine = stored
   if (!mine || !cells.has(mine.cell)) return end()
   const source = sourceOf(mine.cell)
   const isSame = (await digest(source)) === mine.mark
-  if (kept !== mine) return
+  if (stored !== mine) return
   if (isSame) text ??= source
   inline.value ??= { cell: mine.cell, words: '', outputs: [], number: 0 }
 }

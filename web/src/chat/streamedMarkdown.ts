@@ -1,9 +1,9 @@
 // Markdown rendered while it streams: complete blocks once, the last block with each update.
 
 import { blocks, renderMarkdown } from '../out/markdown'
-import { linkCells } from './cells'
+import { linkCells } from './cellLinks'
 
-export class Streamed {
+export class StreamedMarkdown {
   /** The length of the text that is rendered for good, and the number of its nodes. */
   private drawn = 0
   private nodes = 0

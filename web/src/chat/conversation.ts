@@ -3,13 +3,13 @@
 import { computed, effect, signal } from '@preact/signals'
 import type { Approval, ChatMessage, ChatSetup, Ending, Mode, Seen } from '../net/protocol'
 import { ask, settled } from '../net/sync'
-import { tellPresent } from '../present'
+import { reportPresence } from '../presence'
 import { connection } from '../state/doc'
-import { said as announced, say } from '../state/view'
+import { announcement, notify } from '../state/view'
 import * as draft from './draft'
-import { listen } from './listen'
+import { followTranscript } from './followTranscript'
 import { Outbox } from './outbox'
-import { Talk } from './told'
+import { Transcript } from './transcript'
 
 const WORDS: Record<string, string> = {
   done: 'The assistant has answered',
@@ -21,22 +21,25 @@ const WORDS: Record<string, string> = {
 export const announce = (ending: Ending) => {
   const words = typeof ending === 'string' ? (WORDS[ending] ?? '') : 'The assistant could not answer'
   // A live region announces a text again only if it differs.
-  announced.value = announced.peek() === words ? `${words}.` : words
+  announcement.value = announcement.peek() === words ? `${words}.` : words
 }
 
-export const talk = new Talk(announce, () => (announced.value = 'The assistant asks for approval'))
+export const transcript = new Transcript(
+  announce,
+  () => (announcement.value = 'The assistant asks for approval'),
+)
 const notebook = new URLSearchParams(location.search).get('path') ?? ''
-const outbox = new Outbox(`cellist:outbox:${notebook}`, talk)
+const outbox = new Outbox(`cellist:outbox:${notebook}`, transcript)
 /** The models, tools and notebooks available; `null` until the host has sent them. */
 export const setup = signal<ChatSetup | null>(null)
 /** Whether the user has stopped the current answer. */
 export const isStopped = signal(false)
 /** Whether code that an answer started still runs after the answer. */
-export const runsOn = computed(() => talk.runsOn.value && !talk.isAnswering.value)
+export const isCodeRunning = computed(() => transcript.isCodeRunning.value && !transcript.isAnswering.value)
 
 effect(() => {
   // A new answer has not been stopped yet.
-  talk.turns.value
+  transcript.turns.value
   isStopped.value = false
 })
 
@@ -49,7 +52,7 @@ async function open(isNew: boolean): Promise<void> {
   const opened = await ask({ chat: { open: { notebook, cell: null, is_new: isNew } } }, 'open')
   if (mine !== times) return
   if (!opened) return void (opening = null)
-  if (chat !== opened.chat) talk.clear()
+  if (chat !== opened.chat) transcript.clear()
   chat = opened.chat
   void follow(mine, opened.told)
   setup.value = (await ask({ chat: { setup: { notebook } } }, 'setup')) ?? setup.peek()
@@ -57,15 +60,15 @@ async function open(isNew: boolean): Promise<void> {
 
 async function follow(mine: number, told: number): Promise<void> {
   let isBehind = true
-  await listen(
-    talk,
+  await followTranscript(
+    transcript,
     chat,
     told,
     () => mine === times,
     (isOld) => {
-      if (!isBehind) return outbox.heard()
+      if (!isBehind) return outbox.removeFinished()
       isBehind = isOld
-      if (!isOld) giveBack()
+      if (!isOld) returnLost()
     },
   )
   // Another window has started a new conversation.
@@ -73,36 +76,36 @@ async function follow(mine: number, told: number): Promise<void> {
 }
 
 /** Opens the conversation if it is not open. */
-export function opened(): Promise<void> {
+export function ensureOpen(): Promise<void> {
   opening ??= open(false)
   return opening
 }
 
 /** Refreshes the available models, tools and notebooks. */
-export async function lookAgain(): Promise<void> {
+export async function refreshSetup(): Promise<void> {
   if (setup.peek() === null || connection.peek() !== 'open') return
   setup.value = (await ask({ chat: { setup: { notebook } } }, 'setup')) ?? setup.peek()
 }
 
 /** Handles a lost connection. The host sends everything again after a reconnect. */
-export function lost(): void {
+export function disconnected(): void {
   if (!opening) return
   opening = null
   times += 1
-  talk.answering.value = null
-  talk.runsOn.value = false
-  talk.waiting.value = []
+  transcript.answering.value = null
+  transcript.isCodeRunning.value = false
+  transcript.waiting.value = []
 }
 
 /** A killed host does not know the unanswered messages. Put them back into the composer. */
-function giveBack(): void {
-  const gone = outbox.lost()
+function returnLost(): void {
+  const gone = outbox.takeLost()
   if (gone.length === 0) return
   draft.words.value = [...gone, draft.words.peek()].filter(Boolean).join('\n\n')
-  say('The host stopped before it answered; your message is back in the field')
+  notify('The host stopped before it answered; your message is back in the field')
 }
 
-export function begin(): void {
+export function startNew(): void {
   isStopped.value = false
   outbox.clear()
   opening = open(true)
@@ -118,24 +121,24 @@ async function send(message: ChatMessage): Promise<boolean> {
 }
 
 async function deliver(message: ChatMessage): Promise<boolean> {
-  await opened()
+  await ensureOpen()
   await settled()
   isStopped.value = false
   // The window that sends is the active one.
-  await tellPresent()
+  await reportPresence()
   outbox.add(message)
   if (!(await ask({ chat: { say: { chat, message } } }, 'done'))) {
     outbox.remove(message.id)
     return false
   }
   // A model may have been configured meanwhile.
-  if (setup.peek() && 'problem' in setup.peek()!.account) void lookAgain()
+  if (setup.peek() && 'problem' in setup.peek()!.account) void refreshSetup()
   return true
 }
 
 /** Sends the message of a button; pressed twice, it is sent once. */
-export async function press(button: string, message: Omit<ChatMessage, 'id'>): Promise<void> {
-  if (connection.peek() !== 'open') return say('Not connected')
+export async function sendOnce(button: string, message: Omit<ChatMessage, 'id'>): Promise<void> {
+  if (connection.peek() !== 'open') return notify('Not connected')
   if (!outbox.holds(button)) await send({ id: draft.messageId(button), ...message })
 }
 
@@ -145,13 +148,13 @@ export async function sendDraft(as?: Mode): Promise<void> {
   const written = draft.words.peek()
   const message = draft.message()
   if (!message.words || sending) return
-  if (connection.peek() !== 'open') return say('Not connected; the message is kept')
-  if (await send(message)) draft.said(written, message)
+  if (connection.peek() !== 'open') return notify('Not connected; the message is kept')
+  if (await send(message)) draft.clearSent(written, message)
 }
 
 /** Stops the answer; the second time also interrupts the code that it started. */
 export async function stop(): Promise<void> {
-  const stop = isStopped.peek() || runsOn.peek() ? 'kernel' : 'answer'
+  const stop = isStopped.peek() || isCodeRunning.peek() ? 'kernel' : 'answer'
   isStopped.value = true
   await sending
   await ask({ chat: { stop: { chat, stop } } }, 'done')
@@ -160,24 +163,24 @@ export async function stop(): Promise<void> {
 export async function withdraw(message: string): Promise<void> {
   const isWithdrawn = await ask({ chat: { withdraw: { chat, message } } }, 'done')
   if (isWithdrawn) outbox.remove(message)
-  else if (isWithdrawn === false) say('The message is no longer queued')
+  else if (isWithdrawn === false) notify('The message is no longer queued')
 }
 
 export async function approve(call: string, verdict: Approval): Promise<void> {
   if ((await ask({ chat: { approve: { chat, call, verdict } } }, 'done')) === false)
-    say('This approval is no longer needed')
+    notify('This approval is no longer needed')
 }
 
 export async function restore(turn: string): Promise<void> {
   await settled()
   const restored = await ask({ chat: { restore: { chat, turn } } }, 'restored')
-  if (restored) say(restored.summary)
+  if (restored) notify(restored.summary)
 }
 
 /** The prompt that would be sent now. */
 export async function preview(): Promise<Seen | null> {
-  await opened()
+  await ensureOpen()
   await settled()
-  await tellPresent()
+  await reportPresence()
   return await ask({ chat: { preview: { chat, message: draft.message() } } }, 'preview')
 }

@@ -1,8 +1,8 @@
 // The page of a notebook that cannot be opened: the error and the next steps.
 
 import { ask } from '../net/sync'
-import { trouble } from '../state/doc'
-import { address, FileList } from '../ui/Sheet'
+import { openError } from '../state/doc'
+import { address, FileList } from '../ui/FileList'
 
 const TITLES: Record<string, string> = {
   not_found: 'Notebook not found',
@@ -23,13 +23,13 @@ const ADVICE: Record<string, string> = {
 /** Errors of files that can be shown as text. */
 const READABLE = new Set(['invalid_json', 'invalid_notebook', 'too_new', 'too_old'])
 
-export function Trouble({ path }: { path: string }) {
-  const failure = trouble.value
+export function OpenError({ path }: { path: string }) {
+  const failure = openError.value
   if (!failure) return null
   const { kind, message, hint } = failure
   const [folder, name] = [path.slice(0, path.lastIndexOf('/')) || '/', path.slice(path.lastIndexOf('/') + 1)]
-  const said = message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message
-  const sentence = said.slice(0, 1).toUpperCase() + said.slice(1)
+  const text = message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message
+  const sentence = text.slice(0, 1).toUpperCase() + text.slice(1)
   const create = async () => {
     const created = await ask({ create: { folder, name } }, 'created')
     if (created !== null) location.href = address(created)

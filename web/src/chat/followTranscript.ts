@@ -2,27 +2,27 @@
 
 import type { Heard } from '../net/protocol'
 import { ask } from '../net/sync'
-import type { Talk } from './told'
+import type { Transcript } from './transcript'
 
 /**
  * Follows a conversation from its beginning while `isWanted` holds. Entries before `old`, or in the first
  * batch, are older than the page. Resolves when another conversation replaces it, or when the host does not
  * know it.
  */
-export async function listen(
-  talk: Talk,
+export async function followTranscript(
+  transcript: Transcript,
   chat: string,
   old: number | null,
   isWanted: () => boolean,
-  onHeard: (isOld: boolean) => void,
+  onBatch: (isOld: boolean) => void,
 ): Promise<void> {
   let [from, mark]: [number, number | null] = [0, null]
   while (isWanted()) {
     const heard: Heard | null = await ask({ chat: { hear: { chat, from, mark } } }, 'heard', true)
     if (!heard || !isWanted() || (heard.is_over && heard.told.length === 0)) return
     old ??= heard.next
-    talk.take(heard, from, old)
+    transcript.receive(heard, from, old)
     ;[from, mark] = [heard.next, heard.mark]
-    onHeard(from < old)
+    onBatch(from < old)
   }
 }

@@ -2,33 +2,33 @@
 
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { Seen as All } from '../net/protocol'
+import type { Seen as Prompt } from '../net/protocol'
 import { Dialog } from '../ui/Dialog'
-import { preview } from './talk'
+import { preview } from './conversation'
 
 const size = (bytes: number) => (bytes < 1024 ? `${bytes} bytes` : `${(bytes / 1024).toFixed(1)} KB`)
 
-export function Seen({ onClose }: { onClose: () => void }) {
-  const seen = useSignal<All | 'looking' | null>('looking')
-  useEffect(() => void preview().then((all) => (seen.value = all)), [])
-  const all = seen.value
-  const messages = all !== null && all !== 'looking' ? all.messages : []
+export function PromptPreview({ onClose }: { onClose: () => void }) {
+  const state = useSignal<Prompt | 'loading' | null>('loading')
+  useEffect(() => void preview().then((prompt) => (state.value = prompt)), [])
+  const prompt = state.value
+  const messages = prompt !== null && prompt !== 'loading' ? prompt.messages : []
   const [earlier, last] = [messages.slice(0, -1), messages.at(-1)]
   return (
     <Dialog title="What the model sees" onClose={onClose}>
-      {all === 'looking' && <p class="faint">Loading…</p>}
-      {all === null && <p class="faint">The preview is not available now.</p>}
-      {all !== null && all !== 'looking' && (
+      {prompt === 'loading' && <p class="faint">Loading…</p>}
+      {prompt === null && <p class="faint">The preview is not available now.</p>}
+      {prompt !== null && prompt !== 'loading' && (
         <div class="seen">
           <p class="faint">
-            {size(all.bytes)} would be sent now; notebook mode is {all.notebook_mode ? 'on' : 'off'}.
+            {size(prompt.bytes)} would be sent now; notebook mode is {prompt.notebook_mode ? 'on' : 'off'}.
           </p>
-          {all.notes.map((note) => (
+          {prompt.notes.map((note) => (
             <p key={note} class="note">
               {note}
             </p>
           ))}
-          <Section title="Instructions" text={all.instructions} isOpen={false} />
+          <Section title="Instructions" text={prompt.instructions} isOpen={false} />
           {earlier.length > 0 && (
             <details>
               <summary>Earlier messages ({earlier.length})</summary>
@@ -39,9 +39,9 @@ export function Seen({ onClose }: { onClose: () => void }) {
           )}
           {last && <Section title="This message" text={last.text} isOpen />}
           <details>
-            <summary>Tools ({all.tools.length})</summary>
+            <summary>Tools ({prompt.tools.length})</summary>
             <dl>
-              {all.tools.map(({ name, description }) => (
+              {prompt.tools.map(({ name, description }) => (
                 <div key={name}>
                   <dt>{name}</dt>
                   <dd>{description}</dd>

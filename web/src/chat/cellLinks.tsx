@@ -1,12 +1,12 @@
 // References to cells: chips with the cell's index that scroll to it.
 
 import { effect } from '@preact/signals'
-import { point } from '../follow'
-import { cells, order, places } from '../state/doc'
+import { revealCell } from '../follow'
+import { cells, indexes, order } from '../state/doc'
 
 /** The display name of a cell, by its index, which starts at 0. */
-export const nameOf = (id: string) => named(places.value.get(id))
-export const isThere = (id: string) => places.value.has(id)
+export const nameOf = (id: string) => named(indexes.value.get(id))
+export const isThere = (id: string) => indexes.value.has(id)
 
 const named = (index: number | undefined) => (index === undefined ? 'deleted cell' : `cell ${index}`)
 
@@ -14,7 +14,7 @@ export function CellChip({ id }: { id: string }) {
   const name = nameOf(id)
   if (!isThere(id)) return <span class="cell-chip gone">{name}</span>
   return (
-    <button class="cell-chip" title={`Show ${name}`} onClick={() => point(id)}>
+    <button class="cell-chip" title={`Show ${name}`} onClick={() => revealCell(id)}>
       {name}
     </button>
   )
@@ -23,7 +23,7 @@ export function CellChip({ id }: { id: string }) {
 /** The cell that an argument names, by id or by index. */
 export function cellOf(argument: unknown): string | null {
   if (typeof argument === 'number') return order.value[argument] ?? null
-  return typeof argument === 'string' && places.value.has(argument) ? argument : null
+  return typeof argument === 'string' && indexes.value.has(argument) ? argument : null
 }
 
 const SPOKEN = /\b(cells?\s+)?([\w-]{1,64})\b/gi
@@ -56,17 +56,17 @@ function chip(id: string): HTMLElement {
   const button = document.createElement('button')
   button.className = 'cell-chip'
   button.dataset['chip'] = id
-  button.onclick = () => point(id)
+  button.onclick = () => revealCell(id)
   label(button)
   return button
 }
 
 function label(chip: HTMLElement): void {
-  chip.textContent = named(places.peek().get(chip.dataset['chip'] ?? ''))
+  chip.textContent = named(indexes.peek().get(chip.dataset['chip'] ?? ''))
 }
 
 // Update the indexes in chips when cells move.
 effect(() => {
-  places.value
+  indexes.value
   for (const chip of document.querySelectorAll<HTMLElement>('[data-chip]')) label(chip)
 })

@@ -7,7 +7,7 @@ import { ChangeSet, Text } from '@codemirror/state'
  * Returns the changes that a proposal for `base` makes to the text `now`, keeping edits made since. Returns
  * `null` when both changed the same place.
  */
-export function carried(base: string, proposed: string, now: string): ChangeSet | null {
+export function rebased(base: string, proposed: string, now: string): ChangeSet | null {
   const [theirs, ours, rest] = [
     presentableDiff(base, proposed),
     presentableDiff(base, now),
