@@ -1,4 +1,4 @@
-// The least that an editor of Python on a page can be: CodeMirror, and nothing around it.
+// The smallest editor for Python on a page: CodeMirror alone.
 
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { python } from '@codemirror/lang-python'

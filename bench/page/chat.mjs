@@ -1,5 +1,5 @@
-// The assistant measured in a real browser: from a piece of an answer at the provider to the frame that shows it, and what
-// an answer with many calls leaves in the host's memory. Prints one JSON object.
+// Measures the assistant in a real browser: the time from a chunk at the provider to the frame that shows it,
+// and the host's memory after an answer with many calls. Prints one JSON object.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -11,7 +11,7 @@ const { Models, calls, paced, says } = await import(pathToFileURL(join(web, 'tes
 
 const ANSWERS = 5
 const PIECES = 80
-/** As fast as quick models speak; their pieces are a little longer than a word. */
+/** The speed of fast models; a chunk is a little longer than a word. */
 const PACE_MS = 25
 const CALLS = 200
 const LINES = 60
@@ -20,7 +20,7 @@ const [WARM, COUNTED] = [3, 4]
 const at = (values, share) =>
   values.toSorted((one, other) => one - other)[Math.min(values.length - 1, Math.floor(values.length * share))]
 
-/** What a process holds in memory now. */
+/** The resident memory of a process. */
 const held = (pid) =>
   Number(/^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024
 
@@ -36,7 +36,7 @@ const ended = (page, words) =>
     return pane?.textContent.includes(words) && pane.getAttribute('aria-busy') !== 'true'
   }, words)
 
-/** The time of each piece from the provider to the frame that shows it. */
+/** The time of each chunk from the provider to the frame that shows it. */
 async function streamed(page, models, round) {
   const word = (piece) => `word${round}x${piece};`
   await page.evaluate(
@@ -44,7 +44,7 @@ async function streamed(page, models, round) {
       window.shown = Array(pieces).fill(null)
       let next = 0
       const channel = new MessageChannel()
-      // What is posted within a frame comes after it was drawn.
+      // A message posted within a frame arrives after the frame is drawn.
       channel.port1.onmessage = ({ data }) => {
         const now = performance.timeOrigin + performance.now()
         for (const piece of data) window.shown[piece] = now
@@ -76,7 +76,7 @@ async function streamed(page, models, round) {
   return models.sent.slice(from, from + PIECES).map(({ piece, at }) => shown[piece] - at)
 }
 
-/** How much more the host holds after an answer with many calls, and how much their results are. */
+/** The growth of the host's memory by an answer with many calls, and the size of their results. */
 async function called(bed, page, models, words) {
   const pid = bed.host.pid
   const [before, from] = [held(pid), await models.count()]
@@ -128,8 +128,8 @@ try {
   await page.close()
 
   const other = await bed.open('calls.ipynb')
-  // The first answers find out how much room the largest requests need, which is kept for the next ones. What is
-  // counted is what each further answer adds.
+  // The first answers make room for the largest requests, which later answers reuse. Only the growth by
+  // further answers counts.
   const before = held(bed.host.pid)
   for (let round = 0; round < WARM; round++) await called(bed, other, models, `Warm calls ${round}`)
   const room = held(bed.host.pid) - before

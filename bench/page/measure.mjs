@@ -1,5 +1,5 @@
-// The page measured in a real browser: what is fetched, what a large notebook costs, how soon a key and a change of
-// someone else are on screen. Prints one JSON object.
+// Measures the page in a real browser: bytes loaded, the cost of a large notebook, and the latency of keys
+// and remote changes. Prints one JSON object.
 
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -18,7 +18,7 @@ const CHANGES = 40
 
 const median = (values) => values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)]
 
-/** 1,000 cells as people have them: 800 of code, some with text below them and 100 with a picture, and 200 of prose. */
+/** 1,000 typical cells: 800 code cells, some with text and 100 with an image, and 200 Markdown cells. */
 function large() {
   const cells = Array.from({ length: 1000 }, (_, at) => {
     if (at % 5 === 4)
@@ -49,13 +49,13 @@ function large() {
   return notebook(...cells)
 }
 
-/** A figure of the browser's main thread, in seconds of its own time or in bytes. */
+/** A figure of the browser's main thread, in seconds or bytes. */
 async function metrics(session) {
   const { metrics } = await session.send('Performance.getMetrics')
   return Object.fromEntries(metrics.map(({ name, value }) => [name, value]))
 }
 
-/** What a page needs until the notebook is there: time of the main thread, and memory when all rests. */
+/** The cost of loading a notebook: main-thread time, and memory at rest. */
 async function load(bed, name) {
   const page = await bed.context.newPage()
   const session = await bed.context.newCDPSession(page)
@@ -66,7 +66,7 @@ async function load(bed, name) {
   await page.waitForFunction(
     () => document.querySelectorAll('[data-cell]').length === 1000 && document.querySelector('.saved.open'),
   )
-  // Whatever is put off is part of it.
+  // Deferred work counts too.
   await page.evaluate(() => new Promise((resolve) => requestIdleCallback(() => requestIdleCallback(resolve))))
   const after = await metrics(session)
   await session.send('HeapProfiler.collectGarbage')
@@ -75,7 +75,7 @@ async function load(bed, name) {
   return { cpu_ms: (after.TaskDuration - before.TaskDuration) * 1000, heap_bytes: usedSize }
 }
 
-/** The scripts that a first load fetches, packed as small as they get. */
+/** The scripts of a first load, compressed as well as possible. */
 async function scripts(bed, name) {
   const page = await bed.context.newPage()
   const fetched = []
@@ -84,14 +84,14 @@ async function scripts(bed, name) {
   })
   await page.goto(bed.link(name))
   await page.locator('.saved.open').waitFor()
-  // The assistant comes after the notebook.
+  // The assistant loads after the notebook.
   await page.getByRole('textbox', { name: 'Message' }).waitFor()
   const packed = (await Promise.all(fetched)).map((body) => brotliCompressSync(body).length)
   await page.close()
   return packed.reduce((sum, bytes) => sum + bytes, 0)
 }
 
-/** From the press of a key to the frame that shows the letter, in the page that has the keyboard. */
+/** The time from a key press to the frame that shows the letter, in the page with the focus. */
 async function keys(page) {
   await page.evaluate(() => {
     window.frames_ = []
@@ -101,7 +101,7 @@ async function keys(page) {
         const pressed = performance.now()
         const channel = new MessageChannel()
         channel.port1.onmessage = () => window.frames_.push(performance.now() - pressed)
-        // What is posted within a frame comes after it was drawn.
+        // A message posted within a frame arrives after the frame is drawn.
         requestAnimationFrame(() => channel.port2.postMessage(null))
       },
       { capture: true },
@@ -133,7 +133,7 @@ async function bare(bed, text) {
   return page
 }
 
-/** From the call of an agent to the frame that shows what it changed. */
+/** The time from an agent's call to the frame that shows its change. */
 async function change(page, agent, path, round) {
   const look = (text) =>
     document.querySelector('[data-cell="c0"]').textContent.includes(text) &&

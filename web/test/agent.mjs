@@ -1,4 +1,4 @@
-// An agent that works in notebooks of the host over MCP, with the protocol's own client.
+// An agent that works in the host's notebooks over MCP, with the protocol's own client.
 
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -15,7 +15,7 @@ const { StdioClientTransport } = await sdk('stdio.js')
 const { StreamableHTTPClientTransport } = await sdk('streamableHttp.js')
 
 export class Agent {
-  /** Over standard streams, or over HTTP at the host. Whoever joins leaves when the test ends. */
+  /** Connects over standard streams, or over HTTP to the host. The agent disconnects when the test ends. */
   static async join(bed, name = 'Agent', over = 'stdio') {
     const agent = new Agent()
     agent.client = new Client({ name, version: '1.0.0' })
@@ -36,7 +36,7 @@ export class Agent {
     return agent
   }
 
-  /** Calls a tool; what it says, or an error with what it says. */
+  /** Calls a tool; returns its text, or throws an error with it. */
   async call(name, args) {
     const { content, isError } = await this.client.callTool({ name, arguments: args })
     const text = content.map((part) => part.text ?? '').join('')

@@ -1,4 +1,4 @@
-// A real host, a real browser, and an agent beside them.
+// A real host, a real browser, and an agent.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ export const program = process.env.CELLIST_PROGRAM ?? join(target, 'debug/cellis
 const python = join(target, 'python/kernels/bin')
 
 export const SHOTS = process.env.CELLIST_SHOTS
-/** Loaded machines are slow; nothing here is a measure of time. */
+/** Generous, for loaded machines; no test measures time by it. */
 export const LONG = 60_000
 
 export const source = (lines) => (Array.isArray(lines) ? lines.join('') : lines)
@@ -44,7 +44,7 @@ function freePort() {
   })
 }
 
-/** Waits until something holds. */
+/** Waits until a condition holds. */
 export async function until(holds, what = 'it') {
   const end = Date.now() + LONG
   for (;;) {
@@ -56,9 +56,9 @@ export async function until(holds, what = 'it') {
 }
 
 export class Bed {
-  /** Agents that are there. */
+  /** Connected agents. */
   agents = []
-  /** What the console said. */
+  /** Messages of the browser's console. */
   complaints = []
   /** Whether a test has killed the host. */
   wasKilled = false
@@ -98,7 +98,7 @@ export class Bed {
       viewport: { width: 1280, height: 900 },
     })
     this.context.setDefaultTimeout(LONG)
-    // While the page is worked on, its files need not be built into the program.
+    // Serves the page's files from disk during development.
     if (process.env.CELLIST_WEB) {
       for (const name of ['main.js', 'chunk.js', 'chat.js', 'main.css', 'katex.js']) {
         await this.context.route(`**/${name}`, (route) =>
@@ -108,7 +108,7 @@ export class Bed {
     }
   }
 
-  /** Closes all windows, and lets all agents go. */
+  /** Closes all windows, and disconnects all agents. */
   async clear() {
     for (const agent of this.agents.splice(0)) await agent.leave()
     for (const page of this.context.pages()) await page.close()
@@ -116,14 +116,14 @@ export class Bed {
     return this.complaints.splice(0)
   }
 
-  /** Starts the host, and waits until its page answers. */
+  /** Starts the host, and waits until its page responds. */
   async serve() {
     this.host = spawn(program, ['serve', '--port', String(this.port)], {
       cwd: this.work,
       env: this.environment,
       stdio: ['ignore', 'ignore', 'pipe'],
     })
-    // However the tests end, nothing of theirs goes on.
+    // Leave no process behind, however the tests end.
     const { host } = this
     const end = () => host.kill('SIGKILL')
     process.once('exit', end)
@@ -142,7 +142,7 @@ export class Bed {
     )
   }
 
-  /** Kills the host. Pages complain that they do not reach it, up to the end of the test: some say so late. */
+  /** Kills the host. Pages log that it is unreachable, some of them late, until the test ends. */
   async kill() {
     this.wasKilled = true
     this.host.kill('SIGKILL')
@@ -160,12 +160,12 @@ export class Bed {
     return join(this.work, name)
   }
 
-  /** The notebook as it is on disk. */
+  /** The notebook on disk. */
   read(name) {
     return JSON.parse(readFileSync(join(this.work, name), 'utf8'))
   }
 
-  /** The notebook on disk, once it is as wanted. */
+  /** The notebook on disk, once it satisfies a condition. */
   async saved(name, isSo) {
     return await until(() => {
       try {
@@ -181,7 +181,7 @@ export class Bed {
     return JSON.parse(this.run('open', '--no-browser', '--json', ...(name ? [name] : []))).link
   }
 
-  /** A window with a notebook, signed in. */
+  /** A signed-in window with a notebook. */
   async open(name, options = {}) {
     const page = await this.context.newPage()
     if (options.size) await page.setViewportSize(options.size)
@@ -206,7 +206,7 @@ export class Bed {
   }
 }
 
-/** The cell of a page. */
+/** A cell of a page. */
 export const cell = (page, id) => page.locator(`[data-cell="${id}"]`)
 export const text = async (page, id) =>
   await cell(page, id).evaluate((element) => {
@@ -215,7 +215,7 @@ export const text = async (page, id) =>
     return [...content.querySelectorAll('.cm-line')].map((line) => line.textContent).join('\n')
   })
 
-/** Puts the keyboard into the editor of a cell, at its end. */
+/** Focuses the editor of a cell, with the cursor at its end. */
 export async function edit(page, id) {
   await cell(page, id)
     .locator('.source')

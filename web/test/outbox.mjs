@@ -6,7 +6,7 @@ import { build } from 'esbuild'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-// What a browser has.
+// A stand-in for the browser's storage.
 const kept = new Map()
 const store = {
   getItem: (name) => kept.get(name) ?? null,
@@ -68,7 +68,7 @@ const news = (told, more = {}) => ({
 })
 const waiting = (...ids) => ids.map((id) => ({ message: id, words: id }))
 
-/** A conversation with what was told in it, and its outbox, as after a reload when it is of a known name. */
+/** A transcript and its outbox; a known name stands for a reload. */
 function begin(told = [], name = String(Math.random())) {
   const transcript = new Transcript(() => {})
   transcript.receive(news(told), 0, 0)
@@ -84,7 +84,7 @@ function begin(told = [], name = String(Math.random())) {
   return { name, outbox, hear, back }
 }
 
-test('what a killed host was to answer is lost once, also after a reload, though the same was said before', () => {
+test('an unanswered message of a killed host is returned once, also after a reload', () => {
   const old = [asked('1', 'continue'), ended]
   const before = begin(old)
   before.outbox.add(message('2', 'continue'))
@@ -94,13 +94,13 @@ test('what a killed host was to answer is lost once, also after a reload, though
   assert.deepEqual(back(old), [])
 })
 
-test('a message that was taken and of which nothing was told is given back', () => {
+test('an accepted message without any event is returned', () => {
   const { outbox, back } = begin()
   outbox.add(message('1', 'hello'))
   assert.deepEqual(back([]), ['hello'])
 })
 
-test('nothing is lost where the host was there all the time', () => {
+test('no message is returned while the host lives', () => {
   const { outbox, back } = begin([asked('1', 'one'), ended])
   for (const [id, words] of [
     ['2', 'two'],
@@ -116,12 +116,12 @@ test('nothing is lost where the host was there all the time', () => {
   assert.deepEqual(back([...told, ended, asked('3', 'three'), ended]), ['three'])
 })
 
-test('what was answered or withdrawn is not kept', () => {
+test('answered and withdrawn messages are not kept', () => {
   const { name, outbox, hear } = begin()
   const ids = ['a.1', 'b.2', 'c.3']
   for (const id of ids) outbox.add(message(id))
   const held = () => ['a', 'b', 'c'].map((button) => outbox.holds(button))
-  // Nothing was heard yet since they were sent.
+  // No event has arrived since they were sent.
   hear([])
   assert.deepEqual(held(), [true, true, true])
   hear([asked('a.1')], { answering: 'a.1', waiting: waiting('b.2', 'c.3') })
@@ -134,14 +134,14 @@ test('what was answered or withdrawn is not kept', () => {
   assert.equal(kept.has(name), false)
 })
 
-test('an answer that ends before the host has said that it took the message is none that is waited for', () => {
+test('an answer that ends before the acceptance arrives is not waited for', () => {
   const { outbox, hear } = begin()
   outbox.add(message('quick.1'))
   hear([asked('quick.1'), ended])
   assert.equal(outbox.holds('quick'), false)
 })
 
-/** The mode that an answer of this needs. */
+/** The mode that this answer needs. */
 function needs(mode, ...told) {
   const transcript = new Transcript(() => {})
   transcript.receive(news([asked('t', 't', mode), ...told]), 0, 0)
@@ -152,7 +152,7 @@ const call = (id, needs_mode) => [
   { result: { id, text: 'no', images: 0, is_failure: true, duration_ms: 1, deeds: [], needs_mode } },
 ]
 
-test('the mode that is offered is the highest that was needed, or that a model without calls names', () => {
+test('the offered mode is the highest that was needed, or that an answer without calls names', () => {
   assert.equal(needs('ask', ...call('a', 'edit')), 'edit')
   assert.equal(needs('ask', ...call('a', 'agent'), ...call('b', 'edit')), 'agent')
   assert.equal(needs('ask', ...call('a', null), { text: 'In Agent mode I would.' }), null)

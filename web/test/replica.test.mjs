@@ -1,4 +1,4 @@
-// The page's copy of a notebook against a host that is slow, forgets and dies: nothing typed is ever lost.
+// The page's replica against a host that is slow, forgets and crashes: no typed text is ever lost.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -19,12 +19,12 @@ const built = await build({
 const url = `data:text/javascript;base64,${Buffer.from(built.outputFiles[0].text.replaceAll('"@codemirror/state"', JSON.stringify(import.meta.resolve('@codemirror/state'))).replaceAll("'@codemirror/state'", JSON.stringify(import.meta.resolve('@codemirror/state')))).toString('base64')}`
 const { Replica, ChangeSet, Text } = await import(url)
 
-/** The host, as far as the page knows it: one order of changes, and what of it is on disk. */
+/** A model of the host: one order of changes, and the part of it that is on disk. */
 class Host {
   constructor(cells) {
     this.version = 1000
     this.cells = cells
-    /** The content of each cell beside its text, and of the cells that are gone. */
+    /** The content of each cell beside its text, and of deleted cells. */
     this.held = new Map(cells.map(({ id }) => [id, `all of ${id}`]))
     this.graves = new Map()
     this.changes = []
@@ -43,7 +43,7 @@ class Host {
     this.savedVersion = this.version
   }
 
-  /** Dies and comes back with what is on disk. */
+  /** Crashes and restarts from the disk. */
   die() {
     this.version += 1000
     this.cells = this.disk.cells
@@ -86,7 +86,7 @@ class Host {
     return 'taken'
   }
 
-  /** Applies an operation to all that is not text. */
+  /** Applies an operation to everything except texts. */
   carry({ op, cell, content, from }) {
     const of = (id) => this.held.get(id) ?? this.graves.get(id)
     if (op === 'delete') {
@@ -124,7 +124,7 @@ class Client {
     this.letters.push(letter)
   }
 
-  /** An editor follows the changes that it is told, and nothing else. */
+  /** An editor applies the changes that it receives, and nothing else. */
   show({ texts }) {
     for (const { cell, change } of texts) {
       const text = Text.of((this.shown.get(cell) ?? '').split('\n'))
@@ -168,7 +168,7 @@ class Client {
   }
 }
 
-test('two windows and a host that dies again and again: every letter is there, once', () => {
+test('two windows and a crashing host: every letter is there once', () => {
   for (let seed = 1; seed <= 300; seed++) {
     const pick = random(seed)
     const host = new Host([
@@ -180,7 +180,8 @@ test('two windows and a host that dies again and again: every letter is there, o
     for (let step = 0; step < 120; step++) {
       const which = pick(2)
       const client = clients[which]
-      // Each window types in a cell of its own while hosts die: what two type in one cell in the moment before is tested below.
+      // Each window types in a cell of its own while hosts crash; typing in one cell just before a crash is
+      // tested below.
       if (pick(3) < 2) client.type(which === 0 ? 'a' : 'b', String.fromCodePoint(0x4e00 + next++), pick(30))
       const what = pick(12)
       if (what < 5) client.send()
@@ -209,7 +210,7 @@ test('two windows and a host that dies again and again: every letter is there, o
   }
 })
 
-test('whole cells are deleted, brought back, pasted and merged while hosts die, and nothing that they hold is lost', () => {
+test('whole cells survive deletion, restoration, paste and merge while hosts crash', () => {
   for (let seed = 1; seed <= 300; seed++) {
     const pick = random(seed)
     const first = ['a', 'b', 'c', 'd'].map((id) => ({ id, kind: 'code', source: id }))
@@ -218,7 +219,7 @@ test('whole cells are deleted, brought back, pasted and merged while hosts die, 
     // Cells come and go, and with them their editors.
     for (const client of clients) client.show = () => {}
     const content = (cell) => ({ cell: { cell, outputs: true } })
-    // Two clients that type in one cell just before a host dies are tested elsewhere.
+    // Two clients that type in one cell just before a crash are tested elsewhere.
     const dies = seed % 2 === 0
     for (let step = 0; step < 80; step++) {
       const client = clients[pick(2)]
@@ -269,7 +270,7 @@ test('whole cells are deleted, brought back, pasted and merged while hosts die, 
   }
 })
 
-test('a merge that a host did not live to save is done again whole', () => {
+test('a merge lost in a crash is done again whole', () => {
   const host = new Host([
     { id: 'a', kind: 'code', source: 'x' },
     { id: 'b', kind: 'code', source: 'y' },
@@ -288,7 +289,7 @@ test('a merge that a host did not live to save is done again whole', () => {
   assert.deepEqual([host.cells.length, host.held.get('a')], [1, 'all of a and all of b'])
 })
 
-test('a whole cell that the host refuses is sent as text, with all typed text', () => {
+test('a whole cell that the host refuses is sent as text', () => {
   const host = new Host([{ id: 'a', kind: 'code', source: 'x' }])
   const client = new Client(host, 'one')
   client.type('a', '1', 9)
@@ -311,7 +312,7 @@ test('a whole cell that the host refuses is sent as text, with all typed text', 
   assert.equal(client.replica.simplify(), false)
 })
 
-test('two windows in one cell come to one text with every letter', () => {
+test('two windows in one cell converge with every letter', () => {
   for (let seed = 1; seed <= 300; seed++) {
     const pick = random(seed)
     const host = new Host([{ id: 'a', kind: 'code', source: 'start 😀 end' }])
@@ -334,7 +335,7 @@ test('two windows in one cell come to one text with every letter', () => {
   }
 })
 
-test('what a page left behind is done by the next one, without what had arrived', () => {
+test('the next page applies the stored edits of a closed one, without those that had arrived', () => {
   const host = new Host([{ id: 'a', kind: 'code', source: 'x' }])
   const first = new Client(host, 'one')
   first.type('a', '1', 9)

@@ -58,12 +58,12 @@ async function open(isNew: boolean): Promise<void> {
   setup.value = (await ask({ chat: { setup: { notebook } } }, 'setup')) ?? setup.peek()
 }
 
-async function follow(mine: number, told: number): Promise<void> {
+async function follow(mine: number, old: number): Promise<void> {
   let isBehind = true
   await followTranscript(
     transcript,
     chat,
-    told,
+    old,
     () => mine === times,
     (isOld) => {
       if (!isBehind) return outbox.removeFinished()

@@ -18,11 +18,11 @@ export async function followTranscript(
 ): Promise<void> {
   let [from, mark]: [number, number | null] = [0, null]
   while (isWanted()) {
-    const heard: Heard | null = await ask({ chat: { hear: { chat, from, mark } } }, 'heard', true)
-    if (!heard || !isWanted() || (heard.is_over && heard.told.length === 0)) return
-    old ??= heard.next
-    transcript.receive(heard, from, old)
-    ;[from, mark] = [heard.next, heard.mark]
+    const batch: Heard | null = await ask({ chat: { hear: { chat, from, mark } } }, 'heard', true)
+    if (!batch || !isWanted() || (batch.is_over && batch.told.length === 0)) return
+    old ??= batch.next
+    transcript.receive(batch, from, old)
+    ;[from, mark] = [batch.next, batch.mark]
     onBatch(from < old)
   }
 }

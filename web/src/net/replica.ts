@@ -153,19 +153,19 @@ export class Replica {
   }
 
   /**
-   * Replaces the replica by the notebook on disk. `heard` is the last submission number of this page in it.
+   * Replaces the replica by the notebook on disk. `received` is the last submission number of this page in it.
    * Later submissions, which a host accepted and lost, are sent again.
    */
-  resync(version: number, newest: Cell[], heard: number | undefined): VisibleChange {
+  resync(version: number, newest: Cell[], received: number | undefined): VisibleChange {
     const old = this.shown
     const own = this.own()
     this.confirmed = this.safe
     for (const { number, ops } of own) {
-      if (number <= (heard ?? 0)) for (const op of ops) this.confirmed = applyOp(this.confirmed, op)
+      if (number <= (received ?? 0)) for (const op of ops) this.confirmed = applyOp(this.confirmed, op)
     }
     this.sent = []
-    this.waiting = own.filter(({ number }) => number > (heard ?? 0)).flatMap(({ ops }) => ops)
-    this.number = Math.max(this.number, heard ?? 0)
+    this.waiting = own.filter(({ number }) => number > (received ?? 0)).flatMap(({ ops }) => ops)
+    this.number = Math.max(this.number, received ?? 0)
     this.isSent = false
     this.show()
     this.take(between(this.confirmed, newest), false)
@@ -207,7 +207,7 @@ export class Replica {
   }
 
   /** Applies the stored edits of another page after all changes since. */
-  adopt(kept: UnsavedEdits, heard: number | undefined): void {
+  adopt(kept: UnsavedEdits, received: number | undefined): void {
     const newest = this.confirmed
     const known = new Map(kept.cells.map((cell) => [cell.id, cell]))
     const before = newest.map((cell) => known.get(cell.id) ?? cell)
@@ -215,7 +215,7 @@ export class Replica {
     const other = new Replica(kept.client, 0, before)
     other.names = 1_000_000
     for (const { number, ops } of kept.own) other.log.push({ version: 0, number, effects: [], ops })
-    other.resync(this.version, newest, heard)
+    other.resync(this.version, newest, received)
     for (const op of other.waiting) this.act(op)
   }
 

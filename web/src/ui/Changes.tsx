@@ -27,7 +27,7 @@ export function Changes() {
   const turns = useSignal<TurnSummary[] | null>(null)
   const newest = version.value
   useEffect(() => {
-    void ask(notebook('turns'), 'turns').then((told) => (turns.value = told ?? turns.peek()))
+    void ask(notebook('turns'), 'turns').then((found) => (turns.value = found ?? turns.peek()))
   }, [newest])
   const undo = async ({ turn, actor }: TurnSummary) => {
     await settled()

@@ -1,4 +1,4 @@
-// A program that takes the host's port, pages of other origins, and browsers that were sent away.
+// A program that takes the host's port, pages of other origins, and revoked browsers.
 
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { cell, code, edit, markdown, notebook, source, text, until } from '../kit.mjs'
 import { bed } from './bed.mjs'
 
-/** A program that listens in the host's place, and keeps all that it is sent. */
+/** A program that listens on the host's port and records everything it receives. */
 async function squat(port) {
   const heard = []
   const sockets = new Set()
@@ -32,7 +32,7 @@ async function squat(port) {
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${key}\r\n\r\n`,
     )
-    // It says what a host would say, as well as it can.
+    // It imitates the host's messages as well as it can.
     const said = JSON.stringify({
       host: {
         challenge: randomBytes(16).toString('hex'),
@@ -53,7 +53,7 @@ async function squat(port) {
   return { heard, close }
 }
 
-/** What a short frame of a browser says. Frames that close have no text. */
+/** The text of a short frame from a browser. Closing frames have none. */
 function unmasked(frame) {
   if ((frame[0] & 15) === 8) return ''
   const from = (frame[1] & 127) === 126 ? 4 : 2
@@ -61,7 +61,7 @@ function unmasked(frame) {
   return String(Buffer.from(frame.subarray(from + 4).map((byte, at) => byte ^ mask[at % 4])))
 }
 
-test('a program that takes the port of a host gets nothing from an open page but a worthless cookie', async (context) => {
+test("a program on the host's port gets only a worthless cookie from an open page", async (context) => {
   const picture = {
     output_type: 'display_data',
     metadata: {},
@@ -90,7 +90,7 @@ test('a program that takes the port of a host gets nothing from an open page but
     if (bed.host.exitCode !== null || bed.host.signalCode !== null) await bed.serve()
   })
   await page.locator('.saved.unverified').waitFor()
-  // All that a person may do meanwhile: typing, formulas, far pictures, the assistant, the clipboard, another look.
+  // The user goes on meanwhile: typing, formulas, images, the assistant, the clipboard, the theme.
   await edit(page, 'a')
   await page.keyboard.type(' + 4711')
   await page.keyboard.press('Escape')
@@ -121,14 +121,14 @@ test('a program that takes the port of a host gets nothing from an open page but
   const cookies = JSON.parse(/\{.*\}/.exec(heard[0])[0]).cookie
   assert.match(cookies, new RegExp(`cellist-${bed.port}=[0-9a-f]{64}`))
 
-  // The cookie and the words of the page are worth nothing to the next host.
+  // The recorded cookie and greeting do not work on the next host.
   await squatter.close()
   await bed.serve()
   const base = `http://127.0.0.1:${bed.port}`
   for (const path of ['/', '/session', '/raw?path=x.ipynb', '/output', '/plotly.js']) {
     assert.equal((await fetch(base + path, { headers: { cookie: cookies } })).status, 401, path)
   }
-  // The page comes back by itself, with all that was typed, and its pictures.
+  // The page reconnects by itself, with all edits and images.
   await page.locator('.saved.open').waitFor()
   await until(async () => (await text(page, 'a')).endsWith('4711'), 'the text')
   await bed.saved('squatted.ipynb', (cells) => source(cells[0].source).endsWith('4711'))
@@ -158,7 +158,7 @@ test('a program that takes the port of a host gets nothing from an open page but
   )
 })
 
-/** All that the browser keeps for the page. */
+/** Everything that the browser stores for the page. */
 const stored = (page) =>
   page.evaluate(async () => {
     const cached = []
@@ -170,7 +170,7 @@ const stored = (page) =>
     return [{ ...localStorage }, { ...sessionStorage }, cached, await indexedDB.databases()]
   })
 
-test('a file leads the browser to the page, and goes', async () => {
+test('a private file opens the page and is removed', async () => {
   bed.write('filed.ipynb', notebook(code('a', 'x = 1')))
   const desktop = join(bed.folder, 'desktop')
   mkdirSync(desktop)
@@ -188,7 +188,7 @@ test('a file leads the browser to the page, and goes', async () => {
   }
   await until(() => existsSync(join(desktop, 'given')), 'the file')
   const address = readFileSync(join(desktop, 'given'), 'utf8')
-  // A browser that knows nothing of the page yet.
+  // A browser without any state.
   await bed.context.clearCookies()
   const page = await bed.context.newPage()
   await page.goto(address)
@@ -199,7 +199,7 @@ test('a file leads the browser to the page, and goes', async () => {
   await page.locator('.saved.open').waitFor()
 })
 
-test('a page of another origin reads nothing, sends nothing and frames nothing', async () => {
+test('a page of another origin cannot read, send or frame anything', async () => {
   bed.write('target.ipynb', notebook(code('a', 'secret = 4711')))
   const ours = await bed.open('target.ipynb')
   const hostile = createServer((_, response) => {
@@ -208,8 +208,8 @@ test('a page of another origin reads nothing, sends nothing and frames nothing',
   })
   await new Promise((resolve) => hostile.listen(0, '127.0.0.1', resolve))
   const page = await bed.context.newPage()
-  // Another site, another site that is at our address by its name, and another port of this very machine, whose requests
-  // have our cookie.
+  // Another site, another site whose name points at our address, and another port of this machine, whose
+  // requests carry our cookie.
   for (const name of ['evil.test', '127.0.0.1', 'localhost']) {
     await page.goto(`http://${name}:${hostile.address().port}/`)
     const tried = await page.evaluate(async (port) => {
@@ -267,7 +267,7 @@ test('a page of another origin reads nothing, sends nothing and frames nothing',
     }, bed.port)
     for (const [what, how] of Object.entries(tried)) assert.equal(how, 'blocked', `${name}: ${what}`)
   }
-  // A form is sent as a whole page would be; the host refuses it.
+  // A form is posted as a navigation; the host refuses it.
   const [answer] = await Promise.all([
     page.waitForResponse((response) => response.request().method() === 'POST'),
     page.evaluate((port) => {
@@ -280,7 +280,7 @@ test('a page of another origin reads nothing, sends nothing and frames nothing',
     }, bed.port),
   ])
   assert.equal(answer.status(), 403)
-  // Our own page goes on.
+  // The real page keeps working.
   await ours.locator('.saved.open').waitFor()
   await new Promise((resolve) => {
     hostile.closeAllConnections()
@@ -288,7 +288,7 @@ test('a page of another origin reads nothing, sends nothing and frames nothing',
   })
 })
 
-test('a revoked browser is signed out at once, keeps what was typed, and is let in by a new link', async () => {
+test('a revoked browser is signed out at once, keeps its edits, and signs in by a new link', async () => {
   bed.write('revoked.ipynb', notebook(code('a', 'x = 1')))
   const page = await bed.open('revoked.ipynb')
   const { browsers } = JSON.parse(bed.run('status', '--browsers', '--json'))

@@ -1,14 +1,14 @@
-// What the rules for everyone's use find on a page.
+// Accessibility checks by axe.
 
 import { fileURLToPath } from 'node:url'
 
-/** The script that knows the rules; a page runs it first. */
+/** The script of axe; a page runs it first. */
 export const axe = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))
 
-/** What axe finds serious. */
+/** The serious findings of axe. */
 export const faults = (page) =>
   page.evaluate(async () => {
-    // What is about to change its colour is looked at when it has; what turns for ever is not waited for.
+    // Wait for transitions of colours to end, but not for endless animations.
     const ends = document
       .getAnimations()
       .filter((one) => Number.isFinite(one.effect?.getComputedTiming().endTime))

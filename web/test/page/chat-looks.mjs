@@ -1,4 +1,4 @@
-// The pane for everyone: rules of use in light and dark, wide and narrow, and a host that comes and goes.
+// The pane: accessibility in both themes, wide and narrow, and a restarted host.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ for (const [theme, size] of [
   ['light', { width: 640, height: 900 }],
 ]) {
   const wide = size.width > 860 ? 'wide' : 'narrow'
-  test(`nothing of the assistant is in the way of anyone, in ${theme} and ${wide}`, async () => {
+  test(`the assistant is accessible, in ${theme} and ${wide}`, async () => {
     account({ run_code: 'ask' })
     const cells = [code('a', 'mass = 52 * 190 - 5600'), code('b', 'print(mass)')]
     const page = await talkAbout(`everyone-${theme}-${wide}.ipynb`, cells, {
@@ -67,7 +67,7 @@ for (const [theme, size] of [
   })
 }
 
-test('what was said outlives the host, and the conversation goes on', async () => {
+test('a conversation survives the host and continues', async () => {
   const page = await talkAbout('outlives.ipynb', [code('a', 'x = 1')])
   await models.say(asks(['update_notebook_cell', { cell: 'a', content: 'x = 2' }]), says('Said before.'))
   await say(page, 'Agent', 'remember penguins')
@@ -75,7 +75,7 @@ test('what was said outlives the host, and the conversation goes on', async () =
   await bed.kill()
   await bed.serve()
   await page.locator('.saved.open').waitFor()
-  // Whoever has the page open is let in again; settings and keys come with the next link.
+  // An open page signs in again; settings and keys come with the next link.
   const other = await bed.open('outlives.ipynb')
   await turns(other).last().getByText('Said before.').waitFor()
   await models.say(says('Penguins, yes.'))

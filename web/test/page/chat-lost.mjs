@@ -1,4 +1,4 @@
-// Messages that nobody answers: the host is killed, another window comes between, or a button is pressed twice.
+// Unanswered messages: the host is killed, another window intervenes, or a button is pressed twice.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -19,7 +19,7 @@ import {
 } from './assistant.mjs'
 import { bed } from './bed.mjs'
 
-/** Kills the host and starts it again. */
+/** Kills and restarts the host. */
 async function again(meanwhile = async () => {}) {
   await bed.kill()
   await meanwhile()
@@ -32,7 +32,7 @@ const written = (page, words) =>
     async () => `${words} for ${await field(page).inputValue()}`,
   )
 
-test('what a killed host was to answer is given back once, though the same was said before, also after a reload', async () => {
+test('an unanswered message returns once after the host is killed, also after a reload', async () => {
   const page = await talkAbout('lost.ipynb', [code('a', 'x = 1')])
   await models.say(says('Answered.'), held(says('Half ', 'of it.')))
   await say(page, 'Ask', 'continue')
@@ -48,19 +48,19 @@ test('what a killed host was to answer is given back once, though the same was s
   await page.reload()
   await answered(page, 'Answered.')
   assert.equal(await field(page).inputValue(), 'continue\n\nwaits')
-  // The page itself may be gone as well.
+  // The page may be gone as well.
   await models.forget()
   await models.say(held(says('Half ', 'again.')))
   await page.locator('.saved.open').waitFor()
   await say(page, 'Ask', 'once more')
   await turns(page).last().getByText('Half').waitFor()
   await again(() => page.goto('about:blank'))
-  // The next host knows nothing of the cookie, and the new link leads to what the tab has kept.
+  // The next host does not know the cookie; the new link opens the notebook with the tab's edits.
   await page.goto(bed.link('lost.ipynb'))
   await written(page, 'once more')
 })
 
-test('what was said at a cell and not answered is given back when the host was killed', async () => {
+test('an unanswered inline message returns after the host is killed', async () => {
   const page = await talkAbout('lost-inline.ipynb', [code('a', 'x = 1')])
   const line = page.locator('.inline-chat').getByRole('textbox')
   await models.say(held(says('I ', 'think.')))
@@ -73,7 +73,7 @@ test('what was said at a cell and not answered is given back when the host was k
   await until(async () => (await line.inputValue()) === 'make it two', 'the words')
 })
 
-/** Whether the next window has told the host that someone types in it, and the host has taken that in. */
+/** Whether the host knows that the user is typing in the next window. */
 function reports() {
   let [asked, isTaken] = [null, false]
   bed.context.once('page', (page) =>
@@ -91,7 +91,7 @@ function reports() {
   return () => isTaken
 }
 
-test('a window with another notebook does not switch notebook mode off, nor does a notebook without cells', async () => {
+test('notebook mode stays on beside a window with another notebook, and in an empty notebook', async () => {
   const page = await talkAbout('in-front.ipynb', [])
   await choose(page, 'Agent')
   await field(page).fill('What is here?')
@@ -108,7 +108,7 @@ test('a window with another notebook does not switch notebook mode off, nor does
   assert.ok(!(await turn.locator('.with .meta').textContent()).includes('notebook mode off'))
 })
 
-test('a notebook that was not sent is not sent by a switch of the mode, and a switch that is pressed twice is sent once', async () => {
+test('a mode switch does not attach a detached notebook, and two presses send once', async () => {
   const page = await talkAbout('removed.ipynb', [code('a', 'x = 1')])
   const heard = await listen()
   await models.say(

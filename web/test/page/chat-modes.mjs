@@ -1,4 +1,4 @@
-// How far an answer may go: the mode, and a notebook that is attached and in front.
+// The modes, and notebook mode: a notebook that is attached and active.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -32,7 +32,7 @@ const TRIES = [
 ]
 
 for (const mode of ['Ask', 'Edit']) {
-  test(`a model that tries what ${mode} mode forbids changes and runs nothing, and the way to Agent mode is shown`, async () => {
+  test(`${mode} mode refuses to change or run cells and offers Agent mode`, async () => {
     const name = `forbidden-${mode.toLowerCase()}.ipynb`
     const page = await talkAbout(name, [code('a', 'x = 1')])
     const heard = await listen()
@@ -50,7 +50,7 @@ for (const mode of ['Ask', 'Edit']) {
     assert.equal(await text(page, 'a'), 'x = 1')
     assert.deepEqual(sources(bed.read(name).cells), ['x = 1'])
     assert.ok(!existsSync(join(bed.work, 'made')))
-    // The same words again, in the mode that they need.
+    // The same message again, in the mode that it needs.
     await models.say(asks(['update_notebook_cell', { cell: 'a', content: 'x = 2' }]), says('Now it is done.'))
     await turn.getByRole('button', { name: 'Switch to Agent and send' }).click()
     await answered(page, 'Now it is done.')
@@ -61,7 +61,7 @@ for (const mode of ['Ask', 'Edit']) {
   })
 }
 
-test('in Agent mode a model changes, adds, runs and deletes, and the rows say what really happened', async () => {
+test('in Agent mode a model edits, adds, runs and deletes cells, and each row shows the effect', async () => {
   const page = await talkAbout('agent.ipynb', [
     code('a', 'one = 1\ntwo = 2'),
     code('b', 'print(one + two)'),
@@ -96,12 +96,12 @@ test('in Agent mode a model changes, adds, runs and deletes, and the rows say wh
   await cell(page, 'b').locator('.outputs').getByText('42').waitFor()
   const { cells } = await bed.saved('agent.ipynb', (cells) => cells.length === 3)
   assert.deepEqual(sources(cells), ['# Sum', 'one = 1\ntwo = 41\nthree = 3', 'print(one + two)'])
-  // Cells that an answer names are ways to them.
+  // Cells that an answer names are links to them.
   await flashes(page, 'b', () => turn.locator('.prose button.cell-chip[data-chip=b]').click())
   assert.equal(await pane(page).locator('.to-review').textContent(), '3 changes to review')
 })
 
-/** Does something that has a cell tinted for a moment. */
+/** Runs an action that tints a cell for a moment. */
 async function flashes(page, id, act) {
   await cell(page, id).and(page.locator(':not(.touched)')).waitFor()
   await cell(page, id).evaluate((element) => {
@@ -113,7 +113,7 @@ async function flashes(page, id, act) {
   await page.waitForFunction(() => window.flashed)
 }
 
-/** Leaves out or takes in the notebook of the page, and others. */
+/** Attaches or detaches the notebook of the page, and others. */
 async function attach(page, { own, others }) {
   const leaveOut = pane(page).getByRole('button', { name: /^Remove .*\.ipynb$/ })
   if (!own) await leaveOut.click()
@@ -160,7 +160,7 @@ const SCENARIOS = [
 
 for (const { number, own, others, modes, look, change } of SCENARIOS) {
   const which = `${own ? 'attached' : 'not attached'}${others.length > 0 ? `, with ${others.length} other` : ''}`
-  test(`notebook mode is ${look ? 'on' : 'off'} with the notebook in front ${which}, in ${modes.join(', ')}`, async () => {
+  test(`notebook mode is ${look ? 'on' : 'off'} with the active notebook ${which}, in ${modes.join(', ')}`, async () => {
     for (const other of ['one', 'two'])
       bed.write(`beside-${other}.ipynb`, notebook(code('o', `beside_${other} = 1`)))
     const page = await talkAbout(`scenario-${number}.ipynb`, [code('a', 'in_front = 1')])
@@ -183,7 +183,7 @@ for (const { number, own, others, modes, look, change } of SCENARIOS) {
       assert.equal(results(await heard.request(2 * at + 1))[0].isFailure, !look)
       assert.equal((await turn.locator('.with .meta').textContent()).includes('notebook mode off'), !look)
     }
-    // The menu of tools knows as much.
+    // The menu of tools agrees.
     for (const mode of modes) {
       await choose(page, mode)
       await field(page).fill('#')
@@ -199,7 +199,7 @@ for (const { number, own, others, modes, look, change } of SCENARIOS) {
   })
 }
 
-test('a message that names a tool beyond its mode is sent in Agent mode by one press', async () => {
+test('one press sends a message that needs Agent mode in that mode', async () => {
   const page = await talkAbout('switch.ipynb', [code('a', 'x = 1')])
   const heard = await listen()
   await choose(page, 'Ask')
@@ -210,14 +210,14 @@ test('a message that names a tool beyond its mode is sent in Agent mode by one p
   const { message, tools } = told(await heard.request(0))
   offers(tools, { look: true, change: true })
   assert.match(message, /# Tools that the request names\n\n- `run_notebook_cells`\n/)
-  // Without the switch the model is told that it may not.
+  // Without the switch the model's call is refused.
   await models.say(says('No.'))
   await say(page, 'Ask', '#runNotebookCells please')
   await answered(page, 'No.')
   assert.match(told(await heard.request(1)).message, /- `run_notebook_cells` \(it needs Agent mode\)/)
 })
 
-test('what the model sees is shown to the letter before it is sent', async () => {
+test('the preview shows the prompt exactly as it is sent', async () => {
   const page = await talkAbout('seen.ipynb', [
     code('a', 'x = 1'),
     { ...code('b', 'x + 1'), outputs: [{ output_type: 'stream', name: 'stdout', text: 'as it printed\n' }] },
@@ -225,7 +225,7 @@ test('what the model sees is shown to the letter before it is sent', async () =>
   await models.say(says('First.'))
   await say(page, 'Agent', 'a first word')
   await answered(page, 'First.')
-  // A notebook that was not there when the page was opened.
+  // A notebook created after the page was opened.
   bed.write('made-since.ipynb', notebook(code('o', 'made_since = 1')))
   await attach(page, { own: true, others: ['made-since.ipynb'] })
   for (const what of [/^cell.*x = 1/, /^output.*x \+ 1/]) {

@@ -1,4 +1,4 @@
-// Providers that refuse, break off, are slow or not there; and what no provider, page or file may see.
+// Providers that refuse, fail, are slow or missing; and secrets that no provider, page or file may see.
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -26,7 +26,7 @@ import { bed } from './bed.mjs'
 
 const failed = (page) => turns(page).last().getByRole('group', { name: 'Provider error' })
 
-test('a provider that wants fewer requests is asked again when it says so, or named when that is too long', async () => {
+test('a rate-limited request is retried at the given time, or fails if that is too late', async () => {
   const page = await talkAbout('limited.ipynb', [code('a', 'x = 1')])
   const heard = await listen()
   await models.say(refuses(429, 'slow down', [['retry-after', '6']]), says('Now.'))
@@ -45,7 +45,7 @@ test('a provider that wants fewer requests is asked again when it says so, or na
   assert.match(told(await heard.request(3)).message, /and now\?$/)
 })
 
-test('a dead provider and a wrong key are named, with what to do', async () => {
+test('an unreachable provider and a rejected key are reported with a hint', async () => {
   const gone = await Models.start()
   await gone.stop()
   account({ base_url: gone.url })
@@ -60,7 +60,7 @@ test('a dead provider and a wrong key are named, with what to do', async () => {
   await answered(page, 'Welcome.')
 })
 
-test('an answer that breaks off is asked for again, and its half is not kept', async () => {
+test('a dropped answer is requested again, and its partial text is discarded', async () => {
   const page = await talkAbout('broken.ipynb', [code('a', 'x = 1')])
   for (const provider of ['openai', 'gemini', 'anthropic']) {
     account({ provider, base_url: provider === 'openai' ? `${models.url}/v1` : models.url })
@@ -74,7 +74,7 @@ test('an answer that breaks off is asked for again, and its half is not kept', a
   await failed(page).getByText('does not answer as a provider of models does').waitFor()
 })
 
-test('a slow answer is seen piece by piece, and text that is markup stays text', async () => {
+test('a slow answer appears as it streams, and markup in it stays text', async () => {
   const page = await talkAbout('slow.ipynb', [code('a', 'x = 1')])
   await models.say(paced(held(says('<img src=x onerror="document.title=1"> ', '**bold** ', 'end.')), 30))
   await say(page, 'Ask', 'slowly')
@@ -87,7 +87,7 @@ test('a slow answer is seen piece by piece, and text that is markup stays text',
   assert.equal(await pane(page).locator('[onerror]').count(), 0)
 })
 
-test('markup in an answer fetches nothing, runs nothing and looks like no part of the page, also after a reload', async () => {
+test('markup in an answer loads nothing, runs nothing and cannot imitate the page, also after a reload', async () => {
   const page = await talkAbout('markup.ipynb', [code('a', 'x = 1')])
   const fetched = []
   page.on('request', (request) => fetched.push(request.url()))
@@ -114,7 +114,7 @@ test('markup in an answer fetches nothing, runs nothing and looks like no part o
   )
 })
 
-test('without a model the pane says what to do, and a model that is set up then is asked', async () => {
+test('without a model the pane explains the setup, and uses a model configured later', async () => {
   noAccount()
   const page = await talkAbout('none.ipynb', [code('a', 'x = 1')])
   const problem = page.getByRole('group', { name: 'No AI model configured' })
@@ -132,7 +132,7 @@ const files = (folder) =>
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
 
-test('no key, token or file that is kept from models is in any request, log, notebook or page', async () => {
+test('no key, token or private file appears in any request, log, notebook or page', async () => {
   const kept = {
     environment: 'sk-environment-4711',
     gateway: 'gateway-token-4711',
@@ -177,13 +177,13 @@ test('no key, token or file that is kept from models is in any request, log, not
   await cell(page, 'a').locator('.outputs').getByText('PATH').waitFor()
   for (const { text, isFailure } of results((await models.request(from + 1)).body))
     assert.ok(isFailure && !text.includes('4711'), text)
-  // What someone has written down carelessly is read without the key.
+  // A notebook that contains the key is read without it.
   assert.ok(results((await models.request(from + 2)).body)[2].text.includes('the key is ['))
-  // A provider that says the key back, as some do.
+  // A provider that echoes the key, as some do.
   await models.say(refuses(400, `the key ${KEY} is not known`))
   await say(page, 'Ask', 'once more')
   await failed(page).waitFor()
-  // The menu does not lead there either.
+  // The menu does not offer it either.
   await field(page).pressSequentially('@priv')
   await page.getByRole('option', { name: 'privy.ipynb' }).waitFor()
   assert.equal(await page.getByRole('option', { name: 'private.ipynb' }).count(), 0)
@@ -199,7 +199,7 @@ test('no key, token or file that is kept from models is in any request, log, not
   const storage = await page.evaluate(() =>
     JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]),
   )
-  // The user's settings have the key, and the host keeps what lets in at itself, for nobody else to read.
+  // The user's settings have the key, and the host has its own credentials, in private files.
   const own = files(join(bed.home, 'run')).filter((path) =>
     [kept.host, kept.page].some((token) => readFileSync(path, 'latin1').includes(token)),
   )
@@ -224,7 +224,7 @@ test('no key, token or file that is kept from models is in any request, log, not
     for (const [name, secret] of Object.entries(kept))
       assert.ok(!text.includes(secret), `${name} is in ${place}`)
   }
-  // Nor anything that looks like what lets code in at the tools.
+  // Nor anything that looks like the token of the tools.
   for (const [place, text] of places.slice(0, 5)) assert.doesNotMatch(text, /\b[0-9a-f]{64}\b/, place)
   assert.equal(await calls(page, 'read').and(page.locator('.failed')).count(), 4)
 })

@@ -1,4 +1,4 @@
-// Answers on their way: stopped, reloaded, queued, asked about, taken back, and beside someone who types.
+// Answers in progress: stopped, reloaded, queued, approved, restored, and beside a typing user.
 
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
@@ -23,7 +23,7 @@ import {
 } from './assistant.mjs'
 import { bed, sources } from './bed.mjs'
 
-test('a tool that fails is shown as it is, and the model goes on', async () => {
+test('a failed tool call is shown, and the answer continues', async () => {
   const page = await talkAbout('fails.ipynb', [code('a', '1/0')])
   const heard = await listen()
   await models.say(
@@ -50,7 +50,7 @@ test('a tool that fails is shown as it is, and the model goes on', async () => {
   assert.equal(await text(page, 'a'), '1/0')
 })
 
-test('a model that changes the cell in which someone types loses no letter of theirs', async () => {
+test("a model's edit of a cell loses no letter that the user types in it", async () => {
   const page = await talkAbout('typing.ipynb', [code('a', 'one\ntwo\nthree\nfour')])
   await models.say(
     {
@@ -77,7 +77,7 @@ test('a model that changes the cell in which someone types loses no letter of th
   await bed.saved('typing.ipynb', (cells) => sources(cells)[0] === whole)
 })
 
-test('stop ends an answer in the middle, leaves the kernel alone, and the next message is answered', async () => {
+test('Stop ends an answer, not the kernel, and the next message is answered', async () => {
   const waits =
     'import os, time\nprint("begun", flush=True)\nwhile not os.path.exists("go-stop"): time.sleep(0.01)\nprint("ended by itself")'
   const page = await talkAbout('stop.ipynb', [code('a', waits)])
@@ -100,11 +100,11 @@ test('stop ends an answer in the middle, leaves the kernel alone, and the next m
   await say(page, 'Ask', 'and now?')
   await answered(page, 'Here I am.')
   assert.equal(await heard.count(), 3)
-  // What was said before the stop is known, and that it was stopped.
+  // The transcript has the text before the stop, and the stop.
   assert.ok(JSON.stringify((await heard.request(2)).messages).includes('The person stopped this answer'))
 })
 
-test('what an answer has begun is interrupted when the person wants that too', async () => {
+test('a second Stop interrupts the code that an answer started', async () => {
   const page = await talkAbout('interrupt.ipynb', [
     code('a', 'import time\nprint("begun", flush=True)\nwhile True: time.sleep(0.01)'),
   ])
@@ -117,7 +117,7 @@ test('what an answer has begun is interrupted when the person wants that too', a
   await cell(page, 'a').locator('.outputs').getByText('KeyboardInterrupt').first().waitFor()
 })
 
-test('an answer goes on while the page is loaded again, and a second window sees it too', async () => {
+test('an answer continues during a reload, and a second window shows it', async () => {
   const page = await talkAbout('reload-chat.ipynb', [code('a', 'x = 1')])
   await models.say(
     {
@@ -146,7 +146,7 @@ test('an answer goes on while the page is loaded again, and a second window sees
   }
 })
 
-test('messages wait for their turn, and one that waits can be withdrawn', async () => {
+test('messages are queued, and a queued message can be withdrawn', async () => {
   const page = await talkAbout('queue.ipynb', [code('a', 'x = 1')])
   const heard = await listen()
   await models.say(held(says('One', '.')), says('Two.'))
@@ -166,7 +166,7 @@ test('messages wait for their turn, and one that waits can be withdrawn', async 
   assert.match(told(await heard.request(1)).message, /second$/)
 })
 
-test('code runs once, always or not at all, as the person says', async () => {
+test("the user's approval lets code run once, always or not at all", async () => {
   account({ run_code: 'ask' })
   const made = () =>
     source(
@@ -189,7 +189,7 @@ test('code runs once, always or not at all, as the person says', async () => {
   await say(page, 'Agent', 'run it twice')
   await question.getByRole('button', { name: 'Run once' }).click()
   await cell(page, 'a').locator('.outputs').getByText('ran 1').waitFor()
-  // The second call asks again; whoever comes back finds the question.
+  // The second call asks again; a reloaded page shows the question.
   await question.waitFor()
   await page.reload()
   await question.getByRole('button', { name: 'Always for this notebook' }).click()
@@ -199,7 +199,7 @@ test('code runs once, always or not at all, as the person says', async () => {
   await answered(page, 'Run again.')
   assert.equal(await question.count(), 0)
   await bed.saved('approve.ipynb', () => made() === 'ran 3\n')
-  // A new conversation about the same notebook keeps the word.
+  // A new conversation about the same notebook keeps the approval.
   await press(page, 'New conversation')
   await turns(page).first().waitFor({ state: 'detached' })
   await models.say(asks(run), says('Run in a new one.'))
@@ -208,7 +208,7 @@ test('code runs once, always or not at all, as the person says', async () => {
   await bed.saved('approve.ipynb', () => made() === 'ran 4\n')
 })
 
-test('a file that other programs run changes only after a question that names it', async () => {
+test('a file that other programs run changes only after an approval that names it', async () => {
   account({ run_code: 'ask' })
   const page = await talkAbout('consent.ipynb', [code('a', 'x = 1')])
   const path = join(bed.work, '.vscode/tasks.json')
@@ -221,14 +221,14 @@ test('a file that other programs run changes only after a question that names it
   await question.waitFor()
   assert.equal(
     await question.locator('p').textContent(),
-    `Other programs run or obey ${path}. May it change?`,
+    `Other programs run ${path} or take settings from it. Allow the change?`,
   )
   assert.equal(await question.locator('code').textContent(), path)
   assert.deepEqual(await question.getByRole('button').allTextContents(), [
     'Allow in this conversation',
     'Don’t change',
   ])
-  // The person sees the content before deciding.
+  // The user sees the content before deciding.
   await calls(page, 'write').last().locator('.arguments').getByText('{"first": 1}').waitFor()
   await question.getByRole('button', { name: 'Don’t change' }).click()
   await answered(page, 'Not changed.')
@@ -241,7 +241,7 @@ test('a file that other programs run changes only after a question that names it
   assert.equal(content(), '{"third": 3}')
 })
 
-test('restoring to a message takes back what it and all later ones changed, and the model is told', async () => {
+test('restoring to a message undoes its changes and all later ones, and tells the model', async () => {
   const page = await talkAbout('restore.ipynb', [code('a', 'a = 1'), code('b', 'b = 1')])
   const heard = await listen()
   const change = (id, content) => asks(['update_notebook_cell', { cell: id, content }])

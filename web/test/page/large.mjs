@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { cell, code, edit, markdown, notebook, source, until } from '../kit.mjs'
 import { bed } from './bed.mjs'
 
-test('a notebook of 1,000 cells is ready, and has few editors', async () => {
+test('a notebook of 1,000 cells loads with few editors', async () => {
   const cells = Array.from({ length: 1000 }, (_, at) =>
     at % 5 === 4
       ? markdown(`m${at}`, `## Part ${at}`)

@@ -1,4 +1,4 @@
-// How it looks, and whether everyone can use it.
+// Appearance and accessibility.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -31,7 +31,7 @@ const PENGUINS = [
 const PLOT =
   'import matplotlib.pyplot as plt\nfig, ax = plt.subplots(figsize=(6, 2.5))\nax.scatter(penguins.flipper, penguins.mass, s=8)\nax.set_xlabel("flipper length, mm")\nax.set_ylabel("mass, g")\nplt.show()'
 
-/** A notebook that the assistant was just asked to mend. */
+/** A notebook that the assistant was asked to fix. */
 async function showcase(name, options) {
   account({ model: 'claude-sonnet' })
   const page = await talkAbout(name, structuredClone(PENGUINS), options)
@@ -66,7 +66,7 @@ async function showcase(name, options) {
 }
 
 for (const theme of ['light', 'dark']) {
-  test(`nothing in the way of anyone, in ${theme}`, async () => {
+  test(`the page is accessible, in ${theme}`, async () => {
     const page = await showcase(`penguins-${theme}.ipynb`, {
       dark: theme === 'dark',
       size: { width: 1360, height: 1100 },
@@ -74,7 +74,7 @@ for (const theme of ['light', 'dark']) {
     await cell(page, 'plot').locator('.cm-deletedChunk').first().waitFor()
     await page.evaluate(readFileSync(axe, 'utf8'))
     assert.deepEqual(await faults(page), [])
-    // The keyboard goes back to the notebook.
+    // The focus returns to the notebook.
     await page.keyboard.press('Escape')
     for (const keys of ['h', 'Shift+H', 'Control+Shift+c']) {
       await page.keyboard.press(keys)

@@ -1,11 +1,11 @@
-// What cells show, beside plain text.
+// Outputs other than plain text.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cell, code, notebook, until } from '../kit.mjs'
 import { bed } from './bed.mjs'
 
-/** Opens a notebook of these cells and runs all of it. */
+/** Opens a notebook of these cells and runs all of them. */
 async function ran(name, ...cells) {
   bed.write(name, notebook(...cells))
   const page = await bed.open(name)
@@ -14,7 +14,7 @@ async function ran(name, ...cells) {
   return page
 }
 
-test("a figure of plotly is drawn by the kernel's own package, in a frame", async () => {
+test("a Plotly figure is drawn in a frame by the kernel's package", async () => {
   const page = await ran(
     'plotly.ipynb',
     code(
@@ -26,7 +26,7 @@ test("a figure of plotly is drawn by the kernel's own package, in a frame", asyn
   await frame.locator('.plot-container .bars .point').nth(1).waitFor()
   await frame.getByText('Bars', { exact: true }).waitFor()
   assert.equal(await cell(page, 'p').locator('.frame').getAttribute('sandbox'), 'allow-scripts')
-  // It is as high as what it shows.
+  // The frame is as high as its content.
   await until(
     () =>
       cell(page, 'p')
@@ -36,7 +36,7 @@ test("a figure of plotly is drawn by the kernel's own package, in a frame", asyn
   )
 })
 
-test('tables, formulas, pictures, trees and coloured text are shown as what they are', async () => {
+test('tables, formulas, images, JSON and coloured text are rendered', async () => {
   const show = (id, data) =>
     code(id, `from IPython.display import display\ndisplay(${JSON.stringify(data)}, raw=True)`)
   const page = await ran(
@@ -71,7 +71,7 @@ test('tables, formulas, pictures, trees and coloured text are shown as what they
   assert.equal(await cell(page, 'term').locator('.outputs').textContent(), 'red and plain\n2 of 2')
 })
 
-test('large outputs are folded, and all of them is a click away', async () => {
+test('large outputs are folded, with a link to all of them', async () => {
   const page = await ran('long.ipynb', code('long', 'for line in range(60_000): print("line", line)'))
   const output = cell(page, 'long').locator('.outputs')
   const link = output.locator('a.fold')
@@ -83,7 +83,7 @@ test('large outputs are folded, and all of them is a click away', async () => {
     async () => (await whole.evaluate(() => document.body.innerText)).includes('line 30000\n'),
     'the middle',
   )
-  // High outputs are cut until someone wants to see them.
+  // Tall outputs are cut until they are expanded.
   const button = cell(page, 'long').getByRole('button', { name: 'Show all' })
   await button.click()
   await until(() => output.evaluate((element) => element.clientHeight > 2000), 'all of it')

@@ -1,11 +1,11 @@
-// Running, and what the kernel knows.
+// Running cells, completion and documentation.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cell, code, edit, notebook, source, text, until } from '../kit.mjs'
 import { bed } from './bed.mjs'
 
-test('a cell is edited and run, and what it prints is seen while it runs', async () => {
+test('a cell is edited and run, and its output appears while it runs', async () => {
   bed.write('run.ipynb', notebook(code('a', 'import os, time'), code('b', '')))
   const page = await bed.open('run.ipynb')
   await edit(page, 'b')
@@ -28,7 +28,7 @@ test('a cell is edited and run, and what it prints is seen while it runs', async
   assert.equal(source(cells[1].outputs[0].text), 'first\nlast\n')
 })
 
-test('deleted cells are restored, and the kernel completes and explains', async () => {
+test('deleted cells are restored; completion and documentation work', async () => {
   bed.write('help.ipynb', notebook(code('a', 'alphabet = 1'), code('b', 'alph')))
   const page = await bed.open('help.ipynb')
   await cell(page, 'a').locator('.run').click({ force: true })

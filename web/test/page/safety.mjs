@@ -1,11 +1,11 @@
-// What comes from elsewhere: markup in outputs, foreign names and pages.
+// Hostile content: markup in outputs, foreign host names and pages.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { code, markdown, notebook } from '../kit.mjs'
 import { bed } from './bed.mjs'
 
-test('markup that acts is kept from the page, the cookie and the network', async () => {
+test('active markup cannot reach the page, the cookie or the network', async () => {
   const hostile = `<p>hostile</p><script>
     const tried = {}
     const attempt = (name, what) => { try { tried[name] = String(what()) } catch (error) { tried[name] = 'blocked' } }
@@ -77,7 +77,7 @@ test('markup that acts is kept from the page, the cookie and the network', async
     await page.locator('main script, main [onerror], main [onload], main a[href^=javascript]').count(),
     0,
   )
-  // A link of a drawing opens elsewhere as others do, and nothing looks like a part of the page.
+  // A link inside an SVG opens in a new tab, and nothing looks like a part of the page.
   const drawn = page.locator('[data-cell=d] .prose')
   await drawn.getByText('after').waitFor()
   assert.equal(await drawn.locator('svg a').getAttribute('target'), '_blank')
@@ -88,7 +88,7 @@ test('markup that acts is kept from the page, the cookie and the network', async
   )
 })
 
-test('foreign names, foreign pages and links that were used are turned away', async () => {
+test('foreign host names, foreign pages and used links are refused', async () => {
   const base = `http://127.0.0.1:${bed.port}`
   const link = bed.link()
   const get = async (address, headers = {}) => (await fetch(address, { headers, redirect: 'manual' })).status

@@ -6,7 +6,7 @@ import { Agent } from '../agent.mjs'
 import { cell, code, edit, notebook, source, text, until } from '../kit.mjs'
 import { bed, sources } from './bed.mjs'
 
-/** The time at which something is to be seen in a cell, by the clock that everyone has. */
+/** The time at which a text becomes visible in a cell, by the system clock. */
 const seen = async (page, id, what) => {
   const look = ({ id, what }) =>
     document.querySelector(`[data-cell="${id}"]`)?.textContent.includes(what) &&
@@ -15,7 +15,7 @@ const seen = async (page, id, what) => {
   return await found.jsonValue()
 }
 
-/** Measures again and again until it was quick, mostly: a machine with other work has moments in which nothing is. */
+/** Repeats a measurement until most values are fast: a loaded machine has slow moments. */
 async function quickly(t, most, what, measure) {
   const took = []
   await until(
@@ -30,7 +30,7 @@ async function quickly(t, most, what, measure) {
 }
 
 for (const over of ['stdio', 'http']) {
-  test(`what an agent does over MCP is seen at once (${over})`, async (t) => {
+  test(`an agent's changes over MCP are visible at once (${over})`, async (t) => {
     const path = bed.write(
       `seen-${over}.ipynb`,
       notebook(code('a', 'first = 1'), code('b', 'import time\nprint("at", time.time(), flush=True)')),
@@ -47,7 +47,7 @@ for (const over of ['stdio', 'http']) {
       return at - begun
     })
     await agent.call('run_notebook_cells', { notebook: path, cells: ['b'] })
-    await quickly(t, 200, 'what a run prints is seen', async () => {
+    await quickly(t, 200, 'output of a run is visible', async () => {
       const before = await cell(page, 'b').locator('.outputs').textContent()
       const ran = agent.call('run_notebook_cells', { notebook: path, cells: ['b'] })
       const shown = await page.waitForFunction(
@@ -68,7 +68,7 @@ for (const over of ['stdio', 'http']) {
     })
   })
 
-  test(`a person and an agent over MCP edit one cell at once, and nothing is lost (${over})`, async () => {
+  test(`a user and an agent over MCP edit one cell without loss (${over})`, async () => {
     const path = bed.write(`both-${over}.ipynb`, notebook(code('a', 'one\ntwo\nthree\nfour')))
     const page = await bed.open(`both-${over}.ipynb`)
     const agent = await Agent.join(bed, 'Robot', over)
@@ -79,7 +79,7 @@ for (const over of ['stdio', 'http']) {
     for (const [round, word] of mine.entries()) {
       const typing = page.keyboard.type(word)
       const told = (await agent.read(path, 'a')).split('\n').slice(2).join('\n')
-      // What is typed from here on the agent has not seen.
+      // The agent has not seen the text typed from here on.
       await agent.update(path, 'a', told.replace(/four!*/, `four${'!'.repeat(round + 1)}`))
       await typing
     }
@@ -90,7 +90,7 @@ for (const over of ['stdio', 'http']) {
   })
 }
 
-test('two windows come to the same cells, whatever is done in both at once', async () => {
+test('two windows converge, whatever is done in both at once', async () => {
   bed.write('two.ipynb', notebook(code('a', ''), code('b', '')))
   const [one, other] = [await bed.open('two.ipynb'), await bed.open('two.ipynb')]
   await edit(one, 'a')
@@ -123,7 +123,7 @@ test('two windows come to the same cells, whatever is done in both at once', asy
   assert.ok(letters('N') === 8 && letters('h') === 8)
 })
 
-test('what an agent reads and does is marked, and whoever types is left alone', async () => {
+test("an agent's reads and edits are marked without disturbing the typing user", async () => {
   const cells = Array.from({ length: 30 }, (_, at) => code(`c${at}`, `value_${at} = ${at}\n\n\n\n`))
   const path = bed.write('marks.ipynb', notebook(...cells))
   const page = await bed.open('marks.ipynb')
@@ -135,17 +135,17 @@ test('what an agent reads and does is marked, and whoever types is left alone', 
   assert.equal(await cell(page, 'c0').locator('.reads').count(), 0)
   await agent.update(path, 'c29', 'last = 1')
   await page.locator('.avatar.agent[title="Robot · editing"]').waitFor()
-  // The cursor and the place on the page stay where they are.
+  // The cursor and the scroll position stay.
   await page.keyboard.type('typed')
   assert.ok((await text(page, 'c0')).endsWith('typed'))
   assert.equal(await page.locator('main').evaluate((main) => main.scrollTop), 0)
 })
 
-test('who follows an agent sees what it does, wherever that is', async () => {
+test("follow mode scrolls to the agent's changes", async () => {
   const cells = Array.from({ length: 30 }, (_, at) => code(`c${at}`, `value_${at} = ${at}\n\n\n\n`))
   const path = bed.write('follow.ipynb', notebook(...cells))
   const page = await bed.open('follow.ipynb')
-  // Time goes on quickly for the pause after a key.
+  // A fake clock shortens the pause after a key.
   await page.evaluate(() => {
     const now = performance.now.bind(performance)
     performance.now = () => now() + 60_000 * Number(window.isLater ?? 0)
@@ -159,6 +159,6 @@ test('who follows an agent sees what it does, wherever that is', async () => {
     () => cell(page, 'c29').evaluate((element) => element.getBoundingClientRect().top < innerHeight),
     'the cell',
   )
-  // What has the keyboard is another thing.
+  // The element with the focus is another one.
   assert.equal(await page.evaluate(() => document.activeElement.dataset.cell), 'c0')
 })

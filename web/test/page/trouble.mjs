@@ -1,4 +1,4 @@
-// Notebooks that cannot be opened, and states that are true.
+// Notebooks that cannot be opened, and true states.
 
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -32,7 +32,7 @@ test('a notebook that cannot be opened shows the error and the next steps', asyn
   await opened.waitForLoadState()
   assert.match(await opened.locator('body').textContent(), /"cell_type":/)
   await opened.close()
-  // Mended, it opens.
+  // Once fixed, it opens.
   bed.write('broken.ipynb', notebook(code('a', 'mended')))
   await page.getByRole('button', { name: 'Try again' }).click()
   await cell(page, 'a').waitFor()
@@ -60,7 +60,7 @@ test('a notebook that cannot be opened shows the error and the next steps', asyn
   assert.equal(answer.status(), 404)
 })
 
-test('a kernel that lives is not said to be gone after a reload', async () => {
+test('a live kernel is not shown as gone after a reload', async () => {
   bed.write('alive.ipynb', notebook(code('a', 'b = 2'), code('b', 'print(b)')))
   const page = await bed.open('alive.ipynb')
   await page.getByRole('button', { name: 'Run all' }).click()
@@ -72,7 +72,7 @@ test('a kernel that lives is not said to be gone after a reload', async () => {
   assert.match(await cell(page, 'b').locator('.run-state').textContent(), /^ran in [^,]*$/)
 })
 
-test('a run that stops names its cell and the cells not run, and shows it', async () => {
+test('a stopped run names its cell and counts the cells not run', async () => {
   const many = Array.from({ length: 30 }, (_, at) =>
     code(`c${at}`, at === 2 ? '{}["missing"]' : `print(${at})\n${'#\n'.repeat(8)}`),
   )
@@ -94,7 +94,7 @@ test('a run that stops names its cell and the cells not run, and shows it', asyn
       }),
     'the cell',
   )
-  // Nothing is said where all ran.
+  // A complete run shows no notice.
   await edit(page, 'c2')
   await page.keyboard.press('Control+a')
   await page.keyboard.type('import os, time\nwhile not os.path.exists("stops-go"): time.sleep(0.01)')
@@ -108,7 +108,7 @@ test('a run that stops names its cell and the cells not run, and shows it', asyn
   await cell(page, 'c2').locator('.run-state.ok').waitFor()
 })
 
-test('a cell without code does not wait', async () => {
+test('an empty cell is not queued', async () => {
   bed.write('empty.ipynb', notebook(code('a', ''), code('b', 'print("ran")'), code('c', ' ')))
   const page = await bed.open('empty.ipynb')
   await page.keyboard.press('Control+Enter')
@@ -117,7 +117,7 @@ test('a cell without code does not wait', async () => {
   assert.equal(await page.locator('.queued, .run-state.queued').count(), 0)
 })
 
-test('cells that were interrupted or took too long have not failed, and cells that a stopped run left out are counted', async () => {
+test('interrupted and timed-out cells are not shown as failed, and skipped cells are counted', async () => {
   bed.write(
     'stopped.ipynb',
     notebook(
@@ -149,7 +149,7 @@ test('cells that were interrupted or took too long have not failed, and cells th
   assert.equal(await cell(page, 'a').getAttribute('aria-label'), 'Cell 1 of 3, code, timed out')
 })
 
-test('the kernel is said to stay, to be stuck and to be gone, and why', async () => {
+test("the kernel's label tells how long it stays, that it is stuck, and the reason of its end", async () => {
   const stubborn =
     'import os, time\nwhile not os.path.exists("stuck-go"):\n    try: time.sleep(0.02)\n    except KeyboardInterrupt: print("no", flush=True)'
   bed.write('stuck.ipynb', notebook(code('a', stubborn)))
@@ -165,15 +165,15 @@ test('the kernel is said to stay, to be stuck and to be gone, and why', async ()
     )
   await says(/not started$/, /not started$/)
   await cell(page, 'a').locator('.run').click({ force: true })
-  await says(/busy$/, /^busy; stays for 60 minutes after the last page, agent or terminal has left$/)
+  await says(/busy$/, /^busy; kept for 60 minutes after the last page, agent or terminal disconnects$/)
   await page.getByRole('button', { name: 'Stop', exact: true }).click()
   await cell(page, 'a').locator('.outputs').getByText('no').first().waitFor()
   await says(
     /not stopping$/,
-    /^The code was interrupted and has not stopped\. Stop asks again; Restart ends it, and its variables are lost\.$/,
+    /^The interrupted code has not stopped\. Stop interrupts again; Restart ends the kernel and loses its variables\.$/,
   )
   bed.write('stuck-go', {})
-  await says(/idle$/, /^idle; stays for 60 minutes /)
+  await says(/idle$/, /^idle; kept for 60 minutes /)
   bed.run('sessions', 'stop', 'stuck.ipynb')
   await says(/no kernel: the last one was stopped$/, /^no kernel: the last one was stopped$/)
 })

@@ -1,4 +1,4 @@
-// Whole cells: an operation on them that is undone leaves the file as it was, byte for byte.
+// Whole cells: undoing an operation restores the file byte for byte.
 
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { cell, code, edit, notebook, source, text, until } from '../kit.mjs'
 import { bed, sources } from './bed.mjs'
 
-/** A file of format 4.4 without ids, with an indent of its own and keys in no order. */
+/** A file of format 4.4 without ids, with unusual indentation and key order. */
 const OLD = `{
    "nbformat_minor": 4,
    "nbformat": 4,
@@ -65,7 +65,7 @@ for (const [format, original] of [
   ['4.4 without ids', OLD],
   ['4.5', modern()],
 ]) {
-  test(`in a notebook of format ${format} whole cells are deleted, cut, pasted, split, merged and all of it undone`, async () => {
+  test(`whole cells of format ${format} are deleted, cut, pasted, split and merged, and all of it is undone`, async () => {
     const name = `whole-${format.slice(0, 3)}.ipynb`
     writeFileSync(join(bed.work, name), original)
     const page = await bed.open(name)
@@ -133,7 +133,7 @@ for (const [format, original] of [
     await press('z')
     await same('moving')
 
-    // The lower part of a split keeps the outputs, both have the metadata.
+    // The lower part of a split keeps the outputs; both have the metadata.
     await select(0)
     await press('Enter', 'Control+Home', 'End', 'Control+Shift+-')
     const { cells: halves } = await count(6)
@@ -182,7 +182,7 @@ for (const [format, original] of [
     await press('z')
     await same('copying')
 
-    // Cut, and undone or pasted at the same place.
+    // Cut, then undone or pasted at the same place.
     for (const [at, key] of [
       [0, 'Shift+V'],
       [2, 'Shift+V'],
@@ -237,7 +237,7 @@ for (const [format, original] of [
   })
 }
 
-/** Counts the messages that other tabs send and that this one can open. */
+/** Counts the messages of other tabs that this tab can decrypt. */
 const countOpened = (page) =>
   page.evaluate(() => {
     window.opened = 0
@@ -251,7 +251,7 @@ const countOpened = (page) =>
   })
 const opened = (page) => page.evaluate(() => window.opened)
 
-/** Collects the messages that tabs send each other, as any page at this address can. */
+/** Collects the messages between tabs, as any page at this address can. */
 const hearTabs = (page) =>
   page.evaluate(() => {
     window.heard = []
@@ -260,7 +260,7 @@ const hearTabs = (page) =>
   })
 const heard = (page) => page.evaluate(() => window.heard.length)
 
-test('a page without the key hears no cells from other tabs, and gives them none', async () => {
+test('a page without the key can neither read nor send cells of other tabs', async () => {
   bed.write('told.ipynb', notebook(code('a', 'private = 4711'), code('b', '2')))
   const page = await bed.open('told.ipynb')
   await countOpened(page)
@@ -283,7 +283,7 @@ test('a page without the key hears no cells from other tabs, and gives them none
   await stranger.evaluate((clip) => {
     for (const message of [null, 'null', clip, new TextEncoder().encode(clip).buffer, new ArrayBuffer(3)])
       window.tabs.postMessage(message)
-    // It may send again what it heard; our page can open that, and so has read all before it.
+    // It may replay a recorded message; our page decrypts that, and so has processed all earlier ones.
     window.tabs.postMessage(window.heard[0])
   }, clip)
   await until(async () => (await opened(page)) > 0, 'the last message')
@@ -298,7 +298,7 @@ test('a page without the key hears no cells from other tabs, and gives them none
   assert.deepEqual(sources(cells), ['private = 4711', 'private = 4711', '2'])
 })
 
-test('later edits of others are not undone', async () => {
+test('undo leaves later edits of other clients', async () => {
   writeFileSync(join(bed.work, 'since.ipynb'), modern())
   const page = await bed.open('since.ipynb')
   const other = await bed.open('since.ipynb')
@@ -327,7 +327,7 @@ test('later edits of others are not undone', async () => {
   assert.deepEqual(cells[2], JSON.parse(modern()).cells[2])
 })
 
-test('pictures of merged cells that have one name are told apart', async () => {
+test('merging renames different images of one name', async () => {
   const picture = (id, data) => ({
     cell_type: 'markdown',
     id,
@@ -352,7 +352,7 @@ test('pictures of merged cells that have one name are told apart', async () => {
   })
 })
 
-test('cells and plain text come through the system clipboard, and other content comes as text', async () => {
+test('the system clipboard carries cells and plain text; other content is pasted as text', async () => {
   writeFileSync(join(bed.work, 'from.ipynb'), modern())
   bed.write('to.ipynb', notebook(code('t', 'plain = "text"')))
   const from = await bed.open('from.ipynb')
@@ -367,7 +367,7 @@ test('cells and plain text come through the system clipboard, and other content 
   assert.deepEqual(cells.slice(1), JSON.parse(modern()).cells.slice(0, 2))
   await cell(to, 'cell-0').locator('.outputs').getByText('1', { exact: true }).waitFor()
 
-  // Marked text is copied as text, and becomes a cell.
+  // Selected text is copied as text, and becomes a cell.
   await edit(to, 't')
   await to.keyboard.press('Control+a')
   await to.keyboard.press('Control+c')
@@ -410,10 +410,10 @@ test('cells and plain text come through the system clipboard, and other content 
   assert.equal(await to.evaluate(() => window.hacked), undefined)
 })
 
-test('a cell that was cut while the host was gone comes back whole', async () => {
+test('a cell cut while the host was gone is restored whole', async () => {
   writeFileSync(join(bed.work, 'away.ipynb'), modern())
   const page = await bed.open('away.ipynb')
-  // The assistant's script is fetched when the notebook is there.
+  // The assistant's script loads after the notebook.
   await until(
     () =>
       page.evaluate(() =>
