@@ -32,7 +32,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command {
         name: "setup",
         arguments: "",
-        about: "build what the tests need, and nothing else",
+        about: "build the needs of the tests, and nothing else",
         run: setup::run,
     },
     Command {

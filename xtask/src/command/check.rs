@@ -1,4 +1,4 @@
-//! What can be judged without running the product: format, lints, documentation, and the gates.
+//! Checks that do not run the product: format, lints, documentation and the gates.
 
 use super::{deny, format, no_arguments};
 use crate::failure::Failure;
@@ -46,7 +46,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// Makes the check, shows what is wrong, and says whether nothing is.
+/// Runs the check, shows its complaints, and returns whether there are none.
 pub(super) fn passes(check: &Check) -> bool {
     eprintln!("checking {}", check.name);
     let outcome = installed(check).and_then(|()| {

@@ -14,7 +14,7 @@ use crate::report::{Report, Suite, verdict};
 
 pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
     no_arguments(arguments)?;
-    // The last line is the same for every end, so that whoever reads only that one is never misled.
+    // The last line has the same form for every outcome, for readers of that line alone.
     if let Err(failure) = setup::provide(NeededBy::Tests) {
         eprint!("{failure}");
         println!("\n{}", verdict(0, 1));
