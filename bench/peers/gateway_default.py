@@ -1,4 +1,4 @@
-"""Trivial cells through a gateway with the client that Jupyter itself uses: websocket-client, as it comes.
+"""Trivial cells through a gateway with Jupyter's own client: websocket-client with its defaults.
 
 The connection is opened as `GatewayKernelClient` of jupyter_server opens it, and its messages are JSON.
 """

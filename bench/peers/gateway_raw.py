@@ -1,5 +1,5 @@
-"""Trivial cells through a gateway with the least that a client can do: a bare socket for each kernel, which sends and
-acknowledges at once, and nothing read of a message but what tells its end."""
+"""Trivial cells through a gateway with a minimal client: a bare socket for each kernel, which sends and
+acknowledges at once, and only the end of a message parsed."""
 
 import base64
 import json
@@ -39,7 +39,7 @@ class RawKernel:
         self.in_parts = PARTS.encode() in head
 
     def read(self):
-        # The system forgets this again and again.
+        # The system resets this option repeatedly.
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
         more = self.socket.recv(1 << 20)
         assert more, "the gateway hung up"
@@ -92,7 +92,7 @@ class RawKernel:
         )
 
     def is_done(self):
-        """Takes what has arrived, and says whether the cell has ended."""
+        """Reads available bytes. Returns whether the cell has ended."""
         self.read()
         while True:
             if len(self.data) < 2:

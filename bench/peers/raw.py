@@ -1,4 +1,4 @@
-"""The least a Python client of a Jupyter kernel can do: sockets, signed messages, and nothing kept."""
+"""A minimal Python client of a Jupyter kernel: sockets and signed messages, nothing stored."""
 
 import hashlib
 import hmac
@@ -31,7 +31,7 @@ class RawKernel:
         info.update({port: number for number, port in enumerate(ports, 1)})
         with open(path, "w") as file:
             json.dump(info, file)
-        # Standard output belongs to the peer's answers; ipykernel greets there.
+        # Standard output is for the peer's answers; ipykernel prints a greeting there.
         command = [sys.executable, "-m", "ipykernel_launcher", "-f", path]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         self.shell = context.socket(zmq.DEALER)
@@ -44,7 +44,7 @@ class RawKernel:
             if self.shell.poll(100):
                 self.shell.recv_multipart()
                 break
-        # Until something was heard there, output could be missed.
+        # Output could be missed until the first message arrives there.
         while not self.iopub.poll(100):
             self.send("kernel_info_request", {})
         while self.iopub.poll(50):
@@ -89,7 +89,7 @@ class RawKernel:
                 break
             if header["msg_type"] in ("execute_result", "display_data", "stream", "error"):
                 outputs.append((header["msg_type"], content))
-        # A question of the start may be answered only now.
+        # A request of the start may be answered only now.
         while self.parent(self.shell.recv_multipart()) != sent:
             pass
         return outputs

@@ -1,4 +1,4 @@
-"""Runs a notebook in place with the barest client."""
+"""Runs a notebook in place with a minimal client."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Asks the tests' provider by the official client of each protocol, and prints what the client understood."""
+"""Asks the scripted provider with the official client of each protocol. Prints the answers that the client parsed."""
 
 import json
 import sys

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use cellist_platform::contained::contained;
 use cellist_session::sessions::OwnerId;
 use cellist_settings::Home;
-use cellist_store::Talks;
+use cellist_store::ConversationFiles;
 use cellist_tools::Toolbox;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{oneshot, watch};
@@ -104,7 +104,7 @@ impl Conversation {
     }
 
     /// One that goes on with what was said about the notebook before, and is kept for later.
-    pub fn kept(toolbox: Toolbox, notebook: PathBuf, talks: Talks) -> Conversation {
+    pub fn kept(toolbox: Toolbox, notebook: PathBuf, talks: ConversationFiles) -> Conversation {
         let conversation = Conversation::with(toolbox, notebook, Arc::default(), Some(Keeper::new(talks)));
         conversation.0.take_up();
         conversation

@@ -13,7 +13,7 @@ use cellist_notebook::CellId;
 use cellist_platform::clock::{in_milliseconds, milliseconds};
 use cellist_platform::{in_words, names};
 use cellist_store::Error;
-use cellist_store::artifact::{Artifacts, Origin, first_line};
+use cellist_store::artifact::{ArtifactOrigin, Artifacts, first_line};
 use cellist_store::receipts::{self, Receipt, Receipts};
 
 use crate::execution::{Moment, Pace, Record, RunOutputs, TIMING, Told, Work, count_failed, drive};
@@ -174,7 +174,7 @@ pub async fn run(
         let mut record = Record::into_buffer(plan.reading, run.outputs.begin());
         if let Some(artifacts) = &plan.artifacts {
             let notebook = Some(run.document.path().to_owned());
-            let origin = Origin { what: first_line(&step.title), session: None, notebook };
+            let origin = ArtifactOrigin { what: first_line(&step.title), session: None, notebook };
             record = record.keep_in(artifacts, origin);
         }
         let mut pace = Pace::new(started, plan.timeout, plan.grace, plan.on_stuck);
@@ -375,7 +375,7 @@ pub async fn execute_once(
     let started = Instant::now();
     let mut record = Record::new(once.reading);
     if let Some(artifacts) = once.artifacts {
-        let origin = Origin { what: first_line(once.code), ..Origin::default() };
+        let origin = ArtifactOrigin { what: first_line(once.code), ..ArtifactOrigin::default() };
         record = record.keep_in(artifacts, origin);
     }
     let mut pace = Pace::new(started, once.timeout, once.grace, once.on_stuck);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, io};
 
-use testkit::{Kind, NeededBy, PARTS, Part};
+use testkit::{NeededBy, PARTS, PartKind, TestPart};
 
 use super::{deny, no_arguments, web};
 use crate::debian;
@@ -69,10 +69,10 @@ fn lock() -> Result<File, Failure> {
         .map_err(|error| Failure::new(format!("{} cannot be locked: {error}", path.display())))
 }
 
-fn build(part: &Part) -> Result<(), Failure> {
+fn build(part: &TestPart) -> Result<(), Failure> {
     match part.kind {
-        Kind::Python => python(part),
-        Kind::Node => node(part),
+        PartKind::Python => python(part),
+        PartKind::Node => node(part),
     }
 }
 
@@ -83,7 +83,7 @@ fn crates() -> Result<(), Failure> {
     })
 }
 
-fn python(part: &Part) -> Result<(), Failure> {
+fn python(part: &TestPart) -> Result<(), Failure> {
     let pins = testkit::repo_root().join(format!("testkit/python/{}.txt", part.name));
     let base = env::var("CELLIST_TEST_PYTHON3").unwrap_or_else(|_| "python3".to_owned());
     let identity =
@@ -115,7 +115,7 @@ fn python(part: &Part) -> Result<(), Failure> {
         .map_err(|error| Failure::new(format!("{} cannot be written: {error}", part.stamp().display())))
 }
 
-fn node(part: &Part) -> Result<(), Failure> {
+fn node(part: &TestPart) -> Result<(), Failure> {
     let source = testkit::repo_root().join("testkit/node").join(part.name);
     let stamp = text(&source.join("package-lock.json"))?;
     if fs::read_to_string(part.stamp()).is_ok_and(|found| found == stamp) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use cellist_live::Author;
 use cellist_notebook::{CellId, Ids, Notebook};
-use cellist_store::{Changed, Opened, Store, Use};
+use cellist_store::{Changed, LoadedNotebook, Store, Use};
 use tokio::runtime::{Builder, Runtime};
 
 use super::{NotebookError, Result};
@@ -97,10 +97,10 @@ impl OpenNotebook {
         Ok(OpenContent { notebook, names, problem })
     }
 
-    pub(super) fn read(&self) -> Result<Opened> {
+    pub(super) fn read(&self) -> Result<LoadedNotebook> {
         let OpenContent { notebook, problem, .. } = self.wait(self.whole())?;
         let notices = problem.map(|problem| format!("not all of it is on disk: {problem}"));
-        Ok(Opened { notebook, path: self.file.clone(), notices: notices.into_iter().collect() })
+        Ok(LoadedNotebook { notebook, path: self.file.clone(), notices: notices.into_iter().collect() })
     }
 
     /// Has the notebook changed, if the store lets its owner change the file.
@@ -110,7 +110,7 @@ impl OpenNotebook {
             NotebookReply::Edited(edited) => *edited,
             other => return Err(self.unexpected(Reply::Notebook(other))),
         };
-        let Opened { notebook, notices, .. } = self.read()?;
+        let LoadedNotebook { notebook, notices, .. } = self.read()?;
         Ok(Changed { revision: notebook.revision(), written: value.changed, value, notebook, notices })
     }
 

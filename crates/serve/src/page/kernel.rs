@@ -1,4 +1,4 @@
-//! The kernel of a notebook, as people at a page use it: the same session that agents run its cells in.
+//! Runs cells for the page, in the same session of a notebook that agents use.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,21 +17,22 @@ use cellist_session::sessions::{Call, KernelMode, Kind, RunFeed, SessionKey, Ses
 use cellist_settings::Home;
 use tokio::sync::{Mutex as Turns, OwnedMutexGuard};
 
-/// How many characters of an error a line about it holds.
+/// Length of an error in one line, in characters.
 const MOST_ERROR: usize = 120;
 
-/// What was begun on pages and is not done, by notebook. Runs of a notebook take turns in the order in which they came.
+/// Unfinished runs of pages, by notebook. Runs of one notebook execute in the order of their
+/// requests.
 #[derive(Debug, Default)]
-pub(super) struct Runs(Mutex<HashMap<PathBuf, Queue>>);
+pub(super) struct PageRuns(Mutex<HashMap<PathBuf, RunQueue>>);
 
 #[derive(Debug, Default)]
-struct Queue {
+struct RunQueue {
     turns: Arc<Turns<()>>,
     begun: HashMap<u64, Canceller>,
 }
 
 /// A run that waits for its turn.
-pub(super) struct Waiting {
+pub(super) struct QueuedRun {
     document: Document,
     cells: Vec<CellId>,
     number: u64,
@@ -39,13 +40,13 @@ pub(super) struct Waiting {
     turn: Pin<Box<dyn Future<Output = OwnedMutexGuard<()>> + Send>>,
 }
 
-impl Runs {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Queue>> {
+impl PageRuns {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, RunQueue>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a place behind all runs of the notebook that came before.
-    pub(super) async fn queue(&self, document: Document, cells: Vec<CellId>) -> Result<Waiting, Failure> {
+    /// Puts a run at the end of the notebook's queue.
+    pub(super) async fn queue(&self, document: Document, cells: Vec<CellId>) -> Result<QueuedRun, Failure> {
         document.mark_waiting(cells.clone()).await?;
         let (canceller, cancel) = Cancel::channel();
         let number = getrandom::u64().unwrap_or_default();
@@ -55,13 +56,13 @@ impl Runs {
             queue.begun.insert(number, canceller);
             Box::pin(queue.turns.clone().lock_owned())
         };
-        // Whoever has asked once keeps the place; the turn itself is waited for later.
+        // The first poll takes the place in the queue. The turn is awaited later.
         let first = futures_util::poll!(&mut turn);
         let turn: Pin<Box<dyn Future<Output = _> + Send>> = match first {
             Poll::Ready(turn) => Box::pin(std::future::ready(turn)),
             Poll::Pending => turn,
         };
-        Ok(Waiting { document, cells, number, cancel, turn })
+        Ok(QueuedRun { document, cells, number, cancel, turn })
     }
 
     fn done(&self, path: &Path, number: u64) {
@@ -74,7 +75,7 @@ impl Runs {
         }
     }
 
-    /// Interrupts all that was begun for a notebook. `false` when nothing was.
+    /// Interrupts all unfinished runs of a notebook. `false` if there are none.
     fn cancel(&self, path: &Path) -> bool {
         let all = self.lock();
         let Some(queue) = all.get(path) else { return false };
@@ -83,21 +84,21 @@ impl Runs {
     }
 }
 
-/// What a run needs beside the notebook.
+/// The means to run cells of any notebook.
 #[derive(Clone, Copy)]
-pub(super) struct Bench<'a> {
+pub(super) struct PageRunner<'a> {
     pub(super) sessions: &'a Sessions,
     pub(super) home: &'a Home,
     pub(super) environment: &'a ClientEnvironment,
-    /// The folder that the page was opened from, where Python is looked for too.
+    /// The folder that the page was opened from, another place to search for Python.
     pub(super) folder: &'a Path,
-    pub(super) runs: &'a Runs,
+    pub(super) runs: &'a PageRuns,
 }
 
-impl Bench<'_> {
-    /// Runs cells in the notebook's session when it is their turn, and starts its kernel if there is none.
-    pub(super) async fn run(self, waiting: Waiting, author: Author) -> Result<Option<RunStop>, Failure> {
-        let Waiting { document, cells, number, cancel, turn } = waiting;
+impl PageRunner<'_> {
+    /// Waits for the turn and runs the cells. Starts the kernel if needed.
+    pub(super) async fn run(self, waiting: QueuedRun, author: Author) -> Result<Option<RunStop>, Failure> {
+        let QueuedRun { document, cells, number, cancel, turn } = waiting;
         let turn = turn.await;
         let ran = match self.call(&document).await {
             Ok((call, timing)) => {
@@ -122,7 +123,7 @@ impl Bench<'_> {
         ran
     }
 
-    /// How cells are run, and whether their times are written down.
+    /// The parameters of a run, and whether to record its times.
     async fn call(self, document: &Document) -> Result<(Call, bool), Failure> {
         let path = document.path().to_owned();
         let key = SessionKey::of_notebook(&path);
@@ -161,7 +162,7 @@ impl Bench<'_> {
         })
     }
 
-    /// Interrupts what runs, and what waits behind it.
+    /// Interrupts the running cell and all queued runs.
     pub(super) fn interrupt(self, document: &Document) -> Result<(), Failure> {
         if !self.runs.cancel(document.path()) {
             self.sessions.interrupt(&SessionKey::of_notebook(document.path()))?;
@@ -169,7 +170,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Gives the notebook a new kernel.
+    /// Restarts the kernel.
     pub(super) async fn restart(self, document: &Document) -> Result<(), Failure> {
         self.runs.cancel(document.path());
         self.sessions.restart(&SessionKey::of_notebook(document.path())).await?;
@@ -177,15 +178,16 @@ impl Bench<'_> {
     }
 }
 
-/// How a run ended that did not come to its end. A run that is cancelled between two cells has no cell that ended it.
+/// Describes the end of a run that did not complete. A run cancelled between two cells names no
+/// cell.
 fn stopped(notebook: &Notebook, report: &RunReport) -> Option<RunStop> {
     let words = match report.status {
         Status::Ok => return None,
-        Status::Error => "it failed",
-        Status::Timeout => "it took too long",
+        Status::Error => "failed",
+        Status::Timeout => "timed out",
         Status::Cancelled => "interrupted",
     };
-    // A run ends as the cell does that ends it.
+    // The status of a run is that of the cell that stopped it.
     let last = report.cells.last().filter(|last| last.report.status == report.status);
     let raised = last.and_then(|last| last.report.error.as_ref()).filter(|_| report.status == Status::Error);
     let error = raised.map_or_else(|| words.to_owned(), in_a_line);
@@ -213,10 +215,10 @@ mod tests {
 
     use super::*;
 
-    /// How a cell ended, and the name and message of its error.
+    /// The status of a cell, with name and message of its error.
     type Ended<'a> = (Status, Option<(&'a str, &'a str)>);
 
-    /// A report on three cells, of which the first ones ran and ended like this.
+    /// A report on three cells, of which the first ones ran with these results.
     fn report(status: Status, ran: &[Ended<'_>]) -> RunReport {
         let cell = |(index, (status, raised)): (usize, &Ended<'_>)| {
             let error =
@@ -244,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_stops_names_the_cell_that_ended_it_or_none_and_counts_the_cells_not_run() {
+    fn a_stopped_run_names_its_last_cell_and_counts_the_cells_not_run() {
         let cell = |id: &str| json!({ "cell_type": "code", "id": id, "source": "", "metadata": {}, "outputs": [], "execution_count": null });
         let file = json!({ "cells": [cell("a"), cell("b"), cell("c")], "metadata": {}, "nbformat": 4, "nbformat_minor": 5 });
         let notebook = Notebook::parse(file.to_string().into_bytes(), Ids::seeded(0)).unwrap();
@@ -255,11 +257,11 @@ mod tests {
         for (status, ran, wanted) in [
             (Status::Ok, vec![ok, ok, ok], None),
             (Status::Error, vec![ok, (Status::Error, raised)], Some((Some("b"), "KeyError: 'x'", 1))),
-            (Status::Error, vec![(Status::Error, None)], Some((Some("a"), "it failed", 2))),
-            (Status::Timeout, vec![(Status::Timeout, interrupt)], Some((Some("a"), "it took too long", 2))),
+            (Status::Error, vec![(Status::Error, None)], Some((Some("a"), "failed", 2))),
+            (Status::Timeout, vec![(Status::Timeout, interrupt)], Some((Some("a"), "timed out", 2))),
             (Status::Cancelled, vec![(Status::Cancelled, interrupt)], Some((Some("a"), "interrupted", 2))),
             (Status::Cancelled, vec![ok], between(2)),
-            // This cell may fail, and the run went on behind it.
+            // This cell may fail, so the run continued.
             (Status::Cancelled, vec![ok, (Status::Error, raised)], between(1)),
             (Status::Cancelled, vec![], between(3)),
         ] {

@@ -1,4 +1,4 @@
-//! Cells of a notebook that the host has open, run over the socket on a real kernel.
+//! Cells of an open notebook, run over the socket on a real kernel.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use cellist_kernel::order::{Order, Way};
 use cellist_live::{Actor, ActorKind};
 use cellist_notebook::CellId;
 use cellist_output::{Ansi, Limits};
-use cellist_serve::Staying;
+use cellist_serve::IdlePolicy;
 use cellist_session::execution::{Limit, Reading, RunReport, Status};
 use cellist_session::sessions::{KernelMode, Kind, RetryOnCrash};
 use serde_json::json;
@@ -78,13 +78,13 @@ fn ran(reply: Reply) -> RunReport {
     }
 }
 
-/// Waits until the host has told that a cell runs.
+/// Waits for the event that a cell runs.
 async fn until_running(events: &mut tokio::sync::watch::Receiver<Option<Event>>, cell: &str) {
     let running = |event: &Option<Event>| matches!(event, Some(Event::Run(view)) if view.running().is_some_and(|step| step.cell == cell));
     drop(soon(events.wait_for(running)).await.unwrap());
 }
 
-/// Code that goes on when a file is there.
+/// Code that continues once a file exists.
 fn waits_for(path: &Path) -> String {
     format!("import os, time\nwhile not os.path.exists({path:?}): time.sleep(0.01)")
 }
@@ -97,7 +97,7 @@ async fn end(bed: &Bed, host: tokio::task::JoinHandle<()>) {
 #[tokio::test]
 async fn cells_are_run_and_their_outputs_are_in_the_notebook_and_in_the_report() {
     let bed = Bed::new();
-    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let host = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let path = notebook(&bed, &["x = 20", "print(x + 1)", "1 / 0", "print('never')"]);
     let client = attached(&bed).await;
     let unordered = soon(client.ask(run(&bed, &path, &["a"], None))).await.unwrap();
@@ -110,10 +110,10 @@ async fn cells_are_run_and_their_outputs_are_in_the_notebook_and_in_the_report()
     assert_eq!(report.cells[1].report.text, "21\n");
     assert_eq!(report.cells[2].report.error.as_ref().unwrap().ename, "ZeroDivisionError");
     assert!(fs::read_to_string(&path).unwrap().contains("21\\n"));
-    // The state is kept, and the order of its kernel is known.
+    // The state is kept, and the kernel's launch is known.
     let again = ran(soon(client.ask(run(&bed, &path, &["b"], None))).await.unwrap());
     assert_eq!((again.status, again.cells[0].report.text.as_str()), (Status::Ok, "21\n"));
-    // A kernel that is to be restarted is so once, not for each cell.
+    // A requested restart happens once, not for each cell.
     let mut anew = run(&bed, &path, &["a", "b"], Some(order(&bed)));
     if let Request::Run(run) = &mut anew {
         run.call.reset = true;
@@ -124,9 +124,9 @@ async fn cells_are_run_and_their_outputs_are_in_the_notebook_and_in_the_report()
 }
 
 #[tokio::test]
-async fn a_run_goes_on_when_its_client_leaves() {
+async fn a_run_continues_when_its_client_disconnects() {
     let bed = Bed::new();
-    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let host = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let go = bed.scratch.path().join("go");
     let path = notebook(&bed, &[&waits_for(&go), "print('after', 'all')"]);
     let client = attached(&bed).await;
@@ -145,9 +145,9 @@ async fn a_run_goes_on_when_its_client_leaves() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_not_wanted_any_more_is_interrupted_and_keeps_its_state() {
+async fn a_cancelled_run_is_interrupted_and_keeps_its_state() {
     let bed = Bed::new();
-    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let host = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let (began, never) = (bed.scratch.path().join("began"), bed.scratch.path().join("never"));
     let endless = format!("open({began:?}, 'w').write('yes')\n{}", waits_for(&never));
     let path = notebook(&bed, &["x = 1", &endless, "print(x)"]);
@@ -164,9 +164,9 @@ async fn a_run_that_is_not_wanted_any_more_is_interrupted_and_keeps_its_state() 
 }
 
 #[tokio::test]
-async fn who_follows_a_long_notebook_is_told_the_cells_that_change_and_no_others() {
+async fn an_observer_receives_only_the_cells_that_change() {
     let bed = Bed::new();
-    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let host = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let cell = |at: usize| {
         let source = match at {
             500 => "for i in range(300): print('line', i, flush=True)".to_owned(),
@@ -184,7 +184,7 @@ async fn who_follows_a_long_notebook_is_told_the_cells_that_change_and_no_others
     let (client, looker) = (attached(&bed).await, attached(&bed).await);
     let about = |ask| Request::Notebook(Box::new(OnNotebook { path: path.clone(), ask }));
     let follow = || NotebookAsk::Follow { clients: Vec::new(), outputs: OutputForm::Whole };
-    // A first run writes into the notebook's own values what its kernel is.
+    // A first run writes the kernel into the notebook's metadata.
     ran(soon(client.ask(run(&bed, &path, &["c0"], Some(order(&bed))))).await.unwrap());
     let Reply::Notebook(NotebookReply::Whole(whole)) = soon(looker.ask(about(follow()))).await.unwrap()
     else {
@@ -199,7 +199,7 @@ async fn who_follows_a_long_notebook_is_told_the_cells_that_change_and_no_others
         let is_over = running.is_finished();
         let pending = looker.begin(about(NotebookAsk::News));
         if is_over {
-            // All is told by now, or at once.
+            // All events have arrived, or arrive at once.
             pending.stop().stop();
         }
         let reply = soon(pending.done()).await.unwrap();
@@ -218,16 +218,16 @@ async fn who_follows_a_long_notebook_is_told_the_cells_that_change_and_no_others
     assert!(last.contains("line 0\\n") && last.contains("line 299\\n"), "{last}");
     told.retain(|cell| cell != "c500" && cell != "c0");
     assert!(told.is_empty(), "{told:?}");
-    // Never more than the cell that runs, how it stands, and a few words.
+    // Never more than the running cell, its status and a few words.
     assert!(bytes <= answers * (last.len() + 2000), "{bytes} bytes in {answers} answers");
     assert!(last.len() + 2000 < text.len() / 20);
     end(&bed, host).await;
 }
 
 #[tokio::test]
-async fn a_session_that_is_ended_or_restarted_by_another_client_leaves_no_cell_of_an_open_notebook_current() {
+async fn ending_or_restarting_a_session_makes_all_cells_stale() {
     let bed = Bed::new();
-    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let host = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let path = notebook(&bed, &["x = 1"]);
     let (one, other) = (attached(&bed).await, attached(&bed).await);
     let open = async || {

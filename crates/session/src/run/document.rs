@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cellist_notebook::{CellId, Notebook, OnConflict, merge};
 use cellist_output::Output;
 use cellist_platform::aside::{Aside, aside};
-use cellist_store::{Changed, Error, Problem, Put, Result, Store};
+use cellist_store::{Changed, Error, Problem, Result, SaveRequest, Store};
 use serde_json::Value;
 
 /// A notebook with the file that it came from and the file that its outputs go to.
@@ -114,7 +114,7 @@ impl Document {
             let begun = Instant::now();
             let saved = if in_place {
                 let on_conflict = OnConflict::Refuse;
-                let put = Put { base: &base, ours: &ours, knows_overwritten: false, on_conflict };
+                let put = SaveRequest { base: &base, ours: &ours, knows_overwritten: false, on_conflict };
                 store.put(&output, put, |_| {})
             } else {
                 store.replace_raw(&output, ours.to_bytes(), None)

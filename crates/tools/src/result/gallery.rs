@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cellist_output::notices;
 use cellist_platform::aside::aside;
 use cellist_session::execution::{Picture, Pictures};
-use cellist_store::artifact::{Artifacts, Origin};
+use cellist_store::artifact::{ArtifactOrigin, Artifacts};
 use tokio::sync::Semaphore;
 
 use super::picture::{self, Fitted};
@@ -47,7 +47,7 @@ impl Gallery {
     }
 
     /// The reply with its pictures; each answer decides whether to show them. `origin` says where they came from.
-    pub(crate) async fn reply(&self, mut composed: Composed, origin: &Origin) -> Reply {
+    pub(crate) async fn reply(&self, mut composed: Composed, origin: &ArtifactOrigin) -> Reply {
         let (mut hanging, mut shown) = (Hanging::default(), Vec::with_capacity(composed.sections.len()));
         let is_in_notebook = composed.is_in_notebook;
         for section in &mut composed.sections {
@@ -67,7 +67,7 @@ impl Gallery {
         pictures: &mut ShownPictures,
         hanging: &mut Hanging,
         is_in_notebook: bool,
-        origin: &Origin,
+        origin: &ArtifactOrigin,
     ) {
         hanging.seen += 1;
         let number = hanging.seen;
@@ -116,12 +116,12 @@ impl Gallery {
     }
 
     /// Keeps a picture as it came, unless so many are kept already.
-    async fn keep(&self, picture: Arc<Picture>, kept: usize, origin: &Origin) -> Option<String> {
+    async fn keep(&self, picture: Arc<Picture>, kept: usize, origin: &ArtifactOrigin) -> Option<String> {
         if kept >= MOST_KEPT {
             return None;
         }
         let what = format!("{} of {}", picture.mime, origin.what);
-        let mut writer = self.artifacts.begin(Origin { what, ..origin.clone() }, 0);
+        let mut writer = self.artifacts.begin(ArtifactOrigin { what, ..origin.clone() }, 0);
         let bytes = aside(move || picture::original(&picture)).await.ok()?;
         writer.keep_anyway();
         writer.write(bytes);

@@ -2,7 +2,7 @@
 
 use cellist_output::{FoldedTraceback, MimeBundle, Output, Sink, folded_traceback, notices};
 use cellist_session::execution::{Picture, Pictures, Reading};
-use cellist_store::artifact::{Artifacts, Origin};
+use cellist_store::artifact::{ArtifactOrigin, Artifacts};
 
 use super::{Section, said_how_to_read};
 
@@ -17,7 +17,7 @@ pub(crate) async fn shown(
     outputs: &[Output],
     reading: Reading,
     artifacts: &Artifacts,
-    origin: &Origin,
+    origin: &ArtifactOrigin,
 ) -> ShownOutputs {
     let mut sink = Sink::new(reading.limits, reading.ansi);
     let mut writer = artifacts.begin(origin.clone(), reading.limits.max_bytes);

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cellist_output::{notices, ranges};
-use cellist_store::artifact::{Artifacts, Origin};
+use cellist_store::artifact::{ArtifactOrigin, Artifacts};
 use tokio::sync::OnceCell;
 
 use super::composed::{block, line};
@@ -29,7 +29,7 @@ pub(crate) struct Reply {
     /// Where pictures are that are not shown and that no notebook has.
     originals: Vec<String>,
     /// Keeps the whole text, once some of it had to be left out.
-    keeper: Option<(Artifacts, Origin)>,
+    keeper: Option<(Artifacts, ArtifactOrigin)>,
     whole: OnceCell<Option<String>>,
 }
 
@@ -67,7 +67,12 @@ impl Reply {
     }
 
     /// The same, with a place for text that is left out.
-    pub(super) fn kept_in(self, artifacts: Artifacts, origin: Origin, originals: Vec<String>) -> Reply {
+    pub(super) fn kept_in(
+        self,
+        artifacts: Artifacts,
+        origin: ArtifactOrigin,
+        originals: Vec<String>,
+    ) -> Reply {
         Reply { keeper: Some((artifacts, origin)), originals, ..self }
     }
 

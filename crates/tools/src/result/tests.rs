@@ -3,7 +3,7 @@ use cellist_session::execution::{KernelState, Picture, Raised};
 use cellist_session::orders::ClientEnvironment;
 use cellist_session::sessions::OwnerId;
 use cellist_settings::{Home, ToolMode};
-use cellist_store::artifact::{Artifacts, Origin, Retention};
+use cellist_store::artifact::{ArtifactOrigin, Artifacts, Retention};
 use insta::assert_snapshot;
 
 use super::*;
@@ -203,7 +203,7 @@ fn a_reply_that_leaves_cells_out_names_them_and_shows_every_error_and_the_summar
     composed.summary = Some(endings);
     let (_folder, artifacts, gallery) = gallery();
     let small = budget_of(2500);
-    let reply = now(gallery.reply(composed, &Origin::default()));
+    let reply = now(gallery.reply(composed, &ArtifactOrigin::default()));
     let text = now(reply.answer(small, &agent())).all_text();
     let id = artifacts.list().unwrap()[0].id.to_string();
     assert!(text.len() <= 2500, "{}", text.len());
@@ -273,7 +273,7 @@ async fn pictures_follow_the_text_of_their_cell() {
     let (_folder, artifacts, gallery) = gallery();
     let cell = |index: usize, count| Ran::new(pictured(count)).under(format!("[{index}]")).numbered(index);
     let composed = compose(Vec::new(), vec![cell(0, 1), cell(1, 0), cell(2, 2)], vec!["end".to_owned()]);
-    let reply = gallery.reply(composed, &Origin::default()).await;
+    let reply = gallery.reply(composed, &ArtifactOrigin::default()).await;
     let answer = reply.answer(USUAL, &agent()).await;
     assert_eq!(
         blocks(&answer),
@@ -293,7 +293,7 @@ async fn one_line_says_which_cells_have_more_pictures() {
         (0..20).map(|index| Ran::new(pictured(1)).under(format!("[{index}]")).numbered(index)).collect();
     let mut composed = compose(Vec::new(), cells, Vec::new());
     composed.is_in_notebook = true;
-    let reply = gallery.reply(composed, &Origin::default()).await;
+    let reply = gallery.reply(composed, &ArtifactOrigin::default()).await;
     let answer = reply.answer(USUAL, &agent()).await;
     assert_eq!(images(&answer), 8);
     let text = answer.all_text();
@@ -305,7 +305,7 @@ async fn one_line_says_which_cells_have_more_pictures() {
     assert!(artifacts.list().unwrap().is_empty());
     // Pictures that are in no notebook are kept.
     let composed = compose(Vec::new(), vec![Ran::new(pictured(40))], Vec::new());
-    let answer = gallery.reply(composed, &Origin::default()).await.answer(USUAL, &agent()).await;
+    let answer = gallery.reply(composed, &ArtifactOrigin::default()).await.answer(USUAL, &agent()).await;
     let text = answer.all_text();
     assert!(text.contains("[32 more images not shown (artifact://") && text.ends_with(", …)]"), "{text}");
     assert_eq!((images(&answer), artifacts.list().unwrap().len()), (8, 16));
@@ -316,7 +316,7 @@ async fn a_picture_that_cannot_be_shown_is_named_and_kept() {
     let (_folder, artifacts, gallery) = gallery();
     let broken = Picture { mime: "image/png".to_owned(), data: "AAAA".to_owned() };
     let pictures = Pictures { list: vec![broken], left_out: 0 };
-    let origin = Origin { what: "plot()".to_owned(), ..Origin::default() };
+    let origin = ArtifactOrigin { what: "plot()".to_owned(), ..ArtifactOrigin::default() };
     let composed = Composed::one(Section { pictures, ..Section::default() });
     let answer = gallery.reply(composed, &origin).await.answer(USUAL, &agent()).await;
     let rows = artifacts.list().unwrap();
@@ -342,8 +342,9 @@ async fn outputs_of_a_notebook_are_told_as_those_of_a_run_are() {
             traceback: vec!["Traceback (most recent call last):".to_owned(), "KeyError: 1".to_owned()],
         },
     ];
-    let ShownOutputs { section, .. } = shown(&outputs, USUAL.reading(), &artifacts, &Origin::default()).await;
-    let reply = gallery.reply(Composed::one(section), &Origin::default()).await;
+    let ShownOutputs { section, .. } =
+        shown(&outputs, USUAL.reading(), &artifacts, &ArtifactOrigin::default()).await;
+    let reply = gallery.reply(Composed::one(section), &ArtifactOrigin::default()).await;
     let answer = reply.answer(USUAL, &agent()).await;
     assert_snapshot!(answer.all_text(), @r"
     100%
@@ -362,7 +363,7 @@ async fn outputs_of_a_notebook_are_told_as_those_of_a_run_are() {
     let asked = Budget { is_asked: true, ..budget_of(2000) };
     let stream = [Output::stream(StreamName::Stdout, long.as_str())];
     let ShownOutputs { section, artifact } =
-        shown(&stream, asked.reading(), &artifacts, &Origin::default()).await;
+        shown(&stream, asked.reading(), &artifacts, &ArtifactOrigin::default()).await;
     let row = &artifacts.list().unwrap()[0];
     assert_eq!((row.bytes, artifact.as_deref()), (long.len() as u64, Some(row.id.as_str())));
     assert!(section.text.contains("line 9999\n[Output cut: "), "{}", section.text);

@@ -2,7 +2,7 @@
 
 use cellist_notebook::{CellRef, CellType};
 use cellist_output::notices;
-use cellist_store::artifact::Origin;
+use cellist_store::artifact::ArtifactOrigin;
 
 use super::{Access, Answer, Call, MaxOutput, Refusal, Tool, ToolFacts, Toolbox, input};
 use crate::result::{Composed, Section, ShownOutputs, shown};
@@ -41,7 +41,7 @@ impl Tool for GetCellOutputs {
             budget: budget.bytes,
         };
         let what = format!("cell {at} of {}", open.name());
-        let origin = Origin { what, session: None, notebook: Some(open.path().to_owned()) };
+        let origin = ArtifactOrigin { what, session: None, notebook: Some(open.path().to_owned()) };
         let outputs = cell.outputs();
         let ShownOutputs { mut section, artifact } =
             shown(&outputs, budget.reading(), &toolbox.artifacts, &origin).await;

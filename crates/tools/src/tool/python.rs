@@ -3,7 +3,7 @@
 use cellist_output::CellEnding;
 use cellist_session::orders::Wanted;
 use cellist_session::sessions::{Call as SessionCall, CallReport, Code, CodeReport};
-use cellist_store::artifact::{Origin, first_line};
+use cellist_store::artifact::{ArtifactOrigin, first_line};
 
 use super::{Access, Answer, Call, MaxOutput, Refusal, Seconds, Tool, ToolFacts, ToolGroup, Toolbox, input};
 use crate::executions::Inside;
@@ -79,7 +79,7 @@ impl Tool for Python {
 
 impl Toolbox {
     /// What is told of code that ran in one session.
-    async fn called(&self, report: CallReport, origin: &Origin) -> Reply {
+    async fn called(&self, report: CallReport, origin: &ArtifactOrigin) -> Reply {
         let CallReport { session, cells, not_run, mut notices, .. } = report;
         let count = cells.len() + not_run;
         if cells.is_empty() {
@@ -120,8 +120,8 @@ pub(super) fn heading(index: usize, count: usize, language: Option<&str>, title:
 }
 
 /// Where what it shows comes from.
-pub(super) fn origin(work: &SessionCall) -> Origin {
+pub(super) fn origin(work: &SessionCall) -> ArtifactOrigin {
     let first = work.cells.first();
     let what = first.map(|cell| cell.title.clone().unwrap_or_else(|| first_line(&cell.code)));
-    Origin { what: what.unwrap_or_default(), session: Some(work.key.id.clone()), notebook: None }
+    ArtifactOrigin { what: what.unwrap_or_default(), session: Some(work.key.id.clone()), notebook: None }
 }

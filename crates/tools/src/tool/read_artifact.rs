@@ -3,7 +3,7 @@
 use cellist_notebook::{LineRange, Selector};
 use cellist_output::{Ansi, clean};
 use cellist_platform::aside::aside;
-use cellist_store::artifact::{ArtifactError, ArtifactId, Artifacts, Part};
+use cellist_store::artifact::{ArtifactError, ArtifactId, ArtifactRange, Artifacts};
 
 use super::read::shown;
 use super::{Access, Answer, Call, MaxOutput, Refusal, Tool, ToolFacts, Toolbox, Whole, input};
@@ -32,7 +32,7 @@ impl Tool for ReadArtifact {
         match (self.lines, self.tail, self.search) {
             (lines, None, None) => toolbox.artifact_lines(&self.id, lines.as_deref(), budget).await,
             (None, Some(count), None) => {
-                let part = Part::Tail(count.0.unsigned_abs());
+                let part = ArtifactRange::Tail(count.0.unsigned_abs());
                 toolbox.artifact_part(&self.id, vec![part], budget).await
             }
             (None, None, Some(pattern)) => toolbox.search_artifact(&self.id, &pattern, budget).await,
@@ -50,13 +50,18 @@ impl Toolbox {
         budget: usize,
     ) -> Result<Answer, Refusal> {
         let parts = match lines {
-            None => vec![Part::Whole],
+            None => vec![ArtifactRange::Whole],
             Some(lines) => parse_lines(lines)?,
         };
         self.artifact_part(id, parts, budget).await
     }
 
-    async fn artifact_part(&self, id: &str, parts: Vec<Part>, budget: usize) -> Result<Answer, Refusal> {
+    async fn artifact_part(
+        &self,
+        id: &str,
+        parts: Vec<ArtifactRange>,
+        budget: usize,
+    ) -> Result<Answer, Refusal> {
         let id = parse_id(id)?;
         let (artifacts, asked) = (self.artifacts.clone(), id.clone());
         let read = off_thread(move || read(&artifacts, &asked, &parts, budget)).await?;
@@ -105,7 +110,7 @@ async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
 fn read(
     artifacts: &Artifacts,
     id: &ArtifactId,
-    parts: &[Part],
+    parts: &[ArtifactRange],
     budget: usize,
 ) -> Result<(String, u64), ArtifactError> {
     let (mut text, mut left) = (String::new(), 0);
@@ -126,8 +131,8 @@ fn parse_id(named: &str) -> Result<ArtifactId, Refusal> {
     id.parse().map_err(|error: ArtifactError| failed(&error))
 }
 
-fn parse_lines(text: &str) -> Result<Vec<Part>, Refusal> {
-    let part = |range: &LineRange| Part::Lines {
+fn parse_lines(text: &str) -> Result<Vec<ArtifactRange>, Refusal> {
+    let part = |range: &LineRange| ArtifactRange::Lines {
         first: range.first as u64,
         last: range.last.map(|last| last as u64),
     };

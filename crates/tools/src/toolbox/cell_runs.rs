@@ -15,7 +15,7 @@ use cellist_session::sessions::{
     Call as SessionCall, Kind, RunFeed, RunState, SessionError, SessionKey, Stage,
 };
 use cellist_settings::Settings;
-use cellist_store::artifact::Origin;
+use cellist_store::artifact::ArtifactOrigin;
 
 use super::changes::Done;
 use super::listing::seconds;
@@ -262,8 +262,11 @@ impl Toolbox {
         } else if status == Status::Cancelled && !composed.is_failure {
             composed.fail(&format!("{name}: the run was interrupted"));
         }
-        let origin =
-            Origin { what: name, session: Some(key.id.clone()), notebook: Some(document.path().to_owned()) };
+        let origin = ArtifactOrigin {
+            what: name,
+            session: Some(key.id.clone()),
+            notebook: Some(document.path().to_owned()),
+        };
         self.gallery.reply(composed, &origin).await
     }
 }

@@ -1,12 +1,12 @@
 //! Reading output that was cut.
 
-use cellist_store::artifact::{ArtifactId, Origin};
+use cellist_store::artifact::{ArtifactId, ArtifactOrigin};
 use serde_json::json;
 
 use crate::bed::Bed;
 
 async fn artifact(bed: &Bed, bytes: Vec<u8>) -> ArtifactId {
-    let mut writer = bed.artifacts.begin(Origin::default(), 0);
+    let mut writer = bed.artifacts.begin(ArtifactOrigin::default(), 0);
     writer.write(bytes);
     writer.keep_anyway();
     writer.finish().await.id.unwrap()
@@ -47,7 +47,7 @@ async fn what_is_no_artifact_and_no_part_of_one_is_refused() {
     let refused = async |arguments| bed.refused("read_artifact", arguments).await.replace(id.as_str(), "ID");
     assert_eq!(
         refused(json!({ "id": "nope" })).await,
-        "Error: `nope` is not the id of an artifact; an id is eight letters and digits: `cellist artifact list` shows them"
+        "Error: `nope` is not the id of an artifact; use an id from `cellist artifact list`: eight letters and digits"
     );
     assert!(
         refused(json!({ "id": "aaaaaaaa" })).await.starts_with("Error: artifact aaaaaaaa does not exist")

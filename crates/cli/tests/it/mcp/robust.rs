@@ -59,11 +59,7 @@ fn senseless() -> Vec<(&'static str, Value, &'static str)> {
         ("wait", json!({ "execution": "nope" }), "there is no execution nope"),
         ("read_artifact", json!({ "id": "nope" }), "eight letters and digits"),
         // More than is taken.
-        (
-            "update_notebook_cell",
-            update(json!({ "content": "x".repeat(10 << 20) })),
-            "at most 4 MB are taken",
-        ),
+        ("update_notebook_cell", update(json!({ "content": "x".repeat(10 << 20) })), "the limit is 4 MB"),
     ]
 }
 

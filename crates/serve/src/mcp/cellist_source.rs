@@ -1,4 +1,4 @@
-//! Our own tools, prompts and resources, for the agents that come.
+//! Tools, prompts and resources of cellist for MCP clients.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -20,94 +20,99 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::agent::{Agent, Errand, Reach};
-use super::answer::{refusal, result};
+use super::agent::{McpAgent, PendingCall, ServiceLocation};
 use super::consent::consents;
-use super::offer::{is_in, tools};
-use super::source::{Call, Client, Source};
+use super::source::{McpCall, McpClient, McpSource};
+use super::tool_list::{is_in, tools};
+use super::tool_result::{refusal, result};
 
 /// The prompt that explains work on a notebook.
 const PROMPT: &str = "notebook";
-/// What notebooks and artifacts are read as.
+/// The MIME type of notebooks and artifacts.
 const TEXT: &str = "text/plain";
-/// How many files one call may need consent for: a file and its other names.
+/// Limit on consents for one call: a file and its other names.
 const MOST_CONSENTS: usize = 4;
-/// How many clients whose requests stand alone are told apart.
+/// Limit on stateless clients that are distinguished by name.
 const MOST_CLIENTS: usize = 64;
 
-/// What an agent is offered. A clone serves another client.
-pub struct Product {
-    shared: Arc<Shared>,
-    /// The agent of a client that stays.
-    own: OnceLock<Arc<Agent>>,
-    /// What it was offered last.
+/// The tools, prompts and resources of cellist. [`CellistSource::another`] serves the next client.
+pub struct CellistSource {
+    shared: Arc<SourceShared>,
+    /// The agent of a client with a connection.
+    own: OnceLock<Arc<McpAgent>>,
+    /// The last list of tools that was sent.
     offered: Arc<Mutex<Option<Offer>>>,
 }
 
-struct Shared {
+struct SourceShared {
     setup: Caller,
-    reach: Reach,
+    reach: ServiceLocation,
     tools: Vec<Tool>,
     instructions: String,
     prompt: String,
     gone: Arc<AtomicBool>,
-    /// Agents of clients whose requests stand alone, by what they call themselves.
-    passing: Option<Mutex<HashMap<String, Arc<Agent>>>>,
+    /// Agents of stateless clients, by client name.
+    stateless: Option<Mutex<HashMap<String, Arc<McpAgent>>>>,
 }
 
-impl Product {
-    /// For the one client on standard streams; `gone` says when it went away.
-    pub fn for_one(setup: Caller, reach: Reach, prompts: &Prompts, gone: Arc<AtomicBool>) -> Product {
-        Product::new(setup, reach, prompts, gone, None)
+impl CellistSource {
+    /// For the single client on standard streams. `gone` is set when it disconnects.
+    pub fn for_one(
+        setup: Caller,
+        reach: ServiceLocation,
+        prompts: &Prompts,
+        gone: Arc<AtomicBool>,
+    ) -> CellistSource {
+        CellistSource::new(setup, reach, prompts, gone, None)
     }
 
-    /// For many clients over a network.
-    pub fn for_many(setup: Caller, reach: Reach, prompts: &Prompts) -> Product {
-        Product::new(setup, reach, prompts, Arc::default(), Some(Mutex::default()))
+    /// For many clients over HTTP.
+    pub fn for_many(setup: Caller, reach: ServiceLocation, prompts: &Prompts) -> CellistSource {
+        CellistSource::new(setup, reach, prompts, Arc::default(), Some(Mutex::default()))
     }
 
     fn new(
         setup: Caller,
-        reach: Reach,
+        reach: ServiceLocation,
         prompts: &Prompts,
         gone: Arc<AtomicBool>,
-        passing: Option<Mutex<HashMap<String, Arc<Agent>>>>,
-    ) -> Product {
+        stateless: Option<Mutex<HashMap<String, Arc<McpAgent>>>>,
+    ) -> CellistSource {
         let mut tools = tools(setup.mode, setup.tools);
         let offer = Offer::set(&setup);
         tools.retain(|tool| ToolName::from_name(&tool.name).is_some_and(|name| offer.has(name)));
         let (prompt, _) = prompts.for_mode(setup.mode);
         let instructions = instructions(setup.mode);
-        let shared = Shared { setup, reach, tools, instructions, prompt, gone, passing };
-        Product { shared: Arc::new(shared), own: OnceLock::new(), offered: Arc::default() }
+        let shared = SourceShared { setup, reach, tools, instructions, prompt, gone, stateless };
+        CellistSource { shared: Arc::new(shared), own: OnceLock::new(), offered: Arc::default() }
     }
 
-    /// For another client.
-    pub fn another(&self) -> Product {
-        Product { shared: self.shared.clone(), own: OnceLock::new(), offered: Arc::default() }
+    /// A source for another client, with the same setup.
+    pub fn another(&self) -> CellistSource {
+        CellistSource { shared: self.shared.clone(), own: OnceLock::new(), offered: Arc::default() }
     }
 
-    /// The agent of a client that stays.
-    fn own(&self) -> &Arc<Agent> {
+    /// The agent of a client with a connection.
+    fn own(&self) -> &Arc<McpAgent> {
         self.own.get_or_init(|| Arc::new(self.shared.agent(false)))
     }
 
-    /// Does something with the agent that a client is.
-    async fn with<T>(&self, client: &Client, work: impl AsyncFnOnce(&Agent, Option<&str>) -> T) -> T {
+    /// Calls `work` with the agent of a client.
+    async fn with<T>(&self, client: &McpClient, work: impl AsyncFnOnce(&McpAgent, Option<&str>) -> T) -> T {
         let name = client.name.as_deref();
-        match &self.shared.passing {
-            Some(passing) if client.is_stateless => {
-                let agent = self.shared.passing_by(passing, name.unwrap_or_default());
+        match &self.shared.stateless {
+            Some(stateless) if client.is_stateless => {
+                let agent = self.shared.stateless_agent(stateless, name.unwrap_or_default());
                 work(&agent, name).await
             }
             Some(_) | None => work(self.own(), name).await,
         }
     }
 
-    async fn call_tool(&self, client: &Client, tool: ToolName, arguments: Value) -> Answer {
+    async fn call_tool(&self, client: &McpClient, tool: ToolName, arguments: Value) -> Answer {
         let (news, unwanted) = (watch::Sender::new(None), CancellationToken::new());
-        let errand = Errand { tool, arguments, news: &news, unwanted: &unwanted };
-        self.with(client, async |agent, name| agent.call(&errand, name).await).await
+        let call = PendingCall { tool, arguments, news: &news, unwanted: &unwanted };
+        self.with(client, async |agent, name| agent.call(&call, name).await).await
     }
 
     /// Whether the agent may see a file.
@@ -119,22 +124,26 @@ impl Product {
     }
 }
 
-impl Shared {
-    fn agent(&self, is_shared: bool) -> Agent {
+impl SourceShared {
+    fn agent(&self, is_shared: bool) -> McpAgent {
         let caller = Caller { session: session(), is_shared, ..self.setup.clone() };
-        Agent::new(self.reach.clone(), caller, self.gone.clone())
+        McpAgent::new(self.reach.clone(), caller, self.gone.clone())
     }
 
-    fn passing_by(&self, passing: &Mutex<HashMap<String, Arc<Agent>>>, name: &str) -> Arc<Agent> {
-        let mut passing = passing.lock().unwrap_or_else(PoisonError::into_inner);
-        // Names that nobody can tell apart any more are one.
-        let is_full = passing.len() >= MOST_CLIENTS && !passing.contains_key(name);
+    fn stateless_agent(
+        &self,
+        stateless: &Mutex<HashMap<String, Arc<McpAgent>>>,
+        name: &str,
+    ) -> Arc<McpAgent> {
+        let mut stateless = stateless.lock().unwrap_or_else(PoisonError::into_inner);
+        // Beyond the limit, all new names share one agent.
+        let is_full = stateless.len() >= MOST_CLIENTS && !stateless.contains_key(name);
         let name = if is_full { "" } else { name };
-        passing.entry(name.to_owned()).or_insert_with(|| Arc::new(self.agent(true))).clone()
+        stateless.entry(name.to_owned()).or_insert_with(|| Arc::new(self.agent(true))).clone()
     }
 }
 
-impl Source for Product {
+impl McpSource for CellistSource {
     fn config(&self) -> ServerConfig {
         let capabilities =
             ServerCapabilities::builder().enable_tools().enable_prompts().enable_resources().build();
@@ -143,25 +152,31 @@ impl Source for Product {
             .with_instructions(self.shared.instructions.clone())
     }
 
-    fn met(&self, client: &Client, peer: &Peer<RoleServer>) {
-        // A first call then finds the host running.
-        if !client.is_stateless || self.shared.passing.is_none() {
+    fn connected(&self, client: &McpClient, peer: &Peer<RoleServer>) {
+        // Starts the host early, so that the first call finds it running.
+        if !client.is_stateless || self.shared.stateless.is_none() {
             drop(self.own().attach(client.name.as_deref()));
         }
-        if !client.is_stateless && self.tells_of_tools() {
+        if !client.is_stateless && self.notifies_of_tools() {
             let (agent, offered) = (Arc::downgrade(self.own()), self.offered.clone());
-            tokio::spawn(tell(agent, client.name.clone(), self.shared.clone(), offered, peer.clone()));
+            tokio::spawn(notify_tool_changes(
+                agent,
+                client.name.clone(),
+                self.shared.clone(),
+                offered,
+                peer.clone(),
+            ));
         }
     }
 
-    fn tells_of_tools(&self) -> bool {
+    fn notifies_of_tools(&self) -> bool {
         self.shared.setup.requires_active
     }
 
-    async fn offered(&self, client: &Client) -> Vec<Tool> {
+    async fn offered(&self, client: &McpClient) -> Vec<Tool> {
         let mut tools = self.shared.tools.clone();
         if self.shared.setup.requires_active {
-            let asked = async |agent: &Agent, name: Option<&str>| agent.editor(None, name).await;
+            let asked = async |agent: &McpAgent, name: Option<&str>| agent.editor(None, name).await;
             let editor = self.with(client, asked).await.unwrap_or_default();
             let offer = Offer::to(&self.shared.setup, &editor);
             *self.offered.lock().unwrap_or_else(PoisonError::into_inner) = Some(offer);
@@ -175,22 +190,22 @@ impl Source for Product {
     }
 
     fn knows(&self, tool: &str) -> bool {
-        // One of another mode is refused with the mode that has it.
+        // A tool of another mode is known too: its refusal names the mode.
         ToolName::from_name(tool).is_some_and(|tool| is_in(tool, self.shared.setup.tools))
     }
 
-    async fn call(&self, call: Call) -> Result<CallToolResponse, ErrorData> {
-        let Call { request, client, news, context } = call;
+    async fn call(&self, call: McpCall) -> Result<CallToolResponse, ErrorData> {
+        let McpCall { request, client, news, context } = call;
         let Some(tool) = ToolName::from_name(&request.name) else {
             return Ok(refusal(format_args!("there is no tool `{}`", request.name)).into());
         };
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let call = async |agent: &Agent, name: Option<&str>| {
-            let errand = Errand { tool, arguments, news: &news, unwanted: &context.ct };
-            let mut answer = agent.call(&errand, name).await;
+        let call = async |agent: &McpAgent, name: Option<&str>| {
+            let call = PendingCall { tool, arguments, news: &news, unwanted: &context.ct };
+            let mut answer = agent.call(&call, name).await;
             for _ in 0..MOST_CONSENTS {
                 let Some(path) = answer.needs_consent.as_deref().map(str::to_owned) else { break };
-                // Requests that stand alone have nobody behind them who could be asked.
+                // A stateless request has no user to ask.
                 if client.is_stateless || !consents(&context, tool, &path).await {
                     break;
                 }
@@ -198,7 +213,7 @@ impl Source for Product {
                 if agent.ask(consent, name).await.is_err() {
                     break;
                 }
-                answer = agent.call(&errand, name).await;
+                answer = agent.call(&call, name).await;
             }
             answer
         };
@@ -207,7 +222,7 @@ impl Source for Product {
 
     fn prompts(&self) -> Vec<Prompt> {
         let notebook = PromptArgument::new("notebook")
-            .with_description("Path of a notebook, whose cells are added")
+            .with_description("Path of a notebook to include")
             .with_required(false);
         vec![Prompt::new(PROMPT, Some("How to work on a notebook"), Some(vec![notebook]))]
     }
@@ -216,10 +231,10 @@ impl Source for Product {
         &self,
         name: &str,
         arguments: &JsonObject,
-        client: &Client,
+        client: &McpClient,
     ) -> Result<GetPromptResponse, ErrorData> {
         if name != PROMPT {
-            let message = format!("there is no prompt `{name}`; there is {PROMPT}");
+            let message = format!("there is no prompt `{name}`; use `{PROMPT}`");
             return Err(ErrorData::invalid_params(message, None));
         }
         let mut text = self.shared.prompt.clone();
@@ -235,8 +250,8 @@ impl Source for Product {
         Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into())
     }
 
-    async fn resources(&self, client: &Client) -> Result<Vec<Resource>, ErrorData> {
-        let asked = async |agent: &Agent, name: Option<&str>| agent.ask(Request::Notebooks, name).await;
+    async fn resources(&self, client: &McpClient) -> Result<Vec<Resource>, ErrorData> {
+        let asked = async |agent: &McpAgent, name: Option<&str>| agent.ask(Request::Notebooks, name).await;
         let reply = self.with(client, asked).await;
         let open = match reply {
             Ok(Reply::Notebooks(paths)) => paths,
@@ -253,15 +268,15 @@ impl Source for Product {
     fn templates(&self) -> Vec<ResourceTemplate> {
         vec![
             ResourceTemplate::new("file://{+path}", "notebook")
-                .with_description("A notebook as text, each cell behind a line that says what it is")
+                .with_description("A notebook as text, with a header line above each cell")
                 .with_mime_type(TEXT),
             ResourceTemplate::new("artifact://{id}", "artifact")
-                .with_description("Output that was cut, as it was written")
+                .with_description("The complete output of a run")
                 .with_mime_type(TEXT),
         ]
     }
 
-    async fn read(&self, uri: &str, client: &Client) -> Result<ResourceContents, ErrorData> {
+    async fn read(&self, uri: &str, client: &McpClient) -> Result<ResourceContents, ErrorData> {
         let (tool, arguments) = match (uri.strip_prefix("artifact://"), path_of(uri)) {
             (Some(id), _) => (ToolName::ReadArtifact, json!({ "id": id })),
             (None, Some(path)) => (ToolName::Read, json!({ "path": path })),
@@ -279,11 +294,11 @@ impl Source for Product {
     }
 }
 
-/// Tells a client that has asked for the tools when it is offered others, for as long as it stays.
-async fn tell(
-    agent: Weak<Agent>,
+/// Notifies a client when its list of tools changes, while it is connected.
+async fn notify_tool_changes(
+    agent: Weak<McpAgent>,
     name: Option<String>,
-    shared: Arc<Shared>,
+    shared: Arc<SourceShared>,
     offered: Arc<Mutex<Option<Offer>>>,
     peer: Peer<RoleServer>,
 ) {
@@ -302,23 +317,23 @@ async fn tell(
     }
 }
 
-/// What a model should know before it sees the tools.
+/// The instructions for a model, shown before the tools.
 fn instructions(mode: Mode) -> String {
-    let common = "Notebooks (.ipynb) and Python that keeps its state. Name a notebook by its path, a cell by its id \
-                  (ids last, indexes shift). Use these tools for notebooks, never the JSON file behind them.";
+    let common = "Notebooks (.ipynb) and Python with persistent state. Name a notebook by its path and a cell by its id \
+                  (ids are stable, indexes shift). Use these tools for notebooks, never their JSON files.";
     let more = match mode {
         Mode::Agent => {
-            " `run: true` on a change also runs it. What takes long returns an execution: `wait` for it. Output that \
-             was cut is in an artifact: `read_artifact`."
+            " `run: true` on a change also runs it. A long run returns an execution: `wait` for it. Truncated output is \
+             in an artifact: `read_artifact`."
         }
         Mode::Ask | Mode::Edit => {
-            " Here they only look: notebooks are neither changed nor run. Suggest Agent mode where that is asked for."
+            " In this mode they only read notebooks. If the user asks to change or run one, suggest McpAgent mode."
         }
     };
     format!("{common}{more}")
 }
 
-/// The path that a file's address stands for.
+/// The path in a file URL.
 pub(crate) fn path_of(uri: &str) -> Option<String> {
     let rest = uri.strip_prefix("file://")?;
     let encoded = rest.strip_prefix("localhost").unwrap_or(rest);
@@ -338,7 +353,7 @@ pub(crate) fn path_of(uri: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// A name for the session of an agent that names none.
+/// A session id for an agent that names none.
 fn session() -> String {
     let number = getrandom::u32().unwrap_or_else(|_| std::process::id());
     format!("mcp-{number:08x}")
@@ -349,7 +364,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_of_a_file_becomes_its_path_again() {
+    fn a_file_url_is_converted_to_its_path() {
         let check =
             |uri: &str, expected: Option<&str>| assert_eq!(path_of(uri).as_deref(), expected, "{uri}");
         check("file:///a%20b/%C3%A9.ipynb", Some("/a b/é.ipynb"));
@@ -363,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_model_is_told_first_is_short_and_names_only_tools_of_the_mode() {
+    fn the_instructions_are_short_and_name_only_tools_of_the_mode() {
         for mode in Mode::ALL {
             let text = instructions(mode);
             assert!(text.len() <= 420, "{}", text.len());

@@ -1,5 +1,5 @@
-//! The last versions that were in a notebook's file, kept in the state folder: the cells of each, and the evidence by
-//! which [`super::provenance`] tells which of them another program had read.
+//! The last versions of a notebook's file, kept in the state folder. Each has its cells and its
+//! evidence for [`super::provenance`].
 
 use std::fs::{self, DirEntry, OpenOptions};
 use std::io::{self, Write};
@@ -12,42 +12,42 @@ use cellist_settings::Home;
 
 use super::evidence::{Evidence, Hashes, texts, values};
 use super::overwritten::Overwritten;
-use super::provenance::{Finding, Version, WINDOW, oldest_candidate, read_before, shares_half};
+use super::provenance::{FileVersion, ForeignWrite, WINDOW, oldest_candidate, read_before, shares_half};
 
 const FOLDER: &str = "recent";
 const CELLS: &str = "json";
 const EVIDENCE: &str = "evidence";
-/// Stands in a name for a file that is not known.
+/// Marks an unknown file in a name.
 const UNKNOWN: &str = "unknown";
-/// How long the versions before a save are kept for the next command that changes the notebook.
+/// Time for which versions are kept for the next change of the notebook.
 const KEPT: Duration = Duration::from_secs(3600);
-/// Larger versions are not kept: writing them would slow down each save. Outputs do not count.
+/// Limit on the size of a version without outputs. Larger ones would slow down each save.
 const LARGEST: usize = 2 * 1024 * 1024;
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
-/// The versions kept of one notebook.
-pub(super) struct Recent {
+/// The stored versions of one notebook.
+pub(super) struct RecentVersions {
     folder: PathBuf,
 }
 
-/// A notebook, and the file that it is in where that is known.
+/// A notebook, and its file if that is known.
 #[derive(Clone, Copy)]
-pub(super) struct Kept<'a> {
+pub(super) struct PlacedVersion<'a> {
     pub(super) notebook: &'a Notebook,
     pub(super) file: Option<Identity>,
 }
 
-/// Which of the versions may have been overwritten by a file.
+/// The versions that a foreign write may have overwritten.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Among {
-    /// All: the file is the notebook.
+pub(super) enum VersionScope {
+    /// All versions: the write is in the notebook's file.
     All,
-    /// Those up to the last one that was in this very file: it was the notebook until ours took its place.
+    /// Versions up to the last one in the same file, which ours has displaced.
     OfItsFile,
 }
 
-/// A version as it is kept, named by all that is needed to sort it.
-struct Entry {
+/// A stored version. Its file name has everything that sorting needs.
+struct StoredVersion {
     at: Duration,
     revision: Revision,
     file: Option<Identity>,
@@ -55,17 +55,24 @@ struct Entry {
     length: u64,
 }
 
-impl Recent {
-    pub(super) fn of(home: &Home, key: &str) -> Recent {
-        Recent { folder: home.path().join(FOLDER).join(key) }
+impl RecentVersions {
+    pub(super) fn of(home: &Home, key: &str) -> RecentVersions {
+        RecentVersions { folder: home.path().join(FOLDER).join(key) }
     }
 
-    /// Notes that `new` took the place of `old`, each with the file that it was in, at the time `at`. Best effort:
-    /// without it other programs write over our changes as they would over anyone's.
-    pub(super) fn keep(&self, home: &Home, old: Option<Kept<'_>>, new: Kept<'_>, at: SystemTime) {
+    /// Records that `new` replaced `old` at the time `at`. Best effort: without the record,
+    /// overwritten changes are not restored.
+    pub(super) fn keep(
+        &self,
+        home: &Home,
+        old: Option<PlacedVersion<'_>>,
+        new: PlacedVersion<'_>,
+        at: SystemTime,
+    ) {
         let _ = self.forget_old(home);
         let kept = old.and_then(|old| self.write_both(home, old, new, at).ok());
-        // The last version kept must be the one in the file: otherwise our own change could look like a foreign one.
+        // The newest record must be the version in the file. Otherwise our own change would look
+        // foreign.
         if kept.is_none() {
             self.clear();
         }
@@ -75,29 +82,37 @@ impl Recent {
         let _ = fs::remove_dir_all(&self.folder);
     }
 
-    /// Takes back that these were put into the file.
+    /// Removes the records of these revisions.
     pub(super) fn forget(&self, revisions: &[Revision]) {
-        self.entries().iter().filter(|entry| revisions.contains(&entry.revision)).for_each(Entry::remove);
+        self.entries()
+            .iter()
+            .filter(|entry| revisions.contains(&entry.revision))
+            .for_each(StoredVersion::remove);
     }
 
-    /// The sources of ours that are not in `found` because the program that wrote it had not read them.
-    pub(super) fn overwritten(&self, found: &Notebook, mark: Mark, among: Among) -> Option<Overwritten> {
+    /// The sources of ours that are missing in `found` because its author had not read them.
+    pub(super) fn overwritten(
+        &self,
+        found: &Notebook,
+        mark: Mark,
+        among: VersionScope,
+    ) -> Option<Overwritten> {
         let mut entries = self.entries();
-        let of_file = |entry: &Entry| entry.file == Some(mark.identity());
-        if among == Among::OfItsFile {
+        let of_file = |entry: &StoredVersion| entry.file == Some(mark.identity());
+        if among == VersionScope::OfItsFile {
             entries.truncate(entries.iter().rposition(of_file)? + 1);
         }
-        // Checks that read no files come first: most often there is nothing to find.
+        // Cheap checks first: usually there is nothing to find.
         let newest = entries.last().filter(|newest| of_file(newest))?;
         let at = since_1970(mark.modified?);
         let first = oldest_candidate(entries.iter().map(|entry| entry.at), at)?;
         if newest.revision == found.revision() {
             return None;
         }
-        let version = |(at, entry): (usize, &Entry)| entry.version(at >= first);
-        let versions: Vec<Version> = entries.iter().enumerate().map(version).collect::<Option<_>>()?;
+        let version = |(at, entry): (usize, &StoredVersion)| entry.version(at >= first);
+        let versions: Vec<FileVersion> = entries.iter().enumerate().map(version).collect::<Option<_>>()?;
         let has_values = versions.iter().any(|version| !version.evidence.fresh.is_empty());
-        let finding = Finding {
+        let finding = ForeignWrite {
             at,
             revision: found.revision(),
             file: mark.identity(),
@@ -110,18 +125,24 @@ impl Recent {
             .then(|| Some(Overwritten { base: entries[base].cells()?, ours }))?
     }
 
-    /// The versions kept, oldest first.
-    fn entries(&self) -> Vec<Entry> {
+    /// The stored versions, oldest first.
+    fn entries(&self) -> Vec<StoredVersion> {
         let found = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let mut entries: Vec<Entry> = found.filter_map(|entry| Entry::of(&entry)).collect();
+        let mut entries: Vec<StoredVersion> = found.filter_map(|entry| StoredVersion::of(&entry)).collect();
         entries.sort_by_key(|entry| entry.at);
         entries
     }
 
-    fn write_both(&self, home: &Home, old: Kept<'_>, new: Kept<'_>, at: SystemTime) -> io::Result<()> {
+    fn write_both(
+        &self,
+        home: &Home,
+        old: PlacedVersion<'_>,
+        new: PlacedVersion<'_>,
+        at: SystemTime,
+    ) -> io::Result<()> {
         let mut entries = self.entries();
         let last = entries.last().map(|last| (last.at, last.revision));
-        // Always behind the last one, whatever the clock says.
+        // Always later than the last one, even if the clock was set back.
         let at = since_1970(at).max(last.map_or(Duration::ZERO, |(at, _)| at + Duration::from_nanos(2)));
         if last.is_none_or(|(_, revision)| revision != old.notebook.revision()) {
             self.write(home, old, None, at - Duration::from_nanos(1))?;
@@ -137,8 +158,14 @@ impl Recent {
         Ok(())
     }
 
-    fn write(&self, home: &Home, kept: Kept<'_>, before: Option<&Notebook>, at: Duration) -> io::Result<()> {
-        let Kept { notebook, file } = kept;
+    fn write(
+        &self,
+        home: &Home,
+        kept: PlacedVersion<'_>,
+        before: Option<&Notebook>,
+        at: Duration,
+    ) -> io::Result<()> {
+        let PlacedVersion { notebook, file } = kept;
         let cells = serde_json::to_vec(&notebook.snapshot())?;
         if cells.len() > LARGEST {
             return Err(io::ErrorKind::FileTooLarge.into());
@@ -158,34 +185,34 @@ impl Recent {
         create(&path, &cells)
     }
 
-    /// Removes expired entries of every notebook.
+    /// Removes expired versions of every notebook.
     fn forget_old(&self, home: &Home) -> io::Result<()> {
         let now = since_1970(SystemTime::now());
         for entry in fs::read_dir(home.path().join(FOLDER))? {
-            let recent = Recent { folder: entry?.path() };
+            let recent = RecentVersions { folder: entry?.path() };
             let entries = recent.entries();
             let Some(newest) = entries.last() else { continue };
             let is_over = now > newest.at + KEPT;
             for (at, entry) in entries.iter().enumerate() {
-                // It was in the file until the next one came.
+                // A version was in the file until the next one replaced it.
                 let is_old = entries.get(at + 1).is_some_and(|next| next.at + 2 * WINDOW < newest.at);
                 if is_over || is_old {
                     entry.remove();
                 }
             }
-            // Succeeds when it is empty.
+            // Succeeds only if it is empty.
             let _ = fs::remove_dir(&recent.folder);
         }
         Ok(())
     }
 }
 
-impl Entry {
-    fn of(entry: &DirEntry) -> Option<Entry> {
+impl StoredVersion {
+    fn of(entry: &DirEntry) -> Option<StoredVersion> {
         let name = entry.file_name().into_string().ok()?;
         let mut parts = name.strip_suffix(CELLS)?.strip_suffix('.')?.split('-');
         let (at, revision, file) = (parts.next()?, parts.next()?, parts.next()?);
-        Some(Entry {
+        Some(StoredVersion {
             at: Duration::from_nanos(at.parse().ok()?),
             revision: revision.parse().ok()?,
             file: identity(file),
@@ -194,17 +221,17 @@ impl Entry {
         })
     }
 
-    /// The version, with its evidence if that is asked for.
-    fn version(&self, with_evidence: bool) -> Option<Version> {
+    /// The version, with its evidence on request.
+    fn version(&self, with_evidence: bool) -> Option<FileVersion> {
         let evidence = if with_evidence {
             Evidence::from_bytes(&fs::read(self.path.with_extension(EVIDENCE)).ok()?)?
         } else {
             Evidence::default()
         };
-        Some(Version { at: self.at, revision: self.revision, file: self.file, evidence })
+        Some(FileVersion { at: self.at, revision: self.revision, file: self.file, evidence })
     }
 
-    /// The cells, unless the copy is not whole.
+    /// The cells. `None` if the copy is incomplete.
     fn cells(&self) -> Option<Vec<SnapshotCell>> {
         let snapshot: Snapshot = serde_json::from_slice(&fs::read(&self.path).ok()?).ok()?;
         Some(snapshot.cells)

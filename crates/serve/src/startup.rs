@@ -1,14 +1,14 @@
-//! What a host that was started in the background says to its starter, before it lets go of it for good.
+//! The first message of a background host to the process that started it.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 
 use cellist_host::FirstWords;
 
-/// Says it on standard output and closes that, so that the starter need not wait.
-pub fn say(words: &FirstWords) -> io::Result<()> {
+/// Writes the message to standard output and closes that, so that the starting process can go on.
+pub fn report_startup(words: &FirstWords) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    // A starter that is gone already does not mind.
+    // The starting process may be gone already.
     let _ = serde_json::to_writer(&mut out, words);
     let _ = out.flush();
     let nothing = OpenOptions::new().write(true).open("/dev/null")?;

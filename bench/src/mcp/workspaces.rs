@@ -1,4 +1,4 @@
-//! Where the two sides work: each in a folder of its own with the same notebooks, on the same Python.
+//! The workspaces of both sides: equal notebooks in separate folders, on the same Python.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use testkit::{Flavour, Jupyter};
 use super::client::Client;
 use crate::measure::cellist;
 
-/// The environment of the peers, and the Python that code runs on.
+/// The environment of the peers, and the Python that runs code.
 pub(crate) fn python() -> PathBuf {
     testkit::python("bench-mcp")
 }
 
-/// Ours: a folder whose host is stopped at the end.
-pub(crate) struct Ours(TempDir);
+/// Our workspace: a folder whose host is stopped at the end.
+pub(crate) struct OurWorkspace(TempDir);
 
-impl Ours {
-    pub(crate) fn new() -> Ours {
-        Ours(tempfile::tempdir_in(testkit::target_dir()).expect("the target folder can be written"))
+impl OurWorkspace {
+    pub(crate) fn new() -> OurWorkspace {
+        OurWorkspace(tempfile::tempdir_in(testkit::target_dir()).expect("the target folder can be written"))
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -33,7 +33,7 @@ impl Ours {
         command
     }
 
-    /// The command that serves MCP, and which kernels it starts.
+    /// The command that serves MCP with a backend.
     pub(crate) fn mcp(&self, backend: &str) -> Command {
         let mut command = self.command();
         command.args(["mcp", "--backend", backend, "--python"]).arg(python());
@@ -44,7 +44,7 @@ impl Ours {
         Client::start(&mut self.mcp(backend))
     }
 
-    /// The host's process.
+    /// The process of the host.
     pub(crate) fn host(&self) -> u32 {
         let text = fs::read(self.folder().join("home/run/host.json")).expect("a host runs");
         let said: serde_json::Value = serde_json::from_slice(&text).expect("it is JSON");
@@ -52,18 +52,18 @@ impl Ours {
     }
 }
 
-impl Drop for Ours {
+impl Drop for OurWorkspace {
     fn drop(&mut self) {
         let _ = self.command().arg("stop").stdout(Stdio::null()).status();
     }
 }
 
-/// Theirs: a Jupyter Server that lets several work on one notebook, which jupyter-mcp-server stands on.
-pub(super) struct Theirs(Jupyter);
+/// Their workspace: a Jupyter Server with collaboration, which jupyter-mcp-server needs.
+pub(super) struct PeerWorkspace(Jupyter);
 
-impl Theirs {
-    pub(super) fn new() -> Theirs {
-        Theirs(Jupyter::start(Flavour::Collaboration, &[]))
+impl PeerWorkspace {
+    pub(super) fn new() -> PeerWorkspace {
+        PeerWorkspace(Jupyter::start(Flavour::Collaboration, &[]))
     }
 
     pub(super) fn folder(&self) -> PathBuf {

@@ -1,4 +1,4 @@
-//! A tool's answer in the protocol's words.
+//! Converts answers of tools to MCP results.
 
 use std::fmt::Display;
 
@@ -14,9 +14,9 @@ pub(super) fn result(answer: Answer) -> CallToolResult {
     result
 }
 
-/// The result of a call that was not carried out.
-pub(super) fn refusal(what: impl Display) -> CallToolResult {
-    result(Answer::failure(what))
+/// The result of a call that was refused.
+pub(super) fn refusal(reason: impl Display) -> CallToolResult {
+    result(Answer::failure(reason))
 }
 
 fn block(block: Block) -> ContentBlock {
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_block_has_its_form_and_a_failure_is_marked() {
+    fn blocks_are_converted_and_failures_are_marked() {
         let blocks = vec![
             Block::Text("done".into()),
             Block::Image { mime: "image/png".into(), data: "aGk=".into() },

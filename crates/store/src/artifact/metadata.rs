@@ -1,4 +1,4 @@
-//! What is known about an artifact beside its bytes: a small file of its own, which may be missing or behind.
+//! Metadata of artifacts: a small JSON file beside each one. It may be missing or outdated.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,66 +10,66 @@ use cellist_platform::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{ArtifactError, ArtifactId, Origin, is_free};
+use super::{ArtifactError, ArtifactId, ArtifactOrigin, is_free};
 
 /// One artifact in a list.
 #[derive(Clone, Debug, Serialize)]
 pub struct ArtifactRow {
-    /// Its name.
+    /// The id.
     pub id: ArtifactId,
-    /// Its file.
+    /// The file with the output.
     pub path: PathBuf,
-    /// Bytes it has now.
+    /// The current size.
     pub bytes: u64,
-    /// Lines it has, once it is complete.
+    /// The number of lines, once the output is complete.
     pub lines: Option<u64>,
-    /// When it was begun, in milliseconds since 1970.
+    /// Time of the start, in milliseconds since 1970.
     pub created_ms: u64,
-    /// When its last byte was written, in milliseconds since 1970.
+    /// Time of the last write, in milliseconds since 1970.
     pub modified_ms: u64,
-    /// Whether someone still writes to it.
+    /// Whether a process still writes to it.
     pub is_being_written: bool,
-    /// Whether all of the output is in it.
+    /// Whether the file has the complete output.
     pub is_whole: bool,
-    /// Where it came from.
+    /// The run that it came from.
     #[serde(flatten)]
-    pub origin: Origin,
+    pub origin: ArtifactOrigin,
 }
 
-/// The content of the small file.
+/// The content of the JSON file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Note {
+pub(super) struct ArtifactMetadata {
     #[serde(flatten)]
-    pub(super) origin: Origin,
+    pub(super) origin: ArtifactOrigin,
     pub(super) created_ms: u64,
-    /// Of a complete artifact.
+    /// Set when the artifact is complete.
     pub(super) lines: Option<u64>,
     pub(super) is_whole: bool,
 }
 
-impl Note {
-    pub(super) fn new(origin: Origin) -> Note {
-        Note { origin, created_ms: now_ms(), lines: None, is_whole: false }
+impl ArtifactMetadata {
+    pub(super) fn new(origin: ArtifactOrigin) -> ArtifactMetadata {
+        ArtifactMetadata { origin, created_ms: now_ms(), lines: None, is_whole: false }
     }
 
-    /// Puts the note where readers find it, whole or not at all.
+    /// Writes the metadata atomically.
     pub(super) fn save(&self, path: &Path) -> io::Result<()> {
         save_private(path, &serde_json::to_vec(self)?)
     }
 
-    fn load(path: &Path) -> Note {
+    fn load(path: &Path) -> ArtifactMetadata {
         let read =
             File::open(path).ok().and_then(|file| serde_json::from_reader(io::BufReader::new(file)).ok());
         read.unwrap_or_default()
     }
 }
 
-/// Where the note of an artifact is.
+/// The path of the JSON file.
 pub(super) fn path(folder: &Path, id: &ArtifactId) -> PathBuf {
     folder.join(format!("{id}.json"))
 }
 
-/// All artifacts in a folder, the newest first. None where there is no folder.
+/// Lists the artifacts in a folder, newest first. Empty if the folder does not exist.
 pub(super) fn list(folder: &Path) -> Result<Vec<ArtifactRow>, ArtifactError> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -84,9 +84,9 @@ pub(super) fn list(folder: &Path) -> Result<Vec<ArtifactRow>, ArtifactError> {
 
 fn row(folder: &Path, entry: &fs::DirEntry) -> Option<ArtifactRow> {
     let id = ArtifactId::of_file(entry.file_name().to_str()?)?;
-    // One that was removed meanwhile is not there.
+    // A sweep may have removed it since.
     let metadata = entry.metadata().ok()?;
-    let note = Note::load(&path(folder, &id));
+    let note = ArtifactMetadata::load(&path(folder, &id));
     let modified_ms = milliseconds(metadata.modified().ok()?);
     let is_being_written = !is_free(&entry.path());
     Some(ArtifactRow {

@@ -1,5 +1,5 @@
-//! One connection to the host: who it is, what it wants, and its requests until it goes. A client that goes away is let
-//! go of, and what it asked for goes on.
+//! One connection to the host's socket: checks the user, reads the greeting and serves requests.
+//! Work that a client started continues after it disconnects.
 
 use std::io;
 use std::sync::Arc;
@@ -13,25 +13,25 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::timeout;
 
-use crate::exchange::{Exchange, Writer};
-use crate::host::{Attached, Shared};
-use crate::listen::{Closing, Seat};
+use crate::exchange::{ClientWriter, Exchange};
+use crate::host::{AttachedClient, HostShared};
+use crate::listen::{Closing, ConnectionSlot};
 use crate::log::note;
 
-/// How long a visitor may take to say what it wants.
+/// Time limit for the greeting.
 const GREETING: Duration = Duration::from_secs(10);
 
-/// Receives a visitor and serves it until it goes or the host leaves.
-pub(crate) async fn receive(mut stream: UnixStream, seat: Seat, shared: Arc<Shared>) {
+/// Serves a connection until the client disconnects or the host stops.
+pub(crate) async fn serve_connection(mut stream: UnixStream, slot: ConnectionSlot, shared: Arc<HostShared>) {
     match stream.peer_cred() {
         Ok(peer) if is_welcome(peer.uid(), rustix::process::geteuid().as_raw()) => {}
         Ok(peer) => return note(format_args!("refused a process of user {}", peer.uid())),
-        Err(error) => return note(format_args!("refused someone who cannot be known: {error}")),
+        Err(error) => return note(format_args!("refused a client of an unknown user: {error}")),
     }
-    let mut orders = seat.orders();
+    let mut orders = slot.orders();
     let greeted = tokio::select! {
         greeted = timeout(GREETING, frame::read_short::<Greeting>(&mut stream)) => greeted,
-        // Others came since, and it has said nothing.
+        // The limit of connections is reached, and this one has sent no greeting.
         Closing::Now | Closing::AfterResponse = orders.next() => return,
     };
     let greeting = match greeted {
@@ -39,17 +39,18 @@ pub(crate) async fn receive(mut stream: UnixStream, seat: Seat, shared: Arc<Shar
         Ok(Ok(None)) | Err(_) => return,
         Ok(Err(error)) => return note(format_args!("malformed greeting from a client: {error}")),
     };
-    // Whom a host that is about to leave does not let in looks again, and finds the next one.
+    // A stopping host closes the connection without an answer. The client retries and finds the
+    // next host.
     let Some((answer, attached)) = decide(&greeting, &shared) else { return };
     let mut host = shared.state();
     host.clients -= usize::from(attached.is_some());
     let told = frame::write(&mut stream, &Welcome { answer, host }).await;
     match answer {
-        // Only after it was told: the host may be gone a moment later.
-        Answer::Leaving => shared.leave("it was asked to"),
+        // Only after the answer: the host may be gone a moment later.
+        Answer::Leaving => shared.stop("requested by a client"),
         Answer::Staying | Answer::Full => {}
         Answer::Attached => {
-            seat.visit().known();
+            slot.handle().mark_known();
             if let (Ok(()), Some(attached)) = (told, attached) {
                 serve(stream, &shared, attached).await;
             }
@@ -57,18 +58,18 @@ pub(crate) async fn receive(mut stream: UnixStream, seat: Seat, shared: Arc<Shar
     }
 }
 
-/// Only processes of the same user are, and root has a host of its own.
+/// Only processes of the same user are accepted. Root has its own host.
 fn is_welcome(visitor: u32, ours: u32) -> bool {
     visitor == ours
 }
 
-fn decide(greeting: &Greeting, shared: &Arc<Shared>) -> Option<(Answer, Option<Attached>)> {
+fn decide(greeting: &Greeting, shared: &Arc<HostShared>) -> Option<(Answer, Option<AttachedClient>)> {
     match greeting.wish {
         Wish::Attach if greeting.cellist == shared.version() && shared.is_full() => {
             Some((Answer::Full, None))
         }
         Wish::Attach if greeting.cellist == shared.version() => {
-            shared.attached().map(|attached| (Answer::Attached, Some(attached)))
+            shared.attach().map(|attached| (Answer::Attached, Some(attached)))
         }
         Wish::Replace if shared.close_if_unneeded() => Some((Answer::Leaving, None)),
         Wish::Stop => {
@@ -79,28 +80,28 @@ fn decide(greeting: &Greeting, shared: &Arc<Shared>) -> Option<(Answer, Option<A
     }
 }
 
-/// Serves a client until it goes or the host leaves.
-async fn serve(stream: UnixStream, shared: &Arc<Shared>, _attached: Attached) {
+/// Serves a client until it disconnects or the host stops.
+async fn serve(stream: UnixStream, shared: &Arc<HostShared>, _attached: AttachedClient) {
     let (reading, writing) = stream.into_split();
     let mut exchange = Exchange::new(shared.clone(), shared.service.client(), writing);
     tokio::select! {
         () = read(reading, &mut exchange) => {}
-        () = shared.left() => {}
+        () = shared.stopped() => {}
     }
 }
 
-/// Begins requests as they come, until the client goes.
+/// Reads and starts requests until the client disconnects.
 async fn read(mut from: OwnedReadHalf, exchange: &mut Exchange<OwnedWriteHalf>) {
     loop {
         match frame::read::<Up>(&mut from).await {
-            Ok(Some(up)) => exchange.take(up),
+            Ok(Some(up)) => exchange.handle(up),
             Ok(None) => return,
-            Err(error) => return note(format_args!("a client was let go: {error}")),
+            Err(error) => return note(format_args!("closed the connection of a client: {error}")),
         }
     }
 }
 
-impl Writer for OwnedWriteHalf {
+impl ClientWriter for OwnedWriteHalf {
     fn encode(down: &Down) -> io::Result<Vec<u8>> {
         frame::encode(down)
     }

@@ -1,5 +1,5 @@
-//! What was said about notebooks, kept outside them: one private file for each. What stands in it is for whoever keeps it
-//! to know.
+//! Conversations about notebooks: one private file per notebook in the state folder. The assistant
+//! owns the format.
 
 use std::fs;
 use std::io;
@@ -10,36 +10,36 @@ use cellist_settings::Home;
 
 use crate::store::key_of;
 
-/// How many files there may be; those that were written longest ago go first.
+/// Limit on the number of files. The least recently written ones are removed first.
 const MOST: usize = 100;
 
-/// What was said about notebooks.
+/// The conversation files of a state folder. Cheap to clone; making one touches no disk.
 #[derive(Clone, Debug)]
-pub struct Talks(Home);
+pub struct ConversationFiles(Home);
 
-impl Talks {
-    /// In a state folder.
-    pub fn new(home: &Home) -> Talks {
-        Talks(home.clone())
+impl ConversationFiles {
+    /// The conversations in a state folder.
+    pub fn new(home: &Home) -> ConversationFiles {
+        ConversationFiles(home.clone())
     }
 
-    /// What was said about a notebook.
+    /// Reads the conversation about a notebook.
     pub fn read(&self, notebook: &Path) -> Option<Vec<u8>> {
         fs::read(self.file(notebook)?).ok()
     }
 
-    /// Keeps what was said about a notebook, instead of what was kept before.
-    pub fn keep(&self, notebook: &Path, said: &[u8]) -> io::Result<()> {
+    /// Replaces the conversation about a notebook, then removes the oldest files above the limit.
+    pub fn keep(&self, notebook: &Path, text: &[u8]) -> io::Result<()> {
         let folder = self.0.folder("chats")?;
         let file = self.file(notebook).ok_or(io::ErrorKind::NotFound)?;
-        save_private(&file, said)?;
-        leave_newest(&folder)
+        save_private(&file, text)?;
+        keep_newest(&folder)
     }
 
-    /// Forgets what was said about a notebook.
+    /// Deletes the conversation about a notebook.
     pub fn forget(&self, notebook: &Path) {
         if let Some(file) = self.file(notebook) {
-            // What is not there is forgotten already.
+            // A missing file is already deleted.
             let _ = fs::remove_file(file);
         }
     }
@@ -50,7 +50,7 @@ impl Talks {
     }
 }
 
-fn leave_newest(folder: &Path) -> io::Result<()> {
+fn keep_newest(folder: &Path) -> io::Result<()> {
     let mut files: Vec<(std::time::SystemTime, PathBuf)> = fs::read_dir(folder)?
         .flatten()
         .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
@@ -68,26 +68,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_is_private_and_bounded_and_can_be_forgotten() {
+    fn conversations_are_private_limited_in_number_and_can_be_deleted() {
         let folder = tempfile::tempdir().unwrap();
-        let talks = Talks::new(&Home::at(folder.path().join("home")));
+        let conversations = ConversationFiles::new(&Home::at(folder.path().join("home")));
         let notebook = |number: usize| {
             let path = folder.path().join(format!("{number}.ipynb"));
             fs::write(&path, "{}").unwrap();
             path
         };
         let (first, other) = (notebook(0), notebook(1));
-        assert_eq!(talks.read(&first), None);
-        talks.keep(&first, b"hello").unwrap();
-        talks.keep(&other, b"other").unwrap();
-        assert_eq!(talks.read(&first).as_deref(), Some(&b"hello"[..]));
-        let file = talks.file(&first).unwrap();
+        assert_eq!(conversations.read(&first), None);
+        conversations.keep(&first, b"hello").unwrap();
+        conversations.keep(&other, b"other").unwrap();
+        assert_eq!(conversations.read(&first).as_deref(), Some(&b"hello"[..]));
+        let file = conversations.file(&first).unwrap();
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-        talks.forget(&first);
-        talks.forget(&first);
-        assert_eq!((talks.read(&first), talks.read(&other).as_deref()), (None, Some(&b"other"[..])));
+        conversations.forget(&first);
+        conversations.forget(&first);
+        assert_eq!(
+            (conversations.read(&first), conversations.read(&other).as_deref()),
+            (None, Some(&b"other"[..]))
+        );
         for number in 0..MOST + 10 {
-            talks.keep(&notebook(number), b"x").unwrap();
+            conversations.keep(&notebook(number), b"x").unwrap();
         }
         assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), MOST);
     }

@@ -1,5 +1,5 @@
-//! A private file that leads a browser to the page: its name may stand on a command line, which other users read, and the
-//! link may not. It goes when the link was used or is too old.
+//! A private HTML file that redirects a browser to the page. Its path may appear on a command line,
+//! which other users can read; the link may not. It is removed when the link is used or expires.
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use crate::secret::random;
 
-/// A file that is removed when it is dropped.
+/// A link file, removed when dropped.
 #[derive(Debug)]
-pub(super) struct Opening(PathBuf);
+pub(super) struct LinkFile(PathBuf);
 
-impl Opening {
-    /// Makes a file that leads to a link, in a folder that is then private.
-    pub(super) fn write(folder: &Path, link: &str) -> io::Result<Opening> {
+impl LinkFile {
+    /// Writes a link file. Makes its folder private.
+    pub(super) fn write(folder: &Path, link: &str) -> io::Result<LinkFile> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let found = fs::symlink_metadata(folder)?;
         if !found.is_dir() || found.uid() != rustix::process::geteuid().as_raw() {
@@ -24,10 +24,10 @@ impl Opening {
         }
         fs::set_permissions(folder, Permissions::from_mode(0o700))?;
         let path = folder.join(format!("open-{}.html", &random()?[..16]));
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        let opening = Opening(path);
-        file.write_all(html(link).as_bytes())?;
-        Ok(opening)
+        let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        let file = LinkFile(path);
+        out.write_all(html(link).as_bytes())?;
+        Ok(file)
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -35,13 +35,13 @@ impl Opening {
     }
 }
 
-impl Drop for Opening {
+impl Drop for LinkFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
     }
 }
 
-/// Removes files that a host left behind that was killed.
+/// Removes files of killed hosts.
 pub(super) fn sweep(folder: &Path, older_than: Duration) {
     let Ok(files) = fs::read_dir(folder) else { return };
     for file in files.flatten() {
@@ -54,7 +54,7 @@ pub(super) fn sweep(folder: &Path, older_than: Duration) {
     }
 }
 
-/// A page that goes on to a link, and has it to be clicked where a browser does not go by itself.
+/// HTML that redirects to a link, or lets the user click it.
 fn html(link: &str) -> String {
     let link = link.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
     format!(
@@ -71,29 +71,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_is_private_leads_to_the_link_and_goes() {
+    fn a_link_file_is_private_redirects_and_is_removed() {
         let scratch = Scratch::new();
         let folder = scratch.path().join("run/open");
-        let opening = Opening::write(&folder, "http://127.0.0.1:1/?code=c&path=%22x").unwrap();
-        let path = opening.path().to_owned();
+        let file = LinkFile::write(&folder, "http://127.0.0.1:1/?code=c&path=%22x").unwrap();
+        let path = file.path().to_owned();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&path), mode(&folder)), (0o600, 0o700));
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.contains("0;url=http://127.0.0.1:1/?code=c&amp;path=%22x\""), "{text}");
         sweep(&folder, Duration::from_secs(60));
         assert!(path.exists());
-        drop(opening);
+        drop(file);
         assert!(!path.exists());
-        let left = Opening::write(&folder, "http://127.0.0.1:1/").unwrap();
+        let left = LinkFile::write(&folder, "http://127.0.0.1:1/").unwrap();
         sweep(&folder, Duration::ZERO);
         assert!(!left.path().exists());
     }
 
     #[test]
-    fn a_link_in_place_of_the_folder_is_not_followed() {
+    fn a_symlink_instead_of_the_folder_is_refused() {
         let scratch = Scratch::new();
         let folder = scratch.path().join("open");
         std::os::unix::fs::symlink(scratch.path(), &folder).unwrap();
-        assert!(Opening::write(&folder, "http://127.0.0.1:1/").is_err());
+        assert!(LinkFile::write(&folder, "http://127.0.0.1:1/").is_err());
     }
 }

@@ -1,4 +1,5 @@
-//! Progress as the protocol wants it: not too often, always higher than before, and only for those who asked.
+//! Progress notifications as MCP requires them: rate limited, strictly increasing, and only on
+//! request.
 
 use std::time::Duration;
 
@@ -8,24 +9,24 @@ use rmcp::{Peer, RoleServer};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// How much time is left between two of them.
+/// Minimum time between two notifications.
 const GAP: Duration = Duration::from_millis(200);
-/// By how much it goes up where nothing is counted. Small beside anything that is.
+/// The increment without a count. Small beside any real count.
 const STEP: f64 = 0.001;
 
-/// The number that goes with what is told: it only ever rises.
+/// The strictly increasing number of a progress notification.
 #[derive(Debug, Default)]
-struct Height(Option<f64>);
+struct ProgressCounter(Option<f64>);
 
-impl Height {
-    /// The number for this, and the whole that it is part of.
+impl ProgressCounter {
+    /// The next number, and the total if it is still valid.
     fn of(&mut self, progress: &Progress) -> (f64, Option<f64>) {
         match progress.done.filter(|done| done.is_finite()) {
             Some(done) if self.0.is_none_or(|last| done > last) => {
                 self.0 = Some(done);
                 (done, progress.total.filter(|total| *total >= done))
             }
-            // Nothing counted, the same once more, or another bar that begins.
+            // No count, a repeated one, or a new progress bar.
             Some(_) | None => {
                 let next = self.0.map_or(0.0, |last| last + STEP);
                 self.0 = Some(next);
@@ -35,24 +36,24 @@ impl Height {
     }
 }
 
-/// Tells a client the newest as long as there is any. Never ends: whoever calls it stops when the answer is there.
-pub(super) async fn tell(
+/// Sends the newest progress until it is dropped. Never returns.
+pub(super) async fn send_progress(
     mut news: watch::Receiver<Option<Progress>>,
     token: Option<ProgressToken>,
     peer: Peer<RoleServer>,
 ) {
     let Some(token) = token else { return std::future::pending().await };
-    let mut height = Height::default();
+    let mut counter = ProgressCounter::default();
     let mut next = Instant::now();
     while news.changed().await.is_ok() {
         tokio::time::sleep_until(next).await;
         let Some(progress) = news.borrow_and_update().clone() else { continue };
-        let (number, total) = height.of(&progress);
-        let mut told = ProgressNotificationParam::new(token.clone(), number);
-        told.total = total;
-        told.message = Some(progress.message).filter(|message| !message.is_empty());
-        // A client that is gone is noticed elsewhere.
-        let _ = peer.notify_progress(told).await;
+        let (number, total) = counter.of(&progress);
+        let mut notification = ProgressNotificationParam::new(token.clone(), number);
+        notification.total = total;
+        notification.message = Some(progress.message).filter(|message| !message.is_empty());
+        // The transport notices a client that is gone.
+        let _ = peer.notify_progress(notification).await;
         next = Instant::now() + GAP;
     }
     std::future::pending().await
@@ -63,10 +64,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_number_only_ever_rises_and_the_whole_is_told_where_it_is_true() {
-        let mut height = Height::default();
+    fn progress_strictly_increases_and_the_total_is_sent_while_valid() {
+        let mut counter = ProgressCounter::default();
         let mut check = |done: Option<f64>, total: Option<f64>, expected: (f64, Option<f64>)| {
-            let (number, whole) = height.of(&Progress { message: String::new(), done, total });
+            let (number, whole) = counter.of(&Progress { message: String::new(), done, total });
             assert!((number - expected.0).abs() < 1e-9, "{number} is not {}", expected.0);
             assert_eq!(whole, expected.1);
         };

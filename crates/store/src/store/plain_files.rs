@@ -1,4 +1,4 @@
-//! Files that are no notebooks: replaced whole or not at all.
+//! Replaces files that are not notebooks, atomically.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -7,52 +7,57 @@ use std::path::Path;
 use cellist_notebook::Revision;
 use cellist_platform::files;
 
-use super::place::{Place, unreadable};
+use super::location::{FileLocation, unreadable};
 use super::save::not_durable;
-use super::temporary::Temporary;
+use super::temporary::TemporaryFile;
 use super::{Store, Use};
 use crate::{Problem, Result};
 
 impl Store {
-    /// Replaces a file, or makes it. With a `base`, its content must still be that. Links are followed and permissions
-    /// stay.
+    /// Replaces or creates a file. With a `base`, the content must still be at that revision.
+    /// Follows links and keeps permissions.
     pub fn replace_file(&self, path: &Path, bytes: &[u8], base: Option<Revision>) -> Result<()> {
-        let place = self.place(path, Use::Change)?;
-        let before = match place.metadata() {
-            Ok(metadata) if files::is_read_only(&metadata) => return Err(place.error(Problem::ReadOnly)),
+        let location = self.location(path, Use::Change)?;
+        let before = match location.metadata() {
+            Ok(metadata) if files::is_read_only(&metadata) => return Err(location.error(Problem::ReadOnly)),
             Ok(metadata) => Some(metadata),
             Err(error) if matches!(error.problem(), Problem::NoSuchFile) && base.is_none() => None,
             Err(error) => return Err(error),
         };
         if let Some(base) = base {
-            let now = fs::read(&place.real).map_err(|error| place.error(unreadable(error)))?;
+            let now = fs::read(&location.real).map_err(|error| location.error(unreadable(error)))?;
             let current = Revision::of([now.as_slice()]);
             if current != base {
-                return Err(place.error(Problem::ChangedSince { base, current }));
+                return Err(location.error(Problem::ChangedSince { base, current }));
             }
         }
-        let temporary = Temporary::new(&place).path;
-        let saved = put(&place, &temporary, bytes, before.as_ref());
+        let temporary = TemporaryFile::new(&location).path;
+        let saved = put(&location, &temporary, bytes, before.as_ref());
         if saved.is_err() {
             let _ = fs::remove_file(&temporary);
         }
-        saved.map_err(|error| place.error(Problem::CannotSave(error)))
+        saved.map_err(|error| location.error(Problem::CannotSave(error)))
     }
 }
 
-fn put(place: &Place, temporary: &Path, bytes: &[u8], before: Option<&fs::Metadata>) -> io::Result<()> {
+fn put(
+    location: &FileLocation,
+    temporary: &Path,
+    bytes: &[u8],
+    before: Option<&fs::Metadata>,
+) -> io::Result<()> {
     let write = |mut file: File| file.write_all(bytes).and_then(|()| file.sync_all());
-    // A file that has other names keeps them only when it is written itself.
+    // A file with several names keeps them only if it is written in place.
     if before.is_some_and(files::has_several_names) {
-        return write(File::create(&place.real)?);
+        return write(File::create(&location.real)?);
     }
     write(File::create_new(temporary)?)?;
     if let Some(before) = before {
         fs::set_permissions(temporary, before.permissions())?;
     }
-    fs::rename(temporary, &place.real)?;
-    files::sync_folder(place.folder())
-        .map_err(|error| io::Error::new(error.kind(), not_durable(place, &error)))
+    fs::rename(temporary, &location.real)?;
+    files::sync_folder(location.folder())
+        .map_err(|error| io::Error::new(error.kind(), not_durable(location, &error)))
 }
 
 #[cfg(test)]
@@ -63,7 +68,7 @@ mod tests {
     use cellist_settings::Home;
 
     #[test]
-    fn a_file_is_made_and_replaced_and_stays_what_it_is() {
+    fn a_replaced_file_keeps_links_names_and_permissions() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Home::at(folder.path().join("home")));
         let path = folder.path().join("a.sh");

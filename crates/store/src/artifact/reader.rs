@@ -1,4 +1,4 @@
-//! Parts of an artifact, found by lines in a file of any size with little memory.
+//! Reads ranges of an artifact by line number, in constant memory for files of any size.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -8,38 +8,43 @@ use memchr::{memchr_iter, memrchr_iter};
 
 use super::{ArtifactError, ArtifactId, Artifacts};
 
-/// What is read at once.
+/// Bytes per read.
 const BLOCK: usize = 256 * 1024;
 
-/// Which part of an artifact is meant. Lines are counted from 1 and end at `\n` alone.
+/// A range of an artifact. Lines are counted from 1 and end at `\n` only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// All of it.
+pub enum ArtifactRange {
+    /// The complete output.
     Whole,
-    /// Lines from one to another, both included; without an end, to the last.
+    /// Lines `first` to `last`, both included. Without `last`, to the end.
     Lines {
         /// The first line.
         first: u64,
         /// The last line.
         last: Option<u64>,
     },
-    /// So many lines at the end.
+    /// The last lines, by their number.
     Tail(u64),
 }
 
-/// A part of an artifact in memory.
+/// The bytes of a range, up to a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// Its bytes, as they were written.
+pub struct ArtifactExcerpt {
+    /// The bytes, as they were written.
     pub bytes: Vec<u8>,
-    /// How many bytes of the part come after these and were left out.
+    /// The number of bytes of the range beyond the limit.
     pub left_out: u64,
 }
 
 impl Artifacts {
-    /// Copies a part of an artifact, exactly as it was written. Returns how many bytes that were.
-    pub fn copy(&self, id: &ArtifactId, part: Part, out: &mut dyn Write) -> Result<u64, ArtifactError> {
-        let mut reader = Reader::open(self, id)?;
+    /// Copies a range byte for byte. Returns the number of bytes.
+    pub fn copy(
+        &self,
+        id: &ArtifactId,
+        part: ArtifactRange,
+        out: &mut dyn Write,
+    ) -> Result<u64, ArtifactError> {
+        let mut reader = ArtifactReader::open(self, id)?;
         let (from, to) = reader.locate(part)?;
         reader.seek(from)?;
         let mut rest = to - from;
@@ -56,28 +61,33 @@ impl Artifacts {
         Ok(to - from - rest)
     }
 
-    /// Reads a part of an artifact, up to so many bytes of it.
-    pub fn read(&self, id: &ArtifactId, part: Part, limit: usize) -> Result<Piece, ArtifactError> {
-        let mut reader = Reader::open(self, id)?;
+    /// Reads a range, up to `limit` bytes.
+    pub fn read(
+        &self,
+        id: &ArtifactId,
+        part: ArtifactRange,
+        limit: usize,
+    ) -> Result<ArtifactExcerpt, ArtifactError> {
+        let mut reader = ArtifactReader::open(self, id)?;
         let (from, to) = reader.locate(part)?;
         reader.seek(from)?;
         let wanted = (to - from).min(limit as u64);
         let mut bytes = Vec::new();
         let read = (&mut reader.file).take(wanted).read_to_end(&mut bytes);
         read.map_err(|error| reader.failed(error))?;
-        Ok(Piece { left_out: to - from - bytes.len() as u64, bytes })
+        Ok(ArtifactExcerpt { left_out: to - from - bytes.len() as u64, bytes })
     }
 }
 
-/// An open artifact, of the length that it had when it was opened.
-pub(super) struct Reader {
+/// An open artifact. Its length is fixed when it is opened.
+pub(super) struct ArtifactReader {
     id: ArtifactId,
     file: File,
     length: u64,
 }
 
-impl Reader {
-    pub(super) fn open(artifacts: &Artifacts, id: &ArtifactId) -> Result<Reader, ArtifactError> {
+impl ArtifactReader {
+    pub(super) fn open(artifacts: &Artifacts, id: &ArtifactId) -> Result<ArtifactReader, ArtifactError> {
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => ArtifactError::NoSuchArtifact { id: id.clone() },
             _ => ArtifactError::Unreadable { id: id.clone(), error },
@@ -85,7 +95,7 @@ impl Reader {
         let options = File::options().read(true).to_owned();
         let file = fault::open(Site::ArtifactRead, &options, &artifacts.path(id)).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
-        Ok(Reader { id: id.clone(), file, length })
+        Ok(ArtifactReader { id: id.clone(), file, length })
     }
 
     pub(super) fn failed(&self, error: io::Error) -> ArtifactError {
@@ -106,18 +116,18 @@ impl Reader {
         Ok(())
     }
 
-    /// Where a part begins and ends.
-    fn locate(&mut self, part: Part) -> Result<(u64, u64), ArtifactError> {
+    /// The start and end of a range, in bytes.
+    fn locate(&mut self, part: ArtifactRange) -> Result<(u64, u64), ArtifactError> {
         match part {
-            Part::Whole => Ok((0, self.length)),
-            Part::Lines { first, last } => self.locate_lines(first, last),
-            Part::Tail(count) => Ok((self.locate_tail(count)?, self.length)),
+            ArtifactRange::Whole => Ok((0, self.length)),
+            ArtifactRange::Lines { first, last } => self.locate_lines(first, last),
+            ArtifactRange::Tail(count) => Ok((self.locate_tail(count)?, self.length)),
         }
     }
 
     fn locate_lines(&mut self, first: u64, last: Option<u64>) -> Result<(u64, u64), ArtifactError> {
         let mut block = vec![0; BLOCK];
-        // The line that begins at `begins`, and how far the file was read.
+        // `line` begins at `begins`; `offset` is the end of the bytes read.
         let (mut line, mut begins, mut offset) = (1, 0, 0);
         let mut from = (first == 1).then_some(0);
         loop {
@@ -171,7 +181,7 @@ impl Reader {
             self.file.read_exact(block).map_err(|error| self.failed(error))?;
             for end in memrchr_iter(b'\n', block) {
                 let after = before + end as u64 + 1;
-                // The end of the last line is not the beginning of another.
+                // The end of the last line starts no new line.
                 if after == self.length {
                     continue;
                 }

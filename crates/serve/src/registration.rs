@@ -1,5 +1,5 @@
-//! The host's place in the state folder: its lock, its socket and the file that says how to reach it. Those of a living host
-//! that were removed are made anew.
+//! The registration of the host in the state folder: lock, socket and address file. Restores them
+//! if they are removed while the host runs.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,31 +18,31 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::log::note;
-use crate::socket::Socket;
+use crate::socket::HostSocket;
 
-/// A host's registration, for as long as this is kept.
+/// A registration, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Registered {
-    pub(crate) socket: Socket,
+pub(crate) struct HostRegistration {
+    pub(crate) socket: HostSocket,
     claim: Claim,
     address: Address,
     folders: [PathBuf; 2],
-    /// Where the system cannot watch, the host still looks now and then.
+    /// `None` if the system cannot watch folders. The host then only checks at intervals.
     watcher: Option<RecommendedWatcher>,
     disturbed: Arc<Notify>,
-    /// When to look at a disturbance that was noticed.
+    /// Time of the next check after a change was noticed.
     due: Mutex<Option<Instant>>,
 }
 
-/// A folder that is being removed is emptied file by file: nothing is put back into it meanwhile.
+/// A folder is removed file by file. The host waits until that is over before it restores files.
 const SETTLING: Duration = Duration::from_millis(250);
 
-impl Registered {
-    /// Registers in the state folder; `None` when another host is there. Needs a runtime.
-    pub(crate) fn open(home: &Home, version: &str, guard: &Guard) -> io::Result<Option<Registered>> {
+impl HostRegistration {
+    /// Registers in the state folder. `None` if another host is registered. Needs a runtime.
+    pub(crate) fn open(home: &Home, version: &str, guard: &Guard) -> io::Result<Option<HostRegistration>> {
         let Some(claim) = cellist_host::Host::place(home).claim()? else { return Ok(None) };
         let run = home.path().join("run");
-        let socket = Socket::bind(&run, guard)?;
+        let socket = HostSocket::bind(&run, guard)?;
         let address =
             Address { pid: std::process::id(), version: version.to_owned(), socket: socket.path.clone() };
         claim.announce(&address)?;
@@ -50,12 +50,12 @@ impl Registered {
         let watcher = watcher(Arc::clone(&disturbed));
         let folders = [home.path().to_owned(), run];
         let mut registered =
-            Registered { socket, claim, address, folders, watcher, disturbed, due: Mutex::default() };
+            HostRegistration { socket, claim, address, folders, watcher, disturbed, due: Mutex::default() };
         registered.watch();
         Ok(Some(registered))
     }
 
-    /// Waits until a file of ours may have been removed. May be dropped at any time.
+    /// Waits until a file of the registration may have been removed. Safe to cancel.
     pub(crate) async fn disturbed(&self) {
         loop {
             let due = *self.due.lock().unwrap_or_else(PoisonError::into_inner);
@@ -67,7 +67,7 @@ impl Registered {
             };
             tokio::select! {
                 () = settled => return,
-                // Not quiet yet.
+                // Changes continue.
                 () = self.disturbed.notified() => {
                     *self.due.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + SETTLING);
                 }
@@ -75,32 +75,33 @@ impl Registered {
         }
     }
 
-    /// Makes anew whatever was removed. `false` when the place is lost: the state folder is gone, or another host has it.
+    /// Restores removed files. `false` if the registration is lost: the state folder is gone, or
+    /// another host has taken it.
     pub(crate) fn restore(&mut self) -> bool {
         *self.due.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
         if !self.claim.holds() {
             if !self.claim.restore() {
                 return false;
             }
-            note("its lock in the state folder was removed, and made anew");
-            // It is another folder now.
+            note("restored the removed lock in the state folder");
+            // The folder is a new one.
             self.watch();
         }
         match self.socket.restore() {
-            Ok(true) => note("its socket was removed, and made anew"),
+            Ok(true) => note("restored the removed socket"),
             Ok(false) => {}
-            Err(error) => note(format_args!("its socket was removed and cannot be made anew: {error}")),
+            Err(error) => note(format_args!("cannot restore the removed socket: {error}")),
         }
         if !self.claim.is_announced() {
             match self.claim.announce(&self.address) {
-                Ok(()) => note("its registration was removed, and made anew"),
-                Err(error) => note(format_args!("its registration cannot be made anew: {error}")),
+                Ok(()) => note("restored the removed registration"),
+                Err(error) => note(format_args!("cannot restore the registration: {error}")),
             }
         }
         true
     }
 
-    /// Lets nobody in any more. The place is kept until the result is dropped.
+    /// Stops listening. The lock is kept until the result is dropped.
     pub(crate) fn close(self) -> Claim {
         self.claim
     }
@@ -111,13 +112,14 @@ impl Registered {
             let _ = watcher.unwatch(folder);
             let _ = watcher.watch(folder, RecursiveMode::NonRecursive);
         }
-        // Something may have been removed before it was watched.
+        // A file may have been removed before the watch began.
         self.disturbed.notify_one();
     }
 }
 
 fn watcher(disturbed: Arc<Notify>) -> Option<RecommendedWatcher> {
-    // The library panics where it gets no thread, so one is tried. Without a watcher, a look now and then has to do.
+    // The library panics without a thread, so this tries one first. Without a watcher, the checks
+    // at intervals remain.
     fault::thread(Site::WatcherThread, thread::Builder::new(), || ()).ok()?.join().ok()?;
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let concerns = match event {
@@ -125,7 +127,7 @@ fn watcher(disturbed: Arc<Notify>) -> Option<RecommendedWatcher> {
                 event.need_rescan()
                     || matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)))
             }
-            // Something was missed.
+            // Events were lost.
             Err(_) => true,
         };
         if concerns {

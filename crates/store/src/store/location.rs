@@ -1,4 +1,4 @@
-//! Where a path leads: over links to the file itself, which may not exist yet.
+//! Resolves a path over links to the file itself, which may not exist yet.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -10,25 +10,25 @@ use cellist_platform::files;
 
 use crate::{Error, Problem, Result};
 
-/// How many links in a row are followed before they count as a circle, as in the kernel.
+/// Limit on links in a row, as in Linux. More count as a loop.
 const MAX_LINKS: usize = 40;
 
-/// A file that exists or could be made.
+/// A file that exists or could be created.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
-    /// The path as the caller gave it, for messages.
+pub(super) struct FileLocation {
+    /// The path from the caller, for messages.
     pub(super) given: PathBuf,
-    /// The file itself; no part of it is a link.
+    /// The file itself. No part of the path is a link.
     pub(super) real: PathBuf,
 }
 
-impl Place {
-    /// Follows links. A link to nothing leads to the file that would come into being.
-    pub(super) fn of(path: &Path) -> Result<Place> {
+impl FileLocation {
+    /// Follows links. A dangling link leads to the file that it would create.
+    pub(super) fn of(path: &Path) -> Result<FileLocation> {
         let mut path_now = path.to_owned();
         for _ in 0..MAX_LINKS {
             match fs::canonicalize(&path_now) {
-                Ok(real) => return Ok(Place { given: path.to_owned(), real }),
+                Ok(real) => return Ok(FileLocation { given: path.to_owned(), real }),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(Error::new(path, unreadable(error))),
             }
@@ -49,13 +49,13 @@ impl Place {
             let file = folder.join(name);
             match fs::read_link(&file) {
                 Ok(target) => path_now = folder.join(target),
-                Err(_) => return Ok(Place { given: path.to_owned(), real: file }),
+                Err(_) => return Ok(FileLocation { given: path.to_owned(), real: file }),
             }
         }
         Err(Error::new(path, Problem::NoSuchFile))
     }
 
-    /// A short name for the file, the same for every path that leads to it.
+    /// A short key, equal for all paths to the file.
     pub(super) fn key(&self) -> String {
         Revision::of([self.real.as_os_str().as_encoded_bytes()]).to_string()
     }
@@ -72,20 +72,20 @@ impl Place {
         Error::new(&self.given, problem)
     }
 
-    /// Refuses what is not a regular file; says whether there is one.
+    /// Metadata of a regular file. Everything else is an error.
     pub(super) fn metadata(&self) -> Result<fs::Metadata> {
         let metadata = fs::metadata(&self.real).map_err(|error| self.error(unreadable(error)))?;
         if metadata.is_dir() {
             return Err(self.error(Problem::IsFolder));
         }
-        // Opening a pipe would wait for someone to write to it.
+        // Opening a pipe would block until a writer comes.
         if !metadata.is_file() {
             return Err(self.error(Problem::NotAFile));
         }
         Ok(metadata)
     }
 
-    /// The whole file.
+    /// Reads the whole file.
     pub(super) fn read(&self) -> Result<Vec<u8>> {
         self.metadata()?;
         let mut bytes = Vec::new();

@@ -1,15 +1,15 @@
-//! Puts away the locks of notebooks that are gone.
+//! Removes the locks of deleted notebooks.
 
 use std::fs::{self, File};
 use std::path::Path;
 
-use super::{Journal, parse_journal};
+use super::{SaveJournal, parse_journal};
 
-/// At every so many locks they are looked through.
+/// Number of lock files after which they are scanned.
 pub(super) const EVERY: usize = 32;
 
-/// Looks through the locks in a folder, if there are many by now. Whoever waits for one that goes sees that, and takes
-/// the one that comes in its place.
+/// Scans the locks in a folder once there are many. A process that waits for a removed lock notices
+/// that and takes its successor.
 pub(super) fn sweep(folder: &Path) {
     let entries = || fs::read_dir(folder).into_iter().flatten().flatten();
     if !entries().count().is_multiple_of(EVERY) {
@@ -19,16 +19,16 @@ pub(super) fn sweep(folder: &Path) {
         let path = entry.path();
         if let Ok(mut file) = File::options().read(true).write(true).open(&path)
             && file.try_lock().is_ok()
-            && parse_journal(&mut file).is_some_and(|journal| is_forgotten(&journal))
+            && parse_journal(&mut file).is_some_and(|journal| is_stale(&journal))
         {
-            // The lock is held until it is gone.
+            // The lock is held during the removal.
             let _ = fs::remove_file(&path);
         }
     }
 }
 
-/// Whether nothing is left to do for a notebook that is not there.
-fn is_forgotten(journal: &Journal) -> bool {
-    let Journal { pid: _, path, temporaries, in_place } = journal;
+/// Whether the notebook is gone and no save is pending.
+fn is_stale(journal: &SaveJournal) -> bool {
+    let SaveJournal { pid: _, path, temporaries, in_place } = journal;
     temporaries.is_empty() && !in_place && !path.is_empty() && matches!(fs::exists(path), Ok(false))
 }

@@ -1,4 +1,4 @@
-//! The tools as the protocol lists them: the same for everyone in a mode, in a fixed order.
+//! The tools in the list of MCP: equal for all clients of a mode, in a fixed order.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use serde_json::Value;
 
 /// The tools of a mode and a set.
 pub fn tools(mode: Mode, set: ToolSet) -> Vec<Tool> {
-    // A call may always name its notebook, so those for notebooks are always there.
+    // A call may always name a notebook, so notebook tools are always listed.
     let offer = Offer { tools: set, ..Offer::new(mode, true) };
     let offered = ToolName::ALL.into_iter().filter(|name| offer.has(*name) && is_in(*name, set));
     offered.map(|name| tool(&name.in_mode(mode), mode)).collect()
 }
 
-/// Whether a set has a tool, in whichever mode.
+/// Whether a set has a tool, in any mode.
 pub(super) fn is_in(name: ToolName, set: ToolSet) -> bool {
     match set {
         ToolSet::Notebook => name.facts().group != ToolGroup::Shell,
@@ -32,8 +32,8 @@ fn tool(definition: &Definition, mode: Mode) -> Tool {
     tool
 }
 
-/// What a client may go by when it asks a person for permission. What is not said is what the protocol takes for granted:
-/// that a tool changes things, destroys, does more each time, and reaches out.
+/// Hints for a client that asks its user for permission. Omitted hints have the defaults of MCP: a
+/// tool changes things, destructively, not idempotently, and reaches the outside.
 fn annotations(definition: &Definition, mode: Mode) -> ToolAnnotations {
     if definition.only_looks(mode) {
         return ToolAnnotations::new().read_only(true).open_world(false);
@@ -60,7 +60,7 @@ mod tests {
         let look = "get_notebook_cells get_cell_outputs search_notebook notebook_kernel read";
         let rest = "get_variables wait read_artifact";
         assert_eq!(names(Mode::Ask, ToolSet::Notebook), format!("{look} {rest}"));
-        // Without ordinary files there is nothing that Edit mode could change.
+        // Edit mode changes only ordinary files, which this set has no tools for.
         assert_eq!(names(Mode::Edit, ToolSet::Notebook), format!("{look} {rest}"));
         assert_eq!(names(Mode::Edit, ToolSet::All), format!("{look} edit write {rest}"));
         assert_eq!(
@@ -73,20 +73,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_listed_is_small() {
-        // All that a model may be shown of them, and what a client goes by besides.
+    fn the_tool_lists_are_small() {
+        // The whole list, with its annotations.
         let size = |set| serde_json::to_string(&tools(Mode::Agent, set)).unwrap().len();
         assert!(size(ToolSet::Notebook) <= 12_000, "{}", size(ToolSet::Notebook));
         assert!(size(ToolSet::All) <= 18_000, "{}", size(ToolSet::All));
     }
 
     #[test]
-    fn what_may_come_with_pictures_promises_no_shape() {
+    fn no_tool_has_an_output_schema() {
         assert!(tools(Mode::Agent, ToolSet::All).iter().all(|tool| tool.output_schema.is_none()));
     }
 
     #[test]
-    fn what_only_looks_says_so_in_the_mode() {
+    fn read_only_tools_are_marked_by_mode() {
         let looks = |mode| {
             let all = tools(mode, ToolSet::Notebook);
             let reads =

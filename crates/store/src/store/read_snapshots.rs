@@ -1,4 +1,4 @@
-//! What was read of each notebook, so that a later change can say what it was based on.
+//! Snapshots of earlier reads, for changes that name the revision they were made from.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -7,57 +7,57 @@ use cellist_notebook::{Revision, Snapshot};
 use cellist_platform::files;
 use cellist_settings::Home;
 
-use super::place::Place;
-use super::temporary::Temporary;
+use super::location::FileLocation;
+use super::temporary::TemporaryFile;
 
 const FOLDER: &str = "read";
 const LAST: &str = "last";
-/// How many revisions of each notebook are kept at least.
+/// Revisions of a notebook that are always kept.
 const KEPT: usize = 32;
-/// At how many the oldest go: to tell which those are means to look at each.
+/// Number of files that triggers a cleanup, which has to stat each one.
 const MOST: usize = 48;
 
-/// Keeps a revision and notes that it was the last one read.
-pub(super) fn remember(home: &Home, place: &Place, snapshot: &Snapshot) -> io::Result<()> {
-    keep(home, place, snapshot)?;
-    let last = folder(home, place).join(LAST);
+/// Keeps a snapshot and marks it as the last one read.
+pub(super) fn remember(home: &Home, location: &FileLocation, snapshot: &Snapshot) -> io::Result<()> {
+    keep(home, location, snapshot)?;
+    let last = folder(home, location).join(LAST);
     if fs::read(&last).ok().as_deref() != Some(snapshot.revision.as_bytes()) {
-        write(place, &last, snapshot.revision.as_bytes())?;
+        write(location, &last, snapshot.revision.as_bytes())?;
     }
     Ok(())
 }
 
-/// Keeps a revision.
-pub(super) fn keep(home: &Home, place: &Place, snapshot: &Snapshot) -> io::Result<()> {
-    let folder = home.folder(&format!("{FOLDER}/{}", place.key()))?;
+/// Keeps a snapshot.
+pub(super) fn keep(home: &Home, location: &FileLocation, snapshot: &Snapshot) -> io::Result<()> {
+    let folder = home.folder(&format!("{FOLDER}/{}", location.key()))?;
     let file = folder.join(file_name(&snapshot.revision));
     if !file.is_file() {
         forget_oldest(&folder)?;
-        write(place, &file, &serde_json::to_vec(snapshot)?)?;
+        write(location, &file, &serde_json::to_vec(snapshot)?)?;
     }
     Ok(())
 }
 
-pub(super) fn recall(home: &Home, place: &Place, revision: Revision) -> Option<Snapshot> {
-    let file = folder(home, place).join(file_name(&revision.to_string()));
+pub(super) fn recall(home: &Home, location: &FileLocation, revision: Revision) -> Option<Snapshot> {
+    let file = folder(home, location).join(file_name(&revision.to_string()));
     serde_json::from_slice(&fs::read(file).ok()?).ok()
 }
 
-pub(super) fn last(home: &Home, place: &Place) -> Option<Revision> {
-    fs::read_to_string(folder(home, place).join(LAST)).ok()?.parse().ok()
+pub(super) fn last(home: &Home, location: &FileLocation) -> Option<Revision> {
+    fs::read_to_string(folder(home, location).join(LAST)).ok()?.parse().ok()
 }
 
-fn folder(home: &Home, place: &Place) -> PathBuf {
-    home.path().join(FOLDER).join(place.key())
+fn folder(home: &Home, location: &FileLocation) -> PathBuf {
+    home.path().join(FOLDER).join(location.key())
 }
 
 fn file_name(revision: &str) -> String {
     format!("{revision}.json")
 }
 
-/// Whole or not at all, for others who read at the same time.
-pub(super) fn write(place: &Place, file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let temporary = file.with_extension(format!("{}.tmp", Temporary::new(place).tag));
+/// Writes a file atomically, for concurrent readers.
+pub(super) fn write(location: &FileLocation, file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = file.with_extension(format!("{}.tmp", TemporaryFile::new(location).tag));
     let mut options = fs::OpenOptions::new();
     let written = files::private(options.write(true).create_new(true))
         .open(&temporary)

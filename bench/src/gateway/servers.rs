@@ -1,4 +1,4 @@
-//! The gateways that are measured, each gone when it is dropped.
+//! The gateways under test. Each stops when it is dropped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,15 @@ use testkit::{Flavour, Jupyter, TOKEN};
 
 use crate::measure::{self, cellist};
 
-/// The gateway that we start for ourselves, in a state folder of its own.
-pub(crate) struct Ours {
+/// Our own gateway, with its own state folder.
+pub(crate) struct OwnGateway {
     folder: TempDir,
 }
 
-impl Ours {
-    pub(crate) fn start(python: &Path) -> Ours {
+impl OwnGateway {
+    pub(crate) fn start(python: &Path) -> OwnGateway {
         let folder = tempfile::tempdir_in(testkit::target_dir()).expect("the target folder can be written");
-        let ours = Ours { folder };
+        let ours = OwnGateway { folder };
         measure::run(ours.command().args(["gateway", "start", "--python"]).arg(python).stdout(Stdio::null()));
         ours
     }
@@ -38,39 +38,39 @@ impl Ours {
         command
     }
 
-    /// Its address and what lets its clients in, as it wrote them down.
+    /// Its address and token, from its file.
     pub(crate) fn credentials(&self) -> [String; 2] {
         let mut folders = fs::read_dir(self.home().join("gateway")).expect("its folder").flatten();
         let entry = folders.next().expect("one of them").path().join("gateway.json");
         let words: Value =
-            serde_json::from_slice(&fs::read(entry).expect("what it said of itself")).expect("it is JSON");
+            serde_json::from_slice(&fs::read(entry).expect("its connection file")).expect("it is JSON");
         let token = words["token"].as_str().expect("a token").to_owned();
         [format!("http://127.0.0.1:{}", words["port"]), token]
     }
 
-    /// A host that may have so many sessions.
-    pub(crate) fn host(&self, sessions: usize) -> Host<'_> {
+    /// A host with a limit on sessions.
+    pub(crate) fn host(&self, sessions: usize) -> GatewayHost<'_> {
         let config = format!("[python]\nmax_sessions = {sessions}\n");
         fs::write(self.home().join("config.toml"), config).expect("the state folder can be written");
-        Host(self)
+        GatewayHost(self)
     }
 }
 
-impl Drop for Ours {
+impl Drop for OwnGateway {
     fn drop(&mut self) {
         let _ = self.command().args(["gateway", "stop"]).stdout(Stdio::null()).status();
     }
 }
 
-/// A host, which the first command that needs it starts.
-pub(crate) struct Host<'a>(&'a Ours);
+/// A host, started by the first command that needs it.
+pub(crate) struct GatewayHost<'a>(&'a OwnGateway);
 
-impl Host<'_> {
+impl GatewayHost<'_> {
     pub(crate) fn command(&self) -> Command {
         self.0.command()
     }
 
-    /// What it holds in memory.
+    /// Its memory.
     pub(crate) fn memory(&self) -> u64 {
         let status = self.command().args(["status", "--json"]).output().expect("it starts");
         let status: Value = serde_json::from_slice(&status.stdout).expect("it is JSON");
@@ -79,18 +79,18 @@ impl Host<'_> {
     }
 }
 
-impl Drop for Host<'_> {
+impl Drop for GatewayHost<'_> {
     fn drop(&mut self) {
         let _ = self.command().arg("stop").stdout(Stdio::null()).status();
     }
 }
 
 /// An Enterprise Gateway.
-pub(crate) struct Enterprise(Jupyter);
+pub(crate) struct EnterpriseServer(Jupyter);
 
-impl Enterprise {
-    pub(crate) fn start() -> Enterprise {
-        Enterprise(Jupyter::start(Flavour::EnterpriseGateway, &[]))
+impl EnterpriseServer {
+    pub(crate) fn start() -> EnterpriseServer {
+        EnterpriseServer(Jupyter::start(Flavour::EnterpriseGateway, &[]))
     }
 
     pub(crate) fn gateway(&self) -> Gateway {

@@ -1,4 +1,4 @@
-//! A stream that counts as a connection until it is closed, whoever has it by then.
+//! A stream that holds its connection slot until it is closed, also after an upgrade.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -6,21 +6,21 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::Seat;
+use super::ConnectionSlot;
 
-/// A stream and its seat.
-pub(super) struct Counted<S> {
+/// A stream and its slot.
+pub(super) struct CountedStream<S> {
     stream: S,
-    _seat: Seat,
+    _slot: ConnectionSlot,
 }
 
-impl<S> Counted<S> {
-    pub(super) fn new(stream: S, seat: Seat) -> Counted<S> {
-        Counted { stream, _seat: seat }
+impl<S> CountedStream<S> {
+    pub(super) fn new(stream: S, slot: ConnectionSlot) -> CountedStream<S> {
+        CountedStream { stream, _slot: slot }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Counted<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for CountedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -30,7 +30,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Counted<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for CountedStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, from)
     }

@@ -1,4 +1,5 @@
-//! Whether what a cell shows is still what it would show: decided from its text, its receipts and the kernel alone.
+//! Decides whether the outputs of a cell are up to date, from its source, its receipts and the
+//! kernel. Pure.
 
 use std::collections::HashMap;
 
@@ -6,27 +7,27 @@ use serde::{Deserialize, Serialize};
 
 use super::{Receipt, mark};
 
-/// Whether the outputs of a cell can be relied on.
+/// Whether the outputs of a cell are up to date.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Freshness {
-    /// Nothing is known of a run.
+    /// No receipt exists.
     NotRun,
-    /// It ran as it stands, on the kernel that is there, after all that stands before it.
+    /// The current source ran on the current kernel, after all cells above it.
     Fresh,
-    /// It did not, for these reasons.
+    /// The outputs may be outdated, for these reasons.
     Stale(Vec<Stale>),
 }
 
-/// Why a cell is stale.
+/// The reason why a cell is stale.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stale {
-    /// Its text is another than the one that ran.
+    /// The source differs from the one that ran.
     Edited,
-    /// The kernel that it ran on is gone.
+    /// The kernel of that run has ended.
     KernelGone,
-    /// A cell before it ran after it did.
+    /// A cell above it ran later.
     EarlierRan {
         /// The first such cell.
         cell: String,
@@ -34,7 +35,7 @@ pub enum Stale {
 }
 
 impl Stale {
-    /// The reason in a few words.
+    /// The reason as a short text.
     pub fn words(&self) -> String {
         match self {
             Stale::Edited => "edited since it ran".to_owned(),
@@ -44,8 +45,10 @@ impl Stale {
     }
 }
 
-/// How each cell stands, given the cells that can run with their texts in the notebook's order, what ran in order, and
-/// the kernel that is there.
+/// Freshness of each cell.
+///
+/// `cells` are the code cells (name and source) in the notebook's order. `ran` has the receipts,
+/// oldest first. `kernel` is the current kernel.
 pub fn freshness(cells: &[(&str, &str)], ran: &[Receipt], kernel: Option<&str>) -> Vec<Freshness> {
     let last: HashMap<&str, (usize, &Receipt)> =
         ran.iter().enumerate().map(|(at, receipt)| (receipt.cell.as_str(), (at, receipt))).collect();
@@ -78,7 +81,7 @@ mod tests {
     use super::*;
     use cellist_output::Status;
 
-    /// A run a word: the cell, `=` and the text, `@` and the kernel.
+    /// Builds receipts from words of the form `CELL=SOURCE@KERNEL`.
     fn ran(words: &str) -> Vec<Receipt> {
         let receipt = |word: &str| {
             let (cell, rest) = word.split_once('=').unwrap();
@@ -100,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_is_stale_when_it_was_edited_its_kernel_is_gone_or_an_earlier_one_ran_later() {
+    fn a_cell_is_stale_after_an_edit_a_kernel_restart_or_a_later_run_above() {
         let earlier = |cell: &str| Stale::EarlierRan { cell: cell.into() };
         let cells = [("a", "1"), ("b", "2"), ("c", "3")];
         for (words, kernel, expected) in [
