@@ -1,6 +1,8 @@
 //! What an agent may ask for and what it is told: tools and modes, the state of the notebook it works on, and the
 //! instructions that go with both. Knows no transport.
 
+#![doc = include_str!("../README.md")]
+
 mod agent;
 mod answer;
 mod budget;

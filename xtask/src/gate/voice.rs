@@ -44,7 +44,16 @@ const SHARED_ENFORCED: bool = false;
 const COLUMNS: usize = 100;
 
 /// Markdown files that are wrapped; the others are printed. `docs/` stands for all files in it.
-const WRAPPED: &[&str] = &["CHANGELOG.md", "CONTRIBUTING.md", "README.md", "docs/", "skills/"];
+const WRAPPED: &[&str] = &[
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "crates/",
+    "docs/",
+    "skills/",
+    "web/",
+];
 
 /// Lines of code of a file.
 const FILE_LINES: usize = 400;
@@ -259,11 +268,10 @@ fn area(file: &Path) -> Option<(String, bool)> {
     let is_test = rest.iter().any(|part| ["tests", "tests.rs", "test"].contains(&part.as_str()));
     match first.as_str() {
         // Prompts and snapshots are texts for models.
-        "crates" if file.extension().is_some_and(|extension| extension == "md") => None,
+        "crates" if file.extension().is_some_and(|extension| extension == "md") && rest.len() > 2 => None,
         "crates" => Some((rest.first()?.clone(), is_test)),
         "fixtures" | "examples" => None,
         "web" if rest.first().is_some_and(|part| part == "dist") => None,
-        "ARCHITECTURE.md" => Some(("architecture".to_owned(), is_test)),
         _ if rest.is_empty() => Some(("docs".to_owned(), is_test)),
         _ => Some((first, is_test)),
     }
