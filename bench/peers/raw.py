@@ -21,8 +21,12 @@ class RawKernel:
         self.folder = tempfile.TemporaryDirectory()
         context = zmq.Context.instance()
         path = os.path.join(self.folder.name, "c.json")
-        info = {"transport": "ipc", "ip": os.path.join(self.folder.name, "k"), "key": KEY.decode(),
-                "signature_scheme": "hmac-sha256"}
+        info = {
+            "transport": "ipc",
+            "ip": os.path.join(self.folder.name, "k"),
+            "key": KEY.decode(),
+            "signature_scheme": "hmac-sha256",
+        }
         ports = ("shell_port", "iopub_port", "stdin_port", "control_port", "hb_port")
         info.update({port: number for number, port in enumerate(ports, 1)})
         with open(path, "w") as file:
@@ -49,8 +53,14 @@ class RawKernel:
             self.shell.recv_multipart()
 
     def send(self, kind, content):
-        header = {"msg_id": uuid.uuid4().hex, "session": "s", "username": "u", "date": "2020-01-01T00:00:00Z",
-                  "msg_type": kind, "version": "5.3"}
+        header = {
+            "msg_id": uuid.uuid4().hex,
+            "session": "s",
+            "username": "u",
+            "date": "2020-01-01T00:00:00Z",
+            "msg_type": kind,
+            "version": "5.3",
+        }
         parts = [json.dumps(part).encode() for part in (header, {}, {}, content)]
         signature = hmac.new(KEY, b"".join(parts), hashlib.sha256).hexdigest().encode()
         self.shell.send_multipart([b"<IDS|MSG>", signature, *parts])
@@ -58,8 +68,16 @@ class RawKernel:
 
     def execute(self, code):
         """Runs code and returns the contents of its outputs."""
-        sent = self.send("execute_request", {"code": code, "silent": False, "store_history": True,
-                                             "allow_stdin": False, "user_expressions": {}})
+        sent = self.send(
+            "execute_request",
+            {
+                "code": code,
+                "silent": False,
+                "store_history": True,
+                "allow_stdin": False,
+                "user_expressions": {},
+            },
+        )
         outputs = []
         while True:
             frames = self.iopub.recv_multipart()

@@ -34,6 +34,8 @@ pub enum PartKind {
 pub enum NeededBy {
     /// `cargo xtask test`, and therefore `cargo xtask setup`.
     Tests,
+    /// `cargo xtask check` and `cargo xtask format`, and so also the commands above. No test runs on it.
+    Checks,
     /// `cargo xtask bench` only.
     Bench,
 }
@@ -51,6 +53,7 @@ pub const PARTS: &[TestPart] = &[
     TestPart { name: "mcp-clients", kind: PartKind::Node, needed_by: NeededBy::Tests },
     TestPart { name: "models", kind: PartKind::Python, needed_by: NeededBy::Tests },
     TestPart { name: "wheel", kind: PartKind::Python, needed_by: NeededBy::Tests },
+    TestPart { name: "ruff", kind: PartKind::Python, needed_by: NeededBy::Checks },
     TestPart { name: "bench-lean", kind: PartKind::Python, needed_by: NeededBy::Bench },
     TestPart { name: "bench-jupytext", kind: PartKind::Python, needed_by: NeededBy::Bench },
     TestPart { name: "bench-kernels", kind: PartKind::Python, needed_by: NeededBy::Bench },
@@ -84,7 +87,7 @@ impl TestPart {
             return Ok(used);
         }
         let command = match self.needed_by {
-            NeededBy::Tests => "setup",
+            NeededBy::Tests | NeededBy::Checks => "setup",
             NeededBy::Bench => "bench",
         };
         Err(format!("{kind} {} is missing: run `cargo xtask {command}`", self.name))

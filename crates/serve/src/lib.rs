@@ -1,6 +1,8 @@
 //! Everything that listens: the host's socket, MCP on standard streams and over HTTP, the page, and
 //! the bridge from code to tools. The host service answers the requests.
 
+#![doc = include_str!("../README.md")]
+
 pub mod bridge;
 mod exchange;
 mod guard;

@@ -1,6 +1,8 @@
 //! Files of a notebook. Loads, locks, changes, merges and saves notebooks. Keeps artifacts,
 //! receipts and conversations in the state folder.
 
+#![doc = include_str!("../README.md")]
+
 pub mod artifact;
 mod conversations;
 mod error;

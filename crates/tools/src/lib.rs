@@ -1,6 +1,8 @@
 //! Tools for agents: calls and answers, modes and file access, the state of the active notebook,
 //! and the prompts for a model. Knows no transport.
 
+#![doc = include_str!("../README.md")]
+
 mod agent;
 mod answer;
 mod budget;

@@ -23,12 +23,7 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
 
 /// Makes sure that every part which a command needs is there and current.
 pub(super) fn provide(needed_by: NeededBy) -> Result<(), Failure> {
-    // Two commands at once would build in the same folder, so the second waits and then finds the work done.
-    let target = testkit::target_dir();
-    let lock = target.join("cellist-setup.lock");
-    let _held = File::create(&lock)
-        .and_then(|file| file.lock().map(|()| file))
-        .map_err(|error| Failure::new(format!("{} cannot be locked: {error}", lock.display())))?;
+    let _lock = lock()?;
     if needed_by == NeededBy::Tests {
         crates()?;
     }
@@ -36,6 +31,7 @@ pub(super) fn provide(needed_by: NeededBy) -> Result<(), Failure> {
         build(part)?;
     }
     if needed_by == NeededBy::Tests {
+        checks()?;
         web::provide()?;
         deny::provide()?;
         if cfg!(target_os = "linux") {
@@ -49,9 +45,28 @@ pub(super) fn provide(needed_by: NeededBy) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Makes sure that the parts of `cargo xtask check` are there.
+pub(super) fn provide_checks() -> Result<(), Failure> {
+    let _lock = lock()?;
+    checks()
+}
+
+fn checks() -> Result<(), Failure> {
+    PARTS.iter().filter(|part| part.needed_by == NeededBy::Checks).try_for_each(build)?;
+    provide_node()
+}
+
 /// Makes sure that Node.js is there.
 pub(super) fn provide_node() -> Result<(), Failure> {
     PARTS.iter().filter(|part| part.name == testkit::NODE).try_for_each(build)
+}
+
+/// Two commands at once would build in the same folder, so the second waits and then finds the parts built.
+fn lock() -> Result<File, Failure> {
+    let path = testkit::target_dir().join("cellist-setup.lock");
+    File::create(&path)
+        .and_then(|file| file.lock().map(|()| file))
+        .map_err(|error| Failure::new(format!("{} cannot be locked: {error}", path.display())))
 }
 
 fn build(part: &TestPart) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-// The difference between a cell's text and what it was before an agent changed it, within its editor.
+// The diff inside an editor, between the cell and its text before the agent's change.
 
 import { getChunks, getOriginalDoc, originalDocChangeEffect, unifiedMergeView } from '@codemirror/merge'
 import { Compartment, type Extension } from '@codemirror/state'
@@ -7,12 +7,12 @@ import { judge } from '../actions'
 import { between } from '../net/change'
 import type { CellModel } from '../state/doc'
 
-export class ReviewPart {
+export class ReviewDiff {
   private readonly part = new Compartment()
 
   constructor(private readonly cell: CellModel) {}
 
-  /** The text before, where there is one to compare with. */
+  /** The text before the change; `null` when there is nothing to compare. */
   private was(): string | null {
     const was = this.cell.review.peek()?.was
     return was?.was === 'there' ? was.source : null
@@ -28,7 +28,7 @@ export class ReviewPart {
     })
   }
 
-  /** The button of one place. To undo it is an edit; to keep it moves what is compared with. */
+  /** The button of one hunk. Undo edits the cell; Keep changes the text that it is compared with. */
   private control(kind: 'accept' | 'reject', action: (event: MouseEvent) => void): HTMLElement {
     const button = document.createElement('button')
     button.className = `hunk ${kind}`
@@ -39,7 +39,7 @@ export class ReviewPart {
       action(event)
     }
     button.onclick = (event) => {
-      // From the keyboard there was no press before it.
+      // A click by keyboard has no mousedown before it.
       if (event.detail === 0) action(event)
     }
     return button
@@ -49,7 +49,7 @@ export class ReviewPart {
     return this.part.of(this.merged(this.was()))
   }
 
-  /** Shows what waits for review, for as long as the editor lives. */
+  /** Shows the diff of the review while the editor exists. */
   follow(view: EditorView): () => void {
     const sent = { was: this.was() }
     const stop = this.cell.review.subscribe(() => {
@@ -63,7 +63,7 @@ export class ReviewPart {
         view.dispatch({ effects: originalDocChangeEffect(view.state, between(shown, was)) })
       }
     })
-    // What is compared with is moved by keeping a place: the host is told.
+    // Keeping a hunk changes the compared text. Report it to the host.
     const watch = () => {
       if (!getChunks(view.state)) return
       const original = getOriginalDoc(view.state).toString()
@@ -76,4 +76,3 @@ export class ReviewPart {
     return stop
   }
 }
-

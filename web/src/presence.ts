@@ -1,15 +1,15 @@
-// What is in front of the person is told to the host, for agents that ask and for what is said to the assistant.
+// Reports the active cell and selection to the host, for agents and the assistant.
 
 import { effect } from '@preact/signals'
 import { notebook, tell } from './net/sync'
 import { connection, file } from './state/doc'
 import { active, isEditing, selected } from './state/view'
 
-let telling: ReturnType<typeof setTimeout> | undefined
+let reporting: ReturnType<typeof setTimeout> | undefined
 
-/** Tells it now: of several windows, the one that is used is in front. */
-export async function tellPresent(): Promise<void> {
-  clearTimeout(telling)
+/** Reports at once: the window in use is the active one. */
+export async function reportPresence(): Promise<void> {
+  clearTimeout(reporting)
   const present = { cell: active.peek(), selected: selected.peek(), editing: isEditing.peek() }
   if (connection.peek() === 'open' && file.peek() && !document.hidden) await tell(notebook({ present }))
 }
@@ -20,9 +20,9 @@ export function listen(): void {
     selected.value
     isEditing.value
     if (connection.value !== 'open' || !file.value) return
-    clearTimeout(telling)
-    // What others change in a window that nobody uses does not bring it to the front.
-    telling = setTimeout(() => document.hasFocus() && void tellPresent(), 80)
+    clearTimeout(reporting)
+    // Changes by other clients do not make an unused window the active one.
+    reporting = setTimeout(() => document.hasFocus() && void reportPresence(), 80)
   })
-  addEventListener('focus', () => void tellPresent())
+  addEventListener('focus', () => void reportPresence())
 }

@@ -1,14 +1,17 @@
-// Markdown that is drawn while it comes: what is complete is drawn once, and only the last block again and again.
+// Markdown rendered while it streams: complete blocks once, the last block with each update.
 
 import { blocks, renderMarkdown } from '../out/markdown'
-import { linkCells } from './cells'
+import { linkCells } from './cellLinks'
 
-export class Streamed {
-  /** How much of the text is drawn for good, and by how many nodes. */
+export class StreamedMarkdown {
+  /** The length of the text that is rendered for good, and the number of its nodes. */
   private drawn = 0
   private nodes = 0
 
-  constructor(private readonly host: HTMLElement, private readonly finish: (fragment: DocumentFragment) => void) {}
+  constructor(
+    private readonly host: HTMLElement,
+    private readonly finish: (fragment: DocumentFragment) => void,
+  ) {}
 
   draw(text: string, isWhole: boolean): void {
     const rest = text.slice(this.drawn)
@@ -27,7 +30,7 @@ export class Streamed {
   }
 }
 
-/** A block as it reads; one that cannot be drawn is shown as it is written, and the rest goes on. */
+/** A rendered block. If rendering fails, the block is shown as plain text. */
 function made(block: string): DocumentFragment {
   try {
     const fragment = renderMarkdown(block)

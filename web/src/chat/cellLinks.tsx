@@ -1,32 +1,36 @@
-// Cells as they are spoken of: a chip that says where the cell stands, and leads there.
+// References to cells: chips with the cell's index that scroll to it.
 
 import { effect } from '@preact/signals'
-import { point } from '../follow'
-import { cells, order, places } from '../state/doc'
+import { revealCell } from '../follow'
+import { cells, indexes, order } from '../state/doc'
 
-/** A cell as it is called everywhere: by its index, which counts from 0. */
-export const nameOf = (id: string) => named(places.value.get(id))
-export const isThere = (id: string) => places.value.has(id)
+/** The display name of a cell, by its index, which starts at 0. */
+export const nameOf = (id: string) => named(indexes.value.get(id))
+export const isThere = (id: string) => indexes.value.has(id)
 
 const named = (index: number | undefined) => (index === undefined ? 'deleted cell' : `cell ${index}`)
 
 export function CellChip({ id }: { id: string }) {
   const name = nameOf(id)
   if (!isThere(id)) return <span class="cell-chip gone">{name}</span>
-  return <button class="cell-chip" title={`Show ${name}`} onClick={() => point(id)}>{name}</button>
+  return (
+    <button class="cell-chip" title={`Show ${name}`} onClick={() => revealCell(id)}>
+      {name}
+    </button>
+  )
 }
 
-/** The cell that an argument of a call means: by id, or by its place. */
+/** The cell that an argument names, by id or by index. */
 export function cellOf(argument: unknown): string | null {
   if (typeof argument === 'number') return order.value[argument] ?? null
-  return typeof argument === 'string' && places.value.has(argument) ? argument : null
+  return typeof argument === 'string' && indexes.value.has(argument) ? argument : null
 }
 
 const SPOKEN = /\b(cells?\s+)?([\w-]{1,64})\b/gi
-/** An id that is no word of a language. */
+/** Whether an id cannot be mistaken for a word. */
 const isUnlikeWords = (id: string) => id.length >= 6 && /\d/.test(id) && !/^\d+$/.test(id)
 
-/** Makes chips of the cells that a text names by their id. */
+/** Replaces cell ids in a text by chips. */
 export function linkCells(fragment: DocumentFragment): void {
   for (const code of fragment.querySelectorAll('code')) {
     const id = code.textContent ?? ''
@@ -39,7 +43,7 @@ export function linkCells(fragment: DocumentFragment): void {
     if (text.parentElement?.closest('pre, code, a, button')) continue
     for (const found of [...text.data.matchAll(SPOKEN)].reverse()) {
       const id = found[2]!
-      // A bare number is a place in a list that may have changed since.
+      // A bare number is an index, which may have changed since.
       if (!cells.has(id) || /^\d+$/.test(id) || (!found[1] && !isUnlikeWords(id))) continue
       const spoken = text.splitText(found.index)
       spoken.splitText(found[0].length)
@@ -52,17 +56,17 @@ function chip(id: string): HTMLElement {
   const button = document.createElement('button')
   button.className = 'cell-chip'
   button.dataset['chip'] = id
-  button.onclick = () => point(id)
+  button.onclick = () => revealCell(id)
   label(button)
   return button
 }
 
 function label(chip: HTMLElement): void {
-  chip.textContent = named(places.peek().get(chip.dataset['chip'] ?? ''))
+  chip.textContent = named(indexes.peek().get(chip.dataset['chip'] ?? ''))
 }
 
-// Chips within answers say where their cells stand now.
+// Update the indexes in chips when cells move.
 effect(() => {
-  places.value
+  indexes.value
   for (const chip of document.querySelectorAll<HTMLElement>('[data-chip]')) label(chip)
 })
