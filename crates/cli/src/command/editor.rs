@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use cellist_host::{Reply, Request};
-use cellist_tools::{EditorState, EditorReport, EditorSelection};
+use cellist_tools::{EditorReport, EditorSelection, EditorState};
 use clap::Args;
 use serde_json::json;
 
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     none: bool,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<ToolAnswer, CliError> {
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let report = arguments.report()?;
     let editor = host::wait(async {
         let client = host::attached().await?;
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ToolAnswer, CliError> {
             other => Err(unexpected(&other)),
         }
     })?;
-    Ok(ToolAnswer::new(
+    Ok(Answer::new(
         for_people(&editor),
         json!({ "editor": editor, "notebookMode": editor.notebook().is_some() }),
     ))

@@ -105,7 +105,11 @@ impl McpAgent {
     }
 
     /// The state of the editor. With `known`, waits until it differs from that.
-    pub(super) async fn editor(&self, known: Option<&EditorState>, name: Option<&str>) -> Option<EditorState> {
+    pub(super) async fn editor(
+        &self,
+        known: Option<&EditorState>,
+        name: Option<&str>,
+    ) -> Option<EditorState> {
         let request = match known {
             Some(known) => Request::NextEditor(Box::new(known.clone())),
             None => Request::Editor(None),

@@ -67,7 +67,7 @@ fn is_near(order: &Order) -> bool {
     match order.way {
         Way::Runner { .. } | Way::Jupyter(_) | Way::SharedGateway { .. } => true,
         Way::Shell { .. } => order.inherits_bridge,
-        Way::Gateway(_) => false,
+        Way::Gateway(_) | Way::Existing { .. } => false,
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
     use crate::sessions::tests::bed::call;
 
     fn order() -> Order {
-        call("s", &[]).order
+        Order::clone(&call("s", &[]).order)
     }
 
     fn key() -> SessionKey {

@@ -2,7 +2,7 @@ use cellist_output::{MimeBundle, Output, RawJson, StreamName};
 use cellist_session::execution::{KernelState, Picture, Raised};
 use cellist_session::sessions::OwnerId;
 use cellist_settings::Home;
-use cellist_store::artifact::{Artifacts, ArtifactOrigin, Retention};
+use cellist_store::artifact::{ArtifactOrigin, Artifacts, Retention};
 use insta::assert_snapshot;
 
 use super::*;
@@ -335,7 +335,8 @@ async fn saved_outputs_read_like_those_of_a_run() {
             traceback: vec!["Traceback (most recent call last):".to_owned(), "KeyError: 1".to_owned()],
         },
     ];
-    let ShownOutputs { section, .. } = shown(&outputs, USUAL.reading(), &artifacts, &ArtifactOrigin::default()).await;
+    let ShownOutputs { section, .. } =
+        shown(&outputs, USUAL.reading(), &artifacts, &ArtifactOrigin::default()).await;
     let reply = gallery.reply(ReplyDraft::one(section), &ArtifactOrigin::default()).await;
     let answer = reply.answer(USUAL, &agent()).await;
     assert_snapshot!(answer.all_text(), @r"

@@ -88,7 +88,7 @@ impl Toolbox {
         call: &CallContext<'_>,
         key: &SessionKey,
         language: &str,
-    ) -> Result<Order, ToolRefusal> {
+    ) -> Result<Arc<Order>, ToolRefusal> {
         let wanted = match language {
             "python" => Wanted::nothing(),
             other => Wanted { kernel: None, language: Some(other.to_owned()) },

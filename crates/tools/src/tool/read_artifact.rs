@@ -61,7 +61,7 @@ impl Toolbox {
     async fn artifact_part(
         &self,
         id: &str,
-        parts: Vec<Part>,
+        parts: Vec<ArtifactRange>,
         budget: usize,
     ) -> Result<ToolAnswer, ToolRefusal> {
         let id = parse_id(id)?;
@@ -138,8 +138,8 @@ fn parse_id(named: &str) -> Result<ArtifactId, ToolRefusal> {
     id.parse().map_err(|error: ArtifactError| failed(&error))
 }
 
-fn parse_lines(text: &str) -> Result<Vec<Part>, ToolRefusal> {
-    let part = |range: &LineRange| Part::Lines {
+fn parse_lines(text: &str) -> Result<Vec<ArtifactRange>, ToolRefusal> {
+    let part = |range: &LineRange| ArtifactRange::Lines {
         first: range.first as u64,
         last: range.last.map(|last| last as u64),
     };

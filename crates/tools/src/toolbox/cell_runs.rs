@@ -269,7 +269,7 @@ impl Toolbox {
             let hint = error.hint().map(|hint| format!("\n{hint}")).unwrap_or_default();
             composed.fail(&format!("{name}: {place}: {error}{hint}"));
         }
-        if !saved {
+        if unsaved.is_some() {
             composed.fail(&format!("{name}: the cells ran, but their outputs are not saved yet"));
         } else if status == Status::Cancelled && !composed.is_failure {
             composed.fail(&format!("{name}: the run was interrupted"));

@@ -11,7 +11,7 @@ use cellist_serve::mcp::rmcp::model::{
 };
 use cellist_serve::mcp::rmcp::{ErrorData, Peer, RoleServer};
 use cellist_serve::mcp::{McpCall, McpClient, McpSource};
-use cellist_tools::Progress;
+use cellist_tools::CallProgress;
 use serde_json::{Value, json};
 
 /// One red pixel.
