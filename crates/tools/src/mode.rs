@@ -112,7 +112,7 @@ impl fmt::Display for ModeRefusal {
         };
         write!(
             f,
-            "{} mode does not allow {action}, and nothing was done; only the user can switch to {} mode",
+            "{} mode does not allow {action}, and nothing was done: that needs {} mode, and only the user can switch",
             self.mode,
             self.needs()
         )
@@ -143,12 +143,12 @@ mod tests {
         let refused = |mode: Mode, access| mode.check(access).unwrap_err().to_string();
         assert_eq!(
             refused(Mode::Ask, CallAccess::ChangeFile),
-            "Ask mode does not allow changing files, and nothing was done; only the user can switch to Edit mode"
+            "Ask mode does not allow changing files, and nothing was done: that needs Edit mode, and only the user can switch"
         );
         assert_eq!(
             refused(Mode::Edit, CallAccess::Run),
-            "Edit mode does not allow running or interrupting code, and nothing was done; only the user can switch to Agent \
-             mode"
+            "Edit mode does not allow running or interrupting code, and nothing was done: that needs Agent mode, and \
+             only the user can switch"
         );
     }
 

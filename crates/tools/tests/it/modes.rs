@@ -57,7 +57,7 @@ async fn a_refused_call_names_the_mode_and_changes_nothing() {
             let text = answer.all_text();
             assert!(answer.is_failure, "{mode} {tool} {arguments}: {text}");
             let needed = if is_link && mode == Mode::Edit { Mode::Agent } else { needed };
-            let expected = format!("only the user can switch to {needed} mode");
+            let expected = format!("that needs {needed} mode, and only the user can switch");
             assert!(
                 text.starts_with(&format!("Error: {mode} mode does not ")),
                 "{mode} {tool} {arguments}: {text}"
