@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use cellist_output::{Backend, MimeBundle};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, watch};
 
 use crate::comm::CommMessage;
@@ -93,7 +93,7 @@ pub trait Kernel: Send + Sync {
 }
 
 /// The identity of a kernel, for people and for results.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// How it is run.
     pub backend: Backend,
@@ -104,6 +104,7 @@ pub struct Identity {
     /// The language's version, where the kernel said one.
     pub version: Option<String>,
     /// The interpreter, where it is a local Python.
+    #[serde(with = "cellist_platform::portable_path")]
     pub python: Option<PathBuf>,
     /// The process, where it is a local one.
     pub pid: Option<u32>,

@@ -85,6 +85,12 @@ pub enum Way {
         #[serde(with = "cellist_platform::portable_path")]
         program: PathBuf,
     },
+    /// A Jupyter kernel that runs already and that another program ends.
+    Existing {
+        /// Its connection file.
+        #[serde(with = "cellist_platform::portable_path")]
+        connection_file: PathBuf,
+    },
 }
 
 impl Order {
@@ -123,6 +129,7 @@ impl Order {
             Way::Gateway(target) => gateway::start(target.clone(), launch).await?,
             Way::SharedGateway { python, home } => gateway::start_shared(home, python, launch).await?,
             Way::Shell { program } => shell::start(program, launch, guard)?,
+            Way::Existing { connection_file } => zmq::join(connection_file, launch.trace).await?,
         };
         started.notices.splice(0..0, self.notices.iter().cloned());
         Ok(started)
@@ -132,7 +139,11 @@ impl Order {
     pub async fn make_room(&self) -> bool {
         match &self.way {
             Way::SharedGateway { python, home } => gateway::end_shared_unless_busy(home, python).await,
-            Way::Runner { .. } | Way::Jupyter(_) | Way::Gateway(_) | Way::Shell { .. } => false,
+            Way::Runner { .. }
+            | Way::Jupyter(_)
+            | Way::Gateway(_)
+            | Way::Shell { .. }
+            | Way::Existing { .. } => false,
         }
     }
 
@@ -140,7 +151,7 @@ impl Order {
     pub fn backend(&self) -> Backend {
         match self.way {
             Way::Runner { .. } => Backend::Runner,
-            Way::Jupyter(_) => Backend::Jupyter,
+            Way::Jupyter(_) | Way::Existing { .. } => Backend::Jupyter,
             Way::Gateway(_) | Way::SharedGateway { .. } => Backend::Gateway,
             Way::Shell { .. } => Backend::Shell,
         }
@@ -154,7 +165,7 @@ impl Order {
             Way::Gateway(gateway::Target { kernel: gateway::Which::Start(wanted), .. }) => {
                 wanted.language.as_deref().unwrap_or("python")
             }
-            Way::Gateway(_) => "python",
+            Way::Gateway(_) | Way::Existing { .. } => "python",
             Way::Shell { .. } => "bash",
         }
     }
@@ -164,7 +175,7 @@ impl Order {
         match &self.way {
             Way::Runner { python } | Way::SharedGateway { python, .. } => Some(python),
             Way::Jupyter(command) => command.python.as_deref(),
-            Way::Gateway(_) | Way::Shell { .. } => None,
+            Way::Gateway(_) | Way::Shell { .. } | Way::Existing { .. } => None,
         }
     }
 }
@@ -178,6 +189,7 @@ impl Way {
             Way::Gateway(_) => "a kernel on the gateway",
             Way::SharedGateway { .. } => "a kernel on the shared gateway",
             Way::Shell { .. } => "a shell",
+            Way::Existing { .. } => "the kernel that runs",
         }
     }
 }

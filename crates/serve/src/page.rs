@@ -6,20 +6,17 @@ mod browsers;
 mod door;
 mod editor;
 mod handshake;
-mod kernel;
 mod opening;
 mod routes;
 mod socket;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use cellist_host::{BrowserView, OpeningFile, PageAsk, PageLink, PageUser, encoded};
 use cellist_platform::fault::{self, Site};
-use cellist_session::orders::ClientEnvironment;
 use cellist_settings::Home;
 use cellist_store::Store;
 use tokio::net::TcpListener;
@@ -30,7 +27,6 @@ use crate::listen;
 use crate::log::note;
 use crate::mcp::{Server, at_host, router};
 use door::Door;
-use kernel::{Bench, Runs};
 
 pub use browsers::{browsers, revoke, token};
 
@@ -41,7 +37,6 @@ pub(crate) struct Page {
     door: Arc<Door>,
     guard: Guard,
     user: PageUser,
-    runs: Runs,
 }
 
 impl Page {
@@ -65,7 +60,6 @@ impl Page {
             home,
             door: Arc::new(door),
             user: PageUser::new(ask),
-            runs: Runs::default(),
         });
         let agents = at_host(&page.home, ask, page.shared.service.clone()).await?;
         let router = routes::router(page.clone(), router(move || Server(agents.another())));
@@ -102,16 +96,6 @@ impl Page {
 
     fn store(&self) -> Store {
         Store::new(self.home.clone())
-    }
-
-    fn bench<'a>(&'a self, environment: &'a ClientEnvironment, folder: &'a Path) -> Bench<'a> {
-        Bench {
-            sessions: self.shared.service.sessions(),
-            home: &self.home,
-            environment,
-            folder,
-            runs: &self.runs,
-        }
     }
 
     /// The browser that a request comes from, if it was let in.

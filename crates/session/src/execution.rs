@@ -23,7 +23,8 @@ pub use pace::{Ending, Limit};
 pub use reading::{Reader, Reading};
 pub use record::Bar;
 pub use report::{
-    CellReport, KernelReport, KernelState, Picture, Pictures, Raised, Report, RunReport, count_failed,
+    CellReport, KernelReport, KernelState, Picture, Pictures, Raised, Report, RunReport, Unsaved,
+    count_failed,
 };
 pub use run_outputs::{CellOutputs, RunOutputs};
 pub use timing::{TIMING, Timing};

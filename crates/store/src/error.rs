@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use cellist_notebook::Revision;
+use cellist_platform::FailureKind;
 use cellist_platform::in_words;
 
 /// The result of working with a notebook's file.
@@ -33,6 +34,20 @@ pub enum ErrorKind {
     Conflict,
     /// The file could not be written; it is as it was.
     CannotSave,
+}
+
+impl ErrorKind {
+    /// The same for programs outside.
+    pub fn failure_kind(self) -> FailureKind {
+        match self {
+            ErrorKind::NotFound => FailureKind::NotFound,
+            ErrorKind::Unreadable => FailureKind::Unreadable,
+            ErrorKind::NotANotebook => FailureKind::InvalidNotebook,
+            ErrorKind::BadInput => FailureKind::AlreadyExists,
+            ErrorKind::Conflict => FailureKind::Stale,
+            ErrorKind::CannotSave => FailureKind::CannotSave,
+        }
+    }
 }
 
 /// What is wrong with the file that an [`Error`] names.

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cellist_live::Document;
 use cellist_notebook::CellId;
 use cellist_output::{CellEnding, RunSummary};
+use cellist_session::cells::{is_run, may_fail};
 use cellist_session::execution::CellReport;
-use cellist_session::run::{is_run, may_fail};
 use cellist_session::sessions::{RunEvent, Step};
 
 use crate::result::ending;

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use cellist_host::{Reply, Request};
-use cellist_settings::Settings;
 use cellist_tools::{Editor, EditorReport, Selection};
 use clap::Args;
 use serde_json::json;
@@ -11,7 +10,7 @@ use serde_json::json;
 use crate::answer::Answer;
 use crate::editor::{real, why_off};
 use crate::error::CliError;
-use crate::host::{self, Reach, unexpected};
+use crate::host::{self, unexpected};
 
 /// Report what is in front of a person, for agents to work on
 ///
@@ -49,8 +48,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let report = arguments.report()?;
     let editor = host::wait(async {
-        let reach = Reach::open(false, &Settings::default()).await?;
-        match reach.client().ask(Request::Editor(report.map(Box::new))).await? {
+        let client = host::attached().await?;
+        match client.ask(Request::Editor(report.map(Box::new))).await? {
             Reply::Editor(editor) => Ok(*editor),
             other => Err(unexpected(&other)),
         }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use cellist_serve::mcp::{Door, Product, Reach, Server, listen, prompts, serve_stdio};
-use cellist_session::run::Cancel;
+use cellist_session::execution::Cancel;
 use cellist_settings::{Home, Resolved};
 use cellist_tools::prompt::Prompts;
 use cellist_tools::redaction::Redaction;

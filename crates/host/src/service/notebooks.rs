@@ -11,11 +11,14 @@ use cellist_session::execution::Cancel;
 use cellist_session::sessions::SessionKey;
 use cellist_tools::{Editor, EditorReport, Selection};
 
+use super::run_queue::RunPlace;
 use super::turns::turns;
 use super::{Client, HostService};
 use crate::error::Failure;
 use crate::protocol::follow::Focus;
-use crate::protocol::notebook::{NotebookAsk, NotebookEdited, NotebookReply, NotebookState, OnNotebook};
+use crate::protocol::notebook::{
+    NotebookAsk, NotebookContent, NotebookEdited, NotebookReply, NotebookState, OnNotebook,
+};
 
 impl HostService {
     pub(super) fn open_notebooks(&self) -> Vec<PathBuf> {
@@ -26,6 +29,7 @@ impl HostService {
         &self,
         client: &Client,
         asked: OnNotebook,
+        place: Option<RunPlace>,
         cancel: Cancel,
     ) -> Result<NotebookReply, Failure> {
         let OnNotebook { path, ask } = asked;
@@ -43,7 +47,7 @@ impl HostService {
             }
             ask => {
                 let document = self.document(client, &path).await?;
-                self.on_document(client, document, ask).await
+                self.on_document(client, document, ask, place).await
             }
         }
     }
@@ -53,12 +57,16 @@ impl HostService {
         client: &Client,
         document: Document,
         ask: NotebookAsk,
+        place: Option<RunPlace>,
     ) -> Result<NotebookReply, Failure> {
         let done = |()| NotebookReply::Done;
         Ok(match ask {
             NotebookAsk::Read(actor) => {
-                let (notebook, _) = document.read(actor).await?;
-                NotebookReply::State(Box::new(state(&document.view(), &notebook)))
+                let notebook = match actor {
+                    Some(actor) => document.read(actor).await?.0,
+                    None => Arc::clone(&document.view().notebook),
+                };
+                NotebookReply::State(Box::new(state(&document.view(), notebook)))
             }
             NotebookAsk::Submit { submission, author } => {
                 match document.submit(submission, client.author(author)).await {
@@ -95,13 +103,14 @@ impl HostService {
                 let text = found.data.get_text("text/plain").filter(|_| found.found);
                 NotebookReply::Inspection(text.map(|text| clean(text.as_bytes(), Ansi::Remove)))
             }
-            NotebookAsk::Run(_)
-            | NotebookAsk::Interrupt
-            | NotebookAsk::Restart
-            | NotebookAsk::Follow { .. }
-            | NotebookAsk::News
-            | NotebookAsk::Present(_) => {
-                return Err(Failure::bad_input(FailureKind::NoPage, "only a page runs cells this way"));
+            NotebookAsk::Run(cells) => {
+                let place = place.ok_or_else(|| Failure::internal("a run without a place in its queue"))?;
+                NotebookReply::Ran(self.run_for_page(client, document, cells, place).await?)
+            }
+            NotebookAsk::Interrupt => done(self.interrupt_notebook(&document)?),
+            NotebookAsk::Restart => done(self.restart_notebook(&document).await?),
+            NotebookAsk::Follow { .. } | NotebookAsk::News | NotebookAsk::Present(_) => {
+                return Err(Failure::internal("a request of followers came to a document"));
             }
             NotebookAsk::Save => done(document.save().await?),
         })
@@ -167,14 +176,12 @@ fn edited_reply<T>(edited: Edited<T>, add: impl FnOnce(T, &mut NotebookEdited)) 
     NotebookReply::Edited(Box::new(reply))
 }
 
-fn state(view: &View, notebook: &Notebook) -> NotebookState {
+fn state(view: &View, notebook: Arc<Notebook>) -> NotebookState {
     NotebookState {
         version: view.version,
         problem: view.problem.clone(),
-        revision: notebook.revision().to_string(),
-        // What is in it was read as text.
-        text: String::from_utf8_lossy(&notebook.to_bytes()).into_owned(),
-        cells: notebook.cells().iter().map(|cell| cell.id().clone()).collect(),
+        notices: view.notices.clone(),
+        content: NotebookContent(notebook),
     }
 }
 

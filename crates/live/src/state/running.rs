@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use cellist_notebook::{CellId, CellType, Notebook};
 use cellist_output::Output;
+use cellist_session::cells::{LANGUAGE, is_run, may_fail, title};
 use cellist_session::execution::{CellOutputs, RunOutputs, TIMING, WIDGETS};
-use cellist_session::run::{LANGUAGE, is_run, may_fail, title};
 use cellist_session::sessions::LateOutputs;
 use cellist_store::receipts::Receipt;
 use serde_json::Value;

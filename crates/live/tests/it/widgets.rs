@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cellist_kernel::order::Way;
 use cellist_kernel::zmq::KernelCommand;
@@ -31,7 +31,7 @@ const CELLS: &[&str] = &[
 async fn run(desk: &Desk, way: Option<Way>, cells: &[usize]) {
     let mut call = desk.call(&[]);
     if let Some(way) = way {
-        call.order.way = way;
+        Arc::make_mut(&mut call.order).way = way;
     }
     let cells = cells.iter().map(|cell| desk.id(*cell)).collect();
     let feed = RunFeed::default();

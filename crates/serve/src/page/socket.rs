@@ -7,7 +7,6 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
 use cellist_host::wire::{Down, Up};
-use cellist_host::{Failure, NotebookAsk, NotebookReply, OnNotebook, Reply, Request};
 use cellist_platform::contained::contained;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
@@ -54,7 +53,7 @@ pub(super) async fn serve(
     let broken = Arc::new(Notify::new());
     let writer = PageWriter { sink, broken: broken.clone() };
     let exchange = Exchange::new(page.shared.clone(), client, writer);
-    let mut visit = Visit { page: page.clone(), exchange };
+    let mut visit = Visit { exchange };
     tokio::select! {
         // A fault of ours closes this page's socket, and the page comes back.
         _ = contained(visit.serve(stream)) => {}
@@ -92,7 +91,6 @@ impl Writer for PageWriter {
 }
 
 struct Visit {
-    page: Arc<Page>,
     exchange: Exchange<PageWriter>,
 }
 
@@ -117,7 +115,7 @@ impl Visit {
             unanswered = 0;
             match message {
                 Some(Ok(Message::Text(text))) => match read(&text) {
-                    Ok(up) => self.take(up).await,
+                    Ok(up) => self.exchange.take(up),
                     Err(why) => return note(format_args!("a page is let go: {why}")),
                 },
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
@@ -125,58 +123,6 @@ impl Visit {
             }
         }
     }
-
-    async fn take(&mut self, up: Up) {
-        match up {
-            Up::Ask { id, request } => match *request {
-                Request::Notebook(asked) if runs(&asked.ask) => self.run(id, *asked).await,
-                request => self.exchange.take(Up::Ask { id, request: Box::new(request) }),
-            },
-            up => self.exchange.take(up),
-        }
-    }
-
-    /// Runs cells, or stops them. The order of runs is that in which they were asked for.
-    async fn run(&self, id: u64, OnNotebook { path, ask }: OnNotebook) {
-        let is_restart = matches!(ask, NotebookAsk::Restart);
-        let queued = async {
-            let client = self.exchange.connection().client();
-            let document = self.page.shared.service.document(client, &path).await?;
-            let waiting = match ask {
-                NotebookAsk::Run(cells) => Some(self.page.runs.queue(document.clone(), cells).await?),
-                _ => None,
-            };
-            Ok((document, waiting))
-        };
-        let queued: Result<_, Failure> = queued.await;
-        let (page, connection) = (self.page.clone(), self.exchange.connection().clone());
-        tokio::spawn(async move {
-            let done = contained(async {
-                let (document, waiting) = queued?;
-                let (environment, folder) = (page.user.environment(), page.user.folder());
-                let bench = page.bench(&environment, &folder);
-                Ok(match waiting {
-                    Some(waiting) => {
-                        NotebookReply::Ran(bench.run(waiting, connection.client().author(None)).await?)
-                    }
-                    None if is_restart => {
-                        bench.restart(&document).await?;
-                        NotebookReply::Done
-                    }
-                    None => {
-                        bench.interrupt(&document)?;
-                        NotebookReply::Done
-                    }
-                })
-            });
-            let result = done.await.unwrap_or_else(|panicked| Err(Failure::internal(panicked)));
-            connection.send(&Down::Done { id, result: result.map(Reply::Notebook) }).await;
-        });
-    }
-}
-
-fn runs(ask: &NotebookAsk) -> bool {
-    matches!(ask, NotebookAsk::Run(_) | NotebookAsk::Interrupt | NotebookAsk::Restart)
 }
 
 /// A message of a page, which may not ask everything.

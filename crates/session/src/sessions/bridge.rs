@@ -67,7 +67,7 @@ fn is_near(order: &Order) -> bool {
     match order.way {
         Way::Runner { .. } | Way::Jupyter(_) | Way::SharedGateway { .. } => true,
         Way::Shell { .. } => order.inherits_bridge,
-        Way::Gateway(_) => false,
+        Way::Gateway(_) | Way::Existing { .. } => false,
     }
 }
 

@@ -3,7 +3,7 @@
 use cellist_platform::aside::aside;
 use cellist_session::orders::{self, ShellOrder};
 use cellist_session::sessions::{
-    Call as SessionCall, CallReport, Code, ExecutionId, KernelMode, Kind, RetryOnCrash, SessionKey,
+    CallReport, Code, ExecutionId, KernelMode, Kind, RetryOnCrash, RunRules, SessionCall, SessionKey,
 };
 use cellist_settings::ToolMode;
 
@@ -46,14 +46,14 @@ impl Tool for Bash {
         let key = SessionKey::new(format!("bash-{}", ExecutionId::random()), cwd);
         let code = vec![Code { code: self.command, ..Code::default() }];
         let budget = call.budget(self.max_output, None);
-        let work = SessionCall {
-            kind: Kind::Command,
-            owner: None,
+        let work = session_call(&call, key.clone(), order.into(), code, &settings, budget);
+        let rules = RunRules {
             limit: call_limit(self.timeout),
             retry: RetryOnCrash::Never,
             mode: KernelMode::PerCall,
-            ..session_call(&call, key.clone(), order, code, &settings, budget)
+            ..work.rules
         };
+        let work = SessionCall { kind: Kind::Command, owner: None, rules, ..work };
         let is_stand_in = caller.tool_mode == ToolMode::BashOnly && !has_python;
         let said = is_stand_in.then(|| toolbox.introduced.once(call.agent.owner(), NO_PYTHON)).flatten();
         let title = "a command of bash".to_owned();

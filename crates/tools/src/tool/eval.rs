@@ -1,12 +1,13 @@
 //! `eval`: cells in several languages, each language in a kernel of its own.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use cellist_kernel::order::Order;
 use cellist_output::CellEnding;
 use cellist_session::execution::{Limit, Status};
 use cellist_session::orders::{CannotOrder, Wanted};
-use cellist_session::sessions::{Call as SessionCall, CallReport, Code, SessionKey};
+use cellist_session::sessions::{CallReport, Code, SessionCall, SessionKey};
 
 use super::python::{heading, origin};
 use super::{Access, Answer, Call, MaxOutput, Refusal, Seconds, Tool, ToolFacts, ToolGroup, Toolbox, input};
@@ -79,7 +80,12 @@ impl Tool for Eval {
 }
 
 impl Toolbox {
-    async fn order_for(&self, call: &Call<'_>, key: &SessionKey, language: &str) -> Result<Order, Refusal> {
+    async fn order_for(
+        &self,
+        call: &Call<'_>,
+        key: &SessionKey,
+        language: &str,
+    ) -> Result<Arc<Order>, Refusal> {
         let wanted = match language {
             "python" => Wanted::nothing(),
             other => Wanted { kernel: None, language: Some(other.to_owned()) },
@@ -101,9 +107,9 @@ impl Toolbox {
         let (mut ran, mut said, mut refused) = (Vec::new(), Vec::new(), None);
         for Group { language, mut work } in groups {
             let before = index;
-            work.limit = rest(limit, used);
+            work.rules.limit = rest(limit, used);
             let is_last = before + work.cells.len() == count;
-            work.reading = work.reading.next(shown, is_last);
+            work.rules.reading = work.rules.reading.next(shown, is_last);
             let part = Part { before, count };
             let report = match self.run_code(work, &mut inside, Some(&language), part).await {
                 Ok(report) => report,

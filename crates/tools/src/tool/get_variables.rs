@@ -7,7 +7,7 @@ use std::time::Duration;
 use cellist_output::{Ansi, Limits};
 use cellist_session::execution::{Limit, Reading};
 use cellist_session::sessions::{
-    Call as SessionCall, CallReport, Code, SessionError, SessionKey, SessionState, Stage, Ticket,
+    CallReport, Code, SessionCall, SessionError, SessionKey, SessionState, Stage, Ticket,
 };
 
 use super::{Access, Answer, Call, Refusal, Tool, ToolFacts, Toolbox, input};
@@ -60,11 +60,11 @@ impl Tool for GetVariables {
         }
         let settings = toolbox.settings(call.agent, &key.cwd).await?;
         let code = Code { code: code(self.names.as_deref()), hidden: true, ..Code::default() };
-        let work = session_call(&call, key.clone(), order, vec![code], &settings, call.budget(None, None));
-        let reading = Reading::new(Limits::new(ON_THE_WAY, 10_000), Ansi::Remove);
-        let limit = Limit::Given(PATIENCE);
-        let ticket =
-            toolbox.sessions.call(SessionCall { owner: None, limit, reading, kind: kind_of(&view), ..work });
+        let mut work =
+            session_call(&call, key.clone(), order, vec![code], &settings, call.budget(None, None));
+        work.rules.reading = Reading::new(Limits::new(ON_THE_WAY, 10_000), Ansi::Remove);
+        work.rules.limit = Limit::Given(PATIENCE);
+        let ticket = toolbox.sessions.call(SessionCall { owner: None, kind: kind_of(&view), ..work });
         let report = match outcome(&ticket).await {
             Some(report) => {
                 report.map_err(|error| Refusal::advised(format_args!("{name}: {error}"), error.hint()))?

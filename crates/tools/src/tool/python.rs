@@ -2,7 +2,7 @@
 
 use cellist_output::CellEnding;
 use cellist_session::orders::Wanted;
-use cellist_session::sessions::{Call as SessionCall, CallReport, Code, CodeReport};
+use cellist_session::sessions::{CallReport, Code, CodeReport, SessionCall};
 use cellist_store::artifact::{Origin, first_line};
 
 use super::{Access, Answer, Call, MaxOutput, Refusal, Seconds, Tool, ToolFacts, ToolGroup, Toolbox, input};
@@ -57,8 +57,8 @@ impl Tool for Python {
         let settings = toolbox.settings(call.agent, &key.cwd).await?;
         let order = toolbox.order(call.caller(), &key, Wanted::nothing(), self.reset).await?;
         let budget = call.budget(self.max_output, self.images);
-        let work = session_call(&call, key.clone(), order, cells, &settings, budget);
-        let work = SessionCall { reset: self.reset, limit: call_limit(self.timeout), ..work };
+        let mut work = session_call(&call, key.clone(), order, cells, &settings, budget);
+        (work.reset, work.rules.limit) = (self.reset, call_limit(self.timeout));
         let title = format!("python in session {}", key.id);
         let plan = Plan::new(title, key, settings, budget, self.soft_wait);
         let part = Part { before: 0, count: work.cells.len() };

@@ -1,7 +1,7 @@
 //! `run_notebook_cells`: cells of a notebook in its kernel, with their outputs in the file.
 
 use cellist_notebook::{CellId, CellRef};
-use cellist_session::run::why_nothing;
+use cellist_session::cells::why_nothing;
 use cellist_session::sessions::SessionKey;
 
 use super::{Access, Answer, Call, MaxOutput, Refusal, Seconds, Tool, ToolFacts, Toolbox, input};

@@ -68,7 +68,7 @@ impl Toolbox {
         let order = self.sessions.order(session);
         let environment = order.map(|order| ClientEnvironment {
             python: order.python().map(ToOwned::to_owned),
-            variables: order.environment,
+            variables: order.environment.clone(),
             ..ClientEnvironment::default()
         });
         Caller {

@@ -8,12 +8,10 @@ use std::time::Duration;
 use cellist_live::{Batch, Document, RunError};
 use cellist_notebook::{CellId, Notebook};
 use cellist_output::{CellEnding, ranges};
+use cellist_session::cells::{is_run, may_fail, why_nothing};
 use cellist_session::execution::{CellReport, Limit, RunReport, Status};
 use cellist_session::orders::Wanted;
-use cellist_session::run::{is_run, may_fail, why_nothing};
-use cellist_session::sessions::{
-    Call as SessionCall, Kind, RunFeed, RunState, SessionError, SessionKey, Stage,
-};
+use cellist_session::sessions::{Kind, RunFeed, RunState, SessionCall, SessionError, SessionKey, Stage};
 use cellist_settings::Settings;
 use cellist_store::artifact::Origin;
 
@@ -106,11 +104,12 @@ impl Toolbox {
         let order = self.order(call.caller(), &key, wanted, false).await;
         let order = order.map_err(|error| open.refuse(&error, error.hint()))?;
         let time = run.timeout.map(|time| Duration::from_secs_f64(time.0.max(0.1)));
-        let work = session_call(call, key, order, Vec::new(), &settings, run.budget);
+        let mut work = session_call(call, key, order, Vec::new(), &settings, run.budget);
+        work.rules.limit = Limit::from(time);
         let kind = Kind::Notebook { path: path.to_owned() };
         let batch = Batch {
             cells,
-            call: SessionCall { kind, owner: None, limit: Limit::from(time), ..work },
+            call: SessionCall { kind, owner: None, ..work },
             allow_errors: run.allow_errors,
             max_output: settings
                 .notebook
@@ -228,7 +227,8 @@ impl Toolbox {
         if let (Some(kernel), Some(cell)) = (kernel.and_then(|view| view.kernel_id), report.cells.first()) {
             said.extend(self.introduced.line(&kernel, &cell.report.kernel));
         }
-        let RunReport { status, saved, mut cells, not_run, notices, .. } = report;
+        let RunReport { status, unsaved, cells, not_run, notices, .. } = report;
+        let mut cells: Vec<CellReport> = cells.into_iter().map(Arc::unwrap_or_clone).collect();
         said.extend(notices);
         let mut done = Vec::with_capacity(cells.len());
         for cell in &mut cells {
@@ -257,7 +257,7 @@ impl Toolbox {
             let hint = error.hint().map(|hint| format!("\n{hint}")).unwrap_or_default();
             composed.fail(&format!("{name}: {place}: {error}{hint}"));
         }
-        if !saved {
+        if unsaved.is_some() {
             composed.fail(&format!("{name}: the cells ran, but their outputs are not on disk yet"));
         } else if status == Status::Cancelled && !composed.is_failure {
             composed.fail(&format!("{name}: the run was interrupted"));

@@ -8,9 +8,9 @@ use std::time::Duration;
 use cellist_kernel::order::Order;
 use cellist_platform::aside::aside;
 use cellist_session::execution::{KernelReport, Limit, Status};
-use cellist_session::orders::{self, CannotOrder, Job, Wanted};
+use cellist_session::orders::{self, CannotOrder, KernelRequest, Stages, Wanted};
 use cellist_session::sessions::{
-    Call as SessionCall, CallReport, Code, ExecutionId, Kind, OwnerId, Principal, SessionError, SessionKey,
+    CallReport, Code, ExecutionId, Kind, OwnerId, Principal, RunRules, SessionCall, SessionError, SessionKey,
     SessionView, Stage, Ticket,
 };
 use cellist_settings::Settings;
@@ -117,13 +117,14 @@ impl Toolbox {
         key: &SessionKey,
         wanted: Wanted,
         is_fresh: bool,
-    ) -> Result<Order, CannotOrder> {
+    ) -> Result<Arc<Order>, CannotOrder> {
         if let Some(order) = self.sessions.order(key).filter(|_| !is_fresh) {
             return Ok(order);
         }
-        let folders = vec![key.cwd.clone(), caller.cwd.clone()];
-        let job = Job { cwd: key.cwd.clone(), folders, kernel: None, wanted, running: None };
-        Ok(orders::write(&caller.environment, self.documents.store().home(), job).await?.order)
+        let request = KernelRequest { folders: vec![caller.cwd.clone()], wanted, ..KernelRequest::default() };
+        let home = self.documents.store().home();
+        let written = orders::write(&caller.environment, home, &key.cwd, request, Stages::silent()).await?;
+        Ok(written.order.into())
     }
 
     /// The session that a call of `python` or `eval` is about: the named one, else the caller's own.
@@ -311,27 +312,17 @@ fn busy(session: &SessionKey) -> Refusal {
 pub(crate) fn session_call(
     call: &Call<'_>,
     key: SessionKey,
-    order: Order,
+    order: Arc<Order>,
     cells: Vec<Code>,
     settings: &Settings,
     budget: Budget,
 ) -> SessionCall {
     SessionCall {
-        key,
-        kind: Kind::Tool,
         owner: Some(call.agent.owner().clone()),
-        order,
         cells,
-        limit: Limit::None,
-        grace: settings.python.interrupt_grace,
-        on_stuck: settings.python.on_stuck,
-        reset: false,
-        retry: settings.python.retry_on_crash,
-        mode: settings.python.kernel_mode,
-        reading: budget.reading(),
         rights: Some(call.caller().mode.as_str().to_owned()),
         caller: Some(Arc::clone(call.agent) as Principal),
-        outputs: None,
+        ..SessionCall::new(key, Kind::Tool, order, RunRules::new(settings, budget.reading()))
     }
 }
 

@@ -6,16 +6,15 @@ mod told;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use cellist_kernel::order::Way;
 use cellist_kernel::{Death, Error, Future, Order, Result, Started, State};
 use cellist_output::{Ansi, Limits};
-use cellist_session::execution::{Limit, Reading};
+use cellist_session::execution::Reading;
 use cellist_session::sessions::{
-    Call, KernelMode, Kind, Launcher, Means, Policy, RetryOnCrash, SessionKey, Sessions, Workplace,
+    Kind, Launcher, Means, Policy, RunRules, SessionCall, SessionKey, Sessions, Workplace,
 };
-use cellist_settings::{Home, Retention};
+use cellist_settings::{Home, Retention, Settings};
 use cellist_store::artifact::Artifacts;
 use testkit::Scratch;
 use tokio::sync::watch;
@@ -76,22 +75,8 @@ impl Kernels {
 }
 
 /// A call without code, with all that is usual.
-pub(super) fn call(session: &str) -> Call {
-    Call {
-        key: SessionKey::new(session, "/"),
-        kind: Kind::Tool,
-        owner: None,
-        order: Order::new(Way::Runner { python: "/py".into() }, "/"),
-        cells: Vec::new(),
-        limit: Limit::None,
-        grace: Duration::from_secs(5),
-        on_stuck: None,
-        reset: false,
-        retry: RetryOnCrash::Auto,
-        mode: KernelMode::Session,
-        reading: Reading::new(Limits::for_screen(), Ansi::Remove),
-        rights: None,
-        caller: None,
-        outputs: None,
-    }
+pub(super) fn call(session: &str) -> SessionCall {
+    let order = Order::new(Way::Runner { python: "/py".into() }, "/");
+    let rules = RunRules::new(&Settings::default(), Reading::new(Limits::for_screen(), Ansi::Remove));
+    SessionCall::new(SessionKey::new(session, "/"), Kind::Tool, order.into(), rules)
 }

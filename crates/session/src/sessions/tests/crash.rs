@@ -68,7 +68,7 @@ async fn only_the_first_piece_of_a_call_is_always_run_again() {
     let bed = Bed::new();
     let retry = |cells: &[&str]| {
         let mut call = call("a", cells);
-        call.retry = RetryOnCrash::Always;
+        call.rules.retry = RetryOnCrash::Always;
         call
     };
     bed.run("a", "out 1").await;

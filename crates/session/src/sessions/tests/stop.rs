@@ -7,7 +7,7 @@ use testkit::until;
 
 use super::bed::{Bed, begun, call, count, done, key, text};
 use crate::execution::{KernelState, Limit, OnStuck, Status};
-use crate::sessions::{Call, Interruption, KernelMode, Kind, OwnerId, SessionError, SessionState};
+use crate::sessions::{Interruption, KernelMode, Kind, OwnerId, SessionCall, SessionError, SessionState};
 
 #[tokio::test(start_paused = true)]
 async fn an_interrupt_that_works_keeps_the_state() {
@@ -84,17 +84,17 @@ async fn a_forced_interrupt_kills_code_that_does_not_stop_and_says_so() {
 
 #[tokio::test(start_paused = true)]
 async fn where_no_state_outlives_the_call_code_that_does_not_stop_is_killed() {
-    let kill = |change: fn(&mut Call)| {
+    let kill = |change: fn(&mut SessionCall)| {
         let mut call = call("a", &["hang"]);
-        call.limit = Limit::Given(Duration::from_secs(2));
+        call.rules.limit = Limit::Given(Duration::from_secs(2));
         change(&mut call);
         call
     };
-    let rules: [fn(&mut Call); 4] = [
-        |call| call.mode = KernelMode::PerCall,
+    let rules: [fn(&mut SessionCall); 4] = [
+        |call| call.rules.mode = KernelMode::PerCall,
         |call| call.kind = Kind::Run { path: "/nb.ipynb".into() },
-        |call| (call.kind, call.on_stuck) = (Kind::Command, Some(OnStuck::Wait)),
-        |call| call.on_stuck = Some(OnStuck::Kill),
+        |call| (call.kind, call.rules.on_stuck) = (Kind::Command, Some(OnStuck::Wait)),
+        |call| call.rules.on_stuck = Some(OnStuck::Kill),
     ];
     for rule in rules {
         let bed = Bed::deaf();
@@ -130,7 +130,7 @@ async fn code_that_does_not_stop_ends_when_the_last_owner_of_its_session_has_lef
     let bed = Bed::deaf();
     let owner = OwnerId("repl".to_owned());
     bed.sessions.join(owner.clone());
-    let ticket = bed.sessions.call(Call { owner: Some(owner.clone()), ..call("a", &["hang"]) });
+    let ticket = bed.sessions.call(SessionCall { owner: Some(owner.clone()), ..call("a", &["hang"]) });
     begun(&ticket).await;
     ticket.interrupt(false).await;
     bed.sessions.leave(&owner);

@@ -1,6 +1,9 @@
-//! Which cells of a notebook are run, and what they are called: decided from the notebook alone.
+//! Which cells of a notebook are run, and their titles: decided from the notebook alone.
 
 use cellist_notebook::{Cell, CellId, CellRef, CellType, Notebook};
+
+/// The key of a notebook's metadata for the `language_info` of its kernel.
+pub const LANGUAGE: &str = "language_info";
 
 /// A cell that must not be run.
 const SKIP: &str = "skip-execution";
