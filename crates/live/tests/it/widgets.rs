@@ -25,7 +25,7 @@ const CELLS: &[&str] = &[
     "slider = w.IntSlider(value=3, description='n')\nslider.value = 7\nimage = w.Image(value=b'\\x00\\xff', format='png')\n\
      image.value = b'\\x01'\nw.VBox([slider, image, out])",
     "button = w.Button()\nbutton.close()\nprint([(len(it.outputs), it.msg_id) for it in (out, inner, gone, failed)])",
-    "inner.append_stdout('added\\n')\ninner.outputs",
+    "inner.append_stdout('added\\n')\nprint(inner.outputs)",
 ];
 
 async fn run(desk: &Desk, way: Option<Way>, cells: &[usize]) {
