@@ -240,7 +240,7 @@ async fn a_bar_that_is_a_widget_ends_with_its_last_state_in_the_text_and_the_out
         let code = "from tqdm.auto import tqdm\nfor _ in tqdm(range(30), desc='load'): pass";
         let mut call = bed.call("s", &[code]);
         if let Backend::Runner = backend {
-            call.order.way = Way::Runner { python: testkit::python("kernels") };
+            Arc::make_mut(&mut call.order).way = Way::Runner { python: testkit::python("kernels") };
         }
         let report = last(in_time(done(&bed.sessions.call(call))).await);
         assert!(

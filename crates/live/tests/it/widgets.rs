@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cellist_kernel::order::Way;
 use cellist_kernel::zmq::KernelCommand;
@@ -25,13 +25,13 @@ const CELLS: &[&str] = &[
     "slider = w.IntSlider(value=3, description='n')\nslider.value = 7\nimage = w.Image(value=b'\\x00\\xff', format='png')\n\
      image.value = b'\\x01'\nw.VBox([slider, image, out])",
     "button = w.Button()\nbutton.close()\nprint([(len(it.outputs), it.msg_id) for it in (out, inner, gone, failed)])",
-    "inner.append_stdout('added\\n')\ninner.outputs",
+    "inner.append_stdout('added\\n')\nprint(inner.outputs)",
 ];
 
 async fn run(desk: &Desk, way: Option<Way>, cells: &[usize]) {
     let mut call = desk.call(&[]);
     if let Some(way) = way {
-        call.order.way = way;
+        Arc::make_mut(&mut call.order).way = way;
     }
     let cells = cells.iter().map(|cell| desk.id(*cell)).collect();
     let feed = RunFeed::default();

@@ -266,7 +266,7 @@ async fn a_kernel_for_one_call_is_gone_after_it_whatever_came_of_the_call() {
             assert_eq!((report.status, is_alive(pid())), (expected, false), "{backend:?}: {code}");
         }
         let mut limited = per_call(SLEEP);
-        limited.limit = Limit::Given(Duration::from_secs(1));
+        limited.rules.limit = Limit::Given(Duration::from_secs(1));
         assert_eq!(done(&bed.sessions.call(limited)).await.status, Status::Timeout);
         assert!(!is_alive(pid()), "{backend:?}: timeout");
         let cancelled = bed.sessions.call(per_call(SLEEP));
