@@ -1,5 +1,6 @@
 //! When two outputs are the same. Each rule here is a difference that is allowed between two ways to run code, with
-//! its reason; there are no others. They are: where a stream is cut into chunks, memory addresses, times and colours.
+//! its reason; there are no others. They are: where a stream is cut into chunks, memory addresses, times, colours, and
+//! the kernel's own frames in a traceback.
 
 use serde_json::{Map, Value, json};
 
@@ -8,7 +9,7 @@ use serde_json::{Map, Value, json};
 /// # Panics
 /// When the cell is no code cell of a valid notebook.
 pub fn comparable_cell(cell: &Value) -> Value {
-    shape(cell, &|error| json!(plain(&joined_lines(&error["traceback"]))))
+    shape(cell, &|error| json!(user_frames(&plain(&joined_lines(&error["traceback"])))))
 }
 
 /// How the cells of two notebooks differ, one text for each cell.
@@ -147,6 +148,15 @@ fn timeless(line: &str) -> String {
     }
 }
 
+/// A traceback without the frames of ipykernel and IPython, whose files another kernel does not have.
+fn user_frames(traceback: &str) -> String {
+    let own = |frame: &&str| {
+        let head = frame.trim_start().lines().next().unwrap_or_default();
+        head.starts_with("File ") && ["/ipykernel/", "/IPython/"].iter().any(|package| head.contains(package))
+    };
+    traceback.split("\n\n").filter(|frame| !own(frame)).collect::<Vec<_>>().join("\n\n")
+}
+
 /// The line of the cell that the exception came out of.
 fn raised_at(error: &Value) -> Option<String> {
     let traceback = plain(&joined_lines(&error["traceback"]));
@@ -211,6 +221,18 @@ mod tests {
     fn colours_may_differ() {
         check(json!([stdout("\x1b[31mred\x1b[0m\n")]), json!([stdout("red\n")]), true);
         check(json!([error("m", &["\x1b[31mE\x1b[39m: m"])]), json!([error("m", &["E: m"])]), true);
+    }
+
+    #[test]
+    fn frames_of_the_kernel_itself_may_differ_and_no_others() {
+        let with = |file: &str| {
+            let frame = format!("File {file}:9, in Kernel.raw_input(self, prompt)\n----> 9 raise\n");
+            json!([error("m", &["Cell In[1], line 1\n----> 1 input()\n", &frame, "E: m"])])
+        };
+        let without = json!([error("m", &["Cell In[1], line 1\n----> 1 input()\n", "E: m"])]);
+        check(with("~/lib/ipykernel/kernelbase.py"), without.clone(), true);
+        check(with("~/lib/IPython/core/interactiveshell.py"), without.clone(), true);
+        check(with("~/lib/json/decoder.py"), without, false);
     }
 
     #[test]
