@@ -1,6 +1,8 @@
 //! The service that front ends call, in this process or over the host's socket: its requests, replies and events (`protocol`),
 //! the service itself (`service`), and the client that reaches it (`client`, `process`).
 
+#![doc = include_str!("../README.md")]
+
 mod client;
 mod error;
 mod notebook_handle;

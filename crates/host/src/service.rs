@@ -127,7 +127,7 @@ impl HostService {
 
     /// Notes the cells that agents read, until the service ends.
     pub async fn watch_agents(&self) {
-        let mut glances = self.toolbox.glances();
+        let mut glances = self.toolbox.cells_read();
         loop {
             match glances.recv().await {
                 Ok(glance) => self.presence.read(glance),
@@ -222,7 +222,7 @@ impl HostService {
             Request::Run(run) => self.run(client, *run, events, cancel).await,
             Request::Editor(report) => {
                 let editor = match report {
-                    Some(report) => self.toolbox.hear(*report),
+                    Some(report) => self.toolbox.apply_report(*report),
                     None => self.toolbox.editor(),
                 };
                 Ok(Reply::Editor(Box::new(editor)))

@@ -3,6 +3,8 @@
 //! A backend turns its own protocol into [`Event`]s. Nothing above this crate knows how a kernel is reached:
 //! words like channel, message or header stop here.
 
+#![doc = include_str!("../README.md")]
+
 mod bars;
 pub mod body;
 mod comm;

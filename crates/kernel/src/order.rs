@@ -85,7 +85,7 @@ pub enum Way {
         #[serde(with = "cellist_platform::portable_path")]
         program: PathBuf,
     },
-    /// A Jupyter kernel that runs already and that another program ends.
+    /// A Jupyter kernel that another program has started and will end.
     Existing {
         /// Its connection file.
         #[serde(with = "cellist_platform::portable_path")]
@@ -114,6 +114,7 @@ impl Order {
     /// Starts the kernel in this process and returns when it is ready. `runtime_dir` is a private folder of ours
     /// that stays from one start to the next; messages go to `trace` if the order wants them written down.
     pub async fn start(&self, guard: &Guard, runtime_dir: &Path, trace: Option<Trace>) -> Result<Started> {
+        let trace = trace.filter(|_| self.traced);
         let launch = Launch {
             cwd: self.cwd.clone(),
             environment: self.environment.clone(),
@@ -121,7 +122,7 @@ impl Order {
             modules: self.modules.clone(),
             startup_timeout: self.startup_timeout,
             runtime_dir: runtime_dir.to_owned(),
-            trace: trace.filter(|_| self.traced),
+            trace: trace.clone(),
         };
         let mut started = match &self.way {
             Way::Runner { python } => runner::start(python, launch, guard).await?,
@@ -129,7 +130,7 @@ impl Order {
             Way::Gateway(target) => gateway::start(target.clone(), launch).await?,
             Way::SharedGateway { python, home } => gateway::start_shared(home, python, launch).await?,
             Way::Shell { program } => shell::start(program, launch, guard)?,
-            Way::Existing { connection_file } => zmq::join(connection_file, launch.trace).await?,
+            Way::Existing { connection_file } => zmq::join(connection_file, trace).await?,
         };
         started.notices.splice(0..0, self.notices.iter().cloned());
         Ok(started)

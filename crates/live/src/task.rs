@@ -13,7 +13,9 @@ use cellist_platform::contained::{Panicked, catch, contained};
 use cellist_platform::files::Mark;
 use cellist_platform::in_words;
 use cellist_store::receipts::Receipts;
-use cellist_store::{Changed, Error, ErrorKind, Looked, Problem, Put, Result, Seen, Store};
+use cellist_store::{
+    Changed, Error, ErrorKind, FileCheck, ForeignVersion, Problem, Result, SaveRequest, Store,
+};
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep_until;
 
@@ -46,7 +48,7 @@ pub(super) struct Task {
     saved: u64,
     schedule: Schedule,
     saving: Option<Saving>,
-    looking: Option<Aside<Result<Looked>>>,
+    looking: Option<Aside<Result<FileCheck>>>,
     /// Whether the file may be another than the one we know.
     is_suspect: bool,
     /// The file that holds `base`, where that is known.
@@ -96,7 +98,7 @@ struct Saved {
 enum Moment {
     Command(Option<Command>),
     Saved(std::result::Result<Saved, NotDone>),
-    Looked(std::result::Result<Result<Looked>, NotDone>),
+    Looked(std::result::Result<Result<FileCheck>, NotDone>),
     Suspect,
     Due,
     /// It is time to show what was done quietly.
@@ -213,7 +215,7 @@ impl Task {
         self.settle(saved);
     }
 
-    fn looked_or_not(&mut self, looked: std::result::Result<Result<Looked>, NotDone>) {
+    fn looked_or_not(&mut self, looked: std::result::Result<Result<FileCheck>, NotDone>) {
         let cannot = |error: NotDone| Err(Error::new(&self.path, Problem::Unreadable(error.into())));
         let looked = looked.unwrap_or_else(cannot);
         self.take_in(looked);
@@ -328,7 +330,8 @@ impl Task {
         let receipts = self.state.take_receipts();
         let knows_overwritten = self.knows_overwritten;
         let outcome = aside(move || {
-            let put = Put { base: &base, ours: &ours, knows_overwritten, on_conflict: OnConflict::Mark };
+            let put =
+                SaveRequest { base: &base, ours: &ours, knows_overwritten, on_conflict: OnConflict::Mark };
             let saved = store.put(&path, put, |revision| {
                 if let Some(heard) = &about {
                     history.saving(revision, heard);
@@ -402,12 +405,12 @@ impl Task {
         self.looking = Some(aside(move || store.look(&path, known)));
     }
 
-    fn take_in(&mut self, looked: Result<Looked>) {
+    fn take_in(&mut self, looked: Result<FileCheck>) {
         self.looking = None;
         self.mark = looked.as_ref().ok().and_then(|looked| looked.mark);
         match looked.map(|looked| looked.seen) {
             Ok(None) => self.problem = self.problem.take().filter(|_| self.schedule.is_dirty()),
-            Ok(Some(Seen { in_file, mended, notices })) => {
+            Ok(Some(ForeignVersion { in_file, mended, notices })) => {
                 self.problem = self.problem.take().filter(|_| self.schedule.is_dirty());
                 self.note(notices);
                 let base = Arc::clone(&self.base);

@@ -1,5 +1,7 @@
 //! The terminal: cells as blocks of styled lines, pictures, and the screens that are made of them.
 
+#![doc = include_str!("../README.md")]
+
 mod block;
 mod cache;
 mod chat;

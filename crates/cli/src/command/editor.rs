@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use cellist_host::{Reply, Request};
-use cellist_tools::{Editor, EditorReport, Selection};
+use cellist_tools::{EditorReport, EditorSelection, EditorState};
 use clap::Args;
 use serde_json::json;
 
@@ -70,13 +70,13 @@ impl Arguments {
         Ok(Some(EditorReport {
             attach: only(self.attach),
             detach: only(self.detach),
-            selection: Selection { cells: self.select.clone(), editing: self.editing.clone() },
+            selection: EditorSelection { cells: self.select.clone(), editing: self.editing.clone() },
             active: Some(path),
         }))
     }
 }
 
-fn for_people(editor: &Editor) -> String {
+fn for_people(editor: &EditorState) -> String {
     match editor.notebook() {
         Some(path) => format!("Notebook mode is on: {} is attached and active.\n", path.display()),
         None => format!("{}\n", why_off(editor)),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cellist_live::{Actor, Author};
-use cellist_store::{Changed, Opened, Store, Use};
+use cellist_store::{Changed, LoadedNotebook, Store, Use};
 use tokio::runtime::{Builder, Runtime};
 
 use super::{NotebookError, Result};
@@ -92,11 +92,11 @@ impl OpenNotebook {
         }
     }
 
-    pub(super) fn read(&self) -> Result<Opened> {
+    pub(super) fn read(&self) -> Result<LoadedNotebook> {
         let state = self.wait(self.whole(Some(self.author.actor.clone())))?;
         let notices = state.problem.map(|problem| format!("not all of it is on disk: {problem}"));
         let notebook = Arc::unwrap_or_clone(state.content.0);
-        Ok(Opened { notebook, path: self.file.clone(), notices: notices.into_iter().collect() })
+        Ok(LoadedNotebook { notebook, path: self.file.clone(), notices: notices.into_iter().collect() })
     }
 
     /// Has the notebook changed, if the store lets its owner change the file.
@@ -106,7 +106,7 @@ impl OpenNotebook {
             NotebookReply::Edited(edited) => *edited,
             other => return Err(self.unexpected(Reply::Notebook(other))),
         };
-        let Opened { notebook, notices, .. } = self.read()?;
+        let LoadedNotebook { notebook, notices, .. } = self.read()?;
         Ok(Changed { revision: notebook.revision(), written: value.changed, value, notebook, notices })
     }
 

@@ -8,7 +8,7 @@ use cellist_session::execution::RunReport;
 use cellist_session::orders::ClientEnvironment;
 use cellist_session::sessions::{CallReport, CallView, Interruption, RunState, SessionView};
 use cellist_tools::redaction::Redaction;
-use cellist_tools::{Answer, Caller, Editor, EditorReport, Progress};
+use cellist_tools::{CallProgress, Caller, EditorReport, EditorState, ToolAnswer};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -68,11 +68,11 @@ pub enum Request {
     /// What is in front of a person, after what an editor has to report.
     Editor(Option<Box<EditorReport>>),
     /// What is in front of a person, as soon as that is something else than this, or after a minute.
-    NextEditor(Box<Editor>),
+    NextEditor(Box<EditorState>),
     /// The state of the notebook that is worked on, as an agent is told it.
     Context {
         /// What is in front of the person.
-        editor: Box<Editor>,
+        editor: Box<EditorState>,
         /// What is taken out of it.
         redaction: Redaction,
     },
@@ -208,7 +208,7 @@ pub enum Event {
     /// How a run of cells stands. It goes on from the last one that was heard.
     Run(RunState),
     /// How far the call of a tool is.
-    Tool(Progress),
+    Tool(CallProgress),
 }
 
 impl Event {
@@ -238,13 +238,13 @@ pub enum Reply {
     /// What came of running cells.
     Ran(Box<RunReport>),
     /// What is in front of a person.
-    Editor(Box<Editor>),
+    Editor(Box<EditorState>),
     /// The notebook that is worked on, if one is.
     Context(Option<Box<ContextTold>>),
     /// What is answered about a conversation.
     Chat(ChatReply),
     /// What a tool answers.
-    Tool(Box<Answer>),
+    Tool(Box<ToolAnswer>),
     /// The notebooks and folders of a folder.
     Folder(FolderListing),
     /// The path of a new notebook.

@@ -9,7 +9,7 @@ use cellist_output::{Ansi, clean};
 use cellist_platform::FailureKind;
 use cellist_session::execution::Cancel;
 use cellist_session::sessions::SessionKey;
-use cellist_tools::{Editor, EditorReport, Selection};
+use cellist_tools::{EditorReport, EditorSelection, EditorState};
 
 use super::run_queue::RunPlace;
 use super::turns::turns;
@@ -119,12 +119,12 @@ impl HostService {
     /// Tells others and agents what a person at a page has in front of them. The notebook is attached.
     fn present(&self, client: &Client, path: &Path, focus: &Focus) {
         self.presence.looks(path, client.owner(), client.author(None).actor, focus);
-        let selection = Selection {
+        let selection = EditorSelection {
             cells: focus.selected.iter().map(CellId::to_string).collect(),
             editing: focus.cell.as_ref().filter(|_| focus.editing).map(CellId::to_string),
         };
         let (active, attach) = (Some(path.to_owned()), vec![path.to_owned()]);
-        self.toolbox.hear(EditorReport { active, selection, attach, detach: Vec::new() });
+        self.toolbox.apply_report(EditorReport { active, selection, attach, detach: Vec::new() });
     }
 
     /// A person at a page does not have a notebook in front of them any more.
@@ -132,11 +132,11 @@ impl HostService {
         if !self.presence.leaves(path, client.owner()) {
             return;
         }
-        let Editor { mut active, mut selection, .. } = self.toolbox.editor();
+        let EditorState { mut active, mut selection, .. } = self.toolbox.editor();
         if active.as_deref() == Some(path) {
-            (active, selection) = (None, Selection::default());
+            (active, selection) = (None, EditorSelection::default());
         }
-        self.toolbox.hear(EditorReport {
+        self.toolbox.apply_report(EditorReport {
             active,
             selection,
             attach: Vec::new(),

@@ -68,7 +68,13 @@ def start(given, namespace):
                     line = step.tb_lineno
                 step = step.tb_next
             failed.append(
-                {"name": name, "path": path, "error": type(error).__name__, "message": str(error), "line": line}
+                {
+                    "name": name,
+                    "path": path,
+                    "error": type(error).__name__,
+                    "message": str(error),
+                    "line": line,
+                }
             )
 
     if given["prelude"] is not None:

@@ -1,4 +1,5 @@
 mod kernels;
+mod whole_runs;
 
 use std::sync::Arc;
 
@@ -28,11 +29,15 @@ impl Desk {
             let name = char::from(b'a' + u8::try_from(at).unwrap()).to_string();
             notebook.insert_named(at, name.as_str().into(), CellType::Code, source);
         }
+        Desk::of(notebook.to_bytes(), Kernels::new()).await
+    }
+
+    /// A notebook with these bytes.
+    async fn of(notebook: Vec<u8>, kernels: Kernels) -> Desk {
         let scratch = Scratch::new();
-        let path = scratch.write("nb.ipynb", notebook.to_bytes());
+        let path = scratch.write("nb.ipynb", notebook);
         let documents = Documents::new(Store::new(Home::at(scratch.path().join("home"))));
         let document = documents.open(&path).await.unwrap();
-        let kernels = Kernels::new();
         kernels.sessions.tell_notebooks(Arc::new(documents.clone()));
         Desk { scratch, documents, document, kernels }
     }

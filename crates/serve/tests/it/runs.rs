@@ -1,4 +1,4 @@
-//! Cells of a notebook that the host has open, run over the socket on a real kernel.
+//! Cells of an open notebook, run over the socket on a real kernel.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use cellist_host::{
 use cellist_live::{Actor, ActorKind};
 use cellist_notebook::CellId;
 use cellist_output::{Ansi, Limits};
-use cellist_serve::Staying;
+use cellist_serve::IdlePolicy;
 use cellist_session::execution::{Reading, RunReport, Status};
 use cellist_session::orders::{ClientEnvironment, KernelRequest};
 use cellist_session::sessions::{Kind, RunRules};
@@ -74,13 +74,13 @@ fn ran(reply: Reply) -> RunReport {
     }
 }
 
-/// Waits until the host has told that a cell runs.
+/// Waits for the event that a cell runs.
 async fn until_running(events: &mut tokio::sync::watch::Receiver<Option<Event>>, cell: &str) {
     let running = |event: &Option<Event>| matches!(event, Some(Event::Run(view)) if view.running().is_some_and(|step| step.cell == cell));
     drop(soon(events.wait_for(running)).await.unwrap());
 }
 
-/// Code that goes on when a file is there.
+/// Code that continues once a file exists.
 fn waits_for(path: &Path) -> String {
     format!("import os, time\nwhile not os.path.exists({path:?}): time.sleep(0.01)")
 }
@@ -93,7 +93,7 @@ async fn end(bed: &Bed, host: tokio::task::JoinHandle<()>) {
 #[tokio::test]
 async fn cells_are_run_and_their_outputs_are_in_the_notebook_and_in_the_report() {
     let bed = Bed::new();
-    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let host = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let path = notebook(&bed, &["x = 20", "print(x + 1)", "1 / 0", "print('never')"]);
     let client = attached(&bed).await;
     let report = soon(client.ask(run(&bed, &path, &["a", "b", "c", "d"]))).await.unwrap();
@@ -118,9 +118,9 @@ async fn cells_are_run_and_their_outputs_are_in_the_notebook_and_in_the_report()
 }
 
 #[tokio::test]
-async fn a_run_goes_on_when_its_client_leaves() {
+async fn a_run_continues_when_its_client_disconnects() {
     let bed = Bed::new();
-    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let host = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let go = bed.scratch.path().join("go");
     let path = notebook(&bed, &[&waits_for(&go), "print('after', 'all')"]);
     let client = attached(&bed).await;
@@ -139,9 +139,9 @@ async fn a_run_goes_on_when_its_client_leaves() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_not_wanted_any_more_is_interrupted_and_keeps_its_state() {
+async fn a_cancelled_run_is_interrupted_and_keeps_its_state() {
     let bed = Bed::new();
-    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let host = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let (began, never) = (bed.scratch.path().join("began"), bed.scratch.path().join("never"));
     let endless = format!("open({began:?}, 'w').write('yes')\n{}", waits_for(&never));
     let path = notebook(&bed, &["x = 1", &endless, "print(x)"]);
@@ -158,9 +158,9 @@ async fn a_run_that_is_not_wanted_any_more_is_interrupted_and_keeps_its_state() 
 }
 
 #[tokio::test]
-async fn who_follows_a_long_notebook_is_told_the_cells_that_change_and_no_others() {
+async fn an_observer_receives_only_the_cells_that_change() {
     let bed = Bed::new();
-    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let host = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let cell = |at: usize| {
         let source = match at {
             500 => "for i in range(300): print('line', i, flush=True)".to_owned(),
@@ -193,7 +193,7 @@ async fn who_follows_a_long_notebook_is_told_the_cells_that_change_and_no_others
         let is_over = running.is_finished();
         let pending = looker.begin(about(NotebookAsk::News));
         if is_over {
-            // All is told by now, or at once.
+            // All events have arrived, or arrive at once.
             pending.stop().stop();
         }
         let reply = soon(pending.done()).await.unwrap();
@@ -212,16 +212,16 @@ async fn who_follows_a_long_notebook_is_told_the_cells_that_change_and_no_others
     assert!(last.contains("line 0\\n") && last.contains("line 299\\n"), "{last}");
     told.retain(|cell| cell != "c500" && cell != "c0");
     assert!(told.is_empty(), "{told:?}");
-    // Never more than the cell that runs, how it stands, and a few words.
+    // Never more than the running cell, its status and a few words.
     assert!(bytes <= answers * (last.len() + 2000), "{bytes} bytes in {answers} answers");
     assert!(last.len() + 2000 < text.len() / 20);
     end(&bed, host).await;
 }
 
 #[tokio::test]
-async fn a_session_that_is_ended_or_restarted_by_another_client_leaves_no_cell_of_an_open_notebook_current() {
+async fn ending_or_restarting_a_session_makes_all_cells_stale() {
     let bed = Bed::new();
-    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let host = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let path = notebook(&bed, &["x = 1"]);
     let (one, other) = (attached(&bed).await, attached(&bed).await);
     let open = async || {

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use cellist_kernel::{Backend, Death, Event, Identity, Status as KernelStatus};
 use cellist_output::{Drawn, FoldedTraceback, Output, Sink, Status, drawn, folded_traceback, notices};
 use cellist_platform::clock::in_milliseconds;
-use cellist_store::artifact::{self, Artifacts, Origin, Writer};
+use cellist_store::artifact::{self, ArtifactOrigin, ArtifactWriter, Artifacts};
 use serde::{Deserialize, Serialize};
 
 use super::advice::{Surroundings, advice};
@@ -43,7 +43,7 @@ pub(crate) struct Record {
     /// Whether anything came since someone last looked.
     pub(crate) is_new: bool,
     /// Takes all of the output, where it is kept.
-    writer: Option<Writer>,
+    writer: Option<ArtifactWriter>,
     sink: Sink,
     reading: Reading,
     raised: Option<Raised>,
@@ -132,7 +132,7 @@ impl Record {
     }
 
     /// Has all of the output kept that a reader does not get.
-    pub(crate) fn keep_in(mut self, artifacts: &Artifacts, origin: Origin) -> Record {
+    pub(crate) fn keep_in(mut self, artifacts: &Artifacts, origin: ArtifactOrigin) -> Record {
         self.writer = Some(artifacts.begin(origin, self.reading.limits.max_bytes));
         self
     }
@@ -267,7 +267,7 @@ impl Record {
                 }
                 writer.finish().await
             }
-            None => artifact::Kept::default(),
+            None => artifact::ArtifactSummary::default(),
         };
         let artifact_id = artifact.id.map(String::from);
         buffer.lock().artifact.clone_from(&artifact_id);

@@ -9,7 +9,7 @@ use cellist_platform::clock::in_milliseconds;
 use cellist_platform::contained::{Panicked, contained};
 use cellist_platform::fault;
 use cellist_settings::{KernelMode, RetryOnCrash};
-use cellist_store::artifact::{Origin, first_line};
+use cellist_store::artifact::{ArtifactOrigin, first_line};
 use tokio::sync::watch;
 
 use super::Inner;
@@ -302,7 +302,7 @@ impl Task {
     /// The record of an attempt, which keeps all of the output as an artifact.
     fn record(&self, queued: &Queued, piece: &Piece<'_>) -> Record {
         let reading = queued.call.rules.reading.next(piece.shown, piece.index + 1 == piece.count);
-        let origin = Origin {
+        let origin = ArtifactOrigin {
             what: piece.code.title.clone().unwrap_or_else(|| first_line(&piece.code.code)),
             session: Some(queued.call.key.id.clone()),
             notebook: queued.call.kind.notebook().cloned(),

@@ -16,7 +16,7 @@ use cellist_session::orders::Wanted;
 use cellist_session::parameters::{Literal, ParameterError, assignments, parameters_at};
 use cellist_session::sessions::{KernelMode, Kind, RetryOnCrash, RunRules};
 use cellist_settings::Settings;
-use cellist_store::{Opened, Store};
+use cellist_store::{LoadedNotebook, Store};
 use tokio::runtime::Runtime;
 
 use super::{Arguments, answer, folder_of, heading, on_stdout, on_what};
@@ -129,7 +129,7 @@ impl Run<'_> {
         let path = &self.arguments.notebook;
         let (notebook, notices) = match &self.copy {
             Some(copy) => {
-                let Opened { notebook, notices, .. } = self.store.open(path)?;
+                let LoadedNotebook { notebook, notices, .. } = self.store.open(path)?;
                 self.store.check_writable(copy)?;
                 (Arc::new(notebook), notices)
             }

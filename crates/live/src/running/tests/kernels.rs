@@ -4,6 +4,8 @@
 #[allow(dead_code, reason = "shared with the tests of sessions")]
 mod told;
 
+mod lingering;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -19,11 +21,13 @@ use cellist_store::artifact::Artifacts;
 use testkit::Scratch;
 use tokio::sync::watch;
 
+use lingering::Lingering;
 use told::Told;
 
 pub(super) struct Kernels {
     pub(super) sessions: Sessions,
     pub(super) mill: Arc<Mill>,
+    pub(super) artifacts: Artifacts,
     _scratch: Scratch,
 }
 
@@ -34,6 +38,8 @@ pub(super) struct Mill {
     last: Mutex<Option<Arc<watch::Sender<State>>>>,
     /// The errors of the next starts.
     pub(super) failures: Mutex<VecDeque<Error>>,
+    /// Whether its kernels ignore interrupts.
+    is_deaf: bool,
 }
 
 impl Launcher for Mill {
@@ -42,9 +48,10 @@ impl Launcher for Mill {
             if let Some(error) = self.failures.lock().unwrap().pop_front() {
                 return Err(error);
             }
-            let kernel = Told::new();
+            let mut kernel = Told::new();
+            kernel.deaf = self.is_deaf;
             *self.last.lock().unwrap() = Some(kernel.state.clone());
-            Ok(Started { kernel: Box::new(kernel), notices: Vec::new() })
+            Ok(Started { kernel: Box::new(Lingering::new(kernel)), notices: Vec::new() })
         })
     }
 }
@@ -59,18 +66,27 @@ impl Mill {
 
 impl Kernels {
     pub(super) fn new() -> Kernels {
-        let (mill, scratch) = (Arc::new(Mill::default()), Scratch::new());
+        Kernels::of(Mill::default())
+    }
+
+    /// Kernels that ignore interrupts.
+    pub(super) fn deaf() -> Kernels {
+        Kernels::of(Mill { is_deaf: true, ..Mill::default() })
+    }
+
+    fn of(mill: Mill) -> Kernels {
+        let (mill, scratch) = (Arc::new(mill), Scratch::new());
         let home = Home::at(scratch.path());
         let artifacts = Artifacts::new(&home, Retention::default());
         let means = Means {
             launcher: mill.clone(),
             home,
-            artifacts,
+            artifacts: artifacts.clone(),
             bridge: Default::default(),
             remembers: true,
             workplace: Workplace::Shared,
         };
-        Kernels { sessions: Sessions::new(Policy::default(), means), mill, _scratch: scratch }
+        Kernels { sessions: Sessions::new(Policy::default(), means), mill, artifacts, _scratch: scratch }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use cellist_kernel::order::Way;
 use cellist_kernel::{Death, Error, Future, Order, Result, Started, State};
