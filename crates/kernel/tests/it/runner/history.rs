@@ -53,12 +53,21 @@ async fn commands_get_names_and_lose_them() {
                 ("%parts A", "stderr UsageError: Alias <parts> requires 2 arguments, 1 given.\\n\nfailed"),
                 ("%alias all echo \"<%l>\"", ""),
                 ("name = 'v'\n%all one $name", r"stdout <one v>\r\n"),
-                ("('parts', 'echo first %s second %s') in get_ipython().run_line_magic('alias', '')", "stdout Total number of aliases: 14\\n\nresult text/plain=True"),
+                (
+                    "('parts', 'echo first %s second %s') in get_ipython().run_line_magic('alias', '')",
+                    "stdout Total number of aliases: 14\\n\nresult text/plain=True",
+                ),
                 ("%unalias parts", ""),
                 ("%unalias parts", r"stdout parts is not an alias\n"),
                 ("%parts A B", "stderr UsageError: Line magic function `%parts` not found.\\n\nfailed"),
-                ("%alias cd echo", "stdout The name cd can't be aliased because it is a keyword or builtin.\\n"),
-                ("%alias time echo", "stdout The name time can't be aliased because it is another magic command.\\n"),
+                (
+                    "%alias cd echo",
+                    "stdout The name cd can't be aliased because it is a keyword or builtin.\\n",
+                ),
+                (
+                    "%alias time echo",
+                    "stdout The name time can't be aliased because it is another magic command.\\n",
+                ),
                 ("%rehashx\n%uname -s", r"stdout Linux\r\n"),
             ])
             .await;
@@ -86,7 +95,10 @@ async fn every_mode_of_tracebacks_can_be_chosen() {
             ])
             .await;
         let wrong = session.run("%xmode nosuch").await;
-        assert!(wrong.is_ok() && wrong.stderr().contains("Unrecognized mode in FormattedTB: <Nosuch>"), "{wrong}");
+        assert!(
+            wrong.is_ok() && wrong.stderr().contains("Unrecognized mode in FormattedTB: <Nosuch>"),
+            "{wrong}"
+        );
         let minimal = session.run("%tb Minimal").await.error().unwrap().2;
         assert_eq!(minimal.trim_end(), "ZeroDivisionError: division by zero");
         let whole = session.run("%tb").await.error().unwrap().2;
@@ -125,7 +137,10 @@ async fn the_profiler_prints_its_table_and_writes_files() {
         assert!(table.contains("function calls") && table.contains("Ordered by: cumulative time"), "{table}");
         session
             .check(&[
-                ("%%prun -q -T table.txt\nx = 5", "stdout  \\n*** Profile printout saved to text file 'table.txt'.\\n"),
+                (
+                    "%%prun -q -T table.txt\nx = 5",
+                    "stdout  \\n*** Profile printout saved to text file 'table.txt'.\\n",
+                ),
                 ("x, 'function calls' in open('table.txt').read()", "result text/plain=(5, True)"),
                 ("stats = %prun -q -r sum([1])", "stdout  "),
                 ("type(stats).__name__", "result text/plain='Stats'"),
@@ -188,7 +203,10 @@ async fn pylab_imports_all_names_and_tells_of_those_that_it_took() {
     assert!(heard.stderr().contains("pylab import has clobbered these variables: ['diff']"), "{heard}");
     session
         .check(&[
-            ("array([1]).sum() + np.int64(1), plt.__name__", "result text/plain=(np.int64(2), 'matplotlib.pyplot')"),
+            (
+                "array([1]).sum() + np.int64(1), plt.__name__",
+                "result text/plain=(np.int64(2), 'matplotlib.pyplot')",
+            ),
             ("%who", r"stdout Interactive namespace is empty.\n"),
         ])
         .await;

@@ -141,7 +141,10 @@ async fn wide_tables_show_their_columns_as_in_a_notebook() {
     assert_eq!(heard.result(), Some("20"));
     let heard = session.run("pd.DataFrame(np.arange(100, 160).reshape(2, 30))").await;
     let text = heard.result().unwrap();
-    assert!(text.contains(" 129") && text.contains("\n\n") && text.contains("[2 rows x 30 columns]"), "{text}");
+    assert!(
+        text.contains(" 129") && text.contains("\n\n") && text.contains("[2 rows x 30 columns]"),
+        "{text}"
+    );
     session.end().await;
 }
 
@@ -177,7 +180,8 @@ async fn asking_ipython_for_its_shell_makes_no_second_one() {
 async fn a_program_that_changes_the_module_json_or_has_one_of_its_own_is_served() {
     for (python, stands_in) in [(bare_python(), true), (full_python(), false)] {
         let bed = Bed::with(python);
-        for name in ["json", "random", "types", "re", "traceback", "inspect", "threading", "pdb", "argparse"] {
+        for name in ["json", "random", "types", "re", "traceback", "inspect", "threading", "pdb", "argparse"]
+        {
             bed.file(&format!("{name}.py"), "raise RuntimeError('a file of the user')\n");
         }
         let session = bed.start().await;
