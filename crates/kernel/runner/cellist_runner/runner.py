@@ -22,7 +22,7 @@ from .shell import ZMQExitAutocall, ZMQInteractiveShell, get_ipython, no_input
 from .tasks import Tasks
 
 # A cell that cannot be ended after so many attempts never can.
-MOST_FAILURES = 100
+MOST_FAILURES = 20
 
 
 class Cell:
