@@ -21,6 +21,9 @@ pub(crate) static CORPUS: OnceLock<PathBuf> = OnceLock::new();
 /// The seconds that a cell may take.
 const CELL_SECONDS: &str = "120";
 
+/// Variables that a run needs.
+const KEPT: [&str; 4] = ["PATH", "HOME", "LANG", "TMPDIR"];
+
 /// A way to run a notebook.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
@@ -190,6 +193,10 @@ impl Place {
                     command
                 }
             };
+            // All ways have the same environment: a variable of a numeric library may change the last digit.
+            command
+                .env_clear()
+                .envs(std::env::vars_os().filter(|(name, _)| KEPT.iter().any(|kept| name == *kept)));
             command.env("CELLIST_HOME", self.home.join("home")).env("IPYTHONDIR", self.home.join("ipython"));
             command.current_dir(notebook.parent().expect("a folder"));
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -76,7 +76,9 @@ suite! {
     errors: Runner BareRunner Ipykernel KernelGateway JupyterServer EnterpriseGateway;
     r#async: Runner BareRunner Ipykernel KernelGateway JupyterServer EnterpriseGateway;
     processes: Runner BareRunner Ipykernel KernelGateway JupyterServer EnterpriseGateway;
+    shell: Runner BareRunner Ipykernel KernelGateway JupyterServer EnterpriseGateway;
     state: Runner BareRunner Ipykernel KernelGateway JupyterServer EnterpriseGateway;
+    history: Runner BareRunner Ipykernel KernelGateway JupyterServer EnterpriseGateway;
     magics: Runner BareRunner Ipykernel KernelGateway JupyterServer EnterpriseGateway;
     pandas: Runner Ipykernel KernelGateway JupyterServer EnterpriseGateway;
     matplotlib: Runner Ipykernel KernelGateway JupyterServer EnterpriseGateway;

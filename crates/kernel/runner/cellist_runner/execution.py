@@ -90,8 +90,7 @@ def run_nested(shell, raw_cell, store_history, silent, shell_futures, cell_id):
         try:
             _run(runner, raw_cell, result)
         finally:
-            if not silent:
-                runner.end_of_cell(result)
+            runner.end_of_cell(result)
     shell.last_execution_succeeded = result.success
     shell.last_execution_result = result
     return result

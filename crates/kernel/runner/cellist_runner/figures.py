@@ -155,7 +155,7 @@ figures = Figures()
 
 def figsize(sizex, sizey):
     """Sets the size of figures, in inches."""
-    sys.modules["matplotlib"].rcParams["figure.figsize"] = [sizex, sizey]
+    library("importlib").import_module("matplotlib").rcParams["figure.figsize"] = [sizex, sizey]
 
 
 def getfigs(*numbers):

@@ -42,6 +42,7 @@ def _error(module):
 
 def _pylabtools(module):
     module.backend2gui = {}
+    module.figsize, module.getfigs = load("figures").figsize, load("figures").getfigs
 
 
 def _display_functions(module):

@@ -57,7 +57,8 @@ class Kernel:
             "username": self.session.username,
             "version": "5.4",
         }
-        return {"header": header, "msg_id": header["msg_id"], "msg_type": header["msg_type"], "content": {}, "metadata": {}}
+        parent = {"header": header, "msg_id": header["msg_id"], "msg_type": header["msg_type"]}
+        return dict(parent, parent_header={}, metadata={}, content={}, buffers=[])
 
     def set_parent(self, parent, *_arguments, **_keys):
         """Makes later output of this thread or task that of a request."""
@@ -105,8 +106,9 @@ class Session:
         elif kind == "clear_output":
             runner.shell.display_pub.clear_output(content.get("wait", False))
         elif kind == "error":
+            name, message = str(content.get("ename", "")), str(content.get("evalue", ""))
             lines = [str(line) for line in content.get("traceback", ())]
-            runner.outlet.send("error", name=content.get("ename", ""), message=content.get("evalue", ""), traceback=lines)
+            runner.outlet.send("error", name=name, message=message, traceback=lines)
         elif kind in ("comm_open", "comm_msg", "comm_close"):
             load("comms").publish(kind, content, metadata, buffers)
 

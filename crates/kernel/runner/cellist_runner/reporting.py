@@ -14,7 +14,8 @@ def remember(error):
 
 def is_usage_error(error):
     """Whether it is the wrong use of a magic, ours or IPython's."""
-    return any(kind.__name__ == "UsageError" and kind.__module__ == "IPython.core.error" for kind in type(error).__mro__)
+    names = [(kind.__module__, kind.__name__) for kind in type(error).__mro__]
+    return ("IPython.core.error", "UsageError") in names
 
 
 def show_failure(shell, error):

@@ -21,6 +21,9 @@ from .requests import Requests
 from .shell import ZMQExitAutocall, ZMQInteractiveShell, get_ipython, no_input
 from .tasks import Tasks
 
+# A cell that cannot be ended after so many attempts never can.
+MOST_FAILURES = 20
+
 
 class Cell:
     """One execution, and how far it is."""
@@ -61,6 +64,8 @@ class Runner:
         self.cell_name = "<cell>"
         # Whether the cell ends with the error shown now.
         self.ends = False
+        # How often ending the cell failed, for instance since the program broke a module that we need.
+        self.failures = 0
 
     # Setting up.
 
@@ -289,7 +294,9 @@ class Runner:
             self.outlet.turn(None)
         if callbacks:
             events.trigger("post_execute")
-            events.trigger("post_run_cell", result or load("execution").result_of(self.cell))
+            result = result or load("execution").result_of(self.cell)
+            if not result.info.silent:
+                events.trigger("post_run_cell", result)
         self.show_figures()
 
     def show_figures(self):
@@ -326,6 +333,7 @@ class Runner:
                     self.cell = Cell(self.taken[0])
                 self.execute(self.cell)
                 self.taken.clear()
+                self.failures = 0
                 if self.shell.exit_now:
                     return
             except BaseException as error:
@@ -335,6 +343,9 @@ class Runner:
                     cell.error = error
                 else:
                     self.report(error)
+                    self.failures += bool(self.taken)
+                if self.failures > MOST_FAILURES:
+                    os._exit(1)
 
     def report(self, error):
         """Shows errors of tasks that nothing awaits."""

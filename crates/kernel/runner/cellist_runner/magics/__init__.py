@@ -31,6 +31,8 @@ class Magics(
     def __init__(self, shell):
         self.shell = shell
         self.add_default_aliases()
+        # Extensions that were loaded, by their names.
+        self.extensions = {}
         # Modules of programs that `%run` ran.
         self.programs = []
 

@@ -6,6 +6,8 @@ from ..base import load
 from ..shell import INTERACTIVITIES, XMODES, UsageError
 
 SHELL_NAMES = ("InteractiveShell", "ZMQInteractiveShell", "TerminalInteractiveShell")
+# Classes whose settings are listed.
+KNOWN = ("InlineBackend", "ZMQInteractiveShell")
 # Settings of the shell that have an effect here.
 SHELL_SETTINGS = ("ast_node_interactivity", "automagic", "xmode", "autoawait", "colors")
 
@@ -16,15 +18,12 @@ class ConfigurationMagics:
     def line_config(self, line=""):
         """Shows or sets a setting: `%config Class.name` or `%config Class.name = value`."""
         line = line.strip()
-        known = ("InlineBackend", "ZMQInteractiveShell") + tuple(
-            name for name in self.shell.config if name not in SHELL_NAMES + ("IPKernelApp", "InlineBackend")
-        )
         if not line:
             print("Available objects for config:")
-            for name in sorted(known):
+            for name in KNOWN:
                 print("    %s" % name)
             return None
-        if line in known:
+        if line in KNOWN:
             for name in self._names_of(line):
                 print("%s.%s = %r" % (line, name, self._setting(line, name)))
             return None
@@ -34,7 +33,7 @@ class ConfigurationMagics:
         found = re.match(r"(\w+)\.(\w+)\s*=(?!=)\s*(.+)", line, re.S)
         if found is None:
             text = "Invalid config statement: %r, should be `Class.trait = value`." % line
-            near = [name for name in known if name.lower() == line.lower()]
+            near = [name for name in KNOWN if name.lower() == line.lower()]
             raise UsageError(text + "".join("\nDid you mean %s (note the case)?" % name for name in near))
         kind, name, value = found.groups()
         self._set(kind, name, eval(value, self.shell.user_ns))
@@ -43,9 +42,7 @@ class ConfigurationMagics:
     def _names_of(self, kind):
         if kind == "InlineBackend":
             return load("figures").SETTINGS
-        if kind in SHELL_NAMES:
-            return SHELL_SETTINGS
-        return sorted(self.shell.config[kind])
+        return SHELL_SETTINGS
 
     def _setting(self, kind, name):
         if kind == "InlineBackend" and name in load("figures").SETTINGS:

@@ -23,7 +23,7 @@ class HistoryMagics:
     """Earlier cells: showing, running, naming and saving them."""
 
     def line_history(self, line=""):
-        """Prints earlier cells: `-n` with numbers, `-o` with results, `-p` with prompts, `-t` as the Python that ran."""
+        """Prints earlier cells: `-n` with numbers, `-o` results, `-p` prompts, `-t` as the Python that ran."""
         options, words = options_of(line, "noptyuf:g:l:")
         raw = "t" not in options
         if "g" in options:

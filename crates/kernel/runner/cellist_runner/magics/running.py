@@ -60,13 +60,12 @@ class RunningMagics:
     def _run_cells(self, path):
         with open(path, "rb") as file:
             text = file.read()
-        if path.endswith(".ipy"):
-            return state.runner.run_source(text.decode("utf-8"), path, False)
-        for cell in from_json(text).get("cells", []):
-            if cell.get("cell_type") == "code":
-                source = cell.get("source", "")
-                state.runner.run_source("".join(source), path, False)
-        return None
+        sources = [text.decode("utf-8")]
+        if path.endswith(".ipynb"):
+            cells = from_json(text).get("cells", [])
+            sources = ["".join(cell.get("source", "")) for cell in cells if cell.get("cell_type") == "code"]
+        for source in sources:
+            self.shell.run_cell(source, silent=True).raise_error()
 
     def line_capture(self, _line):
         """Only as a cell magic."""

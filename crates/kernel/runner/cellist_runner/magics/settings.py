@@ -18,30 +18,50 @@ def _not_supported(name):
 class SettingsMagics:
     """How things are done and shown, and extensions."""
 
-    def line_load_ext(self, line):
-        """Loads an extension of IPython's, as far as it can be."""
+    def line_load_ext(self, line, again=False):
+        """Loads an extension of IPython's."""
         name = line.strip()
         if not name:
             raise UsageError("Missing module name.")
         if name == "autoreload":
             self.shell.reloads = self.shell.reloads or load("reloading").Reloads()
-            return None
-        module = library("importlib").import_module(name)
-        start = getattr(module, "load_ipython_extension", None)
-        if start is not None:
-            try:
-                start(self.shell)
-            except Exception as error:
-                print(
-                    "The extension %s was not loaded: %s: %s" % (name, type(error).__name__, error),
-                    file=sys.stderr,
-                )
-        return None
+        elif name in self.extensions and not again:
+            print("The %s extension is already loaded. To reload it, use:\n  %%reload_ext %s" % (name, name))
+        else:
+            module = self._extension(name)
+            if not hasattr(module, "load_ipython_extension"):
+                print("The %s module is not an IPython extension." % name)
+                return
+            module.load_ipython_extension(self.shell)
+            self.extensions[name] = module
 
-    line_reload_ext = line_load_ext
+    def _extension(self, name):
+        """The module of an extension, which may be one that comes with IPython."""
+        find = library("importlib").import_module
+        try:
+            return find(name)
+        except ModuleNotFoundError:
+            if name != "storemagic":
+                raise
+            return find("IPython.extensions." + name)
 
-    def line_unload_ext(self, _line):
-        """Nothing to take away."""
+    def line_reload_ext(self, line):
+        """Loads an extension again, with its file as it is now."""
+        name = line.strip()
+        if name in self.extensions:
+            self.line_unload_ext(name)
+            library("importlib").reload(sys.modules[name])
+        self.line_load_ext(name, True)
+
+    def line_unload_ext(self, line):
+        """Takes an extension away, where it can be."""
+        module = self.extensions.pop(line.strip(), None)
+        if module is None:
+            print("The %s extension is not loaded." % line.strip())
+        elif hasattr(module, "unload_ipython_extension"):
+            module.unload_ipython_extension(self.shell)
+        else:
+            print("The %s extension doesn't define how to unload it." % line.strip())
 
     def line_autoreload(self, line):
         """Reloads modules whose files have changed: `0` never, `1` or `2` before each cell, nothing: now."""
@@ -81,8 +101,8 @@ class SettingsMagics:
         print("%pylab is deprecated, use %matplotlib inline and import the required libraries.")
         print("Populating the interactive namespace from numpy and matplotlib")
         if clobbered:
-            text = "pylab import has clobbered these variables: %s\n`%%matplotlib` prevents importing * from pylab and numpy"
-            warn(text % clobbered)
+            text = "pylab import has clobbered these variables: %s" % clobbered
+            warn(text + "\n`%matplotlib` prevents importing * from pylab and numpy")
 
     def _nothing(self, _line=""):
         return None

@@ -202,3 +202,71 @@ async fn a_program_that_changes_the_module_json_or_has_one_of_its_own_is_served(
         session.end().await;
     }
 }
+
+#[tokio::test]
+async fn extensions_are_loaded_once_and_taken_away() {
+    for python in [bare_python(), full_python()] {
+        let bed = Bed::with(python);
+        bed.file(
+            "own.py",
+            "def load_ipython_extension(shell):\n    print('loaded')\n    shell.register_magic_function(lambda line: line.upper(), 'line', 'upper')\ndef unload_ipython_extension(shell):\n    print('unloaded')\n",
+        );
+        bed.file("other.py", "");
+        bed.file("failing.py", "def load_ipython_extension(shell): 1 / 0\n");
+        let session = bed.start().await;
+        session
+            .check(&[
+                ("%load_ext own", r"stdout loaded\n"),
+                ("%upper text", "result text/plain='TEXT'"),
+                (
+                    "%load_ext own",
+                    r"stdout The own extension is already loaded. To reload it, use:\n  %reload_ext own\n",
+                ),
+                ("%reload_ext own", r"stdout unloaded\nloaded\n"),
+                ("%unload_ext own", r"stdout unloaded\n"),
+                ("%unload_ext own", r"stdout The own extension is not loaded.\n"),
+                ("%load_ext other", r"stdout The other module is not an IPython extension.\n"),
+                ("%load_ext failing", "error ZeroDivisionError: division by zero\nfailed"),
+            ])
+            .await;
+        session.end().await;
+    }
+}
+
+#[tokio::test]
+async fn functions_of_the_program_change_cells_before_they_run() {
+    for python in [bare_python(), full_python()] {
+        let session = Bed::with(python).start().await;
+        session
+            .check(&[
+                (
+                    "import ast\nclass Negative(ast.NodeTransformer):\n    def visit_Constant(self, node):\n        return ast.Constant(-node.value) if type(node.value) is int else node\nget_ipython().ast_transformers.append(Negative())",
+                    "",
+                ),
+                ("3", "result text/plain=-3"),
+                ("get_ipython().ast_transformers.clear()", ""),
+                (
+                    "get_ipython().input_transformers_cleanup.append(lambda lines: [line.replace('shout', 'print') for line in lines])",
+                    "",
+                ),
+                ("shout('heard')", r"stdout heard\n"),
+                ("get_ipython().input_transformers_cleanup.clear()\n3", "result text/plain=3"),
+                (
+                    "class Broken(ast.NodeTransformer):\n    def visit_Constant(self, node): raise KeyError('k')\nget_ipython().ast_transformers.append(Broken())",
+                    "",
+                ),
+            ])
+            .await;
+        let heard = session.run("3").await;
+        assert!(heard.stderr().contains("It will be unregistered") && heard.result() == Some("3"), "{heard}");
+        session.check(&[("3", "result text/plain=3")]).await;
+        session.end().await;
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_breaks_the_runner_itself_ends_it() {
+    let session = Bed::new().start().await;
+    let heard = session.run("import sys\nsys.modules['cellist_runner.outlet'].to_json = None").await;
+    assert!(matches!(heard.0.last(), Some(cellist_kernel::Event::Died(_))), "{heard}");
+}
