@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use cellist_kernel::Order;
 use cellist_kernel::guard::Guard;
-use cellist_kernel::order::Way;
+use cellist_kernel::order::{KernelSurroundings, Way};
 use cellist_output::{Ansi, Limits};
-use cellist_session::execution::{Limit, Reader, Reading, Status};
+use cellist_session::execution::{Reader, Reading, Status};
 use cellist_session::sessions::{
-    Call, Code, KernelMode, Kind, Means, Policy, RetryOnCrash, SessionError, SessionKey, Sessions, Ticket,
+    Code, Kind, Means, Policy, RunRules, SessionCall, SessionError, SessionKey, Sessions, Ticket,
 };
-use cellist_settings::Home;
+use cellist_settings::{Home, Settings};
 use cellist_store::artifact::{Artifacts, Retention};
 use tokio::time::timeout;
 
@@ -72,28 +72,16 @@ impl SessionPool {
         SessionKey::new(session, self.folder.path())
     }
 
-    pub(crate) fn call(&self, session: &str, code: &str) -> Call {
-        Call {
-            key: self.key(session),
-            kind: Kind::Tool,
-            owner: None,
-            order: Order {
-                environment: std::env::vars_os().collect(),
-                has_pip: true,
-                ..Order::new(self.way.clone(), self.folder.path())
-            },
-            cells: vec![Code { code: code.to_owned(), ..Code::default() }],
-            limit: Limit::None,
-            grace: Duration::from_secs(5),
-            on_stuck: None,
-            reset: false,
-            retry: RetryOnCrash::Auto,
-            mode: KernelMode::Session,
-            reading: Reading { limits: Limits::for_screen(), ansi: Ansi::Remove, reader: Reader::default() },
-            rights: None,
-            caller: None,
-            outputs: None,
-        }
+    pub(crate) fn call(&self, session: &str, code: &str) -> SessionCall {
+        let order = Order {
+            environment: std::env::vars_os().collect(),
+            around: KernelSurroundings { has_pip: true, ..KernelSurroundings::default() },
+            ..Order::new(self.way.clone(), self.folder.path())
+        };
+        let reading = Reading { limits: Limits::for_screen(), ansi: Ansi::Remove, reader: Reader::default() };
+        let rules = RunRules::new(&Settings::default(), reading);
+        let cells = vec![Code { code: code.to_owned(), ..Code::default() }];
+        SessionCall { cells, ..SessionCall::new(self.key(session), Kind::Tool, order.into(), rules) }
     }
 
     fn pid(&self, session: &str) -> Option<u32> {

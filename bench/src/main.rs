@@ -20,6 +20,7 @@ mod mcp;
 mod measure;
 mod page;
 mod pty;
+mod real;
 mod round_trip;
 mod start;
 mod streams;
@@ -28,6 +29,7 @@ mod terminal;
 mod text;
 mod warm;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use table::Figure;
@@ -54,11 +56,24 @@ const BENCHES: &[Bench] = &[
     ("page", "the live page in a real browser", page::run),
     ("idle", "the host's socket beside thousands of idle connections", idle::run),
     ("frames", "frames that announce a terabyte, on each protocol of the host", frames::run),
+    (
+        "real",
+        "real notebooks, by nbclient and by both backends; a folder of them with --corpus DIR",
+        real::run,
+    ),
     ("chat", "the assistant on the page, with a provider on this machine", chat::run),
 ];
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(at) = words.iter().position(|word| word == "--corpus") {
+        let Some(folder) = words.get(at + 1).map(PathBuf::from).filter(|folder| folder.is_dir()) else {
+            eprintln!("--corpus needs a folder of notebooks");
+            return ExitCode::from(2);
+        };
+        let _ = real::CORPUS.set(folder);
+        words.drain(at..at + 2);
+    }
     // A separate process makes the large notebooks: a child is charged with the memory of the
     // process that starts it.
     if let [command, path] = words.as_slice()

@@ -44,6 +44,8 @@ pub enum NeededBy {
 pub const PARTS: &[TestPart] = &[
     TestPart { name: "nbformat", kind: PartKind::Python, needed_by: NeededBy::Tests },
     TestPart { name: "kernels", kind: PartKind::Python, needed_by: NeededBy::Tests },
+    TestPart { name: "kernels-6", kind: PartKind::Python, needed_by: NeededBy::Tests },
+    TestPart { name: "ipython-8", kind: PartKind::Python, needed_by: NeededBy::Tests },
     TestPart { name: "gateway", kind: PartKind::Python, needed_by: NeededBy::Tests },
     TestPart { name: "enterprise", kind: PartKind::Python, needed_by: NeededBy::Tests },
     TestPart { name: "vermin", kind: PartKind::Python, needed_by: NeededBy::Tests },
@@ -55,6 +57,7 @@ pub const PARTS: &[TestPart] = &[
     TestPart { name: "bench-lean", kind: PartKind::Python, needed_by: NeededBy::Bench },
     TestPart { name: "bench-jupytext", kind: PartKind::Python, needed_by: NeededBy::Bench },
     TestPart { name: "bench-kernels", kind: PartKind::Python, needed_by: NeededBy::Bench },
+    TestPart { name: "bench-corpus", kind: PartKind::Python, needed_by: NeededBy::Bench },
     TestPart { name: "bench-mcp", kind: PartKind::Python, needed_by: NeededBy::Bench },
 ];
 

@@ -62,7 +62,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command { name: "web", arguments: "", about: "build the page, which is kept in web/dist", run: web::run },
     Command {
         name: "bench",
-        arguments: "[NAME]...",
+        arguments: "[NAME]... [--corpus DIR]",
         about: "measure the release build and its peers",
         run: bench::run,
     },

@@ -13,7 +13,7 @@ use crate::error::{Error, Failure};
 use crate::process::Host;
 use crate::protocol::notebook::{EditResult, NotebookAsk, NotebookEdit, NotebookReply};
 use crate::protocol::request::Reply;
-pub use open::{OpenContent, OpenNotebook};
+pub use open::OpenNotebook;
 
 type Result<T> = std::result::Result<T, NotebookError>;
 

@@ -7,6 +7,7 @@
 
 mod bars;
 pub mod body;
+mod comm;
 mod current;
 pub mod environment;
 mod error;
@@ -31,6 +32,7 @@ mod waiting;
 pub mod zmq;
 
 pub use cellist_output::Backend;
+pub use comm::{CommKind, CommMessage};
 pub use error::{Error, Result};
 pub use event::{Death, Event, Outcome, Status};
 pub use kernel::{

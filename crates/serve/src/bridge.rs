@@ -13,7 +13,7 @@ use axum::routing::post;
 use cellist_host::HostService;
 use cellist_session::execution::{Cancel, Canceller};
 use cellist_session::sessions::SessionKey;
-use cellist_tools::{Answer, Block, NotCalled};
+use cellist_tools::{AnswerBlock, NotCalled, ToolAnswer};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -63,9 +63,9 @@ fn json_response(status: StatusCode, content: &Value) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], content.to_string()).into_response()
 }
 
-async fn execute(bridge: &ToolBridge, request: Request) -> Result<Answer, (StatusCode, String)> {
+async fn execute(bridge: &ToolBridge, request: Request) -> Result<ToolAnswer, (StatusCode, String)> {
     let key = authenticate(bridge, request.headers())?;
-    listen::mark_known(request.extensions());
+    listen::mark_authenticated(request.extensions());
     let too_large = || {
         let why = format!("the call is too large: at most {MOST_BODY} bytes");
         (StatusCode::PAYLOAD_TOO_LARGE, why)
@@ -108,10 +108,10 @@ fn authenticate(
 }
 
 /// The complete answer as JSON for a program, with its text apart from the notices about it.
-fn answer_json(answer: &Answer) -> Value {
-    let image = |block: &Block| match block {
-        Block::Image { mime, data } => Some(json!({ "mime": mime, "data": data })),
-        Block::Text(_) | Block::Link { .. } => None,
+fn answer_json(answer: &ToolAnswer) -> Value {
+    let image = |block: &AnswerBlock| match block {
+        AnswerBlock::Image { mime, data } => Some(json!({ "mime": mime, "data": data })),
+        AnswerBlock::Text(_) | AnswerBlock::Link { .. } => None,
     };
     let images: Vec<Value> = answer.blocks.iter().filter_map(image).collect();
     let (text, about) = answer.text_and_about();

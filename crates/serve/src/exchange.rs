@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cellist_host::wire::{Down, Up};
-use cellist_host::{Client, Event, Failure, FailureKind, Reply, Request};
+use cellist_host::{Client, Event, Failure, FailureKind, Reply, Request, RunPlace};
 use cellist_platform::contained::contained;
 use cellist_platform::fault;
-use cellist_session::run::{Cancel, Canceller};
+use cellist_session::execution::{Cancel, Canceller, Wish};
 use tokio::sync::{Mutex, MutexGuard, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
@@ -73,14 +73,15 @@ impl<W: ClientWriter> Exchange<W> {
                 let (canceller, cancel) = Cancel::channel();
                 self.stops.insert(id, canceller);
                 let connection = self.connection.clone();
+                let place = connection.shared.service.enter(&connection.client, &request);
                 self.requests.spawn(async move {
-                    connection.execute(id, *request, cancel).await;
+                    connection.execute(id, *request, place, cancel).await;
                     id
                 });
             }
-            Up::Cancel { id } => {
+            Up::Cancel { id, force } => {
                 if let Some(stop) = self.stops.get(&id) {
-                    stop.cancel();
+                    stop.pass_on(if force { Wish::Force } else { Wish::Stop });
                 }
             }
         }
@@ -94,14 +95,10 @@ impl<W> Drop for Exchange<W> {
 }
 
 impl<W: ClientWriter> ClientConnection<W> {
-    pub(crate) fn client(&self) -> &Client {
-        &self.client
-    }
-
-    async fn execute(&self, id: u64, request: Request, cancel: Cancel) {
+    async fn execute(&self, id: u64, request: Request, place: Option<RunPlace>, cancel: Cancel) {
         let (events, mut newest) = watch::channel(None);
         let unsent = events.clone();
-        let answering = self.answer(request, events, cancel);
+        let answering = self.answer(request, place, events, cancel);
         tokio::pin!(answering);
         // Most requests are answered before their first event is due.
         let mut next = Instant::now() + PACE;
@@ -143,6 +140,7 @@ impl<W: ClientWriter> ClientConnection<W> {
     async fn answer(
         &self,
         request: Request,
+        place: Option<RunPlace>,
         events: watch::Sender<Option<Event>>,
         cancel: Cancel,
     ) -> Result<Reply, Failure> {
@@ -153,7 +151,7 @@ impl<W: ClientWriter> ClientConnection<W> {
                 Request::Page(ask) => shared.page(&ask).await.map(Reply::Page),
                 Request::Browsers => Ok(Reply::Browsers(shared.browsers())),
                 Request::Revoke(id) => shared.revoke(id.as_deref()).map(Reply::Browsers),
-                request => shared.service.answer(&self.client, request, events, cancel).await,
+                request => shared.service.answer(&self.client, request, place, events, cancel).await,
             }
         });
         answered.await.unwrap_or_else(|panicked| Err(Failure::internal(panicked)))

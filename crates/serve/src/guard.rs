@@ -181,7 +181,7 @@ pub(crate) async fn check(State(guard): State<HttpGuard>, request: Request, next
         Some(refusal) => refusal.response(is_for_programs(path)),
         None => {
             if is_for_programs(path) {
-                listen::mark_known(request.extensions());
+                listen::mark_authenticated(request.extensions());
             }
             next.run(request).await
         }

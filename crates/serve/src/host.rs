@@ -27,7 +27,7 @@ use crate::registration::HostRegistration;
 use crate::unix_client;
 
 /// Time for kernels to end when the host stops. After that the guard kills them.
-const CLOSING: Duration = Duration::from_secs(20);
+const KERNELS_END: Duration = Duration::from_secs(20);
 
 /// The options of a host.
 #[derive(Clone, Debug)]
@@ -67,19 +67,19 @@ pub enum CannotServe {
 ///
 /// [`HostServer::open`] takes the registration of the state folder, and [`HostServer::run`] serves
 /// until a stop is requested. On a stop the host first closes its socket, then ends kernels and
-/// notebooks. It keeps its lock until they have ended. The next host therefore never meets the
-/// kernels of this one.
+/// notebooks. It keeps its lock until they have ended or a time limit is over. The guard ends
+/// kernels that take longer.
 #[derive(Debug)]
 pub struct HostServer {
-    serving: ServeOptions,
-    registered: HostRegistration,
+    options: ServeOptions,
+    registration: HostRegistration,
     started: u64,
 }
 
 /// State shared by all parts of a host.
 pub(crate) struct HostShared {
     pub(crate) service: HostService,
-    serving: ServeOptions,
+    options: ServeOptions,
     started: u64,
     clients: AtomicUsize,
     is_closed: AtomicBool,
@@ -92,38 +92,38 @@ pub(crate) struct HostShared {
 impl HostServer {
     /// Registers as the host of the state folder. Fails if another host is registered. Needs a
     /// runtime.
-    pub fn open(serving: ServeOptions, guard: &Guard) -> Result<HostServer, CannotServe> {
-        let failed = |error| CannotServe::NoState { folder: serving.home.path().to_owned(), error };
-        serving.home.refuse_foreign().map_err(failed)?;
-        let registered = HostRegistration::open(&serving.home, &serving.version, guard).map_err(failed)?;
-        let registered = registered.ok_or(CannotServe::Taken)?;
+    pub fn open(options: ServeOptions, guard: &Guard) -> Result<HostServer, CannotServe> {
+        let failed = |error| CannotServe::NoState { folder: options.home.path().to_owned(), error };
+        options.home.refuse_foreign().map_err(failed)?;
+        let registration = HostRegistration::open(&options.home, &options.version, guard).map_err(failed)?;
+        let registration = registration.ok_or(CannotServe::Taken)?;
         guard.sweep();
         raise_open_files();
-        Ok(HostServer { serving, registered, started: now_ms() })
+        Ok(HostServer { options, registration, started: now_ms() })
     }
 
     /// Serves until a stop is requested, then ends kernels and notebooks. Fails if the page cannot
     /// be served from the start.
     pub async fn run(self, service: HostService) -> Result<(), Failure> {
-        let HostServer { serving, mut registered, started } = self;
+        let HostServer { options, mut registration, started } = self;
         note(format_args!(
             "cellist {} serves {} (pid {})",
-            serving.version,
-            serving.home.path().display(),
+            options.version,
+            options.home.path().display(),
             std::process::id()
         ));
         let shared = Arc::new(HostShared {
-            service: service.keeping_chats(&serving.home),
-            serving,
+            service: service.keeping_chats(&options.home),
+            options,
             started,
             clients: AtomicUsize::new(0),
             is_closed: AtomicBool::new(false),
             stopping: watch::Sender::new(None),
             page: OnceCell::new(),
-            connections: ConnectionTable::new(MOST_GREETING, MOST_CLIENTS),
+            connections: ConnectionTable::new(MAX_GREETING, MAX_CLIENTS),
         });
         let mut served = Ok(());
-        if let Some(ask) = &shared.serving.page {
+        if let Some(ask) = &shared.options.page {
             match shared.page(ask).await {
                 // Other users may read a log file.
                 Ok(PageLink { link, .. }) if io::stderr().is_terminal() => {
@@ -140,17 +140,17 @@ impl HostServer {
             note(format_args!("code in kernels cannot call tools: {error}"));
         }
         let watching = tokio::spawn(watch_signals_and_idleness(shared.clone()));
-        let mut look = tokio::time::interval(HOLD);
+        let mut check = tokio::time::interval(CHECK_INTERVAL);
         let mut spare = SpareDescriptor::reserve();
         loop {
             tokio::select! {
                 () = shared.stopped() => break,
-                () = async { tokio::select! { _ = look.tick() => (), () = registered.disturbed() => () } } => {
-                    if !registered.restore() {
+                () = async { tokio::select! { _ = check.tick() => (), () = registration.disturbed() => () } } => {
+                    if !registration.restore() {
                         shared.stop("the state folder is gone or has another host");
                     }
                 },
-                accepted = registered.socket.listener.accept() => match accepted {
+                accepted = registration.socket.listener.accept() => match accepted {
                     Ok((stream, _)) => {
                         let slot = shared.connections.slot();
                         tokio::spawn(unix_client::serve_connection(stream, slot, shared.clone()));
@@ -169,8 +169,8 @@ impl HostServer {
         watching.abort();
         let why = (*shared.stopping.borrow()).unwrap_or("requested");
         note(format_args!("stopping: {why}"));
-        let claim = registered.close();
-        if tokio::time::timeout(CLOSING, shared.service.close()).await.is_err() {
+        let claim = registration.close();
+        if tokio::time::timeout(KERNELS_END, shared.service.close()).await.is_err() {
             note("some kernels did not end in time; the guard ends them");
         }
         if let Some(page) = shared.page.get() {
@@ -182,34 +182,34 @@ impl HostServer {
 }
 
 /// Limits on connections before and after the greeting. Lower if few files may be open.
-const MOST_GREETING: usize = 256;
-const MOST_CLIENTS: usize = 1024;
+const MAX_GREETING: usize = 256;
+const MAX_CLIENTS: usize = 1024;
 
 /// Interval of the check whether clients can still find the host.
-const HOLD: Duration = Duration::from_secs(10);
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
 impl HostShared {
     /// The state of the host. Only attached clients are counted.
     pub(crate) fn state(&self) -> HostState {
         let keeping = self.service.keeping();
         HostState {
-            version: self.serving.version.clone(),
+            version: self.options.version.clone(),
             pid: std::process::id(),
             started: self.started,
-            background: self.serving.staying != IdlePolicy::UntilStopped,
+            background: self.options.staying != IdlePolicy::UntilStopped,
             sessions: keeping.sessions,
             busy: keeping.busy,
             notebooks: keeping.notebooks,
             chats: keeping.chats,
             clients: self.clients.load(Ordering::SeqCst),
-            log: self.serving.log.clone(),
+            log: self.options.log.clone(),
             page: self.page.get().map(|page| page.port()),
         }
     }
 
     /// The host's version.
     pub(crate) fn version(&self) -> &str {
-        &self.serving.version
+        &self.options.version
     }
 
     /// Whether the limit on clients is reached.
@@ -219,7 +219,7 @@ impl HostShared {
 
     /// The state folder.
     pub(crate) fn home(&self) -> &Home {
-        &self.serving.home
+        &self.options.home
     }
 
     /// A link to the page. Starts to serve the page if needed.
@@ -299,7 +299,7 @@ impl Drop for AttachedClient {
 async fn watch_signals_and_idleness(shared: Arc<HostShared>) {
     let mut kinds = vec![SignalKind::terminate(), SignalKind::interrupt()];
     // A background host survives the end of its terminal.
-    if shared.serving.staying == IdlePolicy::UntilStopped {
+    if shared.options.staying == IdlePolicy::UntilStopped {
         kinds.push(SignalKind::hangup());
     }
     for kind in kinds {
@@ -310,7 +310,7 @@ async fn watch_signals_and_idleness(shared: Arc<HostShared>) {
             shared.stop("received a signal");
         });
     }
-    let IdlePolicy::WhileNeeded(linger) = shared.serving.staying else { return };
+    let IdlePolicy::WhileNeeded(linger) = shared.options.staying else { return };
     let _ignored = signal(SignalKind::hangup());
     let mut idle = IdleTimer::new(linger);
     let mut ticks = tokio::time::interval(idle.interval());

@@ -30,7 +30,7 @@ pub(crate) use connections::{Closing, ConnectionHandle, ConnectionSlot, Connecti
 pub(crate) use spare_descriptor::SpareDescriptor;
 
 /// Time until the first authenticated request of a connection.
-const STRANGER: Duration = Duration::from_secs(10);
+const AUTHENTICATION: Duration = Duration::from_secs(10);
 /// Idle time of an authenticated connection between requests, and time limit for the head of a
 /// request.
 const IDLE: Duration = Duration::from_secs(60);
@@ -43,8 +43,8 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(50);
 
 /// Limits per listener on connections without and with an authenticated request. Lower if few files
 /// may be open.
-const MOST_STRANGERS: usize = 256;
-const MOST_KNOWN: usize = 512;
+const MAX_UNAUTHENTICATED: usize = 256;
+const MAX_AUTHENTICATED: usize = 512;
 
 /// Connections that the system queues before accept. Clients beyond it retry after a second.
 const BACKLOG: u32 = 4096;
@@ -59,7 +59,7 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// Serves until `leaving` resolves, then finishes the responses in progress.
 pub(crate) async fn serve(listener: TcpListener, router: Router, stopping: impl Future<Output = ()>) {
-    let table = ConnectionTable::new(MOST_STRANGERS, MOST_KNOWN);
+    let table = ConnectionTable::new(MAX_UNAUTHENTICATED, MAX_AUTHENTICATED);
     let mut stopping = pin!(stopping);
     loop {
         let accepted = tokio::select! {
@@ -92,9 +92,9 @@ pub(crate) fn accept_failed(peer: &str, error: &io::Error) {
 
 /// Marks the connection of a request as authenticated, which protects it from being closed for
 /// newer ones.
-pub(crate) fn mark_known(extensions: &Extensions) {
+pub(crate) fn mark_authenticated(extensions: &Extensions) {
     if let Some(handle) = extensions.get::<ConnectionHandle>() {
-        handle.mark_known();
+        handle.mark_authenticated();
     }
 }
 
@@ -117,15 +117,15 @@ async fn connection(stream: TcpStream, router: Router, slot: ConnectionSlot) {
     // The WebSocket of a page outlives this task, and counts until it is closed.
     let io = TokioIo::new(CountedStream::new(stream, slot));
     let mut serving = pin!(builder.serve_connection(io, service).with_upgrades());
-    let mut patience = pin!(sleep(STRANGER));
-    let mut is_stranger = true;
+    let mut patience = pin!(sleep(AUTHENTICATION));
+    let mut is_unauthenticated = true;
     loop {
         tokio::select! {
             // The client knows why its connection ended.
             _ = serving.as_mut() => return,
-            () = &mut patience, if is_stranger => match handle.is_stranger() {
+            () = &mut patience, if is_unauthenticated => match handle.is_unauthenticated() {
                 true => return,
-                false => is_stranger = false,
+                false => is_unauthenticated = false,
             },
             order = orders.next() => match order {
                 Closing::Now => return,

@@ -6,20 +6,17 @@ mod assets;
 mod browsers;
 mod editor;
 mod handshake;
-mod kernel;
 mod link_file;
 mod routes;
 mod socket;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use cellist_host::{BrowserView, OpeningFile, PageAsk, PageLink, PageUser, encoded};
 use cellist_platform::fault::{self, Site};
-use cellist_session::orders::ClientEnvironment;
 use cellist_settings::Home;
 use cellist_store::Store;
 use tokio::net::TcpListener;
@@ -30,7 +27,6 @@ use crate::listen;
 use crate::log::note;
 use crate::mcp::{McpServer, at_host, router};
 use access::PageAccess;
-use kernel::{PageRunner, PageRuns};
 
 pub use browsers::{browsers, revoke, token};
 
@@ -41,7 +37,6 @@ pub(crate) struct PageServer {
     access: Arc<PageAccess>,
     guard: HttpGuard,
     user: PageUser,
-    runs: PageRuns,
 }
 
 impl PageServer {
@@ -66,7 +61,6 @@ impl PageServer {
             home,
             access: Arc::new(access),
             user: PageUser::new(ask),
-            runs: PageRuns::default(),
         });
         let agents = at_host(&page.home, ask, page.shared.service.clone()).await?;
         let router = routes::router(page.clone(), router(move || McpServer(agents.another())));
@@ -103,16 +97,6 @@ impl PageServer {
 
     fn store(&self) -> Store {
         Store::new(self.home.clone())
-    }
-
-    fn runner<'a>(&'a self, environment: &'a ClientEnvironment, folder: &'a Path) -> PageRunner<'a> {
-        PageRunner {
-            sessions: self.shared.service.sessions(),
-            home: &self.home,
-            environment,
-            folder,
-            runs: &self.runs,
-        }
     }
 
     /// The signed-in browser of a request.

@@ -50,7 +50,7 @@ pub(crate) async fn serve_connection(mut stream: UnixStream, slot: ConnectionSlo
         Answer::Leaving => shared.stop("requested by a client"),
         Answer::Staying | Answer::Full => {}
         Answer::Attached => {
-            slot.handle().mark_known();
+            slot.handle().mark_authenticated();
             if let (Ok(()), Some(attached)) = (told, attached) {
                 serve(stream, &shared, attached).await;
             }

@@ -2,9 +2,10 @@
 
 #![doc = include_str!("../README.md")]
 
+pub mod cells;
 pub mod execution;
 pub mod orders;
-pub mod run;
+pub mod parameters;
 pub mod sessions;
 #[cfg(test)]
 mod told;

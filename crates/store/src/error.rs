@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use cellist_notebook::Revision;
+use cellist_platform::FailureKind;
 use cellist_platform::in_words;
 
 /// The result of an operation on a notebook's file.
@@ -34,6 +35,20 @@ pub enum ErrorKind {
     Conflict,
     /// The file could not be written. Its content is unchanged.
     CannotSave,
+}
+
+impl ErrorKind {
+    /// The same for programs outside.
+    pub fn failure_kind(self) -> FailureKind {
+        match self {
+            ErrorKind::NotFound => FailureKind::NotFound,
+            ErrorKind::Unreadable => FailureKind::Unreadable,
+            ErrorKind::NotANotebook => FailureKind::InvalidNotebook,
+            ErrorKind::BadInput => FailureKind::AlreadyExists,
+            ErrorKind::Conflict => FailureKind::Stale,
+            ErrorKind::CannotSave => FailureKind::CannotSave,
+        }
+    }
 }
 
 /// The fault of the file that an [`Error`] names.

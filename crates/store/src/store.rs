@@ -62,10 +62,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// leaves the old or the new notebook, never a mixture.
 ///
 /// **Blocking.** All methods block the thread: for the lock up to the patience of the store, for
-/// foreign writers up to ten seconds.
+/// foreign writers about ten seconds.
 ///
-/// **Errors** leave the file as it was. Text with no place in the file goes to the `recovered`
-/// folder, and a notice names it.
+/// **Errors** leave the file unchanged, apart from foreign writes. Text with no place in the file
+/// goes to the `recovered` folder, and a notice names it.
 #[derive(Clone, Debug)]
 pub struct Store {
     home: Home,

@@ -40,4 +40,4 @@ pub use stream::to_terminal;
 pub use table::{Side, Table};
 pub use terminal::{picturing, size, width_of};
 pub use text::{columns, fitting, to_plain, visible};
-pub use view::{Orders, Viewing};
+pub use view::Viewing;

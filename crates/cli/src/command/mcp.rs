@@ -9,7 +9,7 @@ use std::sync::Arc;
 use cellist_serve::mcp::{
     CellistSource, HttpAccess, McpServer, ServiceLocation, listen, prompts, serve_stdio,
 };
-use cellist_session::run::Cancel;
+use cellist_session::execution::Cancel;
 use cellist_settings::{Home, Resolved};
 use cellist_tools::prompt::Prompts;
 use cellist_tools::redaction::Redaction;

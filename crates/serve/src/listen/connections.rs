@@ -17,8 +17,8 @@ const RESERVE: u64 = 128;
 /// The connections of a listener.
 #[derive(Debug)]
 pub(crate) struct ConnectionTable {
-    most_strangers: usize,
-    most_known: usize,
+    max_unauthenticated: usize,
+    max_authenticated: usize,
     state: Mutex<TableState>,
 }
 
@@ -40,13 +40,13 @@ struct ConnectionEntry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ConnectionState {
     /// No request was authenticated yet.
-    Stranger,
+    Unauthenticated,
     /// A request was authenticated. It is idle or being answered.
-    Known,
+    Authenticated,
     /// It closes after its current response.
-    Leaving,
+    Closing,
     /// A WebSocket whose page has completed the handshake.
-    Proven,
+    HandshakeDone,
 }
 
 /// The way to close a connection.
@@ -60,14 +60,14 @@ pub(crate) enum Closing {
 
 impl ConnectionTable {
     /// A table with these limits, or lower ones if few files may be open.
-    pub(crate) fn new(most_strangers: usize, most_known: usize) -> Arc<ConnectionTable> {
+    pub(crate) fn new(max_unauthenticated: usize, max_authenticated: usize) -> Arc<ConnectionTable> {
         let share = |most: usize| match limit() {
             Some(files) => most.min(usize::try_from(files / 8).unwrap_or(most)).max(1),
             None => most,
         };
         let table = Arc::new(ConnectionTable {
-            most_strangers: share(most_strangers),
-            most_known: share(most_known),
+            max_unauthenticated: share(max_unauthenticated),
+            max_authenticated: share(max_authenticated),
             state: Mutex::default(),
         });
         let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,9 +95,9 @@ impl ConnectionTable {
         let number = state.tick();
         state
             .entries
-            .insert(number, ConnectionEntry { state: ConnectionState::Stranger, used: number, order });
-        if state.count(ConnectionState::Stranger) > self.most_strangers {
-            state.close_oldest_stranger();
+            .insert(number, ConnectionEntry { state: ConnectionState::Unauthenticated, used: number, order });
+        if state.count(ConnectionState::Unauthenticated) > self.max_unauthenticated {
+            state.close_oldest_unauthenticated();
         }
         ConnectionSlot { handle: ConnectionHandle { table: self.clone(), number, orders } }
     }
@@ -111,7 +111,7 @@ impl ConnectionTable {
 
     /// Whether the limit on authenticated connections is reached.
     pub(crate) fn is_full(&self) -> bool {
-        self.state().count(ConnectionState::Known) >= self.most_known
+        self.state().count(ConnectionState::Authenticated) >= self.max_authenticated
     }
 
     fn state(&self) -> MutexGuard<'_, TableState> {
@@ -123,7 +123,7 @@ impl ConnectionTable {
 pub(super) fn make_room() -> usize {
     let tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
     let tables: Vec<Arc<ConnectionTable>> = tables.iter().filter_map(Weak::upgrade).collect();
-    tables.iter().map(|table| table.state().close_strangers()).sum()
+    tables.iter().map(|table| table.state().close_unauthenticated()).sum()
 }
 
 impl TableState {
@@ -136,8 +136,8 @@ impl TableState {
         self.entries.values().filter(|entry| entry.state == state).count()
     }
 
-    fn close_oldest_stranger(&mut self) {
-        let oldest = self.entries.iter().find(|(_, entry)| entry.state == ConnectionState::Stranger);
+    fn close_oldest_unauthenticated(&mut self) {
+        let oldest = self.entries.iter().find(|(_, entry)| entry.state == ConnectionState::Unauthenticated);
         if let Some((number, entry)) = oldest {
             entry.order.send_replace(Some(Closing::Now));
             let number = *number;
@@ -145,10 +145,10 @@ impl TableState {
         }
     }
 
-    fn close_strangers(&mut self) -> usize {
+    fn close_unauthenticated(&mut self) -> usize {
         let before = self.entries.len();
         self.entries.retain(|_, entry| {
-            let stays = entry.state != ConnectionState::Stranger;
+            let stays = entry.state != ConnectionState::Unauthenticated;
             if !stays {
                 entry.order.send_replace(Some(Closing::Now));
             }
@@ -157,18 +157,19 @@ impl TableState {
         before - self.entries.len()
     }
 
-    fn mark_known(&mut self, number: u64, most: usize) {
+    fn mark_authenticated(&mut self, number: u64, most: usize) {
         let used = self.tick();
         let Some(entry) = self.entries.get_mut(&number) else { return };
         entry.used = used;
-        if entry.state != ConnectionState::Stranger {
+        if entry.state != ConnectionState::Unauthenticated {
             return;
         }
-        entry.state = ConnectionState::Known;
-        if self.count(ConnectionState::Known) > most {
-            let known = self.entries.values_mut().filter(|entry| entry.state == ConnectionState::Known);
+        entry.state = ConnectionState::Authenticated;
+        if self.count(ConnectionState::Authenticated) > most {
+            let known =
+                self.entries.values_mut().filter(|entry| entry.state == ConnectionState::Authenticated);
             if let Some(oldest) = known.min_by_key(|entry| entry.used) {
-                oldest.state = ConnectionState::Leaving;
+                oldest.state = ConnectionState::Closing;
                 oldest.order.send_replace(Some(Closing::AfterResponse));
             }
         }
@@ -229,21 +230,21 @@ impl ConnectionHandle {
     }
 
     /// Marks the connection as authenticated, and records its use.
-    pub(crate) fn mark_known(&self) {
-        self.table.state().mark_known(self.number, self.table.most_known);
+    pub(crate) fn mark_authenticated(&self) {
+        self.table.state().mark_authenticated(self.number, self.table.max_authenticated);
     }
 
     /// Whether no request was authenticated yet.
-    pub(crate) fn is_stranger(&self) -> bool {
+    pub(crate) fn is_unauthenticated(&self) -> bool {
         let state = self.table.state();
-        state.entries.get(&self.number).is_some_and(|entry| entry.state == ConnectionState::Stranger)
+        state.entries.get(&self.number).is_some_and(|entry| entry.state == ConnectionState::Unauthenticated)
     }
 
     /// Marks a WebSocket whose page has completed the handshake. Until then it may be closed like
     /// any other connection.
-    pub(crate) fn mark_proven(&self) {
+    pub(crate) fn mark_handshake_done(&self) {
         if let Some(entry) = self.table.state().entries.get_mut(&self.number) {
-            entry.state = ConnectionState::Proven;
+            entry.state = ConnectionState::HandshakeDone;
         }
     }
 }
@@ -269,7 +270,7 @@ mod tests {
     fn the_oldest_unauthenticated_connection_is_closed() {
         let table = ConnectionTable::new(2, 2);
         let page = table.slot();
-        page.handle().mark_known();
+        page.handle().mark_authenticated();
         let (first, second) = (table.slot(), table.slot());
         assert_eq!([order(&page), order(&first), order(&second)], [None; 3]);
         let third = table.slot();
@@ -284,10 +285,10 @@ mod tests {
     fn the_least_recently_used_known_connection_closes_after_its_response() {
         let table = ConnectionTable::new(9, 2);
         let slots: Vec<ConnectionSlot> = (0..4).map(|_| table.slot()).collect();
-        slots[3].handle().mark_known();
-        slots[3].handle().mark_proven();
+        slots[3].handle().mark_authenticated();
+        slots[3].handle().mark_handshake_done();
         for used in [0, 1, 0, 2] {
-            slots[used].handle().mark_known();
+            slots[used].handle().mark_authenticated();
         }
         let orders: Vec<_> = slots.iter().map(order).collect();
         assert_eq!(orders, [None, Some(Closing::AfterResponse), None, None]);
@@ -298,7 +299,7 @@ mod tests {
     fn a_socket_may_be_closed_until_its_handshake_is_done() {
         let table = ConnectionTable::new(2, 9);
         let (page, socket) = (table.slot(), table.slot());
-        page.handle().mark_proven();
+        page.handle().mark_handshake_done();
         let others = [table.slot(), table.slot()];
         assert_eq!([order(&page), order(&others[0]), order(&others[1])], [None; 3]);
         assert_eq!(order(&socket), Some(Closing::Now));
@@ -307,10 +308,10 @@ mod tests {
     #[test]
     fn only_unauthenticated_connections_make_room() {
         let table = ConnectionTable::new(9, 9);
-        let (page, stranger) = (table.slot(), table.slot());
-        page.handle().mark_known();
-        assert_eq!(table.state().close_strangers(), 1);
-        assert_eq!((order(&page), order(&stranger)), (None, Some(Closing::Now)));
-        assert!(!stranger.handle().is_stranger(), "it is counted no more");
+        let (page, unauthenticated) = (table.slot(), table.slot());
+        page.handle().mark_authenticated();
+        assert_eq!(table.state().close_unauthenticated(), 1);
+        assert_eq!((order(&page), order(&unauthenticated)), (None, Some(Closing::Now)));
+        assert!(!unauthenticated.handle().is_unauthenticated(), "it is counted no more");
     }
 }

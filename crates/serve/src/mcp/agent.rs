@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cellist_host::{Error, Event, Host, HostClient, HostService, Reply, Request, Starter};
-use cellist_tools::{Answer, Caller, Editor, Progress, ToolName};
+use cellist_tools::{CallProgress, Caller, EditorState, ToolAnswer, ToolName};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use serde_json::Value;
@@ -29,7 +29,7 @@ pub enum ServiceLocation {
 
 /// An agent. Cheap to create: it connects on its first request.
 pub(super) struct McpAgent {
-    reach: ServiceLocation,
+    location: ServiceLocation,
     caller: Caller,
     /// Whether the client has disconnected. Its running calls then continue.
     gone: Arc<AtomicBool>,
@@ -62,14 +62,14 @@ impl From<Error> for HostUnreachable {
 pub(super) struct PendingCall<'a> {
     pub(super) tool: ToolName,
     pub(super) arguments: Value,
-    pub(super) news: &'a watch::Sender<Option<Progress>>,
+    pub(super) news: &'a watch::Sender<Option<CallProgress>>,
     /// Cancelled when the client no longer wants the answer.
     pub(super) unwanted: &'a CancellationToken,
 }
 
 impl McpAgent {
-    pub(super) fn new(reach: ServiceLocation, caller: Caller, gone: Arc<AtomicBool>) -> McpAgent {
-        McpAgent { reach, caller, gone, attaching: Mutex::new(None) }
+    pub(super) fn new(location: ServiceLocation, caller: Caller, gone: Arc<AtomicBool>) -> McpAgent {
+        McpAgent { location, caller, gone, attaching: Mutex::new(None) }
     }
 
     /// The current connection, or a new one. Connecting continues if the caller is cancelled. Needs
@@ -90,7 +90,7 @@ impl McpAgent {
         if let Some(name) = name {
             caller.name = name.chars().filter(|letter| !letter.is_control()).take(60).collect();
         }
-        let task = tokio::spawn(attach(self.reach.clone(), caller));
+        let task = tokio::spawn(attach(self.location.clone(), caller));
         let attaching = async move {
             task.await.unwrap_or_else(|_| Err(HostUnreachable("connecting to the host was cancelled".into())))
         };
@@ -105,7 +105,11 @@ impl McpAgent {
     }
 
     /// The state of the editor. With `known`, waits until it differs from that.
-    pub(super) async fn editor(&self, known: Option<&Editor>, name: Option<&str>) -> Option<Editor> {
+    pub(super) async fn editor(
+        &self,
+        known: Option<&EditorState>,
+        name: Option<&str>,
+    ) -> Option<EditorState> {
         let request = match known {
             Some(known) => Request::NextEditor(Box::new(known.clone())),
             None => Request::Editor(None),
@@ -117,26 +121,26 @@ impl McpAgent {
     }
 
     /// Calls a tool. Repeats a call once after a lost connection if it only reads.
-    pub(super) async fn call(&self, call: &PendingCall<'_>, name: Option<&str>) -> Answer {
+    pub(super) async fn call(&self, call: &PendingCall<'_>, name: Option<&str>) -> ToolAnswer {
         let mut may_repeat = call.tool.definition().only_looks(self.caller.mode);
         loop {
             let client = match self.attach(name).await {
                 Ok(client) => client,
-                Err(error) => return Answer::failure(error),
+                Err(error) => return ToolAnswer::failure(error),
             };
             match self.execute(&client, call).await {
                 Ok(Reply::Tool(answer)) => return *answer,
                 Ok(other) => {
-                    return Answer::failure(format_args!("unexpected reply from the host: {other:?}"));
+                    return ToolAnswer::failure(format_args!("unexpected reply from the host: {other:?}"));
                 }
                 Err(Error::Lost) if may_repeat => may_repeat = false,
                 Err(Error::Lost) => {
-                    return Answer::failure(
+                    return ToolAnswer::failure(
                         "the connection to the host was lost before it answered. The call may or may not have run: \
                          check its effects before you repeat it",
                     );
                 }
-                Err(error) => return Answer::failure(HostUnreachable::from(error)),
+                Err(error) => return ToolAnswer::failure(HostUnreachable::from(error)),
             }
         }
     }
@@ -173,8 +177,8 @@ impl McpAgent {
     }
 }
 
-async fn attach(reach: ServiceLocation, caller: Caller) -> Result<HostClient, HostUnreachable> {
-    let client = match reach {
+async fn attach(location: ServiceLocation, caller: Caller) -> Result<HostClient, HostUnreachable> {
+    let client = match location {
         ServiceLocation::Host { host, starter } => HostClient::attach_or_start(&host, &starter).await?,
         ServiceLocation::Here(service) => HostClient::in_process(&service),
     };

@@ -9,7 +9,7 @@ use cellist_host::{Reply, Request};
 use cellist_settings::Home;
 use cellist_tools::context::file_uri;
 use cellist_tools::prompt::Prompts;
-use cellist_tools::{Answer, Caller, Editor, Mode, Offer, ToolName};
+use cellist_tools::{Caller, EditorState, Mode, ToolAnswer, ToolName, ToolOffer};
 use rmcp::model::{
     CallToolResponse, GetPromptResponse, GetPromptResult, Implementation, JsonObject, Prompt, PromptArgument,
     PromptMessage, Resource, ResourceContents, ResourceTemplate, Role, ServerCapabilities, ServerConfig,
@@ -41,12 +41,12 @@ pub struct CellistSource {
     /// The agent of a client with a connection.
     own: OnceLock<Arc<McpAgent>>,
     /// The last list of tools that was sent.
-    offered: Arc<Mutex<Option<Offer>>>,
+    offered: Arc<Mutex<Option<ToolOffer>>>,
 }
 
 struct SourceShared {
     setup: Caller,
-    reach: ServiceLocation,
+    location: ServiceLocation,
     tools: Vec<Tool>,
     instructions: String,
     prompt: String,
@@ -59,31 +59,31 @@ impl CellistSource {
     /// For the single client on standard streams. `gone` is set when it disconnects.
     pub fn for_one(
         setup: Caller,
-        reach: ServiceLocation,
+        location: ServiceLocation,
         prompts: &Prompts,
         gone: Arc<AtomicBool>,
     ) -> CellistSource {
-        CellistSource::new(setup, reach, prompts, gone, None)
+        CellistSource::new(setup, location, prompts, gone, None)
     }
 
     /// For many clients over HTTP.
-    pub fn for_many(setup: Caller, reach: ServiceLocation, prompts: &Prompts) -> CellistSource {
-        CellistSource::new(setup, reach, prompts, Arc::default(), Some(Mutex::default()))
+    pub fn for_many(setup: Caller, location: ServiceLocation, prompts: &Prompts) -> CellistSource {
+        CellistSource::new(setup, location, prompts, Arc::default(), Some(Mutex::default()))
     }
 
     fn new(
         setup: Caller,
-        reach: ServiceLocation,
+        location: ServiceLocation,
         prompts: &Prompts,
         gone: Arc<AtomicBool>,
         stateless: Option<Mutex<HashMap<String, Arc<McpAgent>>>>,
     ) -> CellistSource {
         let mut tools = tools(setup.mode, setup.tools);
-        let offer = Offer::set(&setup);
+        let offer = ToolOffer::of_caller(&setup);
         tools.retain(|tool| ToolName::from_name(&tool.name).is_some_and(|name| offer.has(name)));
         let (prompt, _) = prompts.for_mode(setup.mode);
         let instructions = instructions(setup.mode);
-        let shared = SourceShared { setup, reach, tools, instructions, prompt, gone, stateless };
+        let shared = SourceShared { setup, location, tools, instructions, prompt, gone, stateless };
         CellistSource { shared: Arc::new(shared), own: OnceLock::new(), offered: Arc::default() }
     }
 
@@ -109,7 +109,7 @@ impl CellistSource {
         }
     }
 
-    async fn call_tool(&self, client: &McpClient, tool: ToolName, arguments: Value) -> Answer {
+    async fn call_tool(&self, client: &McpClient, tool: ToolName, arguments: Value) -> ToolAnswer {
         let (news, unwanted) = (watch::Sender::new(None), CancellationToken::new());
         let call = PendingCall { tool, arguments, news: &news, unwanted: &unwanted };
         self.with(client, async |agent, name| agent.call(&call, name).await).await
@@ -120,14 +120,14 @@ impl CellistSource {
         let setup = &self.shared.setup;
         let mut folders = std::iter::once(&setup.cwd).chain(&setup.roots);
         folders.any(|folder| path.starts_with(folder.canonicalize().as_ref().unwrap_or(folder)))
-            && cellist_tools::Reach::of(setup, &Home::from_env()).may_look(path)
+            && cellist_tools::FilePolicy::of(setup, &Home::from_env()).may_look(path)
     }
 }
 
 impl SourceShared {
     fn agent(&self, is_shared: bool) -> McpAgent {
         let caller = Caller { session: session(), is_shared, ..self.setup.clone() };
-        McpAgent::new(self.reach.clone(), caller, self.gone.clone())
+        McpAgent::new(self.location.clone(), caller, self.gone.clone())
     }
 
     fn stateless_agent(
@@ -178,7 +178,7 @@ impl McpSource for CellistSource {
         if self.shared.setup.requires_active {
             let asked = async |agent: &McpAgent, name: Option<&str>| agent.editor(None, name).await;
             let editor = self.with(client, asked).await.unwrap_or_default();
-            let offer = Offer::to(&self.shared.setup, &editor);
+            let offer = ToolOffer::for_caller(&self.shared.setup, &editor);
             *self.offered.lock().unwrap_or_else(PoisonError::into_inner) = Some(offer);
             tools.retain(|tool| ToolName::from_name(&tool.name).is_some_and(|name| offer.has(name)));
         }
@@ -299,13 +299,13 @@ async fn notify_tool_changes(
     agent: Weak<McpAgent>,
     name: Option<String>,
     shared: Arc<SourceShared>,
-    offered: Arc<Mutex<Option<Offer>>>,
+    offered: Arc<Mutex<Option<ToolOffer>>>,
     peer: Peer<RoleServer>,
 ) {
-    let mut known: Option<Editor> = None;
+    let mut known: Option<EditorState> = None;
     while let Some(agent) = agent.upgrade().filter(|_| !peer.is_transport_closed()) {
         let Some(editor) = agent.editor(known.as_ref(), name.as_deref()).await else { return };
-        let offer = Offer::to(&shared.setup, &editor);
+        let offer = ToolOffer::for_caller(&shared.setup, &editor);
         let is_other = {
             let mut offered = offered.lock().unwrap_or_else(PoisonError::into_inner);
             offered.as_mut().is_some_and(|told| std::mem::replace(told, offer) != offer)
@@ -383,7 +383,7 @@ mod tests {
             let text = instructions(mode);
             assert!(text.len() <= 420, "{}", text.len());
             let named = text.split('`').filter_map(ToolName::from_name);
-            let offer = cellist_tools::Offer::new(mode, true);
+            let offer = cellist_tools::ToolOffer::new(mode, true);
             named.for_each(|tool| assert!(offer.has(tool), "{mode}: {tool}"));
         }
     }

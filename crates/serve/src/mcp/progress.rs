@@ -1,9 +1,9 @@
-//! Progress notifications as MCP requires them: rate limited, strictly increasing, and only on
+//! CallProgress notifications as MCP requires them: rate limited, strictly increasing, and only on
 //! request.
 
 use std::time::Duration;
 
-use cellist_tools::Progress;
+use cellist_tools::CallProgress;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::{Peer, RoleServer};
 use tokio::sync::watch;
@@ -20,7 +20,7 @@ struct ProgressCounter(Option<f64>);
 
 impl ProgressCounter {
     /// The next number, and the total if it is still valid.
-    fn of(&mut self, progress: &Progress) -> (f64, Option<f64>) {
+    fn of(&mut self, progress: &CallProgress) -> (f64, Option<f64>) {
         match progress.done.filter(|done| done.is_finite()) {
             Some(done) if self.0.is_none_or(|last| done > last) => {
                 self.0 = Some(done);
@@ -38,7 +38,7 @@ impl ProgressCounter {
 
 /// Sends the newest progress until it is dropped. Never returns.
 pub(super) async fn send_progress(
-    mut news: watch::Receiver<Option<Progress>>,
+    mut news: watch::Receiver<Option<CallProgress>>,
     token: Option<ProgressToken>,
     peer: Peer<RoleServer>,
 ) {
@@ -67,7 +67,7 @@ mod tests {
     fn progress_strictly_increases_and_the_total_is_sent_while_valid() {
         let mut counter = ProgressCounter::default();
         let mut check = |done: Option<f64>, total: Option<f64>, expected: (f64, Option<f64>)| {
-            let (number, whole) = counter.of(&Progress { message: String::new(), done, total });
+            let (number, whole) = counter.of(&CallProgress { message: String::new(), done, total });
             assert!((number - expected.0).abs() < 1e-9, "{number} is not {}", expected.0);
             assert_eq!(whole, expected.1);
         };

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use cellist_tools::Progress;
+use cellist_tools::CallProgress;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorCode, GetPromptResponse, JsonObject, Prompt, Resource,
     ResourceContents, ResourceTemplate, ServerConfig, Tool,
@@ -82,7 +82,7 @@ pub struct McpCall {
     /// The calling client.
     pub client: McpClient,
     /// Receives the progress of the call.
-    pub news: watch::Sender<Option<Progress>>,
+    pub news: watch::Sender<Option<CallProgress>>,
     /// The context of the request, with its cancellation token.
     pub context: RequestContext<RoleServer>,
 }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use cellist_tools::{Access, Definition, Mode, Offer, ToolFacts, ToolGroup, ToolName, ToolSet};
+use cellist_tools::{CallAccess, Definition, Mode, ToolFacts, ToolGroup, ToolName, ToolOffer, ToolSet};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::Value;
 
 /// The tools of a mode and a set.
 pub fn tools(mode: Mode, set: ToolSet) -> Vec<Tool> {
     // A call may always name a notebook, so notebook tools are always listed.
-    let offer = Offer { tools: set, ..Offer::new(mode, true) };
+    let offer = ToolOffer { tools: set, ..ToolOffer::new(mode, true) };
     let offered = ToolName::ALL.into_iter().filter(|name| offer.has(*name) && is_in(*name, set));
     offered.map(|name| tool(&name.in_mode(mode), mode)).collect()
 }
@@ -43,7 +43,7 @@ fn annotations(definition: &Definition, mode: Mode) -> ToolAnnotations {
     annotations.destructive_hint = (!destroys).then_some(false);
     annotations.idempotent_hint = repeats.then_some(true);
     // Code can do anything.
-    annotations.open_world_hint = (access != Access::Run).then_some(false);
+    annotations.open_world_hint = (access != CallAccess::Run).then_some(false);
     annotations
 }
 

@@ -2,12 +2,12 @@
 
 use std::fmt::Display;
 
-use cellist_tools::{Answer, Block};
+use cellist_tools::{AnswerBlock, ToolAnswer};
 use rmcp::model::{CallToolResult, ContentBlock, Resource};
 
 /// The result of a call.
-pub(super) fn result(answer: Answer) -> CallToolResult {
-    let Answer { blocks, is_failure, keys, .. } = answer;
+pub(super) fn result(answer: ToolAnswer) -> CallToolResult {
+    let ToolAnswer { blocks, is_failure, keys, .. } = answer;
     let blocks = blocks.into_iter().map(block).collect();
     let mut result = if is_failure { CallToolResult::error(blocks) } else { CallToolResult::success(blocks) };
     result.structured_content = keys;
@@ -16,14 +16,14 @@ pub(super) fn result(answer: Answer) -> CallToolResult {
 
 /// The result of a call that was refused.
 pub(super) fn refusal(reason: impl Display) -> CallToolResult {
-    result(Answer::failure(reason))
+    result(ToolAnswer::failure(reason))
 }
 
-fn block(block: Block) -> ContentBlock {
+fn block(block: AnswerBlock) -> ContentBlock {
     match block {
-        Block::Text(text) => ContentBlock::text(text),
-        Block::Image { mime, data } => ContentBlock::image(data, mime),
-        Block::Link { uri, name, mime } => {
+        AnswerBlock::Text(text) => ContentBlock::text(text),
+        AnswerBlock::Image { mime, data } => ContentBlock::image(data, mime),
+        AnswerBlock::Link { uri, name, mime } => {
             ContentBlock::resource_link(Resource::new(uri, name).with_mime_type(mime))
         }
     }
@@ -38,15 +38,19 @@ mod tests {
     #[test]
     fn blocks_are_converted_and_failures_are_marked() {
         let blocks = vec![
-            Block::Text("done".into()),
-            Block::Image { mime: "image/png".into(), data: "aGk=".into() },
-            Block::Link { uri: "artifact://a1".into(), name: "output".into(), mime: "text/plain".into() },
+            AnswerBlock::Text("done".into()),
+            AnswerBlock::Image { mime: "image/png".into(), data: "aGk=".into() },
+            AnswerBlock::Link {
+                uri: "artifact://a1".into(),
+                name: "output".into(),
+                mime: "text/plain".into(),
+            },
         ];
-        let answer = Answer {
+        let answer = ToolAnswer {
             blocks,
             is_failure: false,
             keys: Some(json!({ "total_cells": 3 })),
-            ..Answer::default()
+            ..ToolAnswer::default()
         };
         let mut told = serde_json::to_value(result(answer)).unwrap();
         told.as_object_mut().unwrap().remove("resultType");

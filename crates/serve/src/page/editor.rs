@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use cellist_platform::aside::aside;
-use cellist_tools::{Editor, EditorReport, Selection};
+use cellist_tools::{EditorReport, EditorSelection, EditorState};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ pub(super) async fn show(State(page): State<Arc<PageServer>>) -> Response {
 pub(super) async fn report(State(page): State<Arc<PageServer>>, body: Bytes) -> Response {
     let reading = aside(move || read(&body));
     match reading.await {
-        Ok(Ok(report)) => editor_response(&page.shared.service.toolbox().hear(report)),
+        Ok(Ok(report)) => editor_response(&page.shared.service.toolbox().apply_report(report)),
         Ok(Err(message)) => {
             let error = json!({ "error": { "kind": "bad_report", "message": message, "hint": FORM } });
             json_response(StatusCode::BAD_REQUEST, &error)
@@ -71,7 +71,7 @@ pub(super) async fn report(State(page): State<Arc<PageServer>>, body: Bytes) -> 
     }
 }
 
-fn editor_response(editor: &Editor) -> Response {
+fn editor_response(editor: &EditorState) -> Response {
     json_response(StatusCode::OK, &json!({ "editor": editor, "notebookMode": editor.notebook().is_some() }))
 }
 
@@ -101,7 +101,7 @@ fn read(body: &[u8]) -> Result<EditorReport, String> {
     Ok(EditorReport {
         attach: only(body.attach),
         detach: only(body.detach),
-        selection: Selection { cells, editing: body.editing.map(|cell| cell.0) },
+        selection: EditorSelection { cells, editing: body.editing.map(|cell| cell.0) },
         active,
     })
 }
@@ -131,7 +131,7 @@ mod tests {
         let path = fs::canonicalize(scratch.write("a b.ipynb", "{}")).unwrap();
         let report = |body: Value| read(body.to_string().as_bytes());
         let body = json!({ "notebook": path, "select": [3, "x1"], "editing": "x1", "attach": true });
-        let selection = Selection { cells: vec!["3".into(), "x1".into()], editing: Some("x1".into()) };
+        let selection = EditorSelection { cells: vec!["3".into(), "x1".into()], editing: Some("x1".into()) };
         let expected = EditorReport {
             active: Some(path.clone()),
             selection,

@@ -56,7 +56,7 @@ pub(super) fn router(page: Arc<PageServer>, programs: Router) -> Router {
 /// Marks connections of signed-in browsers, which protects them from being closed for newer ones.
 async fn recognise(State(page): State<Arc<PageServer>>, request: Request, next: Next) -> Response {
     if page.is_known(request.headers()) {
-        listen::mark_known(request.extensions());
+        listen::mark_authenticated(request.extensions());
     }
     next.run(request).await
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
 use cellist_host::wire::{Down, Up};
-use cellist_host::{Failure, NotebookAsk, NotebookReply, OnNotebook, Reply, Request};
 use cellist_platform::contained::contained;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
@@ -46,7 +45,7 @@ pub(super) async fn serve(
     if !is_accepted {
         return;
     }
-    connection.mark_proven();
+    connection.mark_handshake_done();
     // A stopping host refuses new clients.
     let Some(_attached) = page.shared.attach() else { return };
     let _open = page.access.visit(&hello.browser);
@@ -56,7 +55,7 @@ pub(super) async fn serve(
     let broken = Arc::new(Notify::new());
     let writer = PageWriter { sink, broken: broken.clone() };
     let exchange = Exchange::new(page.shared.clone(), client, writer);
-    let mut session = PageSession { page: page.clone(), exchange };
+    let mut session = PageSession { exchange };
     tokio::select! {
         // A panic closes the socket of this page, which then reconnects.
         _ = contained(session.serve(stream)) => {}
@@ -94,7 +93,6 @@ impl ClientWriter for PageWriter {
 }
 
 struct PageSession {
-    page: Arc<PageServer>,
     exchange: Exchange<PageWriter>,
 }
 
@@ -119,7 +117,7 @@ impl PageSession {
             unanswered = 0;
             match message {
                 Some(Ok(Message::Text(text))) => match read(&text) {
-                    Ok(up) => self.handle(up).await,
+                    Ok(up) => self.exchange.handle(up),
                     Err(why) => return note(format_args!("closed the socket of a page: {why}")),
                 },
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
@@ -127,58 +125,6 @@ impl PageSession {
             }
         }
     }
-
-    async fn handle(&mut self, up: Up) {
-        match up {
-            Up::Ask { id, request } => match *request {
-                Request::Notebook(asked) if runs(&asked.ask) => self.run(id, *asked).await,
-                request => self.exchange.handle(Up::Ask { id, request: Box::new(request) }),
-            },
-            up => self.exchange.handle(up),
-        }
-    }
-
-    /// Runs, interrupts or restarts. Runs execute in the order of their requests.
-    async fn run(&self, id: u64, OnNotebook { path, ask }: OnNotebook) {
-        let is_restart = matches!(ask, NotebookAsk::Restart);
-        let queued = async {
-            let client = self.exchange.connection().client();
-            let document = self.page.shared.service.document(client, &path).await?;
-            let queued_run = match ask {
-                NotebookAsk::Run(cells) => Some(self.page.runs.queue(document.clone(), cells).await?),
-                _ => None,
-            };
-            Ok((document, queued_run))
-        };
-        let queued: Result<_, Failure> = queued.await;
-        let (page, connection) = (self.page.clone(), self.exchange.connection().clone());
-        tokio::spawn(async move {
-            let done = contained(async {
-                let (document, queued_run) = queued?;
-                let (environment, folder) = (page.user.environment(), page.user.folder());
-                let runner = page.runner(&environment, &folder);
-                Ok(match queued_run {
-                    Some(queued_run) => {
-                        NotebookReply::Ran(runner.run(queued_run, connection.client().author(None)).await?)
-                    }
-                    None if is_restart => {
-                        runner.restart(&document).await?;
-                        NotebookReply::Done
-                    }
-                    None => {
-                        runner.interrupt(&document)?;
-                        NotebookReply::Done
-                    }
-                })
-            });
-            let result = done.await.unwrap_or_else(|panicked| Err(Failure::internal(panicked)));
-            connection.send(&Down::Done { id, result: result.map(Reply::Notebook) }).await;
-        });
-    }
-}
-
-fn runs(ask: &NotebookAsk) -> bool {
-    matches!(ask, NotebookAsk::Run(_) | NotebookAsk::Interrupt | NotebookAsk::Restart)
 }
 
 /// Parses a message of a page. Pages may not make every request.

@@ -7,12 +7,12 @@ use cellist_host::HostService;
 use cellist_kernel::gateway::{SharedGateways, Token};
 use cellist_kernel::order::{Order, Way};
 use cellist_output::Ansi;
-use cellist_session::execution::{Cancel, Limit, Reading, Status};
+use cellist_session::execution::{Cancel, Reading, Status};
 use cellist_session::orders::ClientEnvironment;
 use cellist_session::sessions::{
-    Call, Code, KernelMode, Kind, OwnerId, Principal, RetryOnCrash, SessionKey, Ticket,
+    Code, Kind, OwnerId, Principal, RetryOnCrash, RunRules, SessionCall, SessionKey, Ticket,
 };
-use cellist_settings::ToolMode;
+use cellist_settings::{Settings, ToolMode};
 use cellist_tools::{Agent, Caller, Mode, ToolName, ToolSet};
 use serde_json::{Value, json};
 use testkit::{Flavour, Jupyter};
@@ -102,7 +102,7 @@ impl Site {
         let key = SessionKey::new("other", self.key().cwd);
         let way = Way::Runner { python: testkit::python("nbformat") };
         let order = Order { way, cwd: self.key().cwd, ..order() };
-        self.service.sessions().call(Call { key, order, caller, ..call(code) })
+        self.service.sessions().call(SessionCall { key, order: order.into(), caller, ..call(code) })
     }
 
     pub(crate) fn file(&self, name: &str) -> PathBuf {
@@ -378,7 +378,7 @@ async fn each_helper_call_is_reported_as_a_status() {
         site.told("1").await;
         let order = site.service.sessions().order(&site.key()).unwrap();
         let code = "write('b.txt', 'b')\ntool.read(path='b.txt');";
-        let call = Call { key: site.key(), order, ..call(code) };
+        let call = SessionCall { key: site.key(), order: order.into(), ..call(code) };
         let report = soon(site.service.sessions().call(call).done()).await.unwrap();
         let outputs = serde_json::to_value(&report.cells[0].report.outputs).unwrap();
         let status = |output: &Value| output["data"]["application/x-cellist-status"].clone();
@@ -396,24 +396,12 @@ async fn each_helper_call_is_reported_as_a_status() {
 }
 
 /// A call of a person.
-fn call(code: &str) -> Call {
-    Call {
-        key: SessionKey::new("", "/"),
-        kind: Kind::Terminal,
-        owner: None,
-        order: order(),
-        cells: vec![Code { code: code.to_owned(), ..Code::default() }],
-        limit: Limit::None,
-        grace: LONG,
-        on_stuck: None,
-        reset: false,
-        retry: RetryOnCrash::Never,
-        mode: KernelMode::Session,
-        reading: Reading::new(cellist_output::Limits::for_screen(), Ansi::Remove),
-        rights: None,
-        caller: None,
-        outputs: None,
-    }
+fn call(code: &str) -> SessionCall {
+    let reading = Reading::new(cellist_output::Limits::for_screen(), Ansi::Remove);
+    let rules =
+        RunRules { grace: LONG, retry: RetryOnCrash::Never, ..RunRules::new(&Settings::default(), reading) };
+    let call = SessionCall::new(SessionKey::new("", "/"), Kind::Terminal, order().into(), rules);
+    SessionCall { cells: vec![Code { code: code.to_owned(), ..Code::default() }], ..call }
 }
 
 fn order() -> Order {

@@ -8,7 +8,7 @@ use cellist_host::{Approval, ChatAsk, ChatReply, Ending, Error, Heard, HostClien
 use cellist_serve::IdlePolicy;
 use cellist_session::orders::ClientEnvironment;
 use cellist_settings::{Chat, ChatProvider, ToolMode};
-use cellist_tools::{Caller, Editor, Mode, ToolSet};
+use cellist_tools::{Caller, EditorState, Mode, ToolSet};
 use serde_json::json;
 use testkit::{Models, Said};
 
@@ -72,10 +72,10 @@ fn message(models: &Models, notebook: &Path, words: &str) -> Box<Ask> {
             roots: Vec::new(),
             requires_active: true,
             is_shared: false,
-            front: Some(Editor {
+            front: Some(EditorState {
                 active: Some(notebook.to_owned()),
                 attached: vec![notebook.to_owned()],
-                ..Editor::default()
+                ..EditorState::default()
             }),
             excluded: Vec::new(),
             allowed: Vec::new(),

@@ -121,7 +121,7 @@ async fn edits_are_saved_recorded_and_can_be_undone() {
     let path = notebook(&bed);
     let client = Client::new(&bed, &path, "one").await;
     client.follow().await;
-    let read = client.ask(NotebookAsk::Read(client.author.actor.clone())).await.unwrap();
+    let read = client.ask(NotebookAsk::Read(Some(client.author.actor.clone()))).await.unwrap();
     let NotebookReply::State(first) = read else { panic!("{read:?}") };
     let on_disk = || fs::read_to_string(&path).unwrap();
 
@@ -129,7 +129,7 @@ async fn edits_are_saved_recorded_and_can_be_undone() {
     let edited = client.edit(NotebookEdit::Operations(vec![insert]), None).await.unwrap();
     assert!(edited.changed && edited.result.outcomes[0].cell_index == 1 && on_disk().contains("y = 2"));
     let replace = NotebookEdit::Replace { old: "x = 1".into(), new: "x = 7".into() };
-    let edited = client.edit(replace, Some(first.revision.parse().unwrap())).await.unwrap();
+    let edited = client.edit(replace, Some(first.content.0.revision())).await.unwrap();
     assert_eq!(edited.result.applied.changed, [0]);
     assert!(on_disk().contains("x = 7") && on_disk().contains("y = 2"), "both are there");
 

@@ -19,6 +19,7 @@ use super::pace::{Cause, Ending, Killed, Pace};
 use super::reading::{Reader, Reading};
 use super::report::{KernelReport, KernelState, Pictures, Raised, Report};
 use super::run_outputs::SharedBuffer;
+use super::widgets::OutputTakers;
 
 /// Notices of output that was too large; more say nothing new.
 const REFUSED: usize = 3;
@@ -53,6 +54,8 @@ pub(crate) struct Record {
     said_late: bool,
     /// Whether frames of a traceback are only in the artifact.
     is_folded: bool,
+    /// The widgets that take outputs from the cell.
+    takers: OutputTakers,
     ended: Option<Ended>,
 }
 
@@ -123,6 +126,7 @@ impl Record {
             refused: Vec::new(),
             said_late: false,
             is_folded: false,
+            takers: OutputTakers::default(),
             ended: None,
         }
     }
@@ -171,8 +175,12 @@ impl Record {
                 let shown = self.sink.update(display_id, &data.readable());
                 self.keep(shown);
             }
+            // The text of the cell is not cleared with that of a widget.
+            Event::ClearOutput { .. } if self.takers.newest().is_some() => {}
             Event::ClearOutput { wait } => self.sink.clear(*wait),
-            Event::Error { name, message, traceback } => {
+            Event::Comm(message) => self.takers.hear(message),
+            // One that the kernel has not shown is told to the reader, too: otherwise nobody says why the code failed.
+            Event::Error { name, message, traceback } | Event::Failure { name, message, traceback } => {
                 let output = Output::Error {
                     name: name.clone(),
                     message: message.clone(),

@@ -35,7 +35,7 @@ pub(super) fn write(
     write_to(&file, home, lock, old, new)
 }
 
-/// [`write`] for an open file.
+/// [`write()`] for an open file.
 pub(super) fn write_to(
     file: &File,
     home: &Home,

@@ -1,11 +1,10 @@
 """Magics that choose how things are done and shown, and extensions."""
 
-import re
 import sys
 
 from ..base import library, load
 from ..display import publish_display_data
-from ..shell import UsageError, not_supported
+from ..shell import UsageError, not_supported, warn
 
 
 def _not_supported(name):
@@ -74,20 +73,16 @@ class SettingsMagics:
         else:
             raise RuntimeError("%r is not a recognised GUI loop or backend name" % name)
 
-    def line_pylab(self, _line):
-        """Imports numpy and pyplot under their usual names."""
-        exec("import numpy as np\nimport matplotlib.pyplot as plt", self.shell.user_ns)
-
-    def line_config(self, line):
-        """Understands how figures are made; other settings have nothing to set here."""
-        found = re.match(r"InlineBackend\.figure_formats?\s*=\s*(.+)", line.strip())
-        if found is not None:
-            made = eval(found.group(1), self.shell.user_ns)
-            load("figures").figures.choose([made] if isinstance(made, str) else list(made))
-            return
-        found = re.match(r"\w*InteractiveShell\.(\w+)\s*=\s*(.+)", line.strip())
-        if found is not None and found.group(1) in ("ast_node_interactivity", "automagic"):
-            setattr(self.shell, found.group(1), eval(found.group(2), self.shell.user_ns))
+    def line_pylab(self, line=""):
+        """Imports numpy and matplotlib, and all of their names unless told otherwise."""
+        words = [word for word in line.split() if word != "--no-import-all"]
+        self.line_matplotlib(" ".join(words) or "inline")
+        clobbered = load("figures").import_pylab(self.shell.user_ns, "--no-import-all" not in line.split())
+        print("%pylab is deprecated, use %matplotlib inline and import the required libraries.")
+        print("Populating the interactive namespace from numpy and matplotlib")
+        if clobbered:
+            text = "pylab import has clobbered these variables: %s\n`%%matplotlib` prevents importing * from pylab and numpy"
+            warn(text % clobbered)
 
     def _nothing(self, _line=""):
         return None
@@ -113,16 +108,11 @@ class SettingsMagics:
         self.shell.display_formatter.formatters["text/plain"].float_format = made
         return made
 
-    def line_xmode(self, line):
-        """How much of a traceback is shown."""
-        mode = (line.strip() or "Context").capitalize()
-        if mode in ("Verbose", "Docs"):
-            raise not_supported("%%xmode %s" % mode)
-        if mode not in ("Plain", "Context", "Minimal"):
-            print("Unrecognized mode: %s. Valid modes: Plain, Context, Minimal" % mode, file=sys.stderr)
-            return
-        self.shell.xmode = mode
-        print("Exception reporting mode: %s" % mode)
+    def line_pprint(self, _line=""):
+        """Whether values are printed in the long form that is easy to read."""
+        formatter = self.shell.display_formatter.formatters["text/plain"]
+        formatter.pprint = not getattr(formatter, "pprint", True)
+        print("Pretty printing has been turned", "ON" if formatter.pprint else "OFF")
 
     def line_automagic(self, line=""):
         """Whether magics are found without their percent sign."""
@@ -155,4 +145,3 @@ class SettingsMagics:
 
     line_doctest_mode, line_autocall = _not_supported("doctest_mode"), _not_supported("autocall")
     line_logstart, line_logstop = _not_supported("logstart"), _not_supported("logstop")
-    line_debug, line_pdb = _not_supported("debug"), _not_supported("pdb")

@@ -11,7 +11,7 @@ use cellist_serve::mcp::rmcp::model::{
 };
 use cellist_serve::mcp::rmcp::{ErrorData, Peer, RoleServer};
 use cellist_serve::mcp::{McpCall, McpClient, McpSource};
-use cellist_tools::Progress;
+use cellist_tools::CallProgress;
 use serde_json::{Value, json};
 
 /// One red pixel.
@@ -140,7 +140,8 @@ impl McpSource for Fixture {
             }
             "test_tool_with_progress" => {
                 for done in [0.0, 50.0, 100.0] {
-                    let progress = Progress { message: String::new(), done: Some(done), total: Some(100.0) };
+                    let progress =
+                        CallProgress { message: String::new(), done: Some(done), total: Some(100.0) };
                     call.news.send_replace(Some(progress));
                     // Only the newest progress is sent, at intervals.
                     tokio::time::sleep(Duration::from_millis(600)).await;

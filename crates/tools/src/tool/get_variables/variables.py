@@ -1,5 +1,5 @@
-# Lists the variables of a kernel as JSON. Runs hidden, leaves nothing behind, and calls no code of the user: a value of a
-# type that it does not know is described by its type alone.
+# Lists the variables of a kernel as JSON. Runs hidden, leaves no trace, and calls no code of the user. A value
+# of an unknown type is described by its type alone.
 def _cellist_variables(namespace, names, most, width):
     import datetime
     import decimal
@@ -19,7 +19,7 @@ def _cellist_variables(namespace, names, most, width):
     MOST_VALUES = 5000000
     deadline = time.monotonic() + 1.0
 
-    # Read through `type` itself: a metaclass may answer with code of its own.
+    # Read through `type` itself: a metaclass may run its own code.
     type_name = type.__dict__["__name__"].__get__
     type_module = type.__dict__["__module__"].__get__
 
@@ -63,7 +63,7 @@ def _cellist_variables(namespace, names, most, width):
                 return text if len(text) <= self.maxother else text[: self.maxother - 3] + "..."
             return "<%s>" % type_name(kind)
 
-        # In their own order: sorting compares, and that is code of the values.
+        # Unsorted: sorting would call the comparison code of the values.
         def repr_dict(self, value, level):
             return self.some("{", value.items(), "}", len(value), self.maxdict, level, pair=True)
 
@@ -141,7 +141,7 @@ def _cellist_variables(namespace, names, most, width):
             return None
 
     def exact(name):
-        # Names are told as Python writes them, so that a blank at either end is seen.
+        # As Python writes a name, so that a blank at either end shows.
         text = short.repr(name) if type(name) in containers or type(name) in scalars else narrow.repr(name)
         return text
 
