@@ -1,5 +1,4 @@
 """A module."""
-
 import functools
 
 
@@ -23,8 +22,7 @@ def fail(x, *, key=None):
     And more.
     """
     if x:
-        a = 1
-        b = 2
+        a = 1; b = 2
         return x / 0  # the comment of the last line
 
 
@@ -32,8 +30,13 @@ class Thing:
     limit = 3
 
     def method(self, value):
-        total = [item for item in value if item / self.limit]
+        total = [
+            item
+            for item in value
+            if item / self.limit
+        ]
         for item in total:
+
             # a comment before
             with open("/dev/null") as file:
                 result = self.other(
@@ -49,8 +52,7 @@ class Thing:
             raise ValueError("wrapped") from error
 
     @property
-    def prop(self):
-        return 1 / 0
+    def prop(self): return 1 / 0
 
 
 def hidden():
@@ -84,15 +86,14 @@ lam = lambda x: (
 def nested():
     def inner(values):
         return sorted(values, key=lambda v: 1 / v)
-
-    x = """
+    x = '''
 a string
   with lines
     of
   different
      indentation
   and length
-"""
+'''
     return inner([0, 1])
 
 
