@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use cellist_session::execution::Cancel;
 use cellist_settings::Home;
-use cellist_tools::{Agent, Answer, Caller, Editor, Mode, Offer, Reach, ToolName, Toolbox, references};
+use cellist_tools::{
+    Agent, Caller, EditorState, FilePolicy, Mode, ToolAnswer, ToolName, ToolOffer, Toolbox, references,
+};
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -37,7 +39,7 @@ pub(crate) fn caller(ask: &Ask, home: &Home, notes: &mut Vec<String>) -> Caller 
         // A proposal is all that comes of it, whatever else the person may allow.
         caller.mode = Mode::Ask;
     }
-    let reach = Reach::of(&caller, home);
+    let reach = FilePolicy::of(&caller, home);
     let mut front = caller.front.take().unwrap_or_default();
     front.attached.retain(|path| {
         let is_kept = !reach.may_look(path);
@@ -46,7 +48,7 @@ pub(crate) fn caller(ask: &Ask, home: &Home, notes: &mut Vec<String>) -> Caller 
         }
         !is_kept
     });
-    for named in references(&ask.words, Offer::new(caller.mode, true)).attachments {
+    for named in references(&ask.words, ToolOffer::new(caller.mode, true)).attachments {
         let path = caller.cwd.join(&named.path);
         match fs::canonicalize(&path) {
             Ok(_) if !reach.may_look(&path) => {
@@ -70,14 +72,14 @@ pub(crate) async fn brief(
 ) -> Briefing {
     let caller = agent.caller();
     let front = caller.front.clone().unwrap_or_default();
-    let context = match toolbox.tell_context(agent, &front).await {
+    let context = match toolbox.agent_context(agent, &front).await {
         Ok(context) => context,
         Err(error) => {
             notes.push(error.to_string());
             None
         }
     };
-    let offer = Offer { notebook_mode: context.is_some(), ..Offer::set(caller) };
+    let offer = ToolOffer { notebook_mode: context.is_some(), ..ToolOffer::of_caller(caller) };
     let mut budget = ask.rules.context;
     let mut message = String::new();
     if let Some(context) = &context {
@@ -139,7 +141,7 @@ fn cut(text: String, most: usize) -> String {
 }
 
 /// What goes along besides the notebook that is worked on, and how it is found out: by the same tools that a model has.
-fn besides(ask: &Ask, front: &Editor) -> Vec<(String, ToolName, serde_json::Value)> {
+fn besides(ask: &Ask, front: &EditorState) -> Vec<(String, ToolName, serde_json::Value)> {
     let worked_on = front.notebook();
     let others = front.attached.iter().filter(|path| Some(path.as_path()) != worked_on);
     let mut found: Vec<_> = others
@@ -181,15 +183,15 @@ fn about(mode: Mode) -> String {
 
 /// The answer of a tool as text for a model. Providers take images apart from the text, so a mark stands where each
 /// of several belongs.
-pub(crate) fn readable(answer: &Answer) -> String {
-    use cellist_tools::Block;
-    let is_image = |block: &&Block| matches!(block, Block::Image { .. });
+pub(crate) fn readable(answer: &ToolAnswer) -> String {
+    use cellist_tools::AnswerBlock;
+    let is_image = |block: &&AnswerBlock| matches!(block, AnswerBlock::Image { .. });
     let several = answer.blocks.iter().filter(is_image).count() > 1;
     let mut images = 0;
     let blocks = answer.blocks.iter().filter_map(|block| match block {
-        Block::Text(text) => Some(text.clone()),
-        Block::Link { uri, name, .. } => Some(format!("{name}: {uri}")),
-        Block::Image { .. } => {
+        AnswerBlock::Text(text) => Some(text.clone()),
+        AnswerBlock::Link { uri, name, .. } => Some(format!("{name}: {uri}")),
+        AnswerBlock::Image { .. } => {
             images += 1;
             several.then(|| format!("[image {images}]"))
         }
@@ -199,15 +201,15 @@ pub(crate) fn readable(answer: &Answer) -> String {
 
 #[cfg(test)]
 mod tests {
-    use cellist_tools::Block;
+    use cellist_tools::AnswerBlock;
 
     use super::*;
 
     #[test]
     fn a_mark_stands_where_each_of_several_images_belongs() {
-        let text = |text: &str| Block::Text(text.to_owned());
-        let image = || Block::Image { mime: "image/png".to_owned(), data: "A".to_owned() };
-        let told = |blocks| readable(&Answer { blocks, ..Answer::default() });
+        let text = |text: &str| AnswerBlock::Text(text.to_owned());
+        let image = || AnswerBlock::Image { mime: "image/png".to_owned(), data: "A".to_owned() };
+        let told = |blocks| readable(&ToolAnswer { blocks, ..ToolAnswer::default() });
         assert_eq!(told(vec![text("[0]"), image(), text("[1]"), image()]), "[0]\n[image 1]\n[1]\n[image 2]");
         assert_eq!(told(vec![text("[0]"), image(), text("1 ok")]), "[0]\n1 ok");
     }

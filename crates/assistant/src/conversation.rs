@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use cellist_platform::contained::contained;
 use cellist_session::sessions::OwnerId;
 use cellist_settings::Home;
-use cellist_store::Talks;
+use cellist_store::ConversationFiles;
 use cellist_tools::Toolbox;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{oneshot, watch};
@@ -104,7 +104,7 @@ impl Conversation {
     }
 
     /// One that goes on with what was said about the notebook before, and is kept for later.
-    pub fn kept(toolbox: Toolbox, notebook: PathBuf, talks: Talks) -> Conversation {
+    pub fn kept(toolbox: Toolbox, notebook: PathBuf, talks: ConversationFiles) -> Conversation {
         let conversation = Conversation::with(toolbox, notebook, Arc::default(), Some(Keeper::new(talks)));
         conversation.0.take_up();
         conversation
@@ -222,7 +222,7 @@ impl Conversation {
             answering: state.answering.as_ref().map(|answering| answering.message.clone()),
             waiting: waiting.collect(),
             runs_on: state.answering.is_none()
-                && state.turns.iter().any(|past| self.0.toolbox.turn_runs_on(&past.turn)),
+                && state.turns.iter().any(|past| self.0.toolbox.is_turn_running(&past.turn)),
             mark: state.mark,
             is_over: state.is_over,
         }
@@ -322,10 +322,10 @@ impl Inner {
     /// each was the last once.
     fn watch_what_runs_on(self: &Arc<Inner>) {
         let turn = self.lock().turns.last().map(|past| past.turn.clone());
-        if let Some(turn) = turn.filter(|turn| self.toolbox.turn_runs_on(turn)) {
+        if let Some(turn) = turn.filter(|turn| self.toolbox.is_turn_running(turn)) {
             let inner = Arc::clone(self);
             tokio::spawn(async move {
-                inner.toolbox.turn_rests(&turn).await;
+                inner.toolbox.wait_for_turn(&turn).await;
                 inner.note();
             });
         }

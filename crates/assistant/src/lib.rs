@@ -1,6 +1,8 @@
 //! The assistant: a conversation with a model that works through the same tools, under the same modes, as every other
 //! agent. Knows providers of models and nothing of those who show the conversation.
 
+#![doc = include_str!("../README.md")]
+
 mod briefing;
 mod conversation;
 mod message;

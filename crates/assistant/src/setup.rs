@@ -9,7 +9,7 @@ use cellist_session::orders::ClientEnvironment;
 use cellist_settings::{Chat, Faults, Home, Settings, Sources, resolve};
 use cellist_tools::prompt::{BadPrompt, FOLDER, Prompts};
 use cellist_tools::redaction::Redaction;
-use cellist_tools::{Caller, Editor, Mode, Reach, ToolSet, nearby_notebooks};
+use cellist_tools::{Caller, EditorState, FilePolicy, Mode, ToolSet, nearby_notebooks};
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::{Ask, MessageId, Rules};
@@ -77,7 +77,7 @@ pub struct Words {
     /// How far the answer may go.
     pub mode: Mode,
     /// What is in front of them.
-    pub front: Editor,
+    pub front: EditorState,
     /// Cells whose outputs go along.
     pub outputs: Vec<String>,
 }
@@ -144,7 +144,7 @@ impl Setup {
 
     /// The notebooks that a message may attach, from the folder on, besides the one that it is about.
     pub fn notebooks(&self, own: &Path) -> Vec<String> {
-        nearby_notebooks(&self.caller.cwd, own, &Reach::of(&self.caller, &self.home))
+        nearby_notebooks(&self.caller.cwd, own, &FilePolicy::of(&self.caller, &self.home))
     }
 
     /// A message.

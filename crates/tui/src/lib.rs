@@ -1,5 +1,7 @@
 //! The terminal: cells as blocks of styled lines, pictures, and the screens that are made of them.
 
+#![doc = include_str!("../README.md")]
+
 mod block;
 mod cache;
 mod chat;
@@ -38,4 +40,4 @@ pub use stream::to_terminal;
 pub use table::{Side, Table};
 pub use terminal::{picturing, size, width_of};
 pub use text::{columns, fitting, to_plain, visible};
-pub use view::{Orders, Viewing};
+pub use view::Viewing;

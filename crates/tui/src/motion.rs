@@ -42,18 +42,15 @@ impl Ending {
 pub(crate) struct Going {
     stop: Stop,
     news: watch::Receiver<Option<News>>,
-    /// Whether it was asked to stop: what has to be asked a second time is then not asked.
-    pub(crate) is_unwanted: bool,
 }
 
 impl Going {
     pub(crate) fn new(pending: &Pending) -> Going {
-        Going { stop: pending.stop(), news: pending.events(), is_unwanted: false }
+        Going { stop: pending.stop(), news: pending.events() }
     }
 
     /// Asks it to stop.
-    pub(crate) fn stop(&mut self) {
-        self.is_unwanted = true;
+    pub(crate) fn stop(&self) {
         self.stop.stop();
     }
 }

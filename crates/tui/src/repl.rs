@@ -5,11 +5,10 @@ mod notebook;
 mod whole;
 
 use std::io;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use cellist_host::{
-    Call, CallReport, CallView, Code, Event as News, HostClient, Order, Reply, Request, Result,
+    CallReport, CallRequest, CallView, Code, Event as News, FailureKind, HostClient, Reply, Request, Result,
 };
 use crossterm::event::Event;
 use tokio::task::JoinSet;
@@ -17,11 +16,7 @@ use tokio::task::JoinSet;
 use crate::motion::{Ending, Going, frames, newest};
 use crate::picture::Picturing;
 use crate::screen::{Screen, events};
-use crate::view::Orders;
 use model::{Deed, Model};
-
-/// What is said of code that was interrupted while it was found out how to run it.
-const BEFORE: &str = "interrupted before anything ran";
 
 /// What is kept outside of the terminal.
 pub trait Keeper {
@@ -37,10 +32,8 @@ pub trait Keeper {
 
 /// Someone at a terminal with a session.
 pub struct Repl {
-    /// How code is run: all but the code.
-    pub call: Call,
-    /// How the session's kernel is started.
-    pub orders: Orders,
+    /// The call without its code.
+    pub call: CallRequest,
     /// What is kept.
     pub keeper: Box<dyn Keeper>,
     /// How pictures are shown.
@@ -50,7 +43,7 @@ pub struct Repl {
 }
 
 enum Ended {
-    Ran(Result<Reply>, Box<Call>),
+    Ran(Result<Reply>),
     Completed(Result<Reply>, usize),
     Inspected(Result<Reply>, String),
     Asked(Result<Reply>),
@@ -87,7 +80,7 @@ impl Repl {
                         Deed::Run(code) => {
                             self.keeper.remember(&code);
                             let cells = vec![Code { code, ..Code::default() }];
-                            running = Some(begin(client, &mut work, Call { cells, ..self.call.clone() }));
+                            running = Some(begin(client, &mut work, CallRequest { cells, ..self.call.clone() }));
                         }
                         Deed::Interrupt => {
                             if let Some(going) = &mut running {
@@ -117,36 +110,16 @@ impl Repl {
                 () = ending.asked() => return Ok(()),
                 view = newest(&mut running, call) => model.shows(&view),
                 Some(Ok(done)) = work.join_next(), if !work.is_empty() => match done {
-                    Ended::Ran(Ok(Reply::Unordered { .. }), _)
-                        if running.as_ref().is_some_and(|going| going.is_unwanted) =>
-                    {
+                    Ended::Ran(ran) => {
                         running = None;
-                        model.cancelled(BEFORE);
-                    }
-                    Ended::Ran(Ok(Reply::Unordered { cwd }), call) if call.order.is_none() => {
-                        match self.order(cwd, &mut keys, model, &mut screen).await? {
-                            Some(Ok(order)) => running = Some(begin(client, &mut work, Call { order: Some(order), ..*call })),
-                            Some(Err(why)) => {
-                                running = None;
-                                match why == BEFORE {
-                                    true => model.cancelled(&why),
-                                    false => model.failed(&why),
-                                }
+                        match ran {
+                            Ok(Reply::Called(report)) => model.ran(*report),
+                            Ok(_) => model.failed("nothing ran"),
+                            Err(error) if error.kind() == FailureKind::Interrupted => {
+                                model.cancelled(&error.to_string());
                             }
-                            None => return Ok(()),
+                            Err(error) => model.failed(&error.to_string()),
                         }
-                    }
-                    Ended::Ran(Ok(Reply::Called(report)), _) => {
-                        running = None;
-                        model.ran(*report);
-                    }
-                    Ended::Ran(Ok(_), _) => {
-                        running = None;
-                        model.failed("nothing ran");
-                    }
-                    Ended::Ran(Err(error), _) => {
-                        running = None;
-                        model.failed(&error.to_string());
                     }
                     Ended::Completed(Ok(Reply::Completion { matches, start, end }), cursor) => {
                         model.complete(matches, start, end, cursor);
@@ -162,44 +135,19 @@ impl Repl {
             }
         }
     }
-
-    /// Finds out how to start a kernel; the screen goes on meanwhile. Nothing where its user left.
-    async fn order(
-        &self,
-        cwd: PathBuf,
-        keys: &mut tokio::sync::mpsc::Receiver<Event>,
-        model: &mut Model,
-        screen: &mut Screen,
-    ) -> io::Result<Option<std::result::Result<Order, String>>> {
-        let mut finding = (self.orders)(cwd);
-        let mut tick = frames();
-        loop {
-            screen.draw(|area, buffer| model.draw(area, buffer))?;
-            tokio::select! {
-                biased;
-                order = &mut finding => return Ok(Some(order)),
-                event = keys.recv() => match event.map(|event| model.take(&event)) {
-                    None | Some(Deed::Leave) => return Ok(None),
-                    Some(Deed::Interrupt) => return Ok(Some(Err(BEFORE.to_owned()))),
-                    Some(_) => {}
-                },
-                _ = tick.tick() => model.tick(Instant::now()),
-            }
-        }
-    }
 }
 
-fn begin(client: &HostClient, work: &mut JoinSet<Ended>, call: Call) -> Going {
-    let pending = client.begin(Request::Call(Box::new(call.clone())));
+fn begin(client: &HostClient, work: &mut JoinSet<Ended>, call: CallRequest) -> Going {
+    let pending = client.begin(Request::Call(Box::new(call)));
     let going = Going::new(&pending);
-    work.spawn(async move { Ended::Ran(pending.done().await, Box::new(call)) });
+    work.spawn(async move { Ended::Ran(pending.done().await) });
     going
 }
 
 fn call(news: &News) -> Option<CallView> {
     match news {
         News::Call(view) => Some(view.clone()),
-        News::Run(_) | News::Tool(_) => None,
+        News::Starting(_) | News::Run(_) | News::Tool(_) => None,
     }
 }
 

@@ -3,15 +3,13 @@
 mod keys;
 mod model;
 
-use std::future::Future;
 use std::io;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use cellist_host::{
-    Author, Bar, Call, Error, Event as News, HostClient, NotebookAsk, NotebookReply, NotebookRun,
-    NotebookWhole, OnNotebook, Order, OutputForm, Reply, Request, Result,
+    Author, Bar, CallRequest, Error, Event as News, HostClient, NotebookAsk, NotebookReply, NotebookRun,
+    NotebookWhole, OnNotebook, OutputForm, Reply, Request, Result,
 };
 use cellist_notebook::CellId;
 use crossterm::event::Event;
@@ -29,23 +27,18 @@ const PAUSE: Duration = Duration::from_millis(75);
 /// The request for the whole notebook.
 const FOLLOW: NotebookAsk = NotebookAsk::Follow { clients: Vec::new(), outputs: OutputForm::Whole };
 
-/// Finds out how to start a kernel in a folder; the error is a sentence.
-pub type Orders = Box<dyn Fn(PathBuf) -> Pin<Box<dyn Future<Output = std::result::Result<Order, String>>>>>;
-
 /// A notebook to be shown.
 pub struct Viewing {
     /// Its file, by an absolute path.
     pub path: PathBuf,
-    /// How its cells are run: all but the cells.
-    pub call: Call,
+    /// The call of its cells.
+    pub call: CallRequest,
     /// How many bytes of a cell's outputs the notebook gets.
     pub max_output: Option<usize>,
     /// Whether the notebook gets the times of runs.
     pub timing: bool,
     /// Who runs them.
     pub author: Author,
-    /// How its kernel is started.
-    pub orders: Orders,
     /// How pictures are shown.
     pub picturing: Picturing,
     /// Whether there is colour.
@@ -55,7 +48,7 @@ pub struct Viewing {
 /// What came of something that was begun.
 enum Ended {
     Told(Result<Reply>),
-    Ran(Result<Reply>, Vec<CellId>, bool),
+    Ran(Result<Reply>),
     Asked(Result<Reply>),
 }
 
@@ -92,7 +85,7 @@ impl Viewing {
                     Some(event) => match model.take(&event) {
                         Deed::Nothing => {}
                         Deed::Leave => return Ok(()),
-                        Deed::Run(cells) => running = Some(self.run(client, &mut work, cells, None)),
+                        Deed::Run(cells) => running = Some(self.run(client, &mut work, cells)),
                         Deed::Interrupt => match &mut running {
                             Some(going) => going.stop(),
                             None => self.ask(client, &mut work, Request::Interrupt { session: self.call.session.clone(), force: false }),
@@ -122,20 +115,7 @@ impl Viewing {
                         };
                         self.listen(client, &mut work, if is_behind { FOLLOW } else { NotebookAsk::News });
                     }
-                    Ended::Ran(Ok(Reply::Unordered { .. }), ..)
-                        if running.as_ref().is_some_and(|going| going.is_unwanted) =>
-                    {
-                        running = None;
-                        model.say("interrupted before anything ran");
-                    }
-                    Ended::Ran(Ok(Reply::Unordered { cwd }), cells, false) => match (self.orders)(cwd).await {
-                        Ok(order) => running = Some(self.run(client, &mut work, cells, Some(order))),
-                        Err(why) => {
-                            running = None;
-                            model.say(&why);
-                        }
-                    },
-                    Ended::Ran(reply, ..) => {
+                    Ended::Ran(reply) => {
                         running = None;
                         model.ran(&reply);
                     }
@@ -156,28 +136,19 @@ impl Viewing {
         });
     }
 
-    fn run(
-        &self,
-        client: &HostClient,
-        work: &mut JoinSet<Ended>,
-        cells: Vec<CellId>,
-        order: Option<Order>,
-    ) -> Going {
-        let has_order = order.is_some();
-        let call = Call { order, ..self.call.clone() };
-        let (path, author, max_output) = (self.path.clone(), self.author.clone(), self.max_output);
+    fn run(&self, client: &HostClient, work: &mut JoinSet<Ended>, cells: Vec<CellId>) -> Going {
         let run = NotebookRun {
-            path,
-            cells: cells.clone(),
-            call,
+            path: self.path.clone(),
+            cells,
+            call: self.call.clone(),
             allow_errors: false,
-            max_output,
+            max_output: self.max_output,
             timing: self.timing,
-            author,
+            author: self.author.clone(),
         };
         let pending = client.begin(Request::Run(Box::new(run)));
         let going = Going::new(&pending);
-        work.spawn(async move { Ended::Ran(pending.done().await, cells, has_order) });
+        work.spawn(async move { Ended::Ran(pending.done().await) });
         going
     }
 
@@ -194,6 +165,6 @@ fn running_cell(news: &News) -> Option<(Option<CellId>, Option<Bar>)> {
             let cell = state.running().map(|step| step.cell.as_str().into());
             Some((cell, state.call.as_ref().and_then(|call| call.bar.clone())))
         }
-        News::Call(_) | News::Tool(_) => None,
+        News::Starting(_) | News::Call(_) | News::Tool(_) => None,
     }
 }

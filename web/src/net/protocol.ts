@@ -182,7 +182,7 @@ export interface LastRun {
 /** The name that a client gives to a message, so that it knows it again. */
 export type MessageId = string
 
-/** How far an agent may go. Set by a person when it is started, never by a tool. */
+/** Limits the actions of an agent. A user sets it at the start; no tool can change it. */
 export type Mode = 'ask' | 'edit' | 'agent'
 
 /** What may be asked of a notebook. It is opened for the question if it is not open. Without an author, a change is made by the client itself. */

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cellist_platform::aside::aside;
-use cellist_store::Talks;
+use cellist_store::ConversationFiles;
 use serde::{Deserialize, Serialize};
 
 use super::told::Told;
@@ -20,7 +20,7 @@ const LONGEST_RESULT: usize = 4 << 10;
 /// Whoever keeps what is said about one notebook.
 #[derive(Debug)]
 pub(super) struct Keeper {
-    talks: Talks,
+    talks: ConversationFiles,
     /// One writes at a time, so that the newest is written last.
     writing: Mutex<()>,
 }
@@ -34,7 +34,7 @@ struct Kept {
 }
 
 impl Keeper {
-    pub(super) fn new(talks: Talks) -> Arc<Keeper> {
+    pub(super) fn new(talks: ConversationFiles) -> Arc<Keeper> {
         Arc::new(Keeper { talks, writing: Mutex::default() })
     }
 }

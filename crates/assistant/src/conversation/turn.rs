@@ -9,7 +9,7 @@ use std::time::Instant;
 use cellist_platform::clock::in_milliseconds;
 use cellist_session::execution::Cancel;
 use cellist_settings::RunCode;
-use cellist_tools::{Access, Agent, Answer, Block, Editor, Mode, ToolName, Toolbox};
+use cellist_tools::{Agent, AnswerBlock, CallAccess, EditorState, Mode, ToolAnswer, ToolName, Toolbox};
 use tokio::sync::{oneshot, watch};
 
 use super::deeds::Watched;
@@ -246,25 +246,25 @@ impl<'a> Turn<'a> {
         let since = Instant::now();
         let (access, needs_mode) = amounts_to(call, self.ask.caller.mode);
         let watched = match access {
-            Access::Look => None,
-            Access::ChangeFile | Access::ChangeNotebook | Access::Run => {
+            CallAccess::Look => None,
+            CallAccess::ChangeFile | CallAccess::ChangeNotebook | CallAccess::Run => {
                 Watched::new(&self.inner.toolbox, &self.inner.notebook).await
             }
         };
         let answer = self.answer_to(call, access).await;
-        if access == Access::ChangeFile && !answer.is_failure {
+        if access == CallAccess::ChangeFile && !answer.is_failure {
             self.files.extend(call.arguments["path"].as_str().map(str::to_owned));
         }
         let deeds = match &watched {
-            Some(watched) => watched.deeds_of(&self.agent.caller().author(), access == Access::Run).await,
+            Some(watched) => watched.deeds_of(&self.agent.caller().author(), access == CallAccess::Run).await,
             None => Vec::new(),
         };
         let images: Vec<Image> = answer
             .blocks
             .iter()
             .filter_map(|block| match block {
-                Block::Image { mime, data } => Some(Image { mime: mime.clone(), data: data.clone() }),
-                Block::Text(_) | Block::Link { .. } => None,
+                AnswerBlock::Image { mime, data } => Some(Image { mime: mime.clone(), data: data.clone() }),
+                AnswerBlock::Text(_) | AnswerBlock::Link { .. } => None,
             })
             .collect();
         // Whoever listens is told what the model reads.
@@ -282,32 +282,34 @@ impl<'a> Turn<'a> {
         ToolResult { call: id, tool: call.tool.clone(), text, images, is_failure: answer.is_failure }
     }
 
-    async fn answer_to(&mut self, call: &ToolCall, access: Access) -> Answer {
+    async fn answer_to(&mut self, call: &ToolCall, access: CallAccess) -> ToolAnswer {
         if let Some(cell) = &self.ask.about {
             if call.tool == proposal::TOOL {
                 return self.propose(cell, call).await;
             }
-            if access != Access::Look {
-                return Answer::failure(proposal::ONLY_LOOKS);
+            if access != CallAccess::Look {
+                return ToolAnswer::failure(proposal::ONLY_LOOKS);
             }
         }
         let Some(tool) = ToolName::from_name(&call.tool) else {
             let known: Vec<&str> = self.tools.iter().map(|tool| tool.name).collect();
-            return Answer::failure(format_args!(
+            return ToolAnswer::failure(format_args!(
                 "there is no tool `{}`; there are {}",
                 call.tool,
                 known.join(", ")
             ));
         };
-        if access == Access::Run && self.agent.caller().mode.allows(Access::Run) && !self.may_run(call).await
+        if access == CallAccess::Run
+            && self.agent.caller().mode.allows(CallAccess::Run)
+            && !self.may_run(call).await
         {
-            return Answer::failure("the person did not allow this to run, and nothing was done");
+            return ToolAnswer::failure("the person did not allow this to run, and nothing was done");
         }
         for _ in 0..MOST_CONSENTS {
             let answer = self.call_tool(tool, call).await;
             let Some(path) = answer.needs_consent.as_deref().map(str::to_owned) else { return answer };
             if self.ask_person(call, Some(path.clone())).await == Approval::No {
-                return Answer::failure(format_args!(
+                return ToolAnswer::failure(format_args!(
                     "the person did not allow a change of {path}, and nothing was done"
                 ));
             }
@@ -319,7 +321,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Calls a tool, until it has answered or the person stops that.
-    async fn call_tool(&mut self, tool: ToolName, call: &ToolCall) -> Answer {
+    async fn call_tool(&mut self, tool: ToolName, call: &ToolCall) -> ToolAnswer {
         let (news, _heard) = watch::channel(None);
         let (canceller, cancel) = Cancel::channel();
         let toolbox = self.inner.toolbox.clone();
@@ -338,23 +340,25 @@ impl<'a> Turn<'a> {
             }
             Some(Stop::Answer) | None => {
                 toolbox.hand_over_turn(&self.agent.turn_name());
-                Answer::failure("the person stopped the answer; what this call has begun goes on")
+                ToolAnswer::failure("the person stopped the answer; what this call has begun goes on")
             }
         }
     }
 
     /// Tells what the one cell could be.
-    async fn propose(&self, cell: &str, call: &ToolCall) -> Answer {
+    async fn propose(&self, cell: &str, call: &ToolCall) -> ToolAnswer {
         let Some(source) = call.arguments.get("source").and_then(serde_json::Value::as_str) else {
-            return Answer::failure("`source` is missing: give the whole new source of the cell, as text");
+            return ToolAnswer::failure(
+                "`source` is missing: give the whole new source of the cell, as text",
+            );
         };
         // The person gets all of it, also what the model was not shown.
         match self.agent.caller().redaction.restored(source, &self.source(cell).await) {
             Ok(source) => {
                 self.inner.tell(Told::Proposal { cell: cell.to_owned(), source });
-                Answer::text(proposal::SHOWN)
+                ToolAnswer::text(proposal::SHOWN)
             }
-            Err(mark) => Answer::failure(format_args!(
+            Err(mark) => ToolAnswer::failure(format_args!(
                 "nobody can tell what belongs in the place of `{mark}`, and nothing was proposed: keep each of these marks where \
                  it stands in the cell, or say in words what to change"
             )),
@@ -404,22 +408,24 @@ impl<'a> Turn<'a> {
 }
 
 /// What a call amounts to, and the mode that it needs where this one does not do.
-fn amounts_to(call: &ToolCall, mode: Mode) -> (Access, Option<Mode>) {
-    let Some(tool) = ToolName::from_name(&call.tool) else { return (Access::Look, None) };
+fn amounts_to(call: &ToolCall, mode: Mode) -> (CallAccess, Option<Mode>) {
+    let Some(tool) = ToolName::from_name(&call.tool) else { return (CallAccess::Look, None) };
     let access = match tool.facts().access {
-        Access::Look | Access::ChangeFile => Toolbox::amounts_to(tool, &call.arguments),
+        CallAccess::Look | CallAccess::ChangeFile => Toolbox::access_of(tool, &call.arguments),
         // A call that is not one may have been meant to be more, and is never less.
-        least @ (Access::ChangeNotebook | Access::Run) => match Toolbox::amounts_to(tool, &call.arguments) {
-            Access::Look => least,
-            access => access,
-        },
+        least @ (CallAccess::ChangeNotebook | CallAccess::Run) => {
+            match Toolbox::access_of(tool, &call.arguments) {
+                CallAccess::Look => least,
+                access => access,
+            }
+        }
     };
     (access, mode.check(access).err().map(|refusal| refusal.needs()))
 }
 
 /// What is told of a message when its answer begins.
 fn asked(ask: &Ask, agent: &Agent, opening: &Opening) -> Told {
-    let Editor { attached, selection, .. } = agent.caller().front.clone().unwrap_or_default();
+    let EditorState { attached, selection, .. } = agent.caller().front.clone().unwrap_or_default();
     Told::Asked {
         message: ask.id.clone(),
         words: ask.words.clone(),

@@ -1,6 +1,6 @@
 //! What a model is told, in each mode and for notebooks of each size.
 
-use cellist_tools::{Mode, Selection};
+use cellist_tools::{EditorSelection, Mode};
 use serde_json::{Value, json};
 use testkit::Said;
 
@@ -70,7 +70,7 @@ async fn a_small_notebook_is_told_whole_and_a_large_one_in_lines() {
 
 #[tokio::test]
 async fn the_budget_binds_everything_but_selected_cells_and_their_size_is_said() {
-    let select = |cells: &[&str]| Selection {
+    let select = |cells: &[&str]| EditorSelection {
         cells: cells.iter().map(|cell| (*cell).to_owned()).collect(),
         editing: None,
     };

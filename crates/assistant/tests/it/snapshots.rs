@@ -1,7 +1,7 @@
 //! Whole prompts, kept beside this file: what a model reads in each mode, and for notebooks of each size.
 
 use cellist_assistant::Ask;
-use cellist_tools::{Mode, Selection};
+use cellist_tools::{EditorSelection, Mode};
 use serde_json::{Value, json};
 use testkit::Said;
 
@@ -60,7 +60,7 @@ async fn sent(cells: usize, mode: Mode, change: impl FnOnce(&mut Ask)) -> Sent {
 /// Three cells that are selected, of which one is being edited.
 fn select(ask: &mut Ask) {
     let cells = ["c1", "c2", "c6"].map(str::to_owned).to_vec();
-    ask.caller.front.as_mut().unwrap().selection = Selection { cells, editing: Some("c2".to_owned()) };
+    ask.caller.front.as_mut().unwrap().selection = EditorSelection { cells, editing: Some("c2".to_owned()) };
 }
 
 #[tokio::test]
@@ -122,7 +122,7 @@ async fn talk_at_a_cell_has_instructions_and_a_tool_of_its_own_whatever_the_size
         let about = |ask: &mut Ask| {
             ask.about = Some("c2".to_owned());
             ask.outputs = vec!["c2".to_owned()];
-            let selection = Selection { cells: vec!["c2".to_owned()], editing: None };
+            let selection = EditorSelection { cells: vec!["c2".to_owned()], editing: None };
             ask.caller.front.as_mut().unwrap().selection = selection;
         };
         let Sent { instructions, tools, message } = sent(cells, Mode::Ask, about).await;

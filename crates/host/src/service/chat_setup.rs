@@ -5,7 +5,7 @@ use std::path::Path;
 use cellist_assistant::{CannotAsk, Setup};
 use cellist_platform::FailureKind;
 use cellist_settings::RunCode;
-use cellist_tools::{Reach, nearby_notebooks, tool_references};
+use cellist_tools::{FilePolicy, nearby_notebooks, tool_references};
 
 use super::{Client, HostService, blocking};
 use crate::error::Failure;
@@ -23,7 +23,7 @@ impl HostService {
         let place = client.page()?.place(self.documents.store().home(), notebook);
         blocking(move || {
             let (folder, own) = (place.cwd.clone(), place.notebook.clone());
-            let reach = Reach::new(&place.home, &[], &[]);
+            let reach = FilePolicy::new(&place.home, &[], &[]);
             let (account, run_code, notebooks) = match Setup::read(place, |_| {}) {
                 Ok(setup) => {
                     let provider = setup.account.vendor().as_str().to_owned();

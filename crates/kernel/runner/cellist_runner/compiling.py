@@ -20,6 +20,8 @@ class Compiler:
         self.shell = shell
         # By the name of the file that a cell stands for, as `linecache` has them.
         self.sources = {}
+        # The same as they were written.
+        self.raw = {}
         # Imports of cells from `__future__`.
         self.future_flags = 0
         # How much code the running cell has run by `run_cell`, and its number.
@@ -32,7 +34,9 @@ class Compiler:
         return "<cell %d:%d>" % self.nested
 
     def keep(self, source, filename):
-        """Remembers a source."""
+        """Remembers a source, unless it is that of a magic: IPython does not show those either."""
+        if filename.startswith("<timed"):
+            return
         lines = source.splitlines(True)
         if lines and not lines[-1].endswith("\n"):
             lines[-1] += "\n"
@@ -44,24 +48,27 @@ class Compiler:
     def compile(self, source, filename, shown="last_expr"):
         """Compiles a cell: its statements, and apart its last expression or another value to show."""
         flags = self.future_flags | _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        self.keep(source, filename)
         only_ast = flags | _ast.PyCF_ONLY_AST
+        self.raw[filename] = source
         cleanups = self.shell.input_transformers_cleanup
         text = self._without_percent(load("transforming").changed_lines(cleanups, source) if cleanups else source)
         finishers = self.shell.input_transformers_post
         if text != source or source.lstrip().startswith("%%") or finishers:
             text = load("syntax").python_source(text)
             text = load("transforming").changed_lines(finishers, text) if finishers else text
+        elif source[:1] in (" ", "\t", "\r", "\n"):
+            text = load("syntax").dedented(source)
+        tree, refused = parse(text, filename, only_ast)
+        if tree is None:
+            other = self._other_reading(text)
+            if other != text:
+                text = other
+                tree, refused = parse(text, filename, only_ast)
+        self.keep(text, filename)
+        if text != source:
             self.namespace.transformed(source, text)
-            tree = compile(text, filename, "exec", only_ast, True)
-        else:
-            tree = self._tree(source, filename, only_ast)
-            if tree is None:
-                # Outside of the handler of its error: a second error would be shown as a consequence of the first.
-                text = self._other_reading(source)
-                if text != source:
-                    self.namespace.transformed(source, text)
-                tree = compile(text, filename, "exec", only_ast, True)
+        if tree is None:
+            raise load("completeness").as_input(text, filename, only_ast) or refused
         if self.shell.ast_transformers:
             tree = load("transforming").changed_tree(self.shell, tree)
         body = tree.body
@@ -78,13 +85,6 @@ class Compiler:
                 mask |= getattr(future, name).compiler_flag
             self.future_flags |= code.co_flags & mask
         return code, last
-
-    def _tree(self, source, filename, flags):
-        """The tree of a cell that is plain Python; none for any other."""
-        try:
-            return compile(source, filename, "exec", flags, True)
-        except SyntaxError:
-            return None
 
     def _compile_shown(self, text, body, filename, flags, shown):
         """Compiles a cell of which something else is shown than its last expression."""
@@ -134,6 +134,14 @@ class Compiler:
         """The code of a macro, where the name of one is all of a cell."""
         value = self.namespace.variables.get(word)
         return value.value if type(value).__name__ == "Macro" else source
+
+
+def parse(text, filename, flags):
+    """The syntax tree of a text, or the error that it has none."""
+    try:
+        return compile(text, filename, "exec", flags, True), None
+    except SyntaxError as error:
+        return None, error
 
 
 def hides_result(source, last):

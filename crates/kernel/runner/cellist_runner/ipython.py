@@ -2,7 +2,6 @@
 
 from .base import library, load
 from .display import DISPLAY_FUNCTIONS
-from .formatting import PlainPrinter, plain_text
 from .shell import StdinNotImplementedError, UsageError, ZMQInteractiveShell, get_ipython
 
 
@@ -61,9 +60,12 @@ def _capture(module):
 
 
 def _pretty(module):
-    module.pretty = lambda value, *_arguments, **_keys: plain_text(value)
-    module.pprint = lambda value, *_arguments, **_keys: print(plain_text(value))
-    module.RepresentationPrinter = PlainPrinter
+    ours, types = load("pretty"), load("pretty_types")
+    for name in ("pretty", "pprint", "PrettyPrinter", "RepresentationPrinter", "for_type", "for_type_by_name"):
+        setattr(module, name, getattr(ours, name))
+    for name in ("CallExpression", "RawText", "RawStringLiteral"):
+        setattr(module, name, getattr(types, name))
+    module.MAX_SEQ_LENGTH = ours.MAX_SEQ_LENGTH
 
 
 FILLS = {

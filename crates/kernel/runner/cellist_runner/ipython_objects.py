@@ -93,8 +93,9 @@ class SVG(DisplayObject):
 
     def _repr_svg_(self):
         text = self.data.decode("utf-8") if isinstance(self.data, bytes) else self.data
-        start = text.find("<svg")
-        text = text[max(start, 0) :]
+        # As the standard library writes it, which is how IPython shows it.
+        found = library("xml.dom.minidom").parseString(text).getElementsByTagName("svg")
+        text = found[0].toxml() if found else text
         return (text, dict(self.metadata)) if self.metadata else text
 
 

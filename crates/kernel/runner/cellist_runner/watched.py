@@ -27,6 +27,8 @@ def when_imported(name):
 
 @when_imported("linecache")
 def _after_linecache(module):
+    # Python 3.13 keeps the source of its own command line there.
+    module.cache.pop("<string>", None)
     module.cache.update(state.runner.compiler.sources)
 
 

@@ -8,6 +8,7 @@ mod history;
 mod interrupts;
 mod ipython;
 mod libraries;
+mod looks;
 mod magics;
 mod processes;
 mod protocol;

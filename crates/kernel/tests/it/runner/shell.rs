@@ -20,7 +20,7 @@ async fn code_that_run_cell_runs_shows_its_error_and_returns_its_result() {
                 ("r.raise_error(); get_ipython().run_cell('5', silent=True).success", "result text/plain=True"),
                 (
                     "r = get_ipython().run_cell('1 +'); type(r.error_before_exec).__name__, r.error_in_exec",
-                    "error SyntaxError: invalid syntax (<cell 8:1>, line 1)\nresult text/plain=('SyntaxError', None)",
+                    "error SyntaxError: invalid syntax (1278102326.py, line 1)\nresult text/plain=('SyntaxError', None)",
                 ),
                 ("get_ipython().run_cell('%nosuch').success", "stderr UsageError: Line magic function `%nosuch` not found.\\n\nresult text/plain=False"),
                 ("get_ipython().run_cell('').success, get_ipython().last_execution_succeeded", "result text/plain=(True, True)"),
@@ -49,7 +49,7 @@ async fn functions_around_cells_hear_how_they_ended() {
             ("get_ipython().run_cell('pass');", ""),
             (
                 "heard",
-                "result text/plain=[(True, 'NoneType'), '1 / 0', (False, 'ZeroDivisionError'), \"get_ipython().run_cell('pass');\", 'pass', (True, 'NoneType'), (True, 'NoneType'), 'heard']",
+                r#"result text/plain=[(True, 'NoneType'),\n '1 / 0',\n (False, 'ZeroDivisionError'),\n "get_ipython().run_cell('pass');",\n 'pass',\n (True, 'NoneType'),\n (True, 'NoneType'),\n 'heard']"#,
             ),
         ])
         .await;
