@@ -259,7 +259,7 @@ pub(super) fn read(line: &[u8]) -> serde_json::Result<RunnerLine> {
         "clear_output" => RunnerFrame::Event(Event::ClearOutput { wait }),
         "error" => RunnerFrame::Event(Event::Error { name, message, traceback }),
         "input_requested" => RunnerFrame::Event(Event::InputRequested),
-        "comm" | "widget" => {
+        "comm" => {
             let content = content.ok_or_else(|| missing("content"))?;
             let kind = CommKind::named(&kind).ok_or_else(|| missing("kind"))?;
             let message = Box::new(content.message(kind, metadata, unpacked(&buffers)?));
