@@ -5,7 +5,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { inWords } from '../cell/Gutter'
 import { highlighted, languageOf } from '../cell/language'
-import type { Approval, Deed } from '../net/protocol'
+import type { Approval, CellEdit } from '../net/protocol'
 import { terminal } from '../out/term'
 import { file } from '../state/doc'
 import { CellChip, cellOf, nameOf } from './cells'
@@ -51,10 +51,10 @@ export function ToolCall({ call, isOver }: { call: Call; isOver: boolean }) {
   )
 }
 
-const SAID: Record<Deed['deed'], string> = { added: 'add', changed: 'update', deleted: 'delete', moved: 'move', ran: 'run' }
+const SAID: Record<CellEdit['deed'], string> = { added: 'add', changed: 'update', deleted: 'delete', moved: 'move', ran: 'run' }
 
 /** What was done, where the tool's name does not say it. */
-function verbOf(tool: string, deeds: Deed[]): string {
+function verbOf(tool: string, deeds: CellEdit[]): string {
   const [first] = deeds
   if (!first || deeds.some(({ deed }) => deed !== first.deed) || first.deed === 'changed') return ''
   return tool.includes(SAID[first.deed]) ? '' : first.deed
@@ -135,7 +135,7 @@ function named(all: unknown): string[] {
   return [cell, ...(Array.isArray(cells) ? cells : [])].map(cellOf).filter((id) => id !== null)
 }
 
-function inSentence({ cell, deed, added, removed }: Deed): string {
+function inSentence({ cell, deed, added, removed }: CellEdit): string {
   const counts = added + removed > 0 ? ` (+${added} −${removed})` : ''
   return `${deed} ${nameOf(cell)}${counts}`
 }

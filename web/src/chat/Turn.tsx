@@ -3,7 +3,7 @@
 import { useComputed, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { insert } from '../actions'
-import type { ChatMessage, Ending, Usage } from '../net/protocol'
+import type { AnswerEnding, ChatMessage, TokenUsage } from '../net/protocol'
 import { connection, file } from '../state/doc'
 import { question, say } from '../state/view'
 import { CellChip } from './cells'
@@ -162,12 +162,12 @@ export function Again({ turn }: { turn: Told }) {
   return <p class="ending again"><span class="spinner" aria-hidden="true" />{again.message}. {seconds > 0 ? `Asked again in ${seconds} s` : 'Asked again'}</p>
 }
 
-const SAID: Record<Exclude<Ending, object>, string> = {
+const SAID: Record<Exclude<AnswerEnding, object>, string> = {
   done: '', stopped: 'Stopped', too_long: 'Cut off: the answer reached the length that is allowed',
   too_many_steps: 'Ended: the model was asked as often as it may be in one answer', refused: 'The provider refused to answer',
 }
 
-export function End({ ending, usage, again }: { ending: Ending; usage: Usage | null; again: (() => void) | null }) {
+export function End({ ending, usage, again }: { ending: AnswerEnding; usage: TokenUsage | null; again: (() => void) | null }) {
   const failed = typeof ending === 'object' ? ending.failed : null
   return (
     <>
@@ -184,7 +184,7 @@ export function End({ ending, usage, again }: { ending: Ending; usage: Usage | n
   )
 }
 
-function used({ input, cached, output, cost }: Usage): string {
+function used({ input, cached, output, cost }: TokenUsage): string {
   if (input + output === 0) return ''
   const count = (tokens: number) => tokens.toLocaleString('en')
   const price = cost === null ? '' : ` · $${cost.toFixed(cost < 0.1 ? 4 : 2)}`

@@ -1,6 +1,6 @@
 // Hears what is told in a conversation, as it comes.
 
-import type { Heard } from '../net/protocol'
+import type { ConversationUpdate } from '../net/protocol'
 import { ask } from '../net/sync'
 import type { Talk } from './told'
 
@@ -13,7 +13,7 @@ export async function listen(
 ): Promise<void> {
   let [from, mark]: [number, number | null] = [0, null]
   while (isWanted()) {
-    const heard: Heard | null = await ask({ chat: { hear: { chat, from, mark } } }, 'heard', true)
+    const heard: ConversationUpdate | null = await ask({ chat: { hear: { chat, from, mark } } }, 'heard', true)
     if (!heard || !isWanted() || (heard.is_over && heard.told.length === 0)) return
     old ??= heard.next
     talk.take(heard, from, old)

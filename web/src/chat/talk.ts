@@ -1,7 +1,7 @@
 // The conversation of the pane: what is said in it, and what is asked of the host about it.
 
 import { computed, effect, signal } from '@preact/signals'
-import type { Approval, ChatMessage, ChatSetup, Ending, Mode, Seen } from '../net/protocol'
+import type { AnswerEnding, Approval, ChatMessage, ChatSetup, Mode, PromptPreview } from '../net/protocol'
 import { ask, settled } from '../net/sync'
 import { tellPresent } from '../present'
 import { connection } from '../state/doc'
@@ -15,7 +15,7 @@ const WORDS: Record<string, string> = {
   done: 'The assistant has answered', stopped: 'The answer was stopped', too_long: 'The answer was cut',
   too_many_steps: 'The answer had to end', refused: 'The provider refused to answer',
 }
-export const announce = (ending: Ending) => {
+export const announce = (ending: AnswerEnding) => {
   const words = typeof ending === 'string' ? (WORDS[ending] ?? '') : 'The assistant could not answer'
   // What is said twice is read out twice only if it differs.
   announced.value = announced.peek() === words ? `${words}.` : words
@@ -167,7 +167,7 @@ export async function restore(turn: string): Promise<void> {
 }
 
 /** What would be sent now. */
-export async function preview(): Promise<Seen | null> {
+export async function preview(): Promise<PromptPreview | null> {
   await opened()
   await settled()
   await tellPresent()

@@ -1,11 +1,11 @@
 // A conversation as signals, made of what is told of it: one answer after the other, each of words and calls.
 
 import { batch, computed, type Signal, signal } from '@preact/signals'
-import type { Approval, Ending, Heard, Told, Usage } from '../net/protocol'
+import type { AnswerEnding, Approval, ConversationUpdate, TokenUsage, TranscriptEntry } from '../net/protocol'
 import type { Under } from '../net/sync'
 
-export type Asked = Under<Told, 'asked'>
-export type Result = Under<Told, 'result'>
+export type Asked = Under<TranscriptEntry, 'asked'>
+export type Result = Under<TranscriptEntry, 'result'>
 
 export interface Words { kind: 'words'; key: number; text: Signal<string> }
 export interface Call {
@@ -31,7 +31,7 @@ export interface Turn {
   parts: Signal<Part[]>
   /** The provider failed, and is asked again at this time. */
   again: Signal<{ message: string; at: number } | null>
-  ended: Signal<{ ending: Ending; usage: Usage } | null>
+  ended: Signal<{ ending: AnswerEnding; usage: TokenUsage } | null>
   isUndone: Signal<boolean>
 }
 
@@ -40,14 +40,14 @@ export class Talk {
   /** The message whose answer is under way. */
   readonly answering = signal<string | null>(null)
   readonly isAnswering = computed(() => this.answering.value !== null)
-  readonly waiting = signal<Heard['waiting']>([])
+  readonly waiting = signal<ConversationUpdate['waiting']>([])
   /** Whether code that the last answer began still runs. */
   readonly runsOn = signal(false)
   readonly proposal = signal<string | null>(null)
   private keys = 0
 
   /** `onEnd` is told of each answer that ends while the page looks on. */
-  constructor(private readonly onEnd: (ending: Ending) => void, private readonly onQuestion: () => void = () => {}) {}
+  constructor(private readonly onEnd: (ending: AnswerEnding) => void, private readonly onQuestion: () => void = () => {}) {}
 
   clear(): void {
     this.turns.value = []
@@ -58,7 +58,7 @@ export class Talk {
   }
 
   /** Takes in what was heard from a place on; what was told before `old` was told before the page looked. */
-  take(heard: Heard, from: number, old: number): void {
+  take(heard: ConversationUpdate, from: number, old: number): void {
     batch(() => {
       if (from === 0) this.clear()
       heard.told.forEach((told, at) => this.hear(told, from + at < old))
@@ -78,7 +78,7 @@ export class Talk {
     return parts.findLast((part): part is Call => part.kind === 'call' && part.id === id)
   }
 
-  private hear(told: Told, isOld: boolean): void {
+  private hear(told: TranscriptEntry, isOld: boolean): void {
     const turn = this.turns.peek().at(-1)
     const key = ++this.keys
     if ('asked' in told) {

@@ -68,7 +68,7 @@ test('stop ends an answer in the middle, leaves the kernel alone, and the next m
   await answered(page, 'Here I am.')
   assert.equal(await heard.count(), 3)
   // What was said before the stop is known, and that it was stopped.
-  assert.ok(JSON.stringify((await heard.request(2)).messages).includes('The person stopped this answer'))
+  assert.ok(JSON.stringify((await heard.request(2)).messages).includes('The user stopped this answer'))
 })
 
 test('what an answer has begun is interrupted when the person wants that too', async () => {
@@ -208,7 +208,7 @@ test('restoring to a message takes back what it and all later ones changed, and 
   await models.say(says('I see.'))
   await say(page, 'Ask', 'and now?')
   await answered(page, 'I see.')
-  assert.match(told(await heard.request(7)).message, /taken back/)
+  assert.match(told(await heard.request(7)).message, /undone/)
   await restore(3)
-  await page.locator('[role=status]', { hasText: 'Nothing was to be taken back' }).waitFor()
+  await page.locator('[role=status]', { hasText: 'Nothing to undo' }).waitFor()
 })

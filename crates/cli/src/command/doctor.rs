@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::answer::Answer;
-use crate::clock::spoken;
+use crate::clock::format_duration;
 use crate::error::{CliError, Exit, FailureKind};
 use crate::host::{self, VERSION};
 use crate::kernel::{self, KernelFlags};
@@ -261,7 +261,7 @@ async fn starts(
         Ok(Report { status: Status::Ok, text, .. }) if text == "42\n" => Check::new(
             name,
             Verdict::Ok,
-            format!("works on {python}, ready and done in {}", spoken(begun.elapsed())),
+            format!("works on {python}, ready and done in {}", format_duration(begun.elapsed())),
         ),
         Ok(report) => Check::new(name, Verdict::Failed, format!("6 * 7 came to {:?}", report.text))
             .hint("name another Python with --python PATH"),

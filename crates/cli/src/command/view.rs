@@ -9,7 +9,7 @@ use cellist_session::execution::{Limit, Reading};
 use cellist_session::orders::{Job, Wanted};
 use cellist_session::sessions::{Kind, SessionKey};
 use cellist_settings::Settings;
-use cellist_tui::{Orders, Viewing};
+use cellist_tui::{LaunchResolver, NotebookViewer};
 use clap::Args;
 use serde_json::json;
 
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let paint = Paint::for_stdout(When::Auto);
     let key = SessionKey::of_notebook(&path);
     let kind = Kind::Notebook { path: path.clone() };
-    let viewing = Viewing {
+    let viewing = NotebookViewer {
         call: call(
             &settings,
             Named { id: key.id, cwd: Some(key.cwd) },
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         timing: settings.notebook.timing,
         author: author(),
         orders: orders(arguments.flags.clone(), wanted),
-        picturing: picturing_for(settings.terminal.images, paint),
+        images: picturing_for(settings.terminal.images, paint),
         has_colour: paint.is_on(),
         path,
     };
@@ -123,7 +123,7 @@ pub(crate) fn call(
 }
 
 /// How the kernel of a session is started when one has to be.
-pub(crate) fn orders(flags: KernelFlags, wanted: Wanted) -> Orders {
+pub(crate) fn orders(flags: KernelFlags, wanted: Wanted) -> LaunchResolver {
     Box::new(move |cwd: PathBuf| {
         let (flags, wanted) = (flags.clone(), wanted.clone());
         Box::pin(async move {
