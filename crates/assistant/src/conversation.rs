@@ -33,7 +33,7 @@ pub use preview::{PreviewMessage, PreviewTool, PromptPreview};
 pub use request::{AnswerRules, Approval, ChatRequest, MessageId, StopScope};
 use storage::TranscriptFile;
 pub use transcript::{AnswerEnding, ConversationUpdate, QueuedMessage, TranscriptEntry};
-use transcript::{FinishedTurn, Transcript};
+use transcript::{ChatTranscript, FinishedTurn};
 
 /// A conversation about a notebook. Cheap to clone; all clones share one state.
 ///
@@ -59,7 +59,7 @@ pub(crate) struct SharedConversation {
 }
 
 struct ConversationState {
-    transcript: Transcript,
+    transcript: ChatTranscript,
     queue: VecDeque<QueuedRequest>,
     active: Option<ActiveAnswer>,
     /// Whether a new conversation has replaced this one.
@@ -207,7 +207,7 @@ impl Conversation {
     pub fn update_since(&self, from: usize) -> ConversationUpdate {
         const MOST_ENTRIES: usize = 2000;
         let state = self.0.lock();
-        let Transcript { entries, turns, .. } = &state.transcript;
+        let ChatTranscript { entries, turns, .. } = &state.transcript;
         let from = from.min(entries.len());
         let told: Vec<TranscriptEntry> = entries[from..].iter().take(MOST_ENTRIES).cloned().collect();
         let queue = state.queue.iter().map(|QueuedRequest { request, .. }| QueuedMessage {
@@ -253,7 +253,7 @@ impl Conversation {
 impl ConversationState {
     fn new() -> ConversationState {
         ConversationState {
-            transcript: Transcript::default(),
+            transcript: ChatTranscript::default(),
             queue: VecDeque::new(),
             active: None,
             is_over: false,
@@ -350,7 +350,7 @@ impl SharedConversation {
     /// Adds the messages of a turn to the history. The oldest turns are dropped beyond [`LONGEST_HISTORY`].
     fn record_turn(&self, messages: Vec<ModelMessage>, turn: FinishedTurn) {
         let mut state = self.lock();
-        let Transcript { history, turns, .. } = &mut state.transcript;
+        let ChatTranscript { history, turns, .. } = &mut state.transcript;
         turns.push(turn);
         history.extend(messages.into_iter().map(without_images));
         while history.iter().map(ModelMessage::size).sum::<usize>() > LONGEST_HISTORY {

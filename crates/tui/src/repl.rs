@@ -60,8 +60,8 @@ enum ReplReply {
 type ReplLoop = ScreenLoop<ReplReply>;
 
 /// How the search for a kernel ended.
-enum Launch {
-    Found(Order),
+enum LaunchSearch {
+    Found(Box<Order>),
     Failed(String),
     Interrupted,
     /// The user left the REPL.
@@ -171,17 +171,17 @@ impl Repl {
         let reply = match reply {
             Ok(Reply::Unordered { cwd }) if call.order.is_none() => {
                 match self.find_launch(cwd, screen, model).await? {
-                    Launch::Found(order) => {
-                        start(client, screen, Call { order: Some(order), ..call });
+                    LaunchSearch::Found(order) => {
+                        start(client, screen, Call { order: Some(*order), ..call });
                         return Ok(true);
                     }
-                    Launch::Left => return Ok(false),
-                    Launch::Interrupted => {
+                    LaunchSearch::Left => return Ok(false),
+                    LaunchSearch::Interrupted => {
                         screen.running = None;
                         model.end_interrupted(NOT_STARTED);
                         return Ok(true);
                     }
-                    Launch::Failed(why) => Err(why),
+                    LaunchSearch::Failed(why) => Err(why),
                 }
             }
             Ok(Reply::Called(report)) => Ok(report),
@@ -202,21 +202,21 @@ impl Repl {
         cwd: PathBuf,
         screen: &mut ReplLoop,
         model: &mut ReplModel,
-    ) -> io::Result<Launch> {
+    ) -> io::Result<LaunchSearch> {
         let mut finding = (self.orders)(cwd);
         loop {
             screen.draw(|area, buffer| model.draw(area, buffer))?;
             tokio::select! {
                 biased;
                 found = &mut finding => return Ok(match found {
-                    Ok(order) => Launch::Found(order),
-                    Err(why) => Launch::Failed(why),
+                    Ok(order) => LaunchSearch::Found(Box::new(order)),
+                    Err(why) => LaunchSearch::Failed(why),
                 }),
                 event = screen.next_key() => match event {
-                    LoopEvent::Exit => return Ok(Launch::Left),
+                    LoopEvent::Exit => return Ok(LaunchSearch::Left),
                     LoopEvent::Input(event) => match model.handle(&event) {
-                        ReplAction::Leave => return Ok(Launch::Left),
-                        ReplAction::Interrupt => return Ok(Launch::Interrupted),
+                        ReplAction::Leave => return Ok(LaunchSearch::Left),
+                        ReplAction::Interrupt => return Ok(LaunchSearch::Interrupted),
                         _ => {}
                     },
                     _ => model.tick(Instant::now()),

@@ -7,7 +7,7 @@ use cellist_platform::aside::aside;
 use cellist_store::Talks;
 use serde::Serialize;
 
-use super::transcript::{Transcript, TranscriptEntry};
+use super::transcript::{ChatTranscript, TranscriptEntry};
 use super::{SharedConversation, begins_turn};
 use crate::provider::{Account, Provider};
 
@@ -34,7 +34,7 @@ impl SharedConversation {
     /// Loads the stored transcript. An unreadable file counts as an empty one.
     pub(super) fn load(&self) {
         let bytes = self.file.as_ref().and_then(|file| file.talks.read(&self.notebook));
-        let stored = bytes.and_then(|bytes| serde_json::from_slice::<Transcript>(&bytes).ok());
+        let stored = bytes.and_then(|bytes| serde_json::from_slice::<ChatTranscript>(&bytes).ok());
         self.lock().transcript = stored.unwrap_or_default();
     }
 
@@ -71,25 +71,25 @@ impl SharedConversation {
     }
 }
 
-impl Transcript {
+impl ChatTranscript {
     /// A copy with adjacent texts joined and long results cut.
-    fn compact(&self) -> Transcript {
+    fn compact(&self) -> ChatTranscript {
         let mut entries = Vec::new();
         self.entries.iter().for_each(|entry| push_compact(&mut entries, entry));
-        Transcript { entries, history: self.history.clone(), turns: self.turns.clone() }
+        ChatTranscript { entries, history: self.history.clone(), turns: self.turns.clone() }
     }
 
     /// The content of the file. Returns nothing if the last answer alone is too long.
     fn into_json(mut self) -> Option<String> {
         // The history gets at most half: the entries are all that a user sees again.
         drop_oldest(&mut self.history, LONGEST / 2, begins_turn);
-        let rest = Transcript { entries: Vec::new(), history: self.history, turns: self.turns };
+        let rest = ChatTranscript { entries: Vec::new(), history: self.history, turns: self.turns };
         let room = LONGEST.checked_sub(json_size(&rest))?;
         drop_oldest(&mut self.entries, room, |entry| matches!(entry, TranscriptEntry::Asked { .. }));
         if self.entries.is_empty() {
             return None;
         }
-        serde_json::to_string(&Transcript { entries: self.entries, ..rest }).ok()
+        serde_json::to_string(&ChatTranscript { entries: self.entries, ..rest }).ok()
     }
 }
 
@@ -152,10 +152,10 @@ mod tests {
     }
 
     fn stored(entries: Vec<TranscriptEntry>) -> Option<Vec<TranscriptEntry>> {
-        let transcript = Transcript { entries, ..Transcript::default() };
+        let transcript = ChatTranscript { entries, ..ChatTranscript::default() };
         transcript.compact().into_json().map(|text| {
             assert!(text.len() <= LONGEST);
-            serde_json::from_str::<Transcript>(&text).unwrap().entries
+            serde_json::from_str::<ChatTranscript>(&text).unwrap().entries
         })
     }
 
@@ -188,14 +188,15 @@ mod tests {
         let long = ModelMessage::model(vec![MessagePart::Text("x".repeat(LONGEST))]);
         let history = vec![ModelMessage::person("a"), long, ModelMessage::person("b")];
         let entries = vec![asked("a"), asked("b")];
-        let text = Transcript { entries, history, turns: Vec::new() }.into_json().unwrap();
-        let stored: Transcript = serde_json::from_str(&text).unwrap();
+        let text = ChatTranscript { entries, history, turns: Vec::new() }.into_json().unwrap();
+        let stored: ChatTranscript = serde_json::from_str(&text).unwrap();
         assert_eq!((stored.entries.len(), stored.history), (2, vec![ModelMessage::person("b")]));
     }
 
     #[test]
     fn the_format_of_the_file_stays() {
-        let text = Transcript { entries: vec![asked("a")], ..Transcript::default() }.into_json().unwrap();
+        let text =
+            ChatTranscript { entries: vec![asked("a")], ..ChatTranscript::default() }.into_json().unwrap();
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         let keys: Vec<&String> = value.as_object().unwrap().keys().collect();
         assert_eq!(keys, ["told", "history", "turns"]);

@@ -14,7 +14,7 @@ use crate::provider::TokenUsage;
 
 /// The lasting part of a conversation. Its JSON is the file that survives a restart of the host.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct Transcript {
+pub(super) struct ChatTranscript {
     #[serde(rename = "told")]
     pub(super) entries: Vec<TranscriptEntry>,
     /// The messages that the model reads again with the next prompt.
